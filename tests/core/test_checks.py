@@ -60,7 +60,7 @@ def test_a_probability_lies_between_0_and_1(bad: object) -> None:
         checks.probability(bad, "p")
 
 
-@pytest.mark.parametrize("bad", [0, 1, -1, 95, "nan?"])
+@pytest.mark.parametrize("bad", [0, 1, 0.0, 1.0, -1, 95, "nan?"])
 def test_a_level_lies_strictly_between_0_and_1(bad: object) -> None:
     with pytest.raises(ValueError, match="`level` must"):
         checks.level(bad)
@@ -97,6 +97,31 @@ def test_labels_are_distinct_strings_or_whole_numbers(bad: object, error: type[E
 def test_every_message_states_rule_received_and_consequence() -> None:
     with pytest.raises(ValueError, match=r"^`p` must lie between 0 and 1, got -7: it is a probability\.$"):
         checks.probability(-7, "p")
+
+
+@pytest.mark.parametrize(
+    ("number", "percent"),
+    [(1.5, ": of 1.5 percent write 0.015"), (100, ": of 100 percent write 1"), (100.5, ""), (-1, "")],
+)
+def test_of_what_could_be_percent_the_probability_is_said(number: float, percent: str) -> None:
+    assert checks.probability(0, "p") == 0
+    assert checks.probability(1, "p") == 1
+    with pytest.raises(ValueError, match=rf"got {number}: it is a probability{percent}\.$"):
+        checks.probability(number, "p")
+
+
+@pytest.mark.parametrize(("number", "received"), [(8, "8"), (10**20 - 1, "9" * 20), (10**20, "a number of more than")])
+def test_a_number_that_is_too_large_is_quoted_unless_it_fills_the_line(number: int, received: str) -> None:
+    assert checks.whole(7, "n", most=7) == 7
+    with pytest.raises(ValueError, match=f"`n` must be at most 7, got {received}"):
+        checks.whole(number, "n", most=7)
+
+
+@pytest.mark.parametrize(("word", "here"), [("bounded", "replace"), ("swap", "replace"), ("unbounded", "add_remove")])
+def test_whom_a_promise_is_about_has_one_name_here(word: str, here: str) -> None:
+    assert checks.neighbors(here) == here
+    with pytest.raises(ValueError, match=f"got '{word}': here it is '{here}'"):
+        checks.neighbors(word)
 
 
 def test_a_float_of_many_digits_is_read_as_the_nearest_multiple_of_two_to_the_minus_32():

@@ -259,6 +259,7 @@ def test_zcdp_sums_half_squares_and_mixes_all_three() -> None:
 def test_without_delta_only_sums_are_left() -> None:
     assert compose([Pure(0.1), Pure(0.2)]) == Pure(0.3)
     assert compose([Pure(0.1), Approx(0.2, 1e-6)], rule="basic") == Approx(0.3, 1e-6)
+    assert compose([Approx(1, 0.9)] * 2) == Approx(2, 1)
     assert compose([]) == Pure(0)
     assert compose([], 1e-6) == Pure(0)
     for rule in ("advanced", "optimal", "pld"):
@@ -301,6 +302,12 @@ def test_extreme_losses_do_not_break_the_rules() -> None:
         assert compose([Pure(10_000)] * 3, 0.1, rule).epsilon > 29_000
         assert 0 <= compose([Pure("1e-80")] * 3, 1e-6, rule).epsilon < 1e-5
         assert compose([Pure(0.1)] * 5, "1e-400", rule).epsilon >= 0.4
+
+
+def test_beyond_a_hundred_thousand_nothing_is_left_to_count_for_any_of_the_losses() -> None:
+    assert manageable({Fraction(1): 1, Fraction(100_000): 1}) is not None
+    assert manageable({Fraction(1): 1, Fraction(100_001): 1}) is None
+    assert manageable({}) is None
 
 
 def test_missing_package_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:

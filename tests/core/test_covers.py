@@ -23,12 +23,21 @@ def estimate(covers: object) -> Estimate:
         (Covers([Source.SAMPLING, Source.RANDOMIZATION, Source.ANCHOR]), "sampling, randomization and the anchor"),
         (SAMPLED.replaced(Source.RANDOMIZATION), "sampling"),
         (SAMPLED.adding(", of these people"), "sampling and randomization, of these people"),
+        (SAMPLED.both(Covers(SAMPLED.sources)), "sampling and randomization"),
+        (SAMPLED.both(NOISE), "sampling and randomization; noise"),
     ],
 )
 def test_the_text_is_made_of_the_sources_and_both_travel(covers: Covers, text: str) -> None:
     assert covers == text
     again = pickle.loads(pickle.dumps(covers))  # noqa: S301
     assert (again, again.sources, again.unit) == (covers, covers.sources, covers.unit)
+
+
+def test_a_difference_covers_what_both_cover() -> None:
+    other = Covers([Source.ANCHOR, Source.SAMPLING], unit="ranks")
+    assert SAMPLED.both(other).sources == (Source.SAMPLING,)
+    assert other.both(Covers([Source.ANCHOR, Source.SAMPLING], unit="ranks")).unit == "ranks"
+    assert (SAMPLED.both(other).unit, SAMPLED.both(NOISE).sources) == ("", ())
 
 
 def test_words_decide_nothing_about_a_price() -> None:

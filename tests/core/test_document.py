@@ -3,6 +3,7 @@ import shutil
 import subprocess
 import zipfile
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +56,7 @@ def test_a_page_is_well_formed_and_loads_nothing():
     assert tags.open == []
     assert "A <title> | with #marks" in tags.text
     assert "<ul><li>one</li><li>two</li></ul>" in WHOLE.html()
+    assert "<body><ul><li>1</li><li>2</li></ul></body>" in Document((Block("li", "1"), Block("li", "2"))).html()
     assert "dir='rtl'" in Document((Block("h1", "x"),), "ar").html()
 
 
@@ -92,10 +94,16 @@ def test_without_a_program_that_prints_a_pdf_is_refused(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_program_that_fails_is_told(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("code", "printed"), [(1, False), (1, True), (0, False)])
+def test_a_program_that_fails_is_told(tmp_path, monkeypatch, code, printed):
+    def run(command, **_):
+        if printed:
+            Path(next(part for part in command if "page.pdf" in part).partition("=")[2]).write_bytes(b"%PDF-")
+        return subprocess.CompletedProcess(command, code)
+
     monkeypatch.setattr(documents.shutil, "which", lambda _: "/bin/false")
-    monkeypatch.setattr(subprocess, "run", lambda *a, **_: subprocess.CompletedProcess(a, 1))
-    with pytest.raises(ValueError, match="must end well, got code 1"):
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(ValueError, match=f"must end well, got code {code}"):
         WHOLE.save(tmp_path / "a.pdf")
 
 

@@ -131,6 +131,8 @@ def test_group_delta_stops_at_one_and_zero_stays_zero() -> None:
     assert Approx(500, 1e-6).group(10).slack == 1
     assert Approx(math.inf, 1e-6).group(2).slack == 1
     assert Approx(500, 0).group(10) == Approx(5000, 0)
+    assert Approx(350, "1e-305").group(2).delta == pytest.approx(math.exp(350) * 1e-305, rel=1e-8)
+    assert Approx("350.001", "1e-305").group(2).slack == 1  # beyond every float
 
 
 def _zcdp_epsilon(step: Decimal, rho: str, log_delta: Decimal) -> Decimal:
@@ -234,6 +236,8 @@ def test_losses_are_values_hashed_pickled_and_shown(loss: Pure | Approx | Zcdp) 
 
 def test_shown_amounts() -> None:
     assert [shown(Fraction(1, 3)), shown(math.inf), shown(Fraction(0))] == ["0.333", "∞", "0"]
+    large = {"999.4": "999", "999.6": "1,000", "1e300": "∞", "9.99e14": "999,000,000,000,000", "1e15": "1e+15"}
+    assert {amount: shown(Fraction(amount)) for amount in large} == large
     assert str(Approx(0.5, 1e-6)) == "ε = 0.5, δ = 1e-06"
 
 

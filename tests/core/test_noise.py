@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import chi2, kstest, laplace, ncx2
 
 from tests.slowly import each
+from toolkit.core import randomness
 from toolkit.core import sampling as inversion
 from toolkit.core import sampling as noise
 from toolkit.core.sampling import Inversion, LatticeSampler, discrete_gaussian, discrete_laplace
@@ -240,6 +241,27 @@ def test_of_one_place_and_two_signs_minus_zero_alone_is_drawn_again(
                 assert len(stream) == (0 if negative and not size else 1)
 
 
+@pytest.mark.parametrize(("family", "parameter"), LARGE)
+def test_one_draw_is_kept_with_the_probability_of_its_place(
+    family: str, parameter: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words of 16 bits below e**-x keep it, those above do not; between them 64 bits more decide. What is not
+    kept is followed by the first place of the step, which always is.
+    """
+    sampler = lattice_sampler(family, parameter)
+    width = 1 << sampler.shift
+    for step, place in ((0, width - 1), (1, width // 2), (3, width - 1), (40, width // 2)):
+        low, here = (rho(family, parameter, step * width + one) for one in (0, place))
+        cut = int(here / low * 2**16)
+        monkeypatch.setattr(sampler._steps, "draw_one", lambda _rng, step=step: step)
+        for word, more, kept in ((cut - 1, 5, True), (cut, 0, True), (cut, 2**64 - 1, False), (cut + 1, 5, False)):
+            places, quick, rest = {2 * width: [2 * place, 0]}, [word, 0], [more]
+            monkeypatch.setattr(noise, "big_below", lambda bound, _rng, stream=places: stream[bound].pop(0))
+            monkeypatch.setattr(noise, "words", lambda _count, _bits, _rng, stream=quick: [stream.pop(0)])
+            monkeypatch.setattr(randomness, "words", lambda _count, _bits, _rng, stream=rest: [stream.pop(0)])
+            assert sampler.draw_one() == step * width + (place if kept else 0)
+
+
 @pytest.mark.slow
 def test_a_tiny_scale_is_all_zeros_and_a_huge_one_has_no_limit() -> None:
     assert not discrete_laplace(Fraction(1, 10**6), 100_000).any()
@@ -278,11 +300,17 @@ def test_a_step_without_a_row_in_the_tables_is_decided_exactly() -> None:
 
 
 @pytest.mark.parametrize("parameter", [Fraction(10**6), Fraction(2**62)])
-def test_the_middle_of_a_step_without_a_row_is_not_decided_by_the_last_row(parameter: Fraction) -> None:
+def test_the_middle_of_a_step_without_a_row_is_not_decided_by_the_last_row(
+    parameter: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Four times as far out as the tables go the coin is much more often no: words between the two powers
     tell them apart.
     """
     sampler = lattice_sampler("gauss", parameter)
+    near = np.array([len(sampler._sure)])  # the first of them
+    monkeypatch.setattr(noise, "falls_below", lambda *_: True)
+    assert sampler._keep(near, np.array([1]), np.array([65535]), None).tolist() == [True]
+    monkeypatch.undo()
     last, middle = len(sampler._sure) - 1, 1 << sampler.shift >> 1
     exact, clipped = (float(PRECISE.exp(_decimal(-sampler.exponent(step, middle)))) for step in (4 * last, last))
     assert exact < 0.9 * clipped

@@ -76,6 +76,13 @@ def test_a_publication_is_not_replaced_unless_asked(tmp_path: Path) -> None:
     released().publish(tmp_path / "table", overwrite=True)
 
 
+@pytest.mark.parametrize("name", ["table.html", "table.HTML"])
+def test_the_page_is_of_the_kind_that_the_name_asks_for(name: str, tmp_path: Path) -> None:
+    released().publish(tmp_path / name)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["table.csv", "table.html", "table.json"]
+    assert "<h1>count by region (3)</h1>" in (tmp_path / "table.html").read_text(encoding="utf-8")
+
+
 def test_a_name_with_a_dot_keeps_it(tmp_path: Path) -> None:
     assert released().publish(tmp_path / "table.2024").name == "table.2024.json"
 
@@ -196,7 +203,7 @@ def test_the_errors_of_a_sparse_table_are_those_of_the_reference() -> None:
 
 def test_without_a_total_it_is_the_rounded_sum() -> None:
     assert tidied([3.4, -1.0, 5.0], None).sum() == 7
-    assert tidied([-3.4, -1.0], None).tolist() == [0, 0]
+    assert tidied([-3.4, -1.0], None).tolist() == tidied([3.4, 1.0], 0).tolist() == [0, 0]
 
 
 def test_remainders_go_to_the_largest_and_among_equals_to_the_first() -> None:
@@ -214,6 +221,19 @@ NAN = math.nan
 
 def read(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
+
+
+def test_every_digit_of_a_whole_number_is_written() -> None:
+    large = Estimate(np.array([2**53 + 1, -3]), np.ones(2), ("a", "b"), None, None, None, "noise")
+    assert [row[:2] for row in read(large.to_csv())[1:]] == [["a", "9007199254740993"], ["b", "-3"]]
+
+
+def test_a_table_may_say_how_many_values_are_behind_each_cell() -> None:
+    text = csv_text(["region"], [("north", 4.1, 0.12, 3.9, 4.3)], whole=False, counts=[(-12.0, 3.21)])
+    assert read(text) == [
+        ["region", "estimate", "se", "low", "high", "count", "count se"],
+        ["north", "4.10", "0.12", "3.90", "4.30", "-12", "3.2"],
+    ]
 
 
 def test_digits_follow_the_error_and_intervals_are_rounded_outwards() -> None:

@@ -58,6 +58,14 @@ def test_below_keeps_low_bits_and_skips_what_is_too_large(monkeypatch: pytest.Mo
     assert below(6, 3).tolist() == [5, 0, 5]
 
 
+@pytest.mark.parametrize(("bound", "asked"), [(2**32, 32), (2**32 + 1, 64)])
+def test_a_word_of_32_bits_is_enough_for_2_to_the_32_values(
+    bound: int, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(randomness, "words", lambda count, bits, _rng: np.full(count, bits, dtype=np.uint64))
+    assert below(bound, 2).tolist() == [asked, asked]
+
+
 @pytest.mark.parametrize("bound", [0, -1, 2**64 + 1])
 def test_below_refuses_bounds_it_cannot_serve(bound: int) -> None:
     with pytest.raises(ValueError, match="`bound` must lie between"):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, gamma, ncx2
 
+from toolkit.core import randomness
 from toolkit.core import sampling as radial
 from toolkit.core.sampling import _gap, _radii, radial_laplace
 from toolkit.core.sampling import _interval_edges as _edges
@@ -99,15 +100,30 @@ def test_the_direction_in_the_plane_is_uniform() -> None:
     assert chi2.sf(((observed - 100) ** 2 / (100)).sum(), 23) > 1e-6
 
 
+class Always:
+    """The interval (1, 2) in one dimension."""
+
+    def draw_one(self, _rng: object) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(("off", "kept"), [(-(2**20), True), (2**20, False)])
+def test_a_vector_is_kept_with_the_probability_of_its_length(
+    off: int, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Length 3/2 between radii 1 and 2: e**-(1/2 * 1/2 / 3), against a word just below it and one just above."""
+    cut = int(PRECISE.multiply(PRECISE.exp(decimal(Fraction(-1, 12))), 2**64))
+    lengths, stream = [1536, 1024], [cut + off, 0]
+    monkeypatch.setattr(radial, "_intervals", lambda _dimension: Always())
+    monkeypatch.setattr(radial, "discrete_gaussian", lambda *_: np.array([lengths.pop(0)]))
+    monkeypatch.setattr(randomness, "words", lambda *_: [stream.pop(0)])
+    assert radial_laplace(1024, 1).tolist() == [1536 if kept else 1024]
+
+
 def test_a_vector_outside_its_interval_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     """Interval (1, 2) in one dimension: too short, at the open end and too long are rejected; at the closed
     end all are kept.
     """
-
-    class Always:
-        def draw_one(self, _rng: object) -> int:
-            return 1
-
     assert list(islice(_radii(1), 1, 3)) == [1, 2]
     for _ in range(20):
         lengths = iter([0, 1023, 2 * 1024, 10**6, 1024])

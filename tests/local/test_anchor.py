@@ -81,6 +81,23 @@ def test_reports_and_their_table_give_one_estimate(name):
     assert np.array_equal(by_reports.value, by_table.value)
 
 
+def test_errors_are_those_of_person_by_person_scores():
+    """The share who follow is a mean of scores; the corrected share a ratio of two means, by the delta method."""
+    design, table = warner("3/4"), np.array([[3, 4], [2, 11]])
+    first, second = (np.repeat(index.ravel(), table.ravel()) for index in np.indices(table.shape))
+    care, worth = np.array([2.0, -2.0])[1 - second], np.array([-0.5, 1.5])[first]
+    found = attention_counts(design, table.sum(axis=0), truth="yes")
+    assert found.se == pytest.approx(np.std(care, ddof=1) / np.sqrt(20))
+    nobody = attention_counts(design, [20, 0], truth="yes")  # all agree: the error is that of random answers
+    assert (nobody.value, nobody.se) == pytest.approx((-2, np.sqrt(4 / 20)))
+    naive, follow = worth.mean(), care.mean()
+    slopes = np.array([1 / follow, -(naive - 0.5) / follow**2])
+    both = corrected_counts(design, table, truth="yes")
+    assert both.value == pytest.approx(0.5 + (naive - 0.5) / follow)
+    assert both.se == pytest.approx(np.sqrt(slopes @ np.cov(worth, care) @ slopes / 20))
+    assert np.isnan(corrected_counts(design, [[0, 0], [0, 1]], truth="yes").se)
+
+
 def test_that_one_person_answers_both_questions_is_in_the_error():
     """With the pairs torn apart, the covariance is gone and the error is another one."""
     torn = np.outer(PAIRS.sum(axis=1), PAIRS.sum(axis=0)) / PAIRS.sum()

@@ -1,10 +1,14 @@
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
 
 from toolkit.core.rounding import log_up
 from toolkit.local.calibration import check_odds, checked_epsilon, odds, option_labels, threshold_above
+from toolkit.local.numeric.bounded import OneBit
+from toolkit.local.numeric.window import Window
+from toolkit.local.oracles import LocalHash, RandomBox, Subset
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, "1/3", 1, math.log(3), 7.5, 22])
@@ -53,3 +57,19 @@ def test_weights_must_be_in_order_and_fit_into_a_32_bit_word() -> None:
         check_odds(1, 2, 3, ("keep", "lie"))
     with pytest.raises(ValueError, match=r"at most 2\*\*32"):
         check_odds(3, 1, 2**32 + 1)
+
+
+TOTALS: dict[str, tuple[Callable[[int], object], int]] = {  # the largest weight that leaves room for the others
+    "one bit": (lambda keep: OneBit(Fraction(0), Fraction(1), 4, keep, 1), 2**32 - 1),
+    "a box": (lambda keep: RandomBox(("a", "b", "c"), keep, 1), 2**32 - 1),
+    "a window": (lambda inside: Window(4, 2, inside, 3), 2**31 - 6),
+    "a hash": (lambda inside: LocalHash(("a", "b", "c"), 5, inside, 3), 2**32 - 12),
+    "a set": (lambda inside: Subset(("a", "b", "c", "d", "e"), 2, inside, 4), 2**31 - 6),
+}
+
+
+@pytest.mark.parametrize(("make", "last"), TOTALS.values(), ids=TOTALS)
+def test_the_weights_of_all_reports_together_fit_into_a_32_bit_word(make: Callable[[int], object], last: int) -> None:
+    make(last)
+    with pytest.raises(ValueError, match=r"the weights must sum to at most 2\*\*32"):
+        make(last + 1)

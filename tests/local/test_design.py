@@ -194,3 +194,18 @@ def test_what_a_row_is_short_of_one_goes_to_its_largest_probability() -> None:
     design = Design.from_matrix(rows, ("a", "b", "c"))
     assert design.matrix[0] == pytest.approx([1e-9, 0.5, 0.499999999], abs=1.5 / 2**32)
     assert design.weights.min() > 0
+
+
+def test_where_all_reports_agree_the_error_is_that_of_the_nearest_shares() -> None:
+    """The inverse says (-14/3, 8/3, 3) of 40 reports that are all "b"; the nearest shares are (0, 1/3, 2/3)."""
+    design = Design([[3, 2, 5], [3, 5, 2], [2, 2, 6]], 10, ("a", "b", "c"))
+    found = design.estimate_counts([0, 40, 0])
+    assert found.value == pytest.approx([-14 / 3, 8 / 3, 3])
+    assert found.cov == pytest.approx(design.covariance([0, 1 / 3, 2 / 3], 40))
+
+
+def test_of_many_reports_the_error_is_still_that_of_the_reports() -> None:
+    """A tenth of yes contradicts Warner's design, so that the error of the nearest share would be another."""
+    people = 10**8
+    found = warner("3/4").estimate_counts([people - people // 10, people // 10])
+    assert found.se == pytest.approx(2 * math.sqrt(0.1 * 0.9 / (people - 1)))

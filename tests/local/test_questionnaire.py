@@ -83,7 +83,8 @@ def test_variances_are_those_of_the_people_who_are_asked() -> None:
     """Of 100 people a third answers each of three questions; variances go with the inverse of that, whole or not."""
     made = questionnaire(MAKERS, 1.0)
     one = warner(epsilon=1.0).variance(0.2, 1)
-    assert math.isclose(made.variance(TRUTHS, 100)["cheated"], one * 3 / 100)
+    for people in (100, 1):  # of one person, a third
+        assert math.isclose(made.variance(TRUTHS, people)["cheated"], one * 3 / people)
     assert math.isclose(questionnaire(MAKERS, 3.0, asked=3).variance(TRUTHS, 100)["cheated"], one / 100, rel_tol=1e-8)
 
 

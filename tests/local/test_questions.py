@@ -131,3 +131,5 @@ def test_forced_shares_beyond_32_bits_are_rounded_up_to_the_private_side():
     forced = [Fraction(int(design.weights[(j + 1) % 3, j]), design.denominator) for j in range(3)]
     assert all(share <= found < share + Fraction(1, 2**31) for share, found in zip(shares, forced, strict=True))
     assert design.epsilon < math.inf
+    last = forced_options(["a", "b"], ["1/2", Fraction(2**31 - 1, 2**32)])  # one word in 2**32 is left for the truth
+    assert last.weights.tolist() == [[2**31 + 1, 2**31 - 1], [2**31, 2**31]]

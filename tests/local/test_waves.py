@@ -201,6 +201,7 @@ def test_labels_and_frames_are_read_as_everywhere() -> None:
     assert set(reports.tolist()) <= {0, 1}
     assert memo.estimate(pd.Series([0, 1, 1, 0])).n == 4
     assert math.isnan(memo.change([1], [0]).se)
+    assert memo.change([0, 0], [0, 1]).se == pytest.approx(memo.change([0, 0], [0, 1]).value)  # d / 2 and d / 2
 
 
 def test_what_cannot_be_is_refused() -> None:

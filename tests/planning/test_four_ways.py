@@ -17,11 +17,13 @@ from toolkit.planning.search import Target
         (warner("3/4"), 1),
         (k_ary(5, epsilon=1.0), 2),
         (oracles.best(30, 1.0), 2),
+        (oracles.subset(2, 1.0), 1),
+        (oracles.local_hash(3, 1.0), 2),
         (numeric.one_bit((0, 80), 1.0), 80),
         (oracles.tick_boxes(10, 1.0, most=1), 2),
         (oracles.tick_boxes(10, 1.0), 10),
     ],
-    ids=["yes or no", "five options", "subset", "mean", "one tick", "ticks"],
+    ids=["yes or no", "five options", "subset", "subset of two", "hash of three", "mean", "one tick", "ticks"],
 )
 def test_how_far_one_person_moves_what_a_curator_publishes(randomizer, expected):
     assert randomizer.reach == expected

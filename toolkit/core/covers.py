@@ -61,7 +61,7 @@ class Covers(str):
         return text if isinstance(text, Covers) else cls((), more=text)
 
     def __reduce__(self) -> Any:
-        return Covers, self._made_of
+        return _again, (str(self), vars(self))
 
     def replaced(self, old: Source, *new: Source) -> "Covers":
         """The same, with another source in the place of one, or without it."""
@@ -80,6 +80,12 @@ class Covers(str):
         covers.sources = tuple(source for source in self.sources if source in other.sources)
         covers.words, covers.unit, covers._made_of = str(covers), "", (covers.sources, "", "", "")
         return covers
+
+
+def _again(text: str, parts: dict[str, Any]) -> Covers:
+    covers = str.__new__(Covers, text)
+    vars(covers).update(parts)
+    return covers
 
 
 SAMPLED = Covers([Source.SAMPLING, Source.RANDOMIZATION])

@@ -220,7 +220,7 @@ class Inversion:
         first = np.arange(1 << _LEADING, dtype=np.uint64) << np.uint64(WORD - _LEADING)
         cell = self._cells(first)
         whole = cell == self._cells(first + np.uint64((1 << (WORD - _LEADING)) - 1))
-        return np.where(whole, cell, _UNDECIDED).astype(np.min_scalar_type(-len(self._low) - 1))
+        return np.where(whole, cell, _UNDECIDED).astype(np.min_scalar_type(-len(self._low)))
 
 
 def discrete_laplace(scale: Number, size: int, rng: Rng = None) -> Integers:

@@ -1,6 +1,7 @@
 """Coverage by enumeration of all counts: no simulation, so no false alarms."""
 
 import re
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 
@@ -10,7 +11,8 @@ from scipy.special import betainc
 from scipy.stats import beta, binom, t
 
 from toolkit import Estimate, forced, kuk, warner
-from toolkit.core.inference.intervals import Interval, Normal, Shares, Student, cut, interval_from
+from toolkit.core.inference.intervals import Interval, Normal, SampleShares, Shares, Student, cut, interval_from
+from toolkit.core.inference.posterior import Through
 
 PREVALENCES = (0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
 SIZES = (50, 100, 200, 500, 1000, 2000, 5000)
@@ -245,3 +247,39 @@ def test_a_design_whose_reports_speak_against_the_option_has_the_intervals_of_th
 
 def test_without_a_degree_of_freedom_a_mean_has_no_interval() -> None:
     assert np.isnan([*Student(1.0, 0.5, 0).interval(0.95, "t")]).all()
+
+
+def sample_share(count: int, n: int = 50) -> SampleShares:
+    """A plain question to n people whose weights are all alike."""
+    one, shares = np.ones(1), Shares.from_support(np.array([float(count)]), n, np.ones(1), np.zeros(1))
+    return SampleShares(shares, shares.value, shares.se, n * one, n * one, n * one, n - 1, one)
+
+
+@pytest.mark.parametrize("method", ["wilson", "korn-graubard", "logit"])
+def test_every_share_of_a_sample_has_a_p_value_and_the_interval_of_that_level_ends_there(method: str) -> None:
+    """Also next to the estimate, where the limits of exact intervals do not meet at any level: there p is 1."""
+    basis = sample_share(20)
+    for null in (0.2, 0.38, 0.395, 0.4, 0.405, 0.42, 0.6):
+        statistic, below, above = basis.tails(null, method)
+        p = min(1.0, 2 * min(below, above))
+        assert 0 < p <= 1
+        assert below + above == pytest.approx(1, abs=1e-6)
+        assert (below, above) == pytest.approx((t.cdf(statistic, 49), t.sf(statistic, 49)), abs=1e-6)
+        if p < 0.99:
+            assert np.min(np.abs(np.ravel(basis.uncut(1 - p, method)) - null)) < 1e-9
+        student = Student(0.4, float(basis.se[0]), 49)
+        assert [*map(float, basis.tails(null, "t"))] == pytest.approx(student.tails(null, "t"))
+        assert np.ndim(basis.tails(null, "t")[0]) == 0
+    # At the very edge, which every interval reaches.
+    assert sample_share(0).tails(0.0, method)[1:] == pytest.approx((0.5, 0.5))
+    assert sample_share(50).uncut(0.95, method)[1] == pytest.approx(1)
+
+
+def test_some_of_the_shares_have_the_methods_of_each_for_itself() -> None:
+    """A posterior of all shares together is none of some of them."""
+    ones = np.ones(3)
+    shares = Shares.from_support(np.array([5.0, 9.0, 2.0]), 20, 0.75 * ones, 0.25 * ones)
+    assert shares.rows(np.array([1])).methods == ("wilson", "exact", "bayes", "wald")
+    together = replace(shares, through=Through(np.eye(3), shares.value, np.eye(3)))
+    assert together.rows(np.array([1])).methods == ("wilson", "exact", "wald")
+    assert together.rows(np.array([2, 0])).value.tolist() == shares.value[[2, 0]].tolist()

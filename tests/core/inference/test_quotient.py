@@ -58,6 +58,7 @@ def test_entries_of_one_estimate_keep_their_covariance() -> None:
     reach = Z / 10
     by_hand = _fieller((1, 1 - reach, 1 + reach), (2, 2 - reach, 2 + reach), 0, False)
     assert tuple(few.ratio("a", "b").interval()) == pytest.approx(by_hand)
+    assert _fieller((1, 0.5, 1.5), (1, 0, 2), 0, False) == (-math.inf, math.inf)  # the second could be 0
     basis = entry_basis(Student(np.array([1.0, 2.0]), np.array([0.1, 0.2]), 7), [1.0, 2.0], [0.1, 0.2], 1)
     assert (basis.value, basis.se, basis.df) == (2.0, 0.2, 7)
 

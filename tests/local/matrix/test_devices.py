@@ -1,6 +1,8 @@
 import math
 
-from toolkit import crosswise, forced, k_ary, kuk, mangat, warner
+import pytest
+
+from toolkit import Design, crosswise, forced, k_ary, kuk, mangat, warner
 
 
 def test_two_coins_and_a_die_are_found() -> None:
@@ -43,3 +45,16 @@ def test_uneven_births_are_noted() -> None:
     notes = {device.name: device.note for device in warner("3/4").devices()}
     assert "births" in notes["a month of birth"]
     assert notes["a die"] == ""
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        Design([[2, 1, 1], [1, 2, 1], [1, 1, 2]], 4, ("a", "b", "c")),
+        Design([[1, 1, 1, 1], [2, 2, 0, 0]], 4, ("no", "yes"), ("a", "b", "c", "d")),
+    ],
+    ids=["each face forces another report, or the truth", "each face is another report"],
+)
+def test_as_many_faces_as_parts_are_enough(design: Design) -> None:
+    first = design.devices()[0]
+    assert (first.outcomes, first.distance, first.design) == (4, 0, design)

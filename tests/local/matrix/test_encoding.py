@@ -5,7 +5,7 @@ import pytest
 
 from tests.slowly import each
 from toolkit import k_ary, kuk, warner
-from toolkit.local.matrix.encoding import draw_reports, encode, tally
+from toolkit.local.matrix.encoding import draw_reports, encode, looks_like_others, tally
 
 YES_NO = ("no", "yes")
 SECRET = "my-secret-answer"  # noqa: S105
@@ -76,6 +76,13 @@ def test_numbers_are_labels_where_the_options_are_numbers() -> None:
         design.randomize([0])
 
 
+def test_codes_are_refused_where_they_look_like_other_labels() -> None:
+    others = [("yes", "no"), (" Yes", "NO "), ("1", "2"), ("one", "0"), ("2", "1", "0")]
+    alike = [("no", "yes"), ("yes", "never"), ("always", "no"), ("always", "no", "yes"), ("yes", "no", "never")]
+    alike += [("0", "1", "many"), ("0", "1", "5"), (1, "0")]
+    assert [labels for labels in others + alike if looks_like_others(labels)] == others
+
+
 def test_option_labels_may_be_mixed_and_sorted_in_any_order() -> None:
     labels = ("zebra", 7, "ant", 3)
     assert encode(["ant", "zebra"], labels, "answers").codes.tolist() == [2, 0]
@@ -128,6 +135,20 @@ def test_bad_answers_are_counted_never_quoted(values: object, error: type[Except
     with pytest.raises(error, match=message) as caught:
         warner("3/4").randomize(values)
     assert SECRET not in str(caught.value)
+
+
+def test_reports_are_read_in_any_case_unless_that_would_be_two_labels() -> None:
+    assert encode(["apple ", "PEAR", "Pear"], ("Apple", "Pear"), "reports").codes.tolist() == [0, 1, 1]
+    assert encode(["US", "us", "other"], ("US", "us", "Other"), "reports").codes.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="1 of 2 that are not"):
+        encode(["Us", "us"], ("US", "us"), "reports")
+
+
+@pytest.mark.parametrize(("share", "said"), [(30, "; of 30 percent write 0.3"), (1.5, "; of 1.5 percent"), (-1, "")])
+def test_of_what_could_be_percent_the_share_is_said(share: float, said: str) -> None:
+    assert warner("3/4").variance(1, 100) == warner("3/4").variance(0, 100)
+    with pytest.raises(ValueError, match=f"it is a distribution of the answers{said}"):
+        warner("3/4").variance(share, 100)
 
 
 def test_booleans_answer_only_questions_with_two_options() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.special import xlogy
-from scipy.stats import binom
+from scipy.stats import binom, chi2
 
 from toolkit import Design, forced, k_ary, kuk, warner
 from toolkit.local.matrix.likelihood import (
@@ -207,3 +207,11 @@ def test_where_each_option_has_its_own_report_the_tail_is_exact_and_one_for_all_
     two, three = (warner("3/4").estimate_counts([9, 1]).fit, k_ary(3, epsilon=1.0).estimate_counts([20, 1, 9]).fit)
     assert two.p == pytest.approx(binom.cdf(1, 10, 0.25), rel=1e-9)
     assert three.p == pytest.approx(2 * 3 * binom.cdf(1, 30, 1 / (math.e + 2)), rel=1e-6)
+
+
+def test_the_p_value_of_shares_at_zero_is_the_mean_of_two_tails() -> None:
+    """Four reports that are all "b" fit best where everybody has the second option, who report it half of the time."""
+    fit = Design([[3, 2, 5], [3, 5, 2], [2, 2, 6]], 10, ("a", "b", "c")).estimate_counts([0, 4, 0]).fit
+    ratio = 2 * 4 * np.log(2)
+    assert fit is not None
+    assert fit.p == pytest.approx((chi2.sf(ratio, 1) + chi2.sf(ratio, 2)) / 2)

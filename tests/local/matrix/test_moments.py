@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import beta
 
 from tests.slowly import each
-from toolkit import forced, k_ary, kuk, warner
+from toolkit import Design, forced, k_ary, kuk, warner
 from toolkit.core.randomness import drawer
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import CATALOGUE, example
@@ -164,3 +165,11 @@ def test_of_two_options_the_last_is_meant_unless_both_may_hold() -> None:
     limits = (np.array(-1.0), np.array(2.0))
     made = from_support(lambda code: np.array([code == 0]), limits, ("a", "b"), None, focus=False)
     assert made.tolist() == [[2.0, -1.0]]
+
+
+def test_a_report_that_speaks_as_much_for_another_option_does_not_speak_for_this_one() -> None:
+    """Clopper and Pearson's limits of "a" alone, though "b" is as likely from those who have the first option."""
+    design = Design([[4, 4, 2], [2, 4, 4], [3, 1, 6]], 10, ("a", "b", "c"))
+    found = design.estimate_counts([28, 20, 52]).interval(method="exact")
+    assert found.high[0] == pytest.approx((beta.ppf(0.975, 29, 72) - 0.2) / (0.4 - 0.2))
+    assert found.low[2] == pytest.approx((beta.ppf(0.025, 52, 49) - 0.4) / (0.6 - 0.4))

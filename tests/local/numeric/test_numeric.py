@@ -2,7 +2,9 @@
 
 import json
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,12 +15,13 @@ from tests.local.channel import channel, follows, largest_ratio, law_of
 from tests.slowly import each
 from toolkit import Pure
 from toolkit.core.rounding import log_up
-from toolkit.local import numeric
+from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import restore
 from toolkit.local.numeric.bounded import Hybrid, OneBit, Piecewise
 from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.means import FiniteMean, Mean
 from toolkit.local.numeric.scrambling import Scrambled
+from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.local.protocol import Randomizer
 
 ZERO, ONE, TEN = Fraction(0), Fraction(1), Fraction(10)
@@ -311,7 +314,8 @@ def test_an_impossible_epsilon_is_refused(make: type, epsilon: object) -> None:
         lambda: Piecewise(ZERO, ONE, 5, 4, 2**31, 1),
         lambda: Hybrid(ZERO, ONE, 5, 3, 1, 2, 3, 1, 2**17),
         lambda: OneBit(0.5, ONE, 5, 3, 1),
-        lambda: numeric.one_bit((0, 1), 1.0).estimate([2]),
+        lambda: numeric.one_bit((0, 1), 1.0).estimate([0, 2]),
+        lambda: numeric.piecewise((0, 1), 1.0).estimate([1, -1]),
         lambda: numeric.one_bit((0, 1), 1.0).estimate([0.5]),
         lambda: numeric.one_bit((0, 1), 1.0).estimate([]),
         lambda: numeric.one_bit((0, 1), 1.0).variance(2, 10),
@@ -377,3 +381,43 @@ def test_without_a_spread_the_variance_is_the_largest_of_any_spread(name: str, r
         largest = made.variance(mean, 7, respondents=respondents)
         given = [made.variance(mean, 7, sd=widest * part / 4, respondents=respondents) for part in range(5)]
         assert largest == pytest.approx(max(given), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda low, high: OneBit(low, high, 5, 3, 1),
+        lambda low, high: Piecewise(low, high, 5, 3, 3, 1),
+        lambda low, high: Hybrid(low, high, 5, 3, 1, 2, 3, 1, 9),
+        lambda low, high: LocalLaplace(low, high, 5, ONE),
+        lambda low, high: Scrambled(low, high, 10, "additive", (ONE, TEN), (1, 1)),
+        lambda low, high: SquareWave(low, high, 5, 3, 3, 1),
+    ],
+    ids=["one bit", "piecewise", "hybrid", "laplace", "scrambled", "square wave"],
+)
+def test_bounds_are_looked_at_whatever_makes_the_randomizer(make: Callable[[Fraction, Fraction], Mean]) -> None:
+    assert make(ZERO, TEN).bounds == (0, 10)
+    with pytest.raises(ValueError, match="`bounds` must be in order"):
+        make(TEN, ZERO)
+
+
+SURVEYS: dict[str, Callable[..., object]] = {
+    "boxes": partial(oracles.CappedBoxes(("a", "b", "c"), 2, 1, 4).simulate_counts, [0.1, 0.2, 0.3], 10**6),
+    "one box": partial(oracles.RandomBox(("a", "b", "c"), 3, 1).simulate_counts, [0.1, 0.2, 0.3], 10**6),
+    "a set": partial(oracles.subset(3, 1.0).simulate_counts, [0.2, 0.3, 0.5], 10**6),
+    "one bit": partial(FINITE["one bit"].simulate_counts, 4, 10**6),
+    "square wave": partial(SquareWave(ZERO, TEN, 2, 1, 3, 1).simulate_counts, [0.2, 0.3, 0.5], 10**6),
+}
+
+
+@pytest.mark.parametrize("survey", SURVEYS.values(), ids=SURVEYS)
+def test_a_simulated_survey_is_repeated_by_its_seed_alone(survey: Callable[..., object]) -> None:
+    """Two surveys of a million agree in all counts by chance less than once in a hundred: so ten, and not two."""
+    one, same = (str(survey(np.random.default_rng(5))) for _ in range(2))
+    assert one == same
+    assert len({str(survey()) for _ in range(10)}) > 1
+
+
+def test_who_answers_is_a_sample_or_fixed() -> None:
+    with pytest.raises(ValueError, match="`respondents` must be one of sample, fixed"):
+        SURVEYS["square wave"](respondents="others")

@@ -1,5 +1,6 @@
 """Packed bits: the byte law is exact, counts are right, other people's reports are refused."""
 
+from bisect import bisect_right
 from fractions import Fraction
 
 import numpy as np
@@ -55,6 +56,19 @@ def test_an_undecided_point_is_resolved_by_the_exact_draw(monkeypatch: pytest.Mo
     for rest, byte in ((cut - 1, 0), (cut, 1)):
         monkeypatch.setattr(bits, "big_below", lambda *_, rest=rest: rest)
         assert law._resolved(np.array([point], dtype=np.uint64), None).tolist() == [byte]
+
+
+def test_a_word_that_an_edge_cuts_is_followed_by_48_bits_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every such word, with the least, a middle and the greatest continuation, against the exact edges."""
+    law = bits.ByteLaw(3, 7)
+    cut = np.flatnonzero(law._table == -1)
+    assert len(cut) > 200
+    for rest in (0, 2**47 + 12_345, 2**48 - 1):
+        stream = {16: cut.astype(np.uint16), 64: np.full(len(cut), (rest << 16) + 99, dtype=np.uint64)}
+        monkeypatch.setattr(bits, "words", lambda _count, size, _rng, stream=stream: stream[size])
+        points = [(int(word) << 48) + rest for word in cut]
+        expected = [bisect_right(law._edges, point * 7**8 >> 64) - 1 for point in points]
+        assert law.draw(len(cut)).tolist() == expected
 
 
 @pytest.mark.parametrize("rng", [np.random.default_rng(1), None])

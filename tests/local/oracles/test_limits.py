@@ -25,7 +25,7 @@ def test_the_limit_is_that_of_the_table(epsilon: float, k: int) -> None:
     assert (found.size, round(found.se(k, n=1000), 4)) == TABLE[epsilon, k]
 
 
-@each(epsilon=[0.01, 0.7, 3.0, 10.0], k=[2, 3, 17, 100])
+@each(epsilon=[0.01, 0.7, 2.549, 3.0, 10.0], k=[2, 3, 17, 20, 100])
 def test_no_other_size_is_better(k: int, epsilon: float) -> None:
     odds = math.exp(epsilon)
     risks = [(k - 1) ** 2 * (d * odds + k - d) ** 2 / (k * d * (k - d) * (odds - 1) ** 2) for d in range(1, k)]

@@ -3,6 +3,7 @@
 import itertools
 import math
 import tracemalloc
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -317,6 +318,28 @@ def test_a_seed_is_not_a_generator() -> None:
 def test_what_cannot_be_is_refused(broken: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         broken()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda options: Subset(options, 1, 3, 1),
+        lambda options: Unary(options, 3, 1, 4),
+        lambda options: LocalHash(options, 3, 3, 1),
+        lambda options: oracles.RandomBox(options, 3, 1),
+        lambda options: oracles.CappedBoxes(options, 2, 1, 4),
+    ],
+    ids=["a set", "bits", "a hash", "one box", "boxes"],
+)
+def test_options_are_looked_at_whatever_makes_the_randomizer(make: Callable[[object], Oracle]) -> None:
+    assert make(["a", "b", "c"]).options == ("a", "b", "c")
+    with pytest.raises(ValueError, match="`options` must be distinct"):
+        make(["a", "b", "a"])
+
+
+def test_an_oracle_is_shown_with_what_it_costs_and_how_far_it_is_from_the_limit() -> None:
+    assert repr(Unary(range(5), 2, 1, 4)).startswith("<Unary of 5 options: epsilon 1.099, variance ")
+    assert repr(LocalHash(range(5), 3, 3, 1)).startswith("<LocalHash of 5 options, 3 values: epsilon 1.099, variance ")
 
 
 def test_subset_reports_of_another_size_are_refused() -> None:

@@ -69,3 +69,31 @@ def test_reports_are_rows_of_two_integers() -> None:
     for reports in ([0, 1], [[0, 1, 0]], [[0.0, 1.0]], np.empty((0, 2), dtype=int)):
         with pytest.raises(TypeError, match="rows of two integers"):
             RandomBox(LABELS, 3, 1).tally(reports)
+
+
+@pytest.mark.parametrize("wrong", [[-1, 0], [3, 0], [0, -1], [0, 2]])
+def test_one_report_that_stands_for_nothing_among_good_ones_is_refused(wrong: list[int]) -> None:
+    good = [[0, 0], [2, 1]]
+    assert [part.tolist() for part in RandomBox(LABELS, 3, 1).tally(good)] == [[0, 0, 1], [1, 0, 1]]
+    with pytest.raises(ValueError, match="a box from 0 to 2 and an answer of 0 or 1"):
+        RandomBox(LABELS, 3, 1).tally([*good, wrong])
+    with pytest.raises(ValueError, match="a box from 0 to 2 and an answer of 0 or 1"):
+        RandomBox(LABELS, 3, 1).scores([*good, wrong])
+
+
+@pytest.mark.parametrize(("yes", "asked"), [([1, 2], [3, 3, 3]), ([1, 2, 3], [3, 3]), ([1, 2, 4], [3, 3, 3])])
+def test_yes_and_people_asked_are_counted_for_each_box(yes: list[int], asked: list[int]) -> None:
+    assert RandomBox(LABELS, 3, 1).estimate_counts([0, 2, 3], [3, 3, 3]).n == 9
+    with pytest.raises(ValueError, match="`counts`"):
+        RandomBox(LABELS, 3, 1).estimate_counts(yes, asked)
+
+
+def test_each_box_has_a_share_from_0_to_1() -> None:
+    box = RandomBox(LABELS, 3, 1)
+    assert box.variance(0.3, 60).tolist() == box.variance([0.3, 0.3, 0.3], 60).tolist()
+    assert box.variance([0, 1, 1], 60) == pytest.approx([0.0375] * 3)  # 3/4 * 1/4 / (1/2)**2 of 20 people
+    with pytest.raises(ValueError, match="a share for each of 3 options"):
+        box.variance([0.3, 0.3], 60)
+    for wrong in ([0, 0.5, 1.01], [-0.01, 0.5, 1]):
+        with pytest.raises(ValueError, match="must be shares from 0 to 1"):
+            box.variance(wrong, 60)

@@ -204,7 +204,7 @@ def test_more_ticks_than_the_cap_are_refused_before_anything_is_drawn() -> None:
     boxes = tick_boxes(10, 1.0, most=1)
     with pytest.raises(ValueError, match="at most 1 boxes may be ticked, got more by 1 of 2 people"):
         boxes.randomize(np.array([[1, 1, *[0] * 8], [1, *[0] * 9]]))
-    with pytest.raises(ValueError, match="at most 1"):
+    with pytest.raises(ValueError, match="at most 1 boxes may be ticked, got more by 1 of 1 people"):
         CappedBoxes(LABELS, 1, 1, 4).report([0, 2], lambda bound: bound // 0)
 
 

@@ -14,6 +14,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.local.shuffling.amplification import (
     CLAIM,
     Shuffled,
+    _cut,
     _pairs,
     blanket,
     clones_2021,
@@ -144,9 +145,21 @@ def test_a_square_design_whose_lies_depend_on_the_truth_has_no_blanket_of_forced
     assert shuffled(design, 1000, DELTA).basis == "clones"
 
 
+def test_a_delta_is_any_probability():
+    assert shuffled(warner(epsilon=1.0), 100, 0).epsilon == warner(epsilon=1.0).epsilon
+    assert shuffled(warner(epsilon=1.0), 100, 1).epsilon == 0
+    for delta in (-0.01, 1.01):
+        with pytest.raises(ValueError, match="`delta` must lie between 0 and 1"):
+            shuffled(warner(epsilon=1.0), 100, delta)
+
+
 def test_closed_forms_are_silent_where_they_do_not_hold():
     assert math.isnan(clones_2021(4, 10**4, DELTA))
     assert math.isnan(clones_2023(4, 100, DELTA))
+    last = {clones_2021: math.log(1000 / (16 * math.log(4e6))), clones_2023: math.log(1000 / (8 * math.log(2e6)) - 1)}
+    for form, local in last.items():
+        assert form(local - 1e-9, 1000, DELTA) > 0
+        assert math.isnan(form(local + 1e-9, 1000, DELTA))
 
 
 @pytest.mark.slow
@@ -268,3 +281,10 @@ def test_every_pair_of_answers_is_looked_at_from_both_sides():
     found = [(pair.least, pair.least_too) for pair in _pairs(forced_options(3, ["1/12", "1/6", "1/4"]))]
     laws = [1 / 12, 1 / 6, 1 / 4]
     assert np.allclose(sorted(found), sorted(itertools.permutations(laws, 2)))
+
+
+@pytest.mark.parametrize("parts", [1, 3, 10, 11, 12, 50])
+def test_ranges_are_cut_without_a_gap_and_without_an_overlap(parts):
+    first, last = _cut(np.array([0.0, 40.0]), np.array([10.0, 40.0]), parts)
+    assert [n for a, b in zip(first, last, strict=True) for n in np.arange(a, b + 1)] == [*range(11), 40]
+    assert len(first) == min(parts, 11) + 1

@@ -383,9 +383,9 @@ class SampleShares:
             return self.shares.mapped(low, np.where(seen < 1, high, 1))
         if method == "wilson":
             return self.shares.score_limits(self.value, t**2 / people)
-        with np.errstate(divide="ignore"):
+        with np.errstate(all="ignore"):
             middle, reach = np.log(seen / (1 - seen)), t / np.sqrt(people * seen * (1 - seen))
-        low, high = (1 / (1 + np.exp(-np.nan_to_num(middle + side * reach, nan=0.0))) for side in (-1, 1))
+            low, high = (1 / (1 + np.exp(-np.nan_to_num(middle + side * reach, nan=0.0))) for side in (-1, 1))
         agree = (seen == 0) | (seen == 1)
         low, high = self.shares.mapped(low, high)
         edges = self.uncut(level, "wilson")  # all reports agree: a logit has no error there
@@ -409,7 +409,7 @@ def level_that_meets(uncut: Callable[[float], tuple[Any, Any]], value: Array, nu
     levels = np.full(value.shape, np.nan)
     for entry in np.ndindex(value.shape):
         low, high = np.log(_LEAST), 0.0
-        for _ in range(60):
+        for _ in range(45):  # further, a level of 0 would be reached, at which no quantile is left
             middle = (low + high) / 2
             limits = [np.atleast_1d(limit)[entry] for limit in uncut(1 - np.exp(middle))]
             if np.isnan(limits).any():

@@ -346,8 +346,8 @@ def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
     unknown = int(np.count_nonzero(known[position] != array))
     codes = np.array(list(table.values()), dtype=small_type(len(labels)))[position]
     if unknown and what == "reports" and textual:
-        words: dict[Any, int] = {**_by_key(labels), **table}
-        cells = [words.get(cell, words.get(cell.strip().casefold(), -1)) for cell in array.tolist()]
+        words = _by_key(labels)
+        cells = [table.get(cell, words.get(cell.strip().casefold(), -1)) for cell in array.tolist()]
         codes = np.array(cells, dtype=codes.dtype)
         unknown = int(np.count_nonzero(codes < 0))
     if unknown:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Values
-from toolkit.core.checks import Number, choice, probability, refuse, whole
+from toolkit.core.checks import Number, probability, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval
@@ -350,7 +350,6 @@ class SquareWave(Windowed):
             How many reports of each kind.
         """
         generator = check_rng(rng) or np.random.default_rng()
-        choice(respondents, "respondents", ("sample", "fixed"))
         shares = checked_shares(prevalence, self.steps + 1, "prevalence")
         answers = people_with(shares, whole(n, "n"), generator, respondents)
         return np.asarray(generator.multinomial(answers, self.window.matrix()).sum(axis=0))

@@ -61,14 +61,14 @@ class ByteLaw:
 
     def _resolved(self, points: npt.NDArray[np.uint64], rng: Rng) -> npt.NDArray[np.int16]:
         cell = np.searchsorted(self._first, points, side="right") - 1
-        for place in np.flatnonzero((cell < 0) | (points >= self._last[cell])):
+        for place in np.flatnonzero(points >= self._last[cell]):
             cell[place] = self.cell(int(points[place]), big_below(self._edges[-1], rng))
         return cell.astype(np.int16)
 
     def cell(self, point: int, rest: int) -> int:
         """The byte at (point + rest / total) / 2**64, by exact integers."""
         total = self._edges[-1]
-        return bisect_right(self._edges, (point * total + rest) >> 64, hi=256) - 1
+        return bisect_right(self._edges, (point * total + rest) >> 64) - 1
 
 
 def width(k: int) -> int:
