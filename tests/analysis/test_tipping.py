@@ -210,7 +210,11 @@ def test_bounds_hold_the_truth_of_every_mixture(design, way: str) -> None:
 def test_an_anchor_and_a_second_arm_narrow_or_contradict_bounds() -> None:
     follow = anchor.attention_counts(DIE, [1600, 400])
     by_anchor = bounds(WOMEN, follow)
-    assert by_anchor.low < bounds(WOMEN, 1 - float(follow)).low + 1e-12
+    halved = [bounds(WOMEN, 1 - limit, level=0.975) for limit in follow.interval(0.975)]
+    low, high = min(halved, key=lambda one: one.low), max(halved, key=lambda one: one.high)
+    assert (by_anchor.low, by_anchor.high) == pytest.approx((low.low, high.high), abs=1e-8)
+    assert [*by_anchor.interval][:2] == pytest.approx((low.interval.low, high.interval.high), abs=1e-8)
+    assert by_anchor.interval.level == 0.95
     other = warner("3/4").estimate_counts([560, 440])
     both = bounds([WOMEN, other], 0.1)
     assert both.low == max(bounds(one, 0.1).low for one in (WOMEN, other))

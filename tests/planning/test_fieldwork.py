@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -65,7 +67,27 @@ def test_no_more_people_answer_than_can_be_invited(population, response):
 def test_a_plain_field_has_no_conditions_but_the_response():
     assert Field(response=0.5).plain
     others = (Field(smallest=0.5), Field(population=100), Field(questions=2), Field(compliance=Compliance(random=0.1)))
-    assert not any(field.plain for field in others)
+    assert not any(field.plain for field in (*others, Field(deff=1.5), Field(weighting=1.5)))
+
+
+@pytest.mark.parametrize(
+    ("given", "taken", "refused"),
+    [
+        ("smallest", ("1/1000", 1), (0, "1001/1000")),
+        ("response", ("1/1000", 1), (0, "1001/1000")),
+        ("population", (2,), (1,)),
+        ("questions", (1,), (0,)),
+        ("deff", ("1/1000", 3), (0,)),
+        ("weighting", (1, 3), ("999/1000",)),
+    ],
+)
+def test_conditions_are_taken_up_to_their_limits(given, taken, refused):
+    usual = {"smallest": 1, "population": None, "response": 1, "questions": 1, "compliance": None}
+    for value in taken:
+        assert getattr(checked_field(**usual | {given: value}), given) == float(Fraction(value))
+    for value in refused:
+        with pytest.raises(ValueError, match=f"`{'subgroup' if given == 'smallest' else given}` must be"):
+            checked_field(**usual | {given: value})
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,7 @@ def test_the_multiplier_is_the_squared_hyperbolic_cotangent():
         found = plan(warner, prevalence=0.5, epsilon=epsilon, n=1000).multiplier
         assert found == pytest.approx(1 / math.tanh(epsilon / 2) ** 2, rel=1e-6)
         assert found == pytest.approx(times, rel=5e-3)
+    assert plan(warner, prevalence=0, epsilon=1.0, n=1000).multiplier == math.inf  # asked directly, nobody says yes
 
 
 def test_people_compared_with_direct_questioning():

@@ -112,6 +112,7 @@ def test_without_randomness_one_report_may_prove_it():
 def test_other_tests_are_not_counted():
     assert score_tests(np.full((3, 3), 1 / 3), 0.1, 0.2, Z[2]) is None
     assert score_tests(DESIGNS["die"].matrix, 0.1, 0.2, -0.5) is None
+    assert score_tests(DESIGNS["die"].matrix, 0.1, 0.2, 0.0) is not None  # more than expected rejects
     assert score_tests(DESIGNS["die"].matrix, 0.1, 0.1, Z[2]) is None
 
 

@@ -47,6 +47,8 @@ BAD = {
     "one replicate": (np.ones((3, 1)), {"scale": 1}, "at least two columns"),
     "other rows": (np.ones((2, 4)), {"scale": 1}, "a table of 3 rows"),
     "negative weights": (-np.ones((3, 4)), {"scale": 1}, "finite, at least 0"),
+    "a replicate of nobody": (np.ones((3, 4)) * [1, 0, 1, 1], {"scale": 1}, "not all 0"),
+    "a weight without end": (np.ones((3, 4)) * [1, np.inf, 1, 1], {"scale": 1}, "finite, at least 0"),
     "a scale of zero": (np.ones((3, 4)), {"scale": 0}, "`scale` must be"),
     "jackknife without factors": (np.ones((3, 4)), {"kind": "JKn"}, "JKn has"),
     "Fay's share missing": (np.ones((3, 4)), {"kind": "BRR", "fay": 0.5}, "`fay` must be a share below 1"),

@@ -8,7 +8,7 @@ from scipy.special import ndtri
 
 from toolkit import forced, kuk, mangat, warner
 from toolkit.planning import plan_difference
-from toolkit.planning.models.differences import difference_power, enough_people
+from toolkit.planning.models.differences import _Case, difference_power, enough_people
 
 DIE = forced("1/6", "1/6")
 
@@ -69,6 +69,13 @@ def test_unequal_groups_margins_and_design_effects() -> None:
     assert "normal approximation" in clustered.notes[0]
 
 
+def test_power_is_counted_for_up_to_50_000_people_drawn_alike() -> None:
+    for people, ratio, deff, weighting in ((50_000, 1, 1, 1), (50_000, 0.5, 1, 1), (25_000, 2, 1, 1)):
+        assert "counted" in _Case(DIE, (0.1, 0.2), 0.95, ratio, deff, weighting).how(people)
+    for people, ratio, deff, weighting in ((50_001, 1, 1, 1), (25_001, 2, 1, 1), (5, 1, 2, 1), (5, 1, 1, 2)):
+        assert "normal" in _Case(DIE, (0.1, 0.2), 0.95, ratio, deff, weighting).how(people)
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
@@ -76,7 +83,10 @@ def test_unequal_groups_margins_and_design_effects() -> None:
         ({"prevalence": (0.1, 0.2), "n": 5, "power": 0.8}, "exactly one of n, power and margin"),
         ({"prevalence": (0.1, 0.1), "power": 0.8}, "the shares must differ"),
         ({"prevalence": (0.1, 0.2), "power": 1}, "`power` must lie between"),
+        ({"prevalence": (0.1, 0.2), "power": 0.25, "level": 0.75}, "`power` must lie between 0.25 and 1"),
+        ({"prevalence": (0.1, 0.2), "n": 1}, "`n` must be at least 2"),
         ({"prevalence": 0.1, "power": 0.8}, "the shares of two groups"),
+        ({"prevalence": (0.1, 0.2, 0.3), "power": 0.8}, "the shares of two groups"),
         ({"prevalence": (0.1, 1.2), "power": 0.8}, "between 0 and 1"),
         ({"prevalence": (0.1, 0.2), "n": 5, "ratio": 0}, "`ratio` must be above 0"),
     ],
