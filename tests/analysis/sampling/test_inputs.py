@@ -30,7 +30,7 @@ def test_weights_may_be_whole_numbers_or_decimals() -> None:
         positive_weights([1.0, np.nan])
     assert positive_weights([1e-60, 1e60]).tolist() == [1e-60, 1e60]
     for beyond in (np.nextafter(1e-60, 0), np.nextafter(1e60, np.inf)):
-        with pytest.raises(ValueError, match="must lie between 1e-60 and 1e.60, got 1 of 2 that do not"):
+        with pytest.raises(ValueError, match=r"must lie between 1e-60 and 1e\+60, got 1 of 2 that do not"):
             positive_weights([1.0, beyond])
 
 

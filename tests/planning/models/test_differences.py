@@ -1,13 +1,15 @@
 """Two groups: power of the test that agrees with the default interval, by enumeration of both counts."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from toolkit import forced, kuk, mangat, warner
-from toolkit.planning import plan_difference
+from toolkit import Design, forced, kuk, mangat, warner
+from toolkit.local import oracles
+from toolkit.planning import plan_difference, plan_slope
 from toolkit.planning.models.differences import _Case, difference_power, enough_people
 
 DIE = forced("1/6", "1/6")
@@ -96,9 +98,12 @@ def test_what_is_no_plan_is_refused(asked, words: str) -> None:
         plan_difference(DIE, **asked)
 
 
-def test_a_design_of_more_reports_is_refused() -> None:
-    with pytest.raises(TypeError, match="two answers and two reports"):
-        plan_difference(kuk("4/5", "1/5", draws=2), prevalence=(0.1, 0.2), power=0.8)
+@pytest.mark.parametrize("design", [kuk("4/5", "1/5", draws=2), oracles.best(20, 1.0), warner, 0.3], ids=str)
+def test_what_has_not_two_answers_and_two_reports_is_refused(design) -> None:
+    for plan in (partial(plan_difference, prevalence=(0.1, 0.2)), partial(plan_slope, intercept=-1, slope=0.5)):
+        if not isinstance(design, Design) or plan.func is plan_difference:
+            with pytest.raises(TypeError, match="two answers"):
+                plan(design, power=0.8)
 
 
 def test_a_number_of_people_is_enough_if_the_next_twelve_are_too() -> None:
