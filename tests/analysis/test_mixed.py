@@ -147,22 +147,24 @@ def test_what_cannot_be_is_refused(frame) -> None:
         mixed_logistic("y ~ x", frame, DESIGNS, group="school", design_by="d")
 
 
-def test_few_groups_may_differ_far_more_than_they_seem_to() -> None:
-    """Standard deviations are looked at until one is a hundred times less likely than the likeliest, and no further."""
+@pytest.fixture(scope="module")
+def few():
     reports = np.concatenate([np.arange(40) < count for count in (8, 16, 24, 32)])
-    found = mixed_logistic("z ~ 1", {"z": reports * 1, "g": np.repeat(range(4), 40)}, DIRECT, group="g")
-    *chances, last = (chance for *_, chance in found._by_sd)
+    return mixed_logistic("z ~ 1", {"z": reports * 1, "g": np.repeat(range(4), 40)}, DIRECT, group="g")
+
+
+def test_few_groups_may_differ_far_more_than_they_seem_to(few) -> None:
+    """Standard deviations are looked at until one is a hundred times less likely than the likeliest, and no further."""
+    *chances, last = (chance for *_, chance in few._by_sd)
     assert 2 * last < max(chances) / 100 <= chances[-1]
     assert len(chances) == 46
 
 
-def test_the_interval_of_a_groups_share_is_that_of_brute_integration() -> None:
+def test_the_interval_of_a_groups_share_is_that_of_brute_integration(few) -> None:
     """For each standard deviation of groups: the likeliest intercept, its error, and their height with Laplace's
     factor; of a group its posterior log odds, with the error of the intercept on top; then the mixture of all.
     """
     counts, u = np.array([8, 16, 24, 32]), np.linspace(-9, 9, 1201)
-    reports = np.concatenate([np.arange(40) < count for count in counts]) * 1
-    fit = mixed_logistic("z ~ 1", {"z": reports, "g": np.repeat(range(4), 40)}, DIRECT, group="g")
 
     def law(middle, sd):
         """Of all u and the report counts of each group, together."""
@@ -175,8 +177,8 @@ def test_the_interval_of_a_groups_share_is_that_of_brute_integration() -> None:
         return known / known.sum(axis=1, keepdims=True) @ expit(middle + sd * u)
 
     parts, d = [], 1e-4
-    for place, (at, cov, chance) in enumerate(fit._by_sd):
-        middle, sd = at[0], place * 2.5 * fit.group_sd / 12
+    for place, (at, cov, chance) in enumerate(few._by_sd):
+        middle, sd = at[0], place * 2.5 * few.group_sd / 12
         assert np.exp(at[1]) == pytest.approx(sd, rel=1e-12, abs=1e-8)
         low, here, high = (np.log(law(middle + step, sd).sum(axis=1)).sum() for step in (-d, 0, d))
         error = 1 / np.sqrt((2 * here - low - high) / d**2)
@@ -192,7 +194,7 @@ def test_the_interval_of_a_groups_share_is_that_of_brute_integration() -> None:
     centers, spreads, heights, chances = (np.array(part) for part in zip(*parts, strict=True))
     heights[[0, -1]] /= 2
     assert chances == pytest.approx(heights / heights.sum(), rel=0.02, abs=1e-5)
-    low, high = fit.predict({"g": [0, 1, 2, 3, 9]}, at="group").interval(0.9)
+    low, high = few.predict({"g": [0, 1, 2, 3, 9]}, at="group").interval(0.9)
     for limit, tail in ((low, 0.05), (high, 0.95)):
         assert chances @ norm.cdf(logit(limit), centers, spreads) == pytest.approx(np.full(5, tail), abs=2e-3)
 

@@ -41,6 +41,14 @@ def test_one_person_has_a_mean_and_no_error():
     found = estimated(AGE, [(20, 1)])
     assert found.value == 20
     assert np.isnan(found.se)
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize("values", [[(20, 3)], [(20, 3), (30, 0)]])
+def test_people_who_all_say_the_same_have_a_mean_and_no_error(values):
+    found = estimated(AGE, values)
+    assert (found.value, found.n, len(found.notes)) == (20, 3, 1)
+    assert np.isnan(found.se)
 
 
 def test_a_plain_mean_has_the_t_interval_of_its_degrees_of_freedom():

@@ -6,6 +6,7 @@ import pytest
 
 from toolkit import k_ary, warner
 from toolkit.local import numeric, oracles
+from toolkit.local.shuffling.amplification import largest_local, shuffled
 from toolkit.planning.accuracy import Case
 from toolkit.planning.fieldwork import Field
 from toolkit.planning.four_ways import TRUST, _search, check_delta, four_ways, other_guesses
@@ -79,6 +80,28 @@ def test_anything_with_the_protocol_is_compared():
     for family, truth in ((partial(oracles.best, 12), [1 / 12] * 12), (partial(numeric.hybrid, (0, 1)), 0.5)):
         ways = four_ways(Case(family, truth, 0.95), 1.0, 2000, Target(margin=0.1), 1e-6)
         assert ways[3].margin < ways[2].margin < ways[1].margin
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "field", [Field(), Field(smallest=0.5, questions=2), Field(questions=2, one_each=False)], ids=str
+)
+def test_as_many_shuffled_people_as_are_needed_are_enough_and_fewer_are_not(field):
+    """Of several questions each has its own shuffler: those who got it hide each other, in all subgroups."""
+    case = Case(warner, 0.2, 0.95, field=field)
+    way = four_ways(case, 1.0, 1000, Target(margin=0.08), 1e-6)[2]
+
+    def margin(n):
+        together, at_once = (n // 2, 1) if field.questions == 2 and field.one_each else (n, field.at_once)
+
+        def loss(local):
+            return at_once * shuffled(case.randomizer(local), together, 1e-6).epsilon
+
+        return case.accuracy(largest_local(loss, 1.0, most=16.0, tolerance=1e-4)).margin(n)
+
+    assert margin(int(way.n_needed)) <= 0.08 * (1 + 1e-4)
+    assert margin(int(0.98 * way.n_needed)) > 0.08
+    assert way.margin == pytest.approx(margin(1000), rel=2e-3)
 
 
 def test_other_guesses_hold_the_guess_itself():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from toolkit.analysis.latent import list_experiment
 
@@ -90,6 +91,7 @@ def test_a_wrong_law_of_the_control_count_is_seen_beside_the_difference_in_means
     z = (0.418946 - 0.265097979) / np.sqrt(0.073084689**2 - float(wrong.margins().se) ** 2)
     assert wrong.agreement.statistic == pytest.approx(z**2, rel=1e-4)
     assert wrong.agreement.p < 0.05 < right.agreement.p
+    assert (wrong.agreement.df, wrong.agreement.p) == (1, pytest.approx(chi2.sf(z**2, 1), rel=1e-3))
 
 
 def floored():

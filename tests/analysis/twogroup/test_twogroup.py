@@ -127,6 +127,19 @@ def test_the_extended_crosswise_has_the_reference_numbers() -> None:
     assert "the groups disagree (p = 0.0005)" in second.estimate.notes[0]
 
 
+def test_doubts_are_said_below_five_percent() -> None:
+    told = []
+    for more in range(60):
+        found = extended_crosswise([[250, 750], [740 - more, 260 + more]], (0.15, 0.85))
+        told.append((found.test.p < 0.05, found.test.p < 0.04))
+        assert bool(found.estimate.notes) == (found.test.p < 0.05)
+        found = cheater_detection([[420 + more, 80], [100, 400]], (0.2, 0.8))
+        ratio = 2 * (found.groups.best - found.kinds.likeliest[1])
+        notes = found.estimate.notes[1:]
+        assert len(notes) == int(ratio > 1e-9) + int(np.exp(-ratio / 2) < 0.05)  # chi-squared, two degrees of freedom
+    assert (True, False) in told
+
+
 def test_frames_give_the_same_as_counts() -> None:
     """RRreg's fits to the synthetic survey."""
     found = cheater_detection(DATA.cdm, {1: 0.2, 2: 0.8}, by=DATA.group)
