@@ -176,7 +176,7 @@ def test_the_interval_of_a_groups_share_is_that_of_brute_integration(few) -> Non
         known = np.vstack([law(middle, sd), norm.pdf(u)])
         return known / known.sum(axis=1, keepdims=True) @ expit(middle + sd * u)
 
-    parts, d = [], 1e-4
+    parts, d, weights = [], 1e-4, np.array([1, 2, 3, 1, 3]) / 10
     for place, (at, cov, chance) in enumerate(few._by_sd):
         middle, sd = at[0], place * 2.5 * few.group_sd / 12
         assert np.exp(at[1]) == pytest.approx(sd, rel=1e-12, abs=1e-8)
@@ -190,13 +190,24 @@ def test_the_interval_of_a_groups_share_is_that_of_brute_integration(few) -> Non
         own = sd**2 * (known @ u**2 - (known @ u) ** 2)
         value = share(middle, sd)
         slope = (share(middle + d, sd) - share(middle - d, sd)) / (2 * d) / (value * (1 - value))
-        parts.append((center, np.sqrt(own + (slope * error) ** 2), np.exp(here) * error, chance))
+        mean, scale = weights @ value, weights @ value * (1 - weights @ value)
+        apart = (
+            weights**2 @ (known @ expit(middle + sd * u) ** 2 - value**2)
+            + (weights @ (slope * value * (1 - value)) * error) ** 2
+        )
+        center, spread = (
+            np.append(center, logit(mean)),
+            np.append(np.sqrt(own + (slope * error) ** 2), np.sqrt(apart) / scale),
+        )
+        parts.append((center, spread, np.exp(here) * error, chance))
     centers, spreads, heights, chances = (np.array(part) for part in zip(*parts, strict=True))
     heights[[0, -1]] /= 2
     assert chances == pytest.approx(heights / heights.sum(), rel=0.02, abs=1e-5)
-    low, high = few.predict({"g": [0, 1, 2, 3, 9]}, at="group").interval(0.9)
-    for limit, tail in ((low, 0.05), (high, 0.95)):
-        assert chances @ norm.cdf(logit(limit), centers, spreads) == pytest.approx(np.full(5, tail), abs=2e-3)
+    alone = few.predict({"g": [0, 1, 2, 3, 9]}, at="group").interval(0.9)
+    together = few.poststratify({"g": [0, 1, 2, 3, 9], "N": 10 * weights}, count="N").interval(0.9)
+    for limits, whole, tail in zip(alone, together, (0.05, 0.95), strict=True):
+        cut = logit(np.append(limits, whole))
+        assert chances @ norm.cdf(cut, centers, spreads) == pytest.approx(np.full(6, tail), abs=2e-3)
 
 
 @pytest.mark.parametrize(("middle", "sd"), [(-0.7, 0.3), (-3.0, 3.0), (-3.0, 8.0), (3.0, 8.0)])
