@@ -210,6 +210,11 @@ def test_the_interval_of_a_groups_share_is_that_of_brute_integration(few) -> Non
         assert chances @ norm.cdf(cut, centers, spreads) == pytest.approx(np.full(6, tail), abs=2e-3)
 
 
+def test_a_typical_group_has_the_interval_of_the_log_odds(few) -> None:
+    low, high = few.predict({"g": [0]}, at="typical").interval(0.9)
+    assert logit([low, high]) == pytest.approx(norm.interval(0.9, few.value[0], few.se[0]), abs=1e-6)
+
+
 @pytest.mark.parametrize(("middle", "sd"), [(-0.7, 0.3), (-3.0, 3.0), (-3.0, 8.0), (3.0, 8.0)])
 def test_a_group_has_the_likelihood_of_brute_integration(middle, sd) -> None:
     """Through a device the curve of a group's intercept is flat on one side: its width is bounded there."""

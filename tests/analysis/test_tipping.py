@@ -179,7 +179,11 @@ def test_bounds_hold_whatever_those_who_do_not_follow_have() -> None:
     for share, (low, high) in {0.05: (0.018105, 0.118105), 0.1: (-0.031895, 0.168105)}.items():
         apart = pairs[share][0] - pairs[share][1]
         assert (apart.low, apart.high) == pytest.approx((low, high), abs=1e-6)
-        assert apart.interval.low < apart.low < apart.high < apart.interval.high
+        below, above = zip(
+            *((one.low - one.interval.low, one.interval.high - one.high) for one in pairs[share]), strict=True
+        )
+        reach = [math.hypot(below[0], above[1]), math.hypot(above[0], below[1])]
+        assert [apart.low - apart.interval.low, apart.interval.high - apart.high] == pytest.approx(reach)
     anything = bounds(WOMEN, 0.05)
     assert anything.low < women.low
     assert anything.high >= women.high

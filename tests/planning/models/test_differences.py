@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from toolkit import Design, forced, kuk, mangat, warner
 from toolkit.local import oracles
@@ -62,6 +62,13 @@ def test_unequal_groups_margins_and_design_effects() -> None:
     double = plan_difference(DIE, prevalence=(0.2, 0.1), n=687, ratio=2)
     assert double.n == (687, 1374)
     assert double.power == pytest.approx(0.900669, abs=1.5e-6)
+    for deff, weighting in ((1, 1), (2, 1), (1, 1.5)):
+        found = plan_difference(DIE, prevalence=(0.2, 0.1), n=687, ratio=2, level=0.9, deff=deff, weighting=weighting)
+        noise = DIE.variance(0.2, 687, respondents="fixed") + DIE.variance(0.1, 1374, respondents="fixed")
+        variance = weighting * (noise + deff * (0.16 / 687 + 0.09 / 1374))
+        assert found.margin == pytest.approx(ndtri(0.95) * np.sqrt(variance))
+        if deff * weighting > 1:
+            assert found.power == pytest.approx(ndtr(0.1 / np.sqrt(variance) - ndtri(0.95)))
     wide = plan_difference(DIE, prevalence=(0.1, 0.2), margin=0.03)
     assert wide.margin <= 0.03 < plan_difference(DIE, prevalence=(0.1, 0.2), n=wide.n[0] - 1).margin
     clustered = plan_difference(DIE, prevalence=(0.1, 0.2), power=0.8, deff=1.95)
