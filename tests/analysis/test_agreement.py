@@ -192,6 +192,13 @@ def test_what_is_no_share_of_a_matrix_is_never_certain_either(sample: Sample | N
     assert numeric.piecewise((0, 10), 1.0).estimate([3] * 20).se > 1
 
 
+def test_one_person_of_a_group_has_the_error_of_the_device() -> None:
+    bit = numeric.one_bit((0, 10), 1.0)
+    frame = pd.DataFrame({"bit": [1] * N, "g": np.arange(N) > 0})
+    alone = estimates(frame, {"bit": bit}, by="g", sample=ALIKE)["bit"][False]
+    assert alone.se == pytest.approx(np.sqrt(bit.variance(10, 1)), rel=1e-9)
+
+
 def test_anchors_and_waves_that_agree_are_not_certain() -> None:
     design = crosswise("0.15")
     assert attention_counts(design, [0, 50]).se > 0.05

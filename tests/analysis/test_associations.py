@@ -28,6 +28,7 @@ def people() -> pd.DataFrame:
 
 def test_the_joint_table() -> None:
     assert FOUND.table.value == pytest.approx([0.603125, 0.112125, 0.147875, 0.136875])
+    assert association(np.array([[849, 438], [402, 311]]), PAIR).table.value.tolist() == FOUND.table.value.tolist()
     assert FOUND.table.se == pytest.approx([0.02495484, 0.02177903, 0.02011265, 0.01794732], abs=5e-9)
 
 

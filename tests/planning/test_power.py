@@ -113,6 +113,7 @@ def test_one_person_may_be_enough():
     sure = ScoreTest(0.0, 0.9, Z[2])
     assert sure.first(0.8) == sure.stays(0.8) == 1
     assert sure.first(0.95) == sure.stays(0.95) == 2
+    assert all(sure.envelope(n) <= sure.power(n) <= sure.ceiling(n) for n in range(1, 30))
     assert sure.keeps(0.95, 2)
     assert not sure.keeps(0.95, 1)
 
