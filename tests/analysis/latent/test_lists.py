@@ -192,6 +192,19 @@ def test_overdispersion_that_is_not_there_is_left_out_and_said() -> None:
     assert any("no overdispersion was seen" in note for note in fit.notes)
 
 
+@pytest.mark.parametrize("method", ["nls", "ml"])
+def test_whole_weights_are_that_many_rows_of_one_cluster(method) -> None:
+    rng, n = np.random.default_rng(21), 400
+    t, x, w = rng.random(n) < 0.5, rng.normal(size=n), rng.integers(1, 4, n)
+    y = rng.binomial(3, 0.4, n) + (t & (rng.random(n) < expit(x)))
+    data = {"y": y, "x": x, "t": t, "w": w, "id": np.arange(n)}
+    asked = {"treatment": "t", "items": 3, "method": method}
+    weighted = list_experiment("y ~ x", data, **asked, weights="w")
+    rows = list_experiment("y ~ x", {name: np.repeat(own, w) for name, own in data.items()}, **asked, clusters="id")
+    assert weighted.value == pytest.approx(rows.value, abs=1e-5)
+    assert weighted.se == pytest.approx(rows.se, rel=1e-4)
+
+
 def test_what_cannot_be_is_refused() -> None:
     frame = survey(1500, False)
     with pytest.raises(ValueError, match="1 of 1500 that are not"):

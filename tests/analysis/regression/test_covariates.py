@@ -13,7 +13,7 @@ import pytest
 from tests.analysis.reference_survey import DIE, survey
 from tests.slowly import each
 from toolkit.analysis import Sample, estimates, logistic, multinomial, predictor
-from toolkit.analysis.regression.covariates import _is_number, from_formula, variables
+from toolkit.analysis.regression.covariates import from_formula, variables
 
 DATA = survey()[:400]
 Y = np.where(DATA.forced == 1, "yes", "no")
@@ -107,15 +107,6 @@ def test_a_formula_speaks_of_columns_and_of_numpy() -> None:
     for wrong in ("x + z", "math.log(x)"):
         with pytest.raises(ValueError, match="covariates must be columns of the data"):
             variables(wrong, data)
-
-
-@pytest.mark.parametrize(
-    ("cell", "number"),
-    [("1.5", True), (" 2 ", True), ("nan", False), ("inf", False), ("a", False), (Decimal(1), True), (1, True),
-     (True, False), (None, False)],
-)  # fmt: skip
-def test_numbers_in_texts_are_told_from_words(cell: object, number: bool) -> None:
-    assert _is_number(cell) is number
 
 
 def test_numbers_are_held_once_and_apart_from_the_frame() -> None:
