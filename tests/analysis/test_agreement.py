@@ -154,6 +154,7 @@ def test_questions_that_agree_person_by_person_have_the_error_of_both_designs(sa
     frame = _all(DIE, 0).assign(b=["no"] * N)
     gap = estimates(frame, {"a": DIE, "b": WARNER}, sample=sample).difference("a", "b")
     assert gap.se == pytest.approx(np.sqrt(DIE.variance(0.0, N) + WARNER.variance(0.0, N)), rel=1e-9)
+    assert gap.basis.df == N - 1
     both = estimates(_frame(100).assign(b=_frame(100).a), {"a": DIE, "b": DIE}, sample=sample)
     assert both.difference("a", "b").se > 0.02
     assert np.min(association(frame, {"a": DIE, "b": WARNER}, sample=sample).table.se) > 0.01

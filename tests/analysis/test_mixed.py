@@ -137,12 +137,18 @@ def test_groups_that_do_not_differ_have_a_standard_deviation_of_zero_without_an_
     assert found.se[0] == pytest.approx(1 / np.sqrt(600 * share * (1 - share)), rel=1e-6)
 
 
-def test_what_cannot_be_is_refused(frame) -> None:
+def test_what_cannot_be_is_refused(frame, few) -> None:
     for nodes in (9, 127):
         mixed_logistic("z ~ 1", {"z": [0, 1, 1, 0, 1, 1], "g": [0, 0, 0, 1, 1, 1]}, DIRECT, group="g", nodes=nodes)
     for nodes in (8, 128):
         with pytest.raises(ValueError, match=f"at least 9, at most 127, got {nodes}"):
             mixed_logistic("y ~ x", frame, DESIGNS, group="g", design_by="d", nodes=nodes)
+    census = {"g": [0, 1], "N": [1.0, 0.0]}
+    with pytest.raises(ValueError, match="every part of the population must have people"):
+        few.poststratify(census, count="N", by="g")
+    for wrong in ([0.0, 0.0], [2.0, -1.0], [1.0, np.inf], ["a", "b"]):
+        with pytest.raises(ValueError, match="`count` must be numbers of people"):
+            few.poststratify(census | {"N": wrong}, count="N")
     with pytest.raises(ValueError, match="column of the data"):
         mixed_logistic("y ~ x", frame, DESIGNS, group="school", design_by="d")
 

@@ -35,6 +35,7 @@ def test_the_mean_of_a_number_is_weighted_by_how_often_it_came():
     found = estimated(AGE, [(20, 2), (30, 1)])
     assert found.value == pytest.approx(70 / 3)
     assert found.se == pytest.approx(np.std([20, 20, 30], ddof=1) / np.sqrt(3))
+    assert found.cov.item() == found.se**2
 
 
 def test_one_person_has_a_mean_and_no_error():

@@ -110,6 +110,9 @@ def test_equal_cheating_never_removes_a_difference_and_unequal_cheating_of_two_p
     assert sensitivity(BOTH, way="random").tipping["women"].explains["random"] == pytest.approx(0.276677, abs=1e-6)
     assert sensitivity(BOTH, way="carriers").tipping["men"].explains["carriers"] == pytest.approx(0.169231, abs=1e-6)
     assert repr(found).startswith("<Sensitivity to self_protective: 0.0681 becomes 0 by women no share")
+    alone = sensitivity(WOMEN, null=0.45)
+    share = alone.tipping["everybody"].explains["self_protective"]
+    assert float(alone.at(share)) == pytest.approx(0.45, abs=1e-8)
     nothing = sensitivity({"a": WOMEN, "b": DIE.estimate_counts([761, 469])})
     assert nothing.tipping["a"].doubt["self_protective"] == 0
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from toolkit import crosswise, forced, k_ary, triangular, warner
+from toolkit import crosswise, forced, k_ary, kuk, triangular, warner
 from toolkit.core.inference.intervals import Shares
 from toolkit.local import numeric, oracles
 from toolkit.local.design import Design
@@ -459,5 +459,11 @@ def test_assurance_goes_with_the_field_and_not_with_a_test() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             plan(warner, **({"prevalence": 0.1, "epsilon": 1, "n": 100, "assurance": 0.9} | change))
-    with pytest.raises(ValueError, match="one yes/no question with two reports"):
-        plan(k_ary(3, epsilon=1), prevalence=[0.2, 0.3, 0.5], margin=0.1, assurance=0.9)
+    for design, prevalence in (
+        (k_ary(3, epsilon=1), [0.2, 0.3, 0.5]),
+        (oracles.best(3, 1.0), [0.2, 0.3, 0.5]),
+        (kuk("4/5", "1/5", draws=2), 0.2),
+        (warner("3/4"), [0.8, 0.2]),
+    ):
+        with pytest.raises(ValueError, match="one yes/no question with two reports"):
+            plan(design, prevalence=prevalence, margin=0.1, assurance=0.9)

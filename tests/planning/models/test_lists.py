@@ -79,13 +79,16 @@ def test_so_many_people_have_the_power_and_one_fewer_have_not(sides: int) -> Non
     assert np.mean(z > ndtri(1 - 0.05 / sides)) == pytest.approx(planned.power, abs=0.025)
 
 
-@pytest.mark.parametrize(("sides", "n", "ratio"), [(1, 12, 1.5), (2, 12, 1.5), (2, 2, 0.1), (1, 900, 2)])
-def test_power_is_that_of_the_noncentral_law_of_t(sides: int, n: int, ratio: float) -> None:
-    planned = plan_item_sum(20, mean=5, sd=15, detect=20, n=n, ratio=ratio, sides=sides, level=0.9)
+@pytest.mark.parametrize(
+    ("sides", "n", "ratio", "apart"),
+    [(1, 12, 1.5, 15), (2, 12, 1.5, 15), (2, 2, 0.1, 15), (1, 9000, 2, 0.4), (2, 9000, 2, 0.1)],
+)
+def test_power_is_that_of_the_noncentral_law_of_t(sides: int, n: int, ratio: float, apart: float) -> None:
+    planned = plan_item_sum(20, mean=5, sd=15, detect=5 + apart, n=n, ratio=ratio, sides=sides, level=0.9)
     sizes = np.array([n, max(2, round(n * ratio))])
     parts = np.array([20**2, 20**2 + 15**2]) / sizes
     df, se = parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum(), np.sqrt(parts.sum())
-    reach, law = t.isf(0.1 / sides, df), nct(df, 15 / se)
+    reach, law = t.isf(0.1 / sides, df), nct(df, apart / se)
     assert planned.power == pytest.approx(law.sf(reach) + (law.cdf(-reach) if sides == 2 else 0), abs=2e-4)
     assert planned.margin == pytest.approx(t.isf(0.05, df) * se)
     assert planned.n == tuple(sizes)
