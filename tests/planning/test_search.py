@@ -51,6 +51,14 @@ def test_the_smallest_epsilon_is_found_from_above():
         assert case.accuracy(epsilon * (1 - 2e-6)).margin(1000) > margin
 
 
+def test_where_the_error_rises_with_epsilon_less_is_looked_for():
+    """Reached from .8535 to .9, and again from 1 on."""
+    found = solving._less(lambda epsilon: (0.8535 if epsilon <= 0.9 else 1) - epsilon, 1.0)
+    assert 0.8535 <= found <= 0.8535 * (1 + 1e-6)
+    assert solving._less(lambda epsilon: 1 - epsilon, 1.0) == 1
+    assert solving._less(lambda epsilon: -epsilon, 1e-3) == 1e-3
+
+
 def test_a_goal_just_short_of_direct_questioning_asks_for_too_much():
     direct = Case(warner, 0.3, 0.95).accuracy(1.0).without_noise().margin(1000)
     with pytest.raises(ValueError, match="at most 20"):
