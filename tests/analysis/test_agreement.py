@@ -133,15 +133,48 @@ def test_groups_that_agree_do_not_make_a_difference_certain(sample: Sample | Non
     assert found.homogeneity("a").p == pytest.approx(1)
 
 
+@pytest.mark.parametrize("yes", [(0, 30, 0), (20, 0, 30), (0, 100, 140)])
+def test_walds_test_of_groups_counts_the_error_of_those_that_agree(yes: tuple[int, ...]) -> None:
+    """Two differences from the first of three groups: W = d' V**-1 d, by the errors of the groups themselves."""
+    groups = np.repeat([0, 1, 2], [60, 100, 140])
+    reports = np.concatenate([np.arange(size) < count for size, count in zip((60, 100, 140), yes, strict=True)])
+    frame = pd.DataFrame({"a": np.where(reports, "yes", "no"), "g": groups})
+    found = estimates(frame, {"a": DIE}, by="g", sample=ALIKE)
+    first, *others = found["a"].values()
+    gaps = np.array([float(one) - float(first) for one in others])
+    cov = first.se**2 + np.diag([one.se**2 for one in others])
+    test = found.homogeneity("a", "wald")
+    assert test.statistic == pytest.approx((N - 2) / (2 * (N - 1)) * gaps @ np.linalg.solve(cov, gaps), rel=1e-9)
+    assert test.df == (2, N - 2)
+
+
 @pytest.mark.parametrize("sample", [None, ALIKE])
 def test_questions_that_agree_person_by_person_have_the_error_of_both_designs(sample: Any) -> None:
     """All say no to both: two randomizations at the share 0, independent of each other."""
     frame = _all(DIE, 0).assign(b=["no"] * N)
     gap = estimates(frame, {"a": DIE, "b": WARNER}, sample=sample).difference("a", "b")
     assert gap.se == pytest.approx(np.sqrt(DIE.variance(0.0, N) + WARNER.variance(0.0, N)), rel=1e-9)
+    assert gap.basis.df == N - 1
     both = estimates(_frame(100).assign(b=_frame(100).a), {"a": DIE, "b": DIE}, sample=sample)
     assert both.difference("a", "b").se > 0.02
     assert np.min(association(frame, {"a": DIE, "b": WARNER}, sample=sample).table.se) > 0.01
+
+
+@pytest.mark.parametrize("scale", [1e-50, 1 / N, 1.0, 100.0])
+def test_the_error_of_questions_that_agree_does_not_depend_on_how_weights_are_scaled(scale: float) -> None:
+    """Of weights that add up to 1 there was none."""
+    frame = _all(DIE, 0).assign(b=["no"] * N)
+    found = estimates(frame, {"a": DIE, "b": WARNER}, sample=Sample(weights=scale * WEIGHTS)).difference("a", "b")
+    assert found.se == pytest.approx(np.sqrt((DIE.variance(0.0, 1) + WARNER.variance(0.0, 1)) / KISH), rel=1e-9)
+
+
+@pytest.mark.parametrize("sample", [None, ALIKE])
+def test_a_group_of_whom_nobody_answered_both_questions_has_no_difference(sample: Sample | None) -> None:
+    frame = _frame(100).assign(b=_frame(150).a)
+    frame.loc[frame.g == 1, "b"] = None
+    found = estimates(frame, {"a": DIE, "b": DIE}, by="g", missing="drop", sample=sample).difference("a", "b")
+    assert np.isfinite(found[0].se)
+    assert np.isnan(found[1].value)
 
 
 @pytest.mark.parametrize("sample", [None, ALIKE])
@@ -158,6 +191,13 @@ def test_what_is_no_share_of_a_matrix_is_never_certain_either(sample: Sample | N
     assert found["plain"].se == pytest.approx(one, rel=1e-9)
     assert found["ticks"].se == pytest.approx([one, one], rel=1e-9)
     assert numeric.piecewise((0, 10), 1.0).estimate([3] * 20).se > 1
+
+
+def test_one_person_of_a_group_has_the_error_of_the_device() -> None:
+    bit = numeric.one_bit((0, 10), 1.0)
+    frame = pd.DataFrame({"bit": [1] * N, "g": np.arange(N) > 0})
+    alone = estimates(frame, {"bit": bit}, by="g", sample=ALIKE)["bit"][False]
+    assert alone.se == pytest.approx(np.sqrt(bit.variance(10, 1)), rel=1e-9)
 
 
 def test_anchors_and_waves_that_agree_are_not_certain() -> None:

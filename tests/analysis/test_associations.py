@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 
 from tests.analysis.reference_survey import DIE, LIKERT, WARNER, survey
-from toolkit import Question, Survey, forced, kuk
+from toolkit import Design, Question, Survey, forced, kuk
 from toolkit.analysis import Sample, association
 from toolkit.analysis.homogeneity import chi_squared, homogeneity, wald_f
 from toolkit.local import numeric
@@ -28,6 +28,7 @@ def people() -> pd.DataFrame:
 
 def test_the_joint_table() -> None:
     assert FOUND.table.value == pytest.approx([0.603125, 0.112125, 0.147875, 0.136875])
+    assert association(np.array([[849, 438], [402, 311]]), PAIR).table.value.tolist() == FOUND.table.value.tolist()
     assert FOUND.table.se == pytest.approx([0.02495484, 0.02177903, 0.02011265, 0.01794732], abs=5e-9)
 
 
@@ -103,6 +104,16 @@ def test_where_a_share_is_not_above_zero_the_posterior_speaks() -> None:
         phi.test()
     with pytest.raises(ValueError, match="every pair must have a share above 0"):
         association(data, {"forced": DIE, "warner": WARNER}, sample=Sample(weights=np.ones(2400))).phi()
+
+
+@pytest.mark.slow
+def test_a_share_of_exactly_zero_has_no_delta_method() -> None:
+    direct = Design(np.eye(2, dtype=int), 1, ("no", "yes"), name="direct")
+    for counts, how in (([[50, 1], [30, 40]], "by the delta method"), ([[50, 0], [30, 40]], "its posterior")):
+        found = association(counts, {"a": direct, "b": direct}).log_odds_ratio()
+        assert how in found.method
+        assert found.cov.item() == found.se**2
+        assert np.isfinite(found.se)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import logit
+from scipy.special import expit, logit
 from scipy.stats import norm
 
 from toolkit import Design, forced, warner
@@ -137,21 +137,101 @@ def test_groups_that_do_not_differ_have_a_standard_deviation_of_zero_without_an_
     assert found.se[0] == pytest.approx(1 / np.sqrt(600 * share * (1 - share)), rel=1e-6)
 
 
-def test_what_cannot_be_is_refused(frame) -> None:
+def test_what_cannot_be_is_refused(frame, few) -> None:
+    for nodes in (9, 127):
+        mixed_logistic("z ~ 1", {"z": [0, 1, 1, 0, 1, 1], "g": [0, 0, 0, 1, 1, 1]}, DIRECT, group="g", nodes=nodes)
     for nodes in (8, 128):
         with pytest.raises(ValueError, match=f"at least 9, at most 127, got {nodes}"):
             mixed_logistic("y ~ x", frame, DESIGNS, group="g", design_by="d", nodes=nodes)
+    census = {"g": [0, 1], "N": [1.0, 0.0]}
+    with pytest.raises(ValueError, match="every part of the population must have people"):
+        few.poststratify(census, count="N", by="g")
+    for wrong in ([0.0, 0.0], [2.0, -1.0], [1.0, np.inf], ["a", "b"]):
+        with pytest.raises(ValueError, match="`count` must be numbers of people"):
+            few.poststratify(census | {"N": wrong}, count="N")
     with pytest.raises(ValueError, match="column of the data"):
         mixed_logistic("y ~ x", frame, DESIGNS, group="school", design_by="d")
 
 
-def test_few_groups_may_differ_far_more_than_they_seem_to() -> None:
-    """Standard deviations are looked at until one is a hundred times less likely than the likeliest, and no further."""
+@pytest.fixture(scope="module")
+def few():
     reports = np.concatenate([np.arange(40) < count for count in (8, 16, 24, 32)])
-    found = mixed_logistic("z ~ 1", {"z": reports * 1, "g": np.repeat(range(4), 40)}, DIRECT, group="g")
-    *chances, last = (chance for *_, chance in found._by_sd)
+    return mixed_logistic("z ~ 1", {"z": reports * 1, "g": np.repeat(range(4), 40)}, DIRECT, group="g")
+
+
+def test_few_groups_may_differ_far_more_than_they_seem_to(few) -> None:
+    """Standard deviations are looked at until one is a hundred times less likely than the likeliest, and no further."""
+    *chances, last = (chance for *_, chance in few._by_sd)
     assert 2 * last < max(chances) / 100 <= chances[-1]
     assert len(chances) == 46
+
+
+def test_the_interval_of_a_groups_share_is_that_of_brute_integration(few) -> None:
+    """For each standard deviation of groups: the likeliest intercept, its error, and their height with Laplace's
+    factor; of a group its posterior log odds, with the error of the intercept on top; then the mixture of all.
+    """
+    counts, u = np.array([8, 16, 24, 32]), np.linspace(-9, 9, 1201)
+
+    def law(middle, sd):
+        """Of all u and the report counts of each group, together."""
+        eta = middle + sd * u
+        return norm.pdf(u) * np.exp(counts[:, None] * eta - 40 * np.logaddexp(0, eta)) * (u[1] - u[0])
+
+    def share(middle, sd):
+        """Of each group, and of one that was not asked."""
+        known = np.vstack([law(middle, sd), norm.pdf(u)])
+        return known / known.sum(axis=1, keepdims=True) @ expit(middle + sd * u)
+
+    parts, d, weights = [], 1e-4, np.array([1, 2, 3, 1, 3]) / 10
+    for place, (at, cov, chance) in enumerate(few._by_sd):
+        middle, sd = at[0], place * 2.5 * few.group_sd / 12
+        assert np.exp(at[1]) == pytest.approx(sd, rel=1e-12, abs=1e-8)
+        low, here, high = (np.log(law(middle + step, sd).sum(axis=1)).sum() for step in (-d, 0, d))
+        error = 1 / np.sqrt((2 * here - low - high) / d**2)
+        assert (high - low) / (2 * d) == pytest.approx(0, abs=0.02 / error)  # by no more than .02 of its error
+        assert cov == pytest.approx(np.diag([error**2, 0]), rel=0.01)
+        known = np.vstack([law(middle, sd), norm.pdf(u)])
+        known /= known.sum(axis=1, keepdims=True)
+        center = middle + sd * known @ u
+        own = sd**2 * (known @ u**2 - (known @ u) ** 2)
+        value = share(middle, sd)
+        slope = (share(middle + d, sd) - share(middle - d, sd)) / (2 * d) / (value * (1 - value))
+        mean, scale = weights @ value, weights @ value * (1 - weights @ value)
+        apart = (
+            weights**2 @ (known @ expit(middle + sd * u) ** 2 - value**2)
+            + (weights @ (slope * value * (1 - value)) * error) ** 2
+        )
+        center, spread = (
+            np.append(center, logit(mean)),
+            np.append(np.sqrt(own + (slope * error) ** 2), np.sqrt(apart) / scale),
+        )
+        parts.append((center, spread, np.exp(here) * error, chance))
+    centers, spreads, heights, chances = (np.array(part) for part in zip(*parts, strict=True))
+    heights[[0, -1]] /= 2
+    assert chances == pytest.approx(heights / heights.sum(), rel=0.02, abs=1e-5)
+    alone = few.predict({"g": [0, 1, 2, 3, 9]}, at="group").interval(0.9)
+    together = few.poststratify({"g": [0, 1, 2, 3, 9], "N": 10 * weights}, count="N").interval(0.9)
+    for limits, whole, tail in zip(alone, together, (0.05, 0.95), strict=True):
+        cut = logit(np.append(limits, whole))
+        assert chances @ norm.cdf(cut, centers, spreads) == pytest.approx(np.full(6, tail), abs=2e-3)
+
+
+def test_a_typical_group_has_the_interval_of_the_log_odds(few) -> None:
+    low, high = few.predict({"g": [0]}, at="typical").interval(0.9)
+    assert logit([low, high]) == pytest.approx(norm.interval(0.9, few.value[0], few.se[0]), abs=1e-6)
+
+
+@pytest.mark.parametrize(("middle", "sd"), [(-0.7, 0.3), (-3.0, 3.0), (-3.0, 8.0), (3.0, 8.0)])
+def test_a_group_has_the_likelihood_of_brute_integration(middle, sd) -> None:
+    """Through a device the curve of a group's intercept is flat on one side: its width is bounded there."""
+    reports = [[1], [0, 0], [1, 1, 0], [1, 1, 1, 1, 1]]
+    yes = np.concatenate(reports) == 1
+    seen = np.stack([np.where(yes, chance, 1 - chance) for chance in (0.25, 0.75)])
+    model = GroupModel(np.ones((11, 1)), seen, np.array([0, 1, 3, 6]), np.ones(4), 127)
+    u = np.linspace(-9, 9, 3601)
+    chance = 0.25 + 0.5 * expit(middle + sd * u)
+    brute = [np.prod([chance if one else 1 - chance for one in group], axis=0) @ norm.pdf(u) / 200 for group in reports]
+    assert model.integrate(np.array([middle, np.log(sd)]))[0] == pytest.approx(np.log(brute), abs=1e-4)
 
 
 def census_of(groups):

@@ -35,11 +35,20 @@ def test_the_mean_of_a_number_is_weighted_by_how_often_it_came():
     found = estimated(AGE, [(20, 2), (30, 1)])
     assert found.value == pytest.approx(70 / 3)
     assert found.se == pytest.approx(np.std([20, 20, 30], ddof=1) / np.sqrt(3))
+    assert found.cov.item() == found.se**2
 
 
 def test_one_person_has_a_mean_and_no_error():
     found = estimated(AGE, [(20, 1)])
     assert found.value == 20
+    assert np.isnan(found.se)
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize("values", [[(20, 3)], [(20, 3), (30, 0)]])
+def test_people_who_all_say_the_same_have_a_mean_and_no_error(values):
+    found = estimated(AGE, values)
+    assert (found.value, found.n, len(found.notes)) == (20, 3, 1)
     assert np.isnan(found.se)
 
 
@@ -141,6 +150,7 @@ def test_a_finite_population_lessens_all_of_a_plain_error() -> None:
         ({}, "got none"),
         ({"options": ["a"], "bounds": (0, 1)}, "got both"),
         ({"bounds": (2, 1)}, "a lower and a higher"),
+        ({"bounds": (1, 1)}, "a lower and a higher"),
         ({"options": ["a", "a"]}, "different labels"),
         ({"options": []}, "different labels"),
     ],

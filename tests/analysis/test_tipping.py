@@ -110,6 +110,9 @@ def test_equal_cheating_never_removes_a_difference_and_unequal_cheating_of_two_p
     assert sensitivity(BOTH, way="random").tipping["women"].explains["random"] == pytest.approx(0.276677, abs=1e-6)
     assert sensitivity(BOTH, way="carriers").tipping["men"].explains["carriers"] == pytest.approx(0.169231, abs=1e-6)
     assert repr(found).startswith("<Sensitivity to self_protective: 0.0681 becomes 0 by women no share")
+    alone = sensitivity(WOMEN, null=0.45)
+    share = alone.tipping["everybody"].explains["self_protective"]
+    assert float(alone.at(share)) == pytest.approx(0.45, abs=1e-8)
     nothing = sensitivity({"a": WOMEN, "b": DIE.estimate_counts([761, 469])})
     assert nothing.tipping["a"].doubt["self_protective"] == 0
 
@@ -179,7 +182,11 @@ def test_bounds_hold_whatever_those_who_do_not_follow_have() -> None:
     for share, (low, high) in {0.05: (0.018105, 0.118105), 0.1: (-0.031895, 0.168105)}.items():
         apart = pairs[share][0] - pairs[share][1]
         assert (apart.low, apart.high) == pytest.approx((low, high), abs=1e-6)
-        assert apart.interval.low < apart.low < apart.high < apart.interval.high
+        below, above = zip(
+            *((one.low - one.interval.low, one.interval.high - one.high) for one in pairs[share]), strict=True
+        )
+        reach = [math.hypot(below[0], above[1]), math.hypot(above[0], below[1])]
+        assert [apart.low - apart.interval.low, apart.interval.high - apart.high] == pytest.approx(reach)
     anything = bounds(WOMEN, 0.05)
     assert anything.low < women.low
     assert anything.high >= women.high
@@ -210,7 +217,11 @@ def test_bounds_hold_the_truth_of_every_mixture(design, way: str) -> None:
 def test_an_anchor_and_a_second_arm_narrow_or_contradict_bounds() -> None:
     follow = anchor.attention_counts(DIE, [1600, 400])
     by_anchor = bounds(WOMEN, follow)
-    assert by_anchor.low < bounds(WOMEN, 1 - float(follow)).low + 1e-12
+    halved = [bounds(WOMEN, 1 - limit, level=0.975) for limit in follow.interval(0.975)]
+    low, high = min(halved, key=lambda one: one.low), max(halved, key=lambda one: one.high)
+    assert (by_anchor.low, by_anchor.high) == pytest.approx((low.low, high.high), abs=1e-8)
+    assert [*by_anchor.interval][:2] == pytest.approx((low.interval.low, high.interval.high), abs=1e-8)
+    assert by_anchor.interval.level == 0.95
     other = warner("3/4").estimate_counts([560, 440])
     both = bounds([WOMEN, other], 0.1)
     assert both.low == max(bounds(one, 0.1).low for one in (WOMEN, other))

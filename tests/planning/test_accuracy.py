@@ -67,6 +67,8 @@ def test_margins_and_powers_of_many_sizes_at_once():
     sizes = np.array([100, 1000, 10_000])
     assert accuracy.margin(sizes) == pytest.approx([accuracy.margin(int(n)) for n in sizes])
     assert accuracy.power(sizes) == pytest.approx([accuracy.power(int(n)) for n in sizes])
+    assert accuracy.formula(sizes) == pytest.approx([accuracy.formula(int(n)) for n in sizes])
+    assert isinstance(accuracy.formula(100), float)
 
 
 @pytest.mark.parametrize(("sides", "z"), [(1, 1.6448536269514722), (2, 1.959963984540054)])

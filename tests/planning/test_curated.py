@@ -37,6 +37,8 @@ def test_with_one_source_of_error_it_is_the_law_of_that_source():
     assert float(quantile(0.025, 1e9, 1.0)) == pytest.approx(1e9 * ndtri(0.975), rel=1e-9)
     assert float(quantile(0.7, 1.0, 1.0)) == pytest.approx(-float(quantile(0.3, 1.0, 1.0)), rel=1e-14)
     assert float(quantile(0.025, 0.0, 0.0)) == 0
+    assert float(quantile(0.5, 1.0, 1.0)) == pytest.approx(0, abs=1e-12)
+    assert 0 < float(quantile(0.495, 1.0, 1.0)) == -float(quantile(1 - 0.495, 1.0, 1.0)) < 0.02
 
 
 def test_a_simulated_curator_stays_within_the_margin_95_percent_of_the_time():

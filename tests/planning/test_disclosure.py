@@ -88,7 +88,18 @@ def test_the_unrelated_question_at_equal_epsilon():
     assert people_at_equal_epsilon(unrelated(0.7, 0.3), 0.1) == pytest.approx(3.05 / 2.61, abs=5e-3)
 
 
+def test_who_is_sure_learns_nothing_and_no_loss_gives_nothing_away():
+    assert [step.after for prior in (0, 1) for step in learned(warner("3/4"), prior)] == [0, 0, 1, 1]
+    assert {step.stake_factor for prior in (0, 1) for step in learned(warner("3/4"), prior)} == {1}
+    assert (bet(0), guess_rate(0)) == (1, 0.5)
+    assert roc_limit([0, 0.3, 1], 0).tolist() == [0, 0.3, 1]
+
+
 def test_what_makes_no_sense_is_refused():
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        learned(warner("3/4"), Fraction(-1, 1000))
+    with pytest.raises(ValueError, match="shares"):
+        roc_limit([-1e-9, 0.5], 1.0)
     with pytest.raises(ValueError, match="two options"):
         learned(k_ary(3, epsilon=1.0), 0.1)
     with pytest.raises(ValueError, match="between 0 and 1"):

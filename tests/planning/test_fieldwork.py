@@ -1,8 +1,11 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from tests.slowly import each
 from toolkit import crosswise, forced, k_ary, plan, warner
+from toolkit.local.compliance import WAYS
 from toolkit.planning.fieldwork import Compliance, Field, checked_field
 
 
@@ -49,8 +52,11 @@ def test_the_finite_population_factor_is_for_the_subgroup():
 def test_conduct_may_be_given_as_a_mapping_or_as_itself():
     assert checked_field(1, None, 1, 1, {"random": "1/10"}).compliance == Compliance(random=0.1)
     assert checked_field(1, None, 1, 1, Compliance(random=0.1)).compliance == Compliance(random=0.1)
-    with pytest.raises(ValueError, match="at least 2"):
-        checked_field(1, 1, 1, 1, None)
+    every = dict.fromkeys(WAYS, 0.1)
+    assert checked_field(1, None, 1, 1, every).compliance == Compliance(**every)
+    for wrong in (every | {"lazy": 0.1}, ["random"]):
+        with pytest.raises(ValueError, match="must map self_protective, random, candid to shares"):
+            checked_field(1, None, 1, 1, wrong)
 
 
 @each(population=[2, 10, 1500, 12_345, 10**6], response=[0.5, 0.4999999995, 0.3, 1 / 3, 0.07, 1.0, 1e-4])
@@ -65,7 +71,27 @@ def test_no_more_people_answer_than_can_be_invited(population, response):
 def test_a_plain_field_has_no_conditions_but_the_response():
     assert Field(response=0.5).plain
     others = (Field(smallest=0.5), Field(population=100), Field(questions=2), Field(compliance=Compliance(random=0.1)))
-    assert not any(field.plain for field in others)
+    assert not any(field.plain for field in (*others, Field(deff=1.5), Field(weighting=1.5)))
+
+
+@pytest.mark.parametrize(
+    ("given", "taken", "refused"),
+    [
+        ("smallest", ("1/1000", 1), (0, "1001/1000")),
+        ("response", ("1/1000", 1), (0, "1001/1000")),
+        ("population", (2,), (1,)),
+        ("questions", (1,), (0,)),
+        ("deff", ("1/1000", 3), (0,)),
+        ("weighting", (1, 3), ("999/1000",)),
+    ],
+)
+def test_conditions_are_taken_up_to_their_limits(given, taken, refused):
+    usual = {"smallest": 1, "population": None, "response": 1, "questions": 1, "compliance": None}
+    for value in taken:
+        assert getattr(checked_field(**usual | {given: value}), given) == float(Fraction(value))
+    for value in refused:
+        with pytest.raises(ValueError, match=f"`{'subgroup' if given == 'smallest' else given}` must be"):
+            checked_field(**usual | {given: value})
 
 
 @pytest.mark.parametrize(

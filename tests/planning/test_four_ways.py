@@ -1,14 +1,16 @@
 import math
 from functools import partial
 
+import numpy as np
 import pytest
 
 from toolkit import k_ary, warner
 from toolkit.local import numeric, oracles
+from toolkit.local.shuffling.amplification import shuffled
 from toolkit.planning.accuracy import Case
 from toolkit.planning.fieldwork import Field
-from toolkit.planning.four_ways import TRUST, four_ways, other_guesses
-from toolkit.planning.search import Target
+from toolkit.planning.four_ways import TRUST, _search, _shuffled, check_delta, four_ways, other_guesses
+from toolkit.planning.search import Target, epsilon_for
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,42 @@ def test_anything_with_the_protocol_is_compared():
         assert ways[3].margin < ways[2].margin < ways[1].margin
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "field", [Field(), Field(smallest=0.5, questions=2), Field(questions=2, one_each=False)], ids=str
+)
+def test_as_many_shuffled_people_as_are_needed_are_enough_and_fewer_are_not(field):
+    """Of several questions each has its own shuffler: those who got it hide each other, in all subgroups."""
+    case, target = Case(warner, 0.2, 0.95, field=field), Target(margin=0.08)
+    needed = int(_shuffled(case, 1.0, 1000, target, 1e-6)[1])
+
+    def loss(n):
+        together, at_once = (n // 2, 1) if field.questions == 2 and field.one_each else (n, field.at_once)
+        return at_once * shuffled(case.randomizer(epsilon_for(case, target, n)), together, 1e-6).epsilon
+
+    assert loss(needed) <= 1 < loss(int(0.99 * needed))
+
+
 def test_other_guesses_hold_the_guess_itself():
-    assert 0.2 in other_guesses(0.2)
-    assert max(other_guesses(0.9)) == 1.0
-    assert other_guesses([0.5, 0.5])[-1] == [0.5, 0.5]
+    assert other_guesses(0.2) == (0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+    assert other_guesses(0.9) == (0, 0.45, 0.5, 0.675, 0.9, 1)
+    nearer = [[0.25] * 4, [0.45, 0.3, 0.15, 0.1], [0.65, 0.35, 0.05, -0.05]]
+    assert np.allclose(other_guesses(nearer[2]), nearer, atol=1e-15)
+
+
+@pytest.mark.parametrize("digits", [1, 3])
+@pytest.mark.parametrize("least", [1, 2, 9, 10, 777, 54_321])
+def test_enough_people_are_the_fewest_to_so_many_digits(least, digits):
+    for start in (2, least, 10 * least):
+        found = _search(lambda people: people >= least, start, 10**6, digits)
+        assert least <= found <= least + max(1, found // 10**digits) - 1
+    assert _search(lambda people: people >= least, 2, least, digits) == least
+    assert math.isnan(_search(lambda people: people >= least, 2, least - 1, digits))
+
+
+def test_a_promise_fails_with_a_chance_above_0_and_below_1():
+    assert check_delta(1e-300) == 1e-300
+    assert check_delta(math.nextafter(1, 0)) < 1
+    for delta in (0, 1):
+        with pytest.raises(ValueError, match="strictly between 0 and 1"):
+            check_delta(delta)

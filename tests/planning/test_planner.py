@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from toolkit import crosswise, forced, k_ary, triangular, warner
+from toolkit import crosswise, forced, k_ary, kuk, triangular, warner
 from toolkit.core.inference.intervals import Shares
 from toolkit.local import numeric, oracles
 from toolkit.local.design import Design
@@ -145,6 +145,15 @@ def test_a_note_says_how_the_power_was_found():
     assert many.n > 10**6
     assert many.notes == ("two-sided test at 5 %, power by the normal approximation",)
     assert plan(**DIE, n=300).notes == ()
+    for given, words in (
+        ({"subgroup": 0.5}, "in a subgroup of 50 %"),
+        ({"population": 1000}, "a population of 1,000"),
+        ({"deff": 2}, "a design effect of 2"),
+        ({"weighting": 1.5}, "every variance by 1.5"),
+        ({"compliance": {"random": 0.1}}, "10 % do not follow"),
+    ):
+        (note,) = plan(**DIE, n=300, **given).notes
+        assert words in note
 
 
 def test_an_epsilon_that_reaches_a_power_reaches_it_with_more_people_too():
@@ -169,6 +178,7 @@ def test_the_multiplier_is_the_squared_hyperbolic_cotangent():
         found = plan(warner, prevalence=0.5, epsilon=epsilon, n=1000).multiplier
         assert found == pytest.approx(1 / math.tanh(epsilon / 2) ** 2, rel=1e-6)
         assert found == pytest.approx(times, rel=5e-3)
+    assert plan(warner, prevalence=0, epsilon=1.0, n=1000).multiplier == math.inf  # asked directly, nobody says yes
 
 
 def test_people_compared_with_direct_questioning():
@@ -352,6 +362,8 @@ def test_no_more_errors_than_a_sure_thing():
         ({"epsilon": 1, "n": 100, "power": 0.8}, "give `detect`"),
         ({"epsilon": 1, "n": 100, "detect": 0.3, "margin": 0.1}, "`margin` must be left out with `detect`"),
         ({"epsilon": 1, "power": 0.01, "detect": 0.3}, "`power` must lie between 0.05 and 1"),
+        ({"epsilon": 1, "power": 1, "detect": 0.3}, "`power` must lie between 0.05 and 1"),
+        ({"epsilon": 1, "power": 0.8, "detect": 0.3, "sides": 3}, "`sides` must be 1 or 2"),
         ({"epsilon": 1, "power": 0.8, "detect": 0.5}, "`detect` must differ from `prevalence`"),
         ({"epsilon": 1, "n": 300, "population": 200}, "`n` must be at most the population"),
         ({"epsilon": 1, "n": 300, "subgroup": 0}, "`subgroup` must be a share"),
@@ -438,11 +450,20 @@ def test_assurance_goes_with_the_field_and_not_with_a_test() -> None:
     assert plan(warner, prevalence=0.1, n=4000, margin=0.03, assurance=0.9).epsilon > (
         plan(warner, prevalence=0.1, n=4000, margin=0.03).epsilon
     )
+    even = plan(warner, prevalence=0.1, epsilon=1, margin=0.05, assurance=0.5).n
+    assert plan(warner, prevalence=0.1, epsilon=1, margin=0.05, assurance=0.51).n > even
     for change, words in (
         ({"detect": 0.2, "power": 0.8, "n": None}, "not with `detect`"),
-        ({"assurance": 0.4}, "got 0.4"),
+        ({"assurance": "499/1000"}, "from 0.5 to below 1"),
+        ({"assurance": 1}, "from 0.5 to below 1"),
     ):
         with pytest.raises(ValueError, match=words):
             plan(warner, **({"prevalence": 0.1, "epsilon": 1, "n": 100, "assurance": 0.9} | change))
-    with pytest.raises(ValueError, match="one yes/no question with two reports"):
-        plan(k_ary(3, epsilon=1), prevalence=[0.2, 0.3, 0.5], margin=0.1, assurance=0.9)
+    for design, prevalence in (
+        (k_ary(3, epsilon=1), [0.2, 0.3, 0.5]),
+        (oracles.best(3, 1.0), [0.2, 0.3, 0.5]),
+        (kuk("4/5", "1/5", draws=2), 0.2),
+        (warner("3/4"), [0.8, 0.2]),
+    ):
+        with pytest.raises(ValueError, match="one yes/no question with two reports"):
+            plan(design, prevalence=prevalence, margin=0.1, assurance=0.9)

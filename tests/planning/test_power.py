@@ -109,9 +109,19 @@ def test_without_randomness_one_report_may_prove_it():
     assert direct.power(16) == pytest.approx(1 - 0.9**16, abs=1e-11)
 
 
+def test_one_person_may_be_enough():
+    sure = ScoreTest(0.0, 0.9, Z[2])
+    assert sure.first(0.8) == sure.stays(0.8) == 1
+    assert sure.first(0.95) == sure.stays(0.95) == 2
+    assert all(sure.envelope(n) <= sure.power(n) <= sure.ceiling(n) for n in range(1, 30))
+    assert sure.keeps(0.95, 2)
+    assert not sure.keeps(0.95, 1)
+
+
 def test_other_tests_are_not_counted():
     assert score_tests(np.full((3, 3), 1 / 3), 0.1, 0.2, Z[2]) is None
     assert score_tests(DESIGNS["die"].matrix, 0.1, 0.2, -0.5) is None
+    assert score_tests(DESIGNS["die"].matrix, 0.1, 0.2, 0.0) is not None  # more than expected rejects
     assert score_tests(DESIGNS["die"].matrix, 0.1, 0.1, Z[2]) is None
 
 

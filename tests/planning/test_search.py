@@ -27,6 +27,13 @@ def test_a_power_that_is_reached_by_chance_of_the_number_is_not_kept():
     assert people_for(accuracy, target) == 277
 
 
+def test_a_power_is_counted_for_up_to_a_million_people():
+    accuracy = Case(warner, 0.3, 0.95, detect=0.4).accuracy(0.8)
+    counts = [Target(power=0.8).counts(accuracy, n) for n in (10**6, 10**6 + 1)]
+    assert counts == [True, False]
+    assert not Target(margin=0.1).counts(accuracy, 10)
+
+
 def test_who_cannot_be_invited_is_not_planned_with():
     accuracy = Case(warner, 0.3, 0.95, field=Field(population=1500, response=0.5)).accuracy(3.0)
     assert people_for(accuracy, Target(margin=0.05)) <= 750
@@ -42,6 +49,14 @@ def test_the_smallest_epsilon_is_found_from_above():
         epsilon = epsilon_for(case, Target(margin=margin), 1000)
         assert case.accuracy(epsilon).margin(1000) <= margin
         assert case.accuracy(epsilon * (1 - 2e-6)).margin(1000) > margin
+
+
+def test_where_the_error_rises_with_epsilon_less_is_looked_for():
+    """Reached from .8535 to .9, and again from 1 on."""
+    found = solving._less(lambda epsilon: (0.8535 if epsilon <= 0.9 else 1) - epsilon, 1.0)
+    assert 0.8535 <= found <= 0.8535 * (1 + 1e-6)
+    assert solving._less(lambda epsilon: 1 - epsilon, 1.0) == 1
+    assert solving._less(lambda epsilon: -epsilon, 1e-3) == 1e-3
 
 
 def test_a_goal_just_short_of_direct_questioning_asks_for_too_much():

@@ -62,6 +62,13 @@ def test_several_numbers_and_several_kinds_of_result() -> None:
         assert np.isnan(table.margin).all()
 
 
+def test_a_p_value_at_the_level_detects_and_those_from_0_to_1_are_taken() -> None:
+    for p, power in ((0, 1), (0.5, 1), (np.nextafter(0.5, 1), 0), (1, 0)):
+        assert plan_by_simulation(lambda _, p=p: p, lambda *_: 0, 5, repeats=2, level=0.5).rows[0]["power"] == power
+    with pytest.raises(ValueError, match="`repeats`"):
+        plan_by_simulation(lambda _: 0.5, lambda *_: 0, 5, repeats=1)
+
+
 def test_what_cannot_be_analyzed_detects_nothing_and_is_counted() -> None:
     def analysis(number: float) -> float:
         if number < 0.5:

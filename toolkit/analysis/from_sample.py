@@ -177,10 +177,13 @@ class SampleSource:
         sample = self._endless  # how their noise goes together is not known
         weights, changes = weights_of(self.sample, self._rows), {}
         for group in self.groups():
-            where = self._where(group)
-            gap = sample.mean(pair[:, 0] - pair[:, 1], where, labels=("difference",))
-            mass = weights[where & ~np.isnan(pair).any(axis=1)] / weights.max()
-            added = change_variance(designs, pair[where], weights[where]) * (mass**2).sum() / mass.sum() ** 2
+            known = self._where(group) & ~np.isnan(pair).any(axis=1)
+            if not known.any():
+                changes[group] = empty_estimate(designs[0])
+                continue
+            gap = sample.mean(pair[:, 0] - pair[:, 1], known, labels=("difference",))
+            mass = weights[known] / weights[known].min()  # at least 1 a person, however weights are scaled
+            added = change_variance(designs, pair[known], mass) * (mass**2).sum() / mass.sum() ** 2
             changes[group] = with_variance(replace(gap, covers=_covers_of(gap.covers)), added)
         return changes
 

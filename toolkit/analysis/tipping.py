@@ -532,8 +532,7 @@ def bounds(
     arms = [estimate] if isinstance(estimate, Estimate) else list(estimate)
     if isinstance(share, Estimate):
         level_of_each = 1 - (1 - level) / 2
-        ends = [1 - float(limit) for limit in share.interval(level_of_each)] + [1 - float(share)]
-        ends = [min(max(end, 0.0), 1.0) for end in ends]
+        ends = [min(max(1 - float(limit), 0.0), 1.0) for limit in share.interval(level_of_each)]
     else:
         level_of_each = level
         given = [share] if isinstance(share, str) or not isinstance(share, Sequence) else share

@@ -14,7 +14,7 @@ from toolkit.core.inference.special import erfcx, ndtr, ndtri
 from toolkit.local.shuffling.amplification import largest_local, shuffled
 from toolkit.planning.accuracy import Accuracy, Case, Precision
 from toolkit.planning.fieldwork import Field
-from toolkit.planning.search import LEAST_EPSILON, MOST_PEOPLE, OutOfReach, Target, epsilon_for, people_for
+from toolkit.planning.search import MOST_PEOPLE, OutOfReach, Target, epsilon_for, people_for
 
 _ROOT = 2**0.5
 _LEAST = 1e-12  # a standard deviation of so little of the noise is none
@@ -204,7 +204,7 @@ def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) 
             needed = epsilon_for(case, target, people)
         except OutOfReach:
             return False
-        return needed <= epsilon or (needed < _MOST_LOCAL and cost(max(needed, LEAST_EPSILON), people) <= epsilon)
+        return needed <= epsilon or (needed < _MOST_LOCAL and cost(needed, people) <= epsilon)
 
     reachable = case.field.reachable()
     return _Hidden(best, epsilon), _search(

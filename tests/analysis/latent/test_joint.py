@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from toolkit.analysis.latent import list_experiment
+from toolkit.analysis.latent.joint import JointLaw
 
 GRID = np.linspace(-8, 8, 321)
 NORMAL = np.exp(-(GRID**2) / 2) / np.exp(-(GRID**2) / 2).sum()
@@ -169,3 +170,22 @@ def test_what_has_no_likelihood_is_refused() -> None:
     many = {f"c{j}": np.zeros(4) for j in range(10)} | {"y": [0, 0, 1, 1], "t": [0, 0, 1, 1]}
     with pytest.raises(ValueError, match="at most 600 ways to answer"):
         list_experiment("y ~ 1", many, treatment="t", items=10, control_items=[f"c{j}" for j in range(10)], method="ml")
+
+
+@pytest.mark.parametrize(
+    ("parts", "single", "ways"),
+    [
+        (lambda size: {"a": size, "b": size}, False, {22: 24**2, 23: None}),  # a pair of counts up to 23
+        (lambda size: {"a": size}, False, {598: 600, 599: None}),  # 0 to 599
+        (lambda size: dict.fromkeys("abcdefghij"[:size], 1), True, {9: 2**9 + 11, 10: None}),  # items, or 0 to 10
+    ],
+    ids=["two lists", "one list", "items"],
+)
+def test_what_people_can_say_is_counted_and_limited(parts, single, ways) -> None:
+    for size, many in ways.items():
+        law = JointLaw(parts(size), single, np.zeros(1, dtype=bool), constrained=True, shared=False)
+        if many is None:
+            with pytest.raises(ValueError, match="at most 600 ways to answer"):
+                _ = law._told
+        else:
+            assert {told.shape[1] for pair in law._told for told in pair} == {many}

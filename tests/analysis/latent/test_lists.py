@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from toolkit.analysis.latent import list_experiment
 
@@ -90,6 +91,7 @@ def test_a_wrong_law_of_the_control_count_is_seen_beside_the_difference_in_means
     z = (0.418946 - 0.265097979) / np.sqrt(0.073084689**2 - float(wrong.margins().se) ** 2)
     assert wrong.agreement.statistic == pytest.approx(z**2, rel=1e-4)
     assert wrong.agreement.p < 0.05 < right.agreement.p
+    assert (wrong.agreement.df, wrong.agreement.p) == (1, pytest.approx(chi2.sf(z**2, 1), rel=1e-3))
 
 
 def floored():
@@ -188,6 +190,19 @@ def test_overdispersion_that_is_not_there_is_left_out_and_said() -> None:
     )
     assert fit.log_likelihood == pytest.approx(-2136.311574, abs=1e-5)
     assert any("no overdispersion was seen" in note for note in fit.notes)
+
+
+@pytest.mark.parametrize("method", ["nls", "ml"])
+def test_whole_weights_are_that_many_rows_of_one_cluster(method) -> None:
+    rng, n = np.random.default_rng(21), 400
+    t, x, w = rng.random(n) < 0.5, rng.normal(size=n), rng.integers(1, 4, n)
+    y = rng.binomial(3, 0.4, n) + (t & (rng.random(n) < expit(x)))
+    data = {"y": y, "x": x, "t": t, "w": w, "id": np.arange(n)}
+    asked = {"treatment": "t", "items": 3, "method": method}
+    weighted = list_experiment("y ~ x", data, **asked, weights="w")
+    rows = list_experiment("y ~ x", {name: np.repeat(own, w) for name, own in data.items()}, **asked, clusters="id")
+    assert weighted.value == pytest.approx(rows.value, abs=1e-5)
+    assert weighted.se == pytest.approx(rows.se, rel=1e-4)
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.analysis.reference_survey import DIE, survey
 from tests.slowly import each
 from toolkit.analysis import Sample, estimates, logistic, multinomial, predictor
-from toolkit.analysis.regression.covariates import from_formula
+from toolkit.analysis.regression.covariates import from_formula, variables
 
 DATA = survey()[:400]
 Y = np.where(DATA.forced == 1, "yes", "no")
@@ -99,6 +99,14 @@ def test_weights_count_by_their_proportions_up_to_the_limits() -> None:
     for other in others:
         assert (other.value, other.se) == pytest.approx((one.value, one.se), rel=1e-9)
     assert fits[0].se == pytest.approx(fits[1].se, rel=1e-5)
+
+
+def test_a_formula_speaks_of_columns_and_of_numpy() -> None:
+    data = {"x": [1.0, 2.0], "a b": [0, 1]}
+    assert variables("np.log(x) + `a b`", data) == ("a b", "x")
+    for wrong in ("x + z", "math.log(x)"):
+        with pytest.raises(ValueError, match="covariates must be columns of the data"):
+            variables(wrong, data)
 
 
 def test_numbers_are_held_once_and_apart_from_the_frame() -> None:

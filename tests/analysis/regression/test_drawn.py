@@ -64,6 +64,9 @@ def test_a_finite_population_lessens_the_sampling_and_never_the_randomization() 
             assert (share.value[place], share.se[place]) == pytest.approx((mean.value, mean.se), rel=1e-8)
         other = multinomial("forced ~ female", DATA, DIE, sample=sample)
         assert np.allclose(other.se, fit.se, rtol=1e-7)
+    weighted = Sample(DATA.weight, population=3000, clusters=np.arange(2400))
+    errors = [model("forced ~ female", DATA, DIE, sample=weighted).se for model in (logistic, multinomial)]
+    assert errors[1] == pytest.approx(errors[0], rel=1e-7)
     assert "finite population" in fit.covers
     noise = DIE.variance(share.value[1], int(DATA.female.sum()), respondents="fixed")
     assert share.se[1] == pytest.approx(np.sqrt(noise), rel=1e-8)

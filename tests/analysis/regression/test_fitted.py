@@ -8,11 +8,16 @@ import pytest
 
 from tests.analysis.reference_survey import COINS, COVARIATES, DIE, survey
 from toolkit.analysis import logistic, mixed_logistic
-from toolkit.analysis.regression.fitted import covers_of
+from toolkit.analysis.regression.fitted import basis_of, covers_of
 from toolkit.analysis.regression.logistic import LINKS
 
 DATA = survey()
 FIT = logistic("forced" + COVARIATES, DATA, DIE)
+
+
+def test_limits_of_shares_are_cut_and_those_of_differences_are_not() -> None:
+    assert basis_of(FIT.coefficients, 0.99, 0.05, shares=True).within == (0, 1)
+    assert basis_of(FIT.coefficients, 0.99, 0.05, shares=False).within == (-np.inf, np.inf)
 
 
 def test_the_table_has_odds_ratios_on_demand() -> None:

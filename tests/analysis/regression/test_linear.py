@@ -7,6 +7,7 @@ import pytest
 
 from toolkit import forced, k_ary
 from toolkit.analysis import linear
+from toolkit.analysis.regression.linear import _noise
 from toolkit.local import numeric
 
 E = np.e
@@ -128,6 +129,26 @@ def test_errors_with_leverage_are_those_of_the_formula() -> None:
     assert fit.interval().high - fit.interval().low == pytest.approx(2 * 2.048407141795244 * fit.se)
     smaller = linear("y ~ 1", {"y": y, "x": x})
     assert fit.compare(smaller).p == pytest.approx(float(fit["x"].test().p))
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        numeric.one_bit((5, 60), 1),
+        numeric.piecewise((-3, -1), 2),
+        numeric.local_laplace((2, 4), 1),
+        forced("1/6", "1/3"),
+    ],
+    ids=lambda device: device.name,
+)
+def test_no_error_is_below_that_of_the_device_alone(device) -> None:
+    """Its variance where all have the same number, or at a share; beyond the bounds that of the nearest."""
+    low, high = map(float, device.bounds or (0, 1))
+    means = np.array([low - 1, low, 0.7 * low + 0.3 * high, high, high + 1])
+    same = {} if device.bounds is None else {"sd": 0}
+    known = [device.variance(float(mean), 1, **same) for mean in np.clip(means, low, high)]
+    assert _noise(device, means) == pytest.approx(known)
+    assert _noise(None, means).tolist() == [0] * 5
 
 
 def test_what_cannot_be_an_outcome_is_refused(frame) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from toolkit import forced
 from toolkit.analysis import Sample, association, estimates, logistic, predictor
-from toolkit.analysis.sampling.inputs import codes, mask, positive_weights, table
+from toolkit.analysis.sampling.inputs import codes, from_frame, mask, positive_weights, table
 
 
 def test_values_are_numbered_in_their_order() -> None:
@@ -28,6 +28,17 @@ def test_weights_may_be_whole_numbers_or_decimals() -> None:
     assert positive_weights([1, 2]).dtype == np.float64
     with pytest.raises(ValueError, match="got 1 of 2"):
         positive_weights([1.0, np.nan])
+    assert positive_weights([1e-60, 1e60]).tolist() == [1e-60, 1e60]
+    for beyond in (np.nextafter(1e-60, 0), np.nextafter(1e60, np.inf)):
+        with pytest.raises(ValueError, match=r"must lie between 1e-60 and 1e\+60, got 1 of 2 that do not"):
+            positive_weights([1.0, beyond])
+
+
+def test_names_are_looked_up_where_rows_have_an_order() -> None:
+    frame = pl.DataFrame({"w": [2.0, 1.0]})
+    assert from_frame(frame, "w", "weights").tolist() == [2, 1]
+    with pytest.raises(TypeError, match="must hold its rows in order, got LazyFrame"):
+        from_frame(frame.lazy(), "w", "weights")
 
 
 def test_a_frame_of_scores_is_a_table() -> None:

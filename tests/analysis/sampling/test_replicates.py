@@ -8,6 +8,7 @@ import pytest
 from tests.analysis.reference_survey import DIE, survey
 from tests.analysis.sampling.test_known_totals import CELLS, COLUMNS, MARGINS, TOTALS
 from toolkit.analysis import Replicates, Sample, estimates, logistic, multinomial, predictor
+from toolkit.analysis.sampling.replicates import spread
 
 DATA = survey()
 SCORES, FEMALE = DIE.scores(DATA.forced), DATA.female == 1
@@ -47,6 +48,8 @@ BAD = {
     "one replicate": (np.ones((3, 1)), {"scale": 1}, "at least two columns"),
     "other rows": (np.ones((2, 4)), {"scale": 1}, "a table of 3 rows"),
     "negative weights": (-np.ones((3, 4)), {"scale": 1}, "finite, at least 0"),
+    "a replicate of nobody": (np.ones((3, 4)) * [1, 0, 1, 1], {"scale": 1}, "not all 0"),
+    "a weight without end": (np.ones((3, 4)) * [1, np.inf, 1, 1], {"scale": 1}, "finite, at least 0"),
     "a scale of zero": (np.ones((3, 4)), {"scale": 0}, "`scale` must be"),
     "jackknife without factors": (np.ones((3, 4)), {"kind": "JKn"}, "JKn has"),
     "Fay's share missing": (np.ones((3, 4)), {"kind": "BRR", "fay": 0.5}, "`fay` must be a share below 1"),
@@ -60,6 +63,18 @@ def test_replicates_that_weigh_nobody_are_refused(name: str) -> None:
     columns, asked, words = BAD[name]
     with pytest.raises(ValueError, match=words):
         Replicates.given([1, 1, 1], columns, **asked)
+
+
+def test_replicates_without_an_estimate_are_stood_for_by_the_others() -> None:
+    """Three of four: the sum of squares is raised by 4 / 3. Of none there is no variance."""
+    own = Replicates.given([1, 1, 1], np.ones((3, 4)), scale=0.5)
+    values = iter(np.array([[1.0, 2.0], [np.nan, 0.0], [3.0, 1.0], [2.0, 2.0]]))
+    cov, lost = spread(own, lambda _: next(values), np.array([2.0, 1.0]))
+    apart = np.array([[-1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    assert cov == pytest.approx(0.5 * apart.T @ apart * 4 / 3)
+    assert lost == 1
+    cov, lost = spread(own, lambda _: np.full(2, np.nan), np.zeros(2))
+    assert (cov.shape, bool(np.isnan(cov).all()), lost) == ((2, 2), True, 4)
 
 
 def test_a_scale_is_never_guessed() -> None:

@@ -73,6 +73,28 @@ def test_bad_lists_are_refused() -> None:
         item_sum(["a", "b"], [2.0, 3.0])
     with pytest.raises(ValueError, match="`items` must be at least 1"):
         list_experiment([0, 1], [0, 1], items=0)
+    assert list_experiment([0, 3], [0, 4], items=3).estimate.n == 4
+    for one in (-1, 0.5, 5):
+        with pytest.raises(ValueError, match="`long` must be whole numbers from 0 to 4, got 1 of 2"):
+            list_experiment([0, 3], [0, one], items=3)
+    with pytest.raises(ValueError, match="`treated` must be true or false"):
+        double_list([0, 1, 1], [0, 1, 1], [0, 1, 2], items=3)
+    with pytest.raises(ValueError, match="of the same people, got lengths 4, 4, 3"):
+        list_with_direct([0, 1, 1, 2], [0, 1, 1], [0, 0, 1, 1], items=3)
+
+
+def test_an_estimate_of_lists_says_its_people_degrees_of_freedom_and_variance() -> None:
+    told, treated, direct = [1, 2, 2, 3, 0, 2, 1, 1, 2, 2, 1, 3], np.arange(12) % 2 == 1, np.arange(12) > 7
+    for found, n, df in ((list_with_direct(told, treated, direct, items=3).estimate, 12, 10),
+                         (item_sum([1.0, 1.0, 1.0], [2.0, 2.0]), 5, 3)):  # fmt: skip
+        assert (found.n, found.basis.df, found.cov.item()) == (n, df, found.se**2)
+
+
+def test_sums_without_spread_are_the_same_or_surely_not() -> None:
+    treated = [1, 1, 0, 0]
+    same, other = (double_list([most, most, 1, 1], [1, 1, 1, 1], treated, items=3)[1] for most in (1, 2))
+    assert (same.statistic, same.p) == (0, 1)
+    assert (other.statistic, other.p) == (np.inf, 0)
 
 
 def test_a_list_and_a_direct_question_are_combined_with_their_tests() -> None:

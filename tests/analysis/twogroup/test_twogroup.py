@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.special import xlogy
 
 from tests.analysis.reference_survey import survey
 from toolkit.analysis import cheater_detection, extended_crosswise, lie_detector, unknown_question
@@ -124,6 +125,19 @@ def test_the_extended_crosswise_has_the_reference_numbers() -> None:
     assert abs(second.test.statistic - 12.046174) < 1e-6
     assert abs(second.test.p - 0.000519) < 1e-6
     assert "the groups disagree (p = 0.0005)" in second.estimate.notes[0]
+
+
+def test_doubts_are_said_below_five_percent() -> None:
+    told = []
+    for more in range(60):
+        found = extended_crosswise([[250, 750], [740 - more, 260 + more]], (0.15, 0.85))
+        told.append((found.test.p < 0.05, found.test.p < 0.04))
+        assert bool(found.estimate.notes) == (found.test.p < 0.05)
+        found = cheater_detection([[420 + more, 80], [100, 400]], (0.2, 0.8))
+        ratio = 2 * (found.groups.best - found.kinds.likeliest[1])
+        notes = found.estimate.notes[1:]
+        assert len(notes) == int(ratio > 1e-9) + int(np.exp(-ratio / 2) < 0.05)  # chi-squared, two degrees of freedom
+    assert (True, False) in told
 
 
 def test_frames_give_the_same_as_counts() -> None:
@@ -254,6 +268,20 @@ def test_the_likeliest_shares_are_higher_than_any_others_on_a_grid() -> None:
         assert shares.sum() == pytest.approx(1)
         assert height >= max(groups.log_likelihood(point @ corners) for point in grid) - 1e-9
         assert groups.log_likelihood(np.clip(shares @ corners, 0, 1)) == pytest.approx(height, abs=1e-9)
+
+
+def test_the_likeliest_prevalences_of_two_questions_are_higher_than_any_others_on_a_grid() -> None:
+    """All counts of 4 and 4 people against 441 pairs of shares."""
+    p = np.array([0.75, 0.2])
+    grid = np.array(list(product(np.linspace(0, 1, 21), repeat=2))) @ np.array([p, 1 - p])
+    grid = np.clip(grid, 0, 1)
+    for counts in product(range(5), repeat=2):
+        yes = np.array(counts, dtype=float)
+        groups = Groups(np.stack([4 - yes, yes], axis=1), tuple(p))
+        inside = unknown_question(groups.counts, tuple(p)).likeliest
+        heights = (xlogy(yes, grid) + xlogy(4 - yes, 1 - grid)).sum(axis=1)
+        assert 0 <= inside.min() <= inside.max() <= 1
+        assert groups.log_likelihood(np.clip(p * inside[0] + (1 - p) * inside[1], 0, 1)) >= heights.max() - 1e-9
 
 
 def test_the_lie_detector_is_cheater_detection_by_other_names() -> None:

@@ -1,14 +1,16 @@
 """Two groups: power of the test that agrees with the default interval, by enumeration of both counts."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
-from toolkit import forced, kuk, mangat, warner
-from toolkit.planning import plan_difference
-from toolkit.planning.models.differences import difference_power, enough_people
+from toolkit import Design, forced, kuk, mangat, warner
+from toolkit.local import oracles
+from toolkit.planning import plan_difference, plan_slope
+from toolkit.planning.models.differences import _Case, difference_power, enough_people
 
 DIE = forced("1/6", "1/6")
 
@@ -60,6 +62,13 @@ def test_unequal_groups_margins_and_design_effects() -> None:
     double = plan_difference(DIE, prevalence=(0.2, 0.1), n=687, ratio=2)
     assert double.n == (687, 1374)
     assert double.power == pytest.approx(0.900669, abs=1.5e-6)
+    for deff, weighting in ((1, 1), (2, 1), (1, 1.5)):
+        found = plan_difference(DIE, prevalence=(0.2, 0.1), n=687, ratio=2, level=0.9, deff=deff, weighting=weighting)
+        noise = DIE.variance(0.2, 687, respondents="fixed") + DIE.variance(0.1, 1374, respondents="fixed")
+        variance = weighting * (noise + deff * (0.16 / 687 + 0.09 / 1374))
+        assert found.margin == pytest.approx(ndtri(0.95) * np.sqrt(variance))
+        if deff * weighting > 1:
+            assert found.power == pytest.approx(ndtr(0.1 / np.sqrt(variance) - ndtri(0.95)))
     wide = plan_difference(DIE, prevalence=(0.1, 0.2), margin=0.03)
     assert wide.margin <= 0.03 < plan_difference(DIE, prevalence=(0.1, 0.2), n=wide.n[0] - 1).margin
     clustered = plan_difference(DIE, prevalence=(0.1, 0.2), power=0.8, deff=1.95)
@@ -69,6 +78,13 @@ def test_unequal_groups_margins_and_design_effects() -> None:
     assert "normal approximation" in clustered.notes[0]
 
 
+def test_power_is_counted_for_up_to_50_000_people_drawn_alike() -> None:
+    for people, ratio, deff, weighting in ((50_000, 1, 1, 1), (50_000, 0.5, 1, 1), (25_000, 2, 1, 1)):
+        assert "counted" in _Case(DIE, (0.1, 0.2), 0.95, ratio, deff, weighting).how(people)
+    for people, ratio, deff, weighting in ((50_001, 1, 1, 1), (25_001, 2, 1, 1), (5, 1, 2, 1), (5, 1, 1, 2)):
+        assert "normal" in _Case(DIE, (0.1, 0.2), 0.95, ratio, deff, weighting).how(people)
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
@@ -76,7 +92,10 @@ def test_unequal_groups_margins_and_design_effects() -> None:
         ({"prevalence": (0.1, 0.2), "n": 5, "power": 0.8}, "exactly one of n, power and margin"),
         ({"prevalence": (0.1, 0.1), "power": 0.8}, "the shares must differ"),
         ({"prevalence": (0.1, 0.2), "power": 1}, "`power` must lie between"),
+        ({"prevalence": (0.1, 0.2), "power": 0.25, "level": 0.75}, "`power` must lie between 0.25 and 1"),
+        ({"prevalence": (0.1, 0.2), "n": 1}, "`n` must be at least 2"),
         ({"prevalence": 0.1, "power": 0.8}, "the shares of two groups"),
+        ({"prevalence": (0.1, 0.2, 0.3), "power": 0.8}, "the shares of two groups"),
         ({"prevalence": (0.1, 1.2), "power": 0.8}, "between 0 and 1"),
         ({"prevalence": (0.1, 0.2), "n": 5, "ratio": 0}, "`ratio` must be above 0"),
     ],
@@ -86,9 +105,12 @@ def test_what_is_no_plan_is_refused(asked, words: str) -> None:
         plan_difference(DIE, **asked)
 
 
-def test_a_design_of_more_reports_is_refused() -> None:
-    with pytest.raises(TypeError, match="two answers and two reports"):
-        plan_difference(kuk("4/5", "1/5", draws=2), prevalence=(0.1, 0.2), power=0.8)
+@pytest.mark.parametrize("design", [kuk("4/5", "1/5", draws=2), oracles.best(20, 1.0), warner, 0.3], ids=str)
+def test_what_has_not_two_answers_and_two_reports_is_refused(design) -> None:
+    for plan in (partial(plan_difference, prevalence=(0.1, 0.2)), partial(plan_slope, intercept=-1, slope=0.5)):
+        if not isinstance(design, Design) or plan.func is plan_difference:
+            with pytest.raises(TypeError, match="two answers"):
+                plan(design, power=0.8)
 
 
 def test_a_number_of_people_is_enough_if_the_next_twelve_are_too() -> None:

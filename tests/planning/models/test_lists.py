@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.special import nctdtr, ndtr, ndtri
+from scipy.stats import nct, t
 
 from toolkit.analysis import item_sum, list_experiment
 from toolkit.planning import plan_item_sum, plan_list_experiment
@@ -76,6 +77,21 @@ def test_so_many_people_have_the_power_and_one_fewer_have_not(sides: int) -> Non
         held.append((answers.mean(axis=1), answers.var(axis=1, ddof=1) / size))
     z = (held[1][0] - held[0][0] - 0.05) / np.sqrt(held[0][1] + held[1][1])
     assert np.mean(z > ndtri(1 - 0.05 / sides)) == pytest.approx(planned.power, abs=0.025)
+
+
+@pytest.mark.parametrize(
+    ("sides", "n", "ratio", "apart"),
+    [(1, 12, 1.5, 15), (2, 12, 1.5, 15), (2, 2, 0.1, 15), (1, 9000, 2, 0.4), (2, 9000, 2, 0.1)],
+)
+def test_power_is_that_of_the_noncentral_law_of_t(sides: int, n: int, ratio: float, apart: float) -> None:
+    planned = plan_item_sum(20, mean=5, sd=15, detect=5 + apart, n=n, ratio=ratio, sides=sides, level=0.9)
+    sizes = np.array([n, max(2, round(n * ratio))])
+    parts = np.array([20**2, 20**2 + 15**2]) / sizes
+    df, se = parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum(), np.sqrt(parts.sum())
+    reach, law = t.isf(0.1 / sides, df), nct(df, apart / se)
+    assert planned.power == pytest.approx(law.sf(reach) + (law.cdf(-reach) if sides == 2 else 0), abs=2e-4)
+    assert planned.margin == pytest.approx(t.isf(0.05, df) * se)
+    assert planned.n == tuple(sizes)
 
 
 def test_items_that_exclude_each_other_need_fewer_people() -> None:

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, ndtr, roots_hermitenorm
+from scipy.stats import binom
 
-from toolkit import Design, forced, k_ary, warner
+from toolkit import Design, forced, k_ary, kuk, warner
 from toolkit.planning import plan_slope
+from toolkit.planning.accuracy import critical
 from toolkit.planning.models.slopes import slope_variance
 
 DIE, WARNER, DIRECT = forced("1/6", "1/6"), warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes"))
@@ -59,6 +61,35 @@ def test_a_covariate_of_two_values_has_a_counted_power(share: float, slope: floa
     assert plan_slope(DIE, intercept=intercept, slope=slope, covariate=share, n=planned.n).power >= 0.8
 
 
+@pytest.mark.parametrize(("design", "share"), [(DIE, 0.3), (WARNER, 0.6)], ids=["die", "warner"])
+def test_a_counted_power_is_that_of_all_counts_of_five_sizes(design, share: float) -> None:
+    """Sizes of the second group by Gauss and Hermite, and of each every pair of counts."""
+    n, z, (no, yes), total = 80, 1.959964, design.matrix[:, 1], 0.0
+    points, weights = roots_hermitenorm(5)
+    for point, weight in zip(points, weights / np.sqrt(2 * np.pi), strict=True):
+        second = round(n * share + point * np.sqrt(n * share * (1 - share)))
+        (p, odds, variance), (q, *others) = (
+            _side(size, no, yes, truth) for size, truth in ((n - second, expit(-1)), (second, expit(1)))
+        )
+        hits = np.abs(odds[:, None] - others[0]) > z * np.sqrt(variance[:, None] + others[1])
+        total += weight * (p @ hits @ q)
+    assert plan_slope(design, intercept=-1, slope=2, covariate=share, n=n).power == pytest.approx(total, abs=1e-7)
+
+
+def _side(size, no, yes, truth):
+    counts = np.arange(size + 1)
+    found = (counts / size - no) / (yes - no)
+    there = (found > 1e-9) & (found < 1 - 1e-9)
+    found, seen, chance = found[there], counts[there] / size, binom.pmf(counts, size, no + (yes - no) * truth)[there]
+    return chance, np.log(found / (1 - found)), seen * (1 - seen) / size / (found * (1 - found) * (yes - no)) ** 2
+
+
+def test_power_is_by_the_formula_beyond_50_000_people_and_of_more_reports() -> None:
+    for design, n, formula in ((DIE, 50_000, False), (DIE, 50_001, True), (kuk("4/5", "1/5", draws=2), 400, True)):
+        planned = plan_slope(design, intercept=-1, slope=0.06 if n > 400 else 0.5, covariate=0.5, n=n)
+        assert (planned.power == ndtr(planned.slope / planned.se - critical(0.95, 2))) == formula
+
+
 def test_a_plan_says_that_it_is_approximate() -> None:
     assert repr(plan_slope(DIE, intercept=-1, slope=0.5, power=0.8)).startswith("<SlopePlan: about 497 people")
 
@@ -71,6 +102,8 @@ def test_a_plan_says_that_it_is_approximate() -> None:
         ({"slope": 0.5, "n": 10, "power": 0.8}, "got both"),
         ({"slope": 0.5, "power": 0.01}, "`power` must lie between"),
         ({"slope": 0.5, "n": 10, "covariate": 1}, "strictly between 0 and 1"),
+        ({"slope": 0.5, "n": 10, "covariate": 0}, "strictly between 0 and 1"),
+        ({"slope": 0.5, "n": 1}, "`n` must be at least 2"),
     ],
 )
 def test_what_is_no_plan_is_refused(asked, words: str) -> None:

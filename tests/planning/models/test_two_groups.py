@@ -99,6 +99,13 @@ def test_enough_people_have_the_power_and_fewer_do_not() -> None:
     assert "normal approximation" in many.notes[0]
 
 
+def test_power_is_counted_for_up_to_5000_people_in_the_larger_group() -> None:
+    for people, ratio, counted in ((5000, 1, True), (5001, 1, False), (2500, 2, True), (2501, 2, False)):
+        assert _Case("lie_detector", (0.3, 0.8), 0.7, 0.95, 1.96, ratio).counts(people) == counted
+    case = _Case("lie_detector", (0.3, 0.8), 0.7, 0.95, 1.96, 1.0)
+    assert case.power(0.2, 0.22, 5001) == pytest.approx(ndtr(0.02 / case._se(0.22, 5001) - 1.96))
+
+
 def test_a_margin_is_reached_and_not_by_one_person_fewer() -> None:
     options = {"prevalence": 0.1, "other": 0.25}
     found = plan_two_groups("unknown_question", (0.7, 0.3), margin=0.05, **options)
@@ -111,6 +118,7 @@ def test_a_margin_is_reached_and_not_by_one_person_fewer() -> None:
     [
         ({"model": "extended_crosswise"}, "`model` must be one of"),
         ({"p": (0.5, 0.5)}, "two different probabilities"),
+        ({"p": (0.3, 0.5, 0.7)}, "two different probabilities"),
         ({"n": None}, "exactly one of n, power and margin"),
         ({"n": None, "power": 0.8}, "`detect` must be another share"),
         ({"n": None, "power": 0.8, "detect": 0.1}, "`detect` must be another share"),

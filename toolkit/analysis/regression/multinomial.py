@@ -91,8 +91,7 @@ class OptionsModel:
             mean = np.einsum("ty,syi->tsi", chances, after)
             variance[:, :, rows] = np.einsum("ti,ty,syi,ryi->sri", here, chances, after, after)
             variance[:, :, rows] -= np.einsum("ti,tsi,tri->sri", here, mean, mean)
-        weights = 1.0 if self.people.weights is None else self.people.weights
-        return self._blocks(variance * share * weights**2 / self.people.mass)
+        return self._blocks(variance * share * self.people.mass)  # times the mass again, the square of the weights
 
     def _joint(self, shares: Array) -> Array:
         return np.asarray(shares * self.channel.seen[list(self.order)])
