@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, ncx2, norm
+from scipy.stats import chi2, gamma, ncx2, norm
 from scipy.stats import laplace as continuous_laplace
 
 from tests.central.catalogue import MECHANISMS
@@ -243,6 +243,16 @@ def test_intervals_of_one_coordinate_of_vector_laplace_noise_cover(dimension: in
     shares = [np.mean(np.abs(estimate.value) <= reach) for estimate in found]
     assert abs(np.mean(shares) - level) < 6 * np.std(shares) / math.sqrt(600)
     assert found[0].se[0] == pytest.approx(3 * math.sqrt(dimension + 1), rel=1e-6)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 50])
+def test_error_bounds_the_length_of_vector_laplace_noise(dimension: int) -> None:
+    """The length is Gamma(dimension, scale); of one entry the noise is on both sides."""
+    mechanism = Laplace.for_epsilon(2, sensitivity="1/2", norm="l2")
+    for level in (0.5, 0.95):
+        error = mechanism.error(level, dimension=dimension)
+        assert gamma(dimension, scale=0.25).sf(error) < 1 - level
+        assert gamma(dimension, scale=0.25).sf(error) == pytest.approx(1 - level, rel=1e-6)
 
 
 @each(level=[0.5, 0.9, 0.95, 0.999], mechanism=MECHANISMS)

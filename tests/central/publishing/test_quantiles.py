@@ -85,6 +85,24 @@ def test_halves_of_many_values_are_fair_coins_that_are_remembered() -> None:
     assert (ranks[0], ranks[-1]) == (0, 10**8 + 3)
 
 
+def test_edges_are_where_steps_begin_and_ranks_are_counted_from_the_start() -> None:
+    values, unit = Spread(np.array([5, 0, 70, 3, 1]), 3, np.random.default_rng(4)), 8
+    for low, high in itertools.combinations_with_replacement((0, 3, 8, 13, 16, 21, 24, 39, 40), 2):
+        start = values.rank(low)
+        edges, ranks = values.edges(low, high, start)
+        inner = [step * unit for step in range(5) if low < step * unit < high]
+        assert edges.tolist() == [low, *inner, high + 1]
+        assert ranks.tolist() == [values.rank(cut) - start for cut in (low, *inner, high)]
+
+
+def test_of_few_coins_each_may_be_heads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All bits of the words are set: so many coins as were asked for are heads, also beyond a word and a block."""
+    monkeypatch.setattr(quantiles, "words", lambda size, *_: np.full(size, 2**64 - 1, dtype=np.uint64))
+    monkeypatch.setattr(quantiles, "_COINS", 128)
+    for number in (0, 1, 63, 64, 65, 127, 128, 129, 300):
+        assert quantiles._heads(number, None) == number
+
+
 def neighbors(n: int, relation: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     for values in itertools.combinations_with_replacement(range(GRID), n):
         for place in range(n):
