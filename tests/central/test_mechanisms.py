@@ -3,6 +3,7 @@ from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -253,6 +254,19 @@ def test_error_bounds_the_length_of_vector_laplace_noise(dimension: int) -> None
         error = mechanism.error(level, dimension=dimension)
         assert gamma(dimension, scale=0.25).sf(error) < 1 - level
         assert gamma(dimension, scale=0.25).sf(error) == pytest.approx(1 - level, rel=1e-6)
+
+
+@pytest.mark.parametrize("error", ["1/100", 6, 10**4])
+@pytest.mark.parametrize("sensitivity", ["1/2", 1, 300])
+def test_the_epsilon_for_an_error_is_enough_and_hardly_less_is_not(sensitivity: object, error: object) -> None:
+    reach: dict[str, Any] = {"sensitivity": sensitivity}
+    for level in (0.5, 0.95):
+        found = Laplace.epsilon_for(error=error, level=level, **reach)
+        enough, less = (Laplace.for_epsilon(epsilon, **reach).error(level) for epsilon in (found, found * (1 - 1e-9)))
+        assert enough <= Fraction(error) < less
+    found = Gaussian.epsilon_for(error=error, delta="1e-6", **reach)
+    enough, less = (Gaussian.for_loss(epsilon, "1e-6", **reach).error() for epsilon in (found, found * (1 - 1e-6)))
+    assert enough <= Fraction(error) < less
 
 
 @each(level=[0.5, 0.9, 0.95, 0.999], mechanism=MECHANISMS)
