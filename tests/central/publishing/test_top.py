@@ -1,14 +1,13 @@
 import itertools
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.recorder import Draw, recorded
 from toolkit.central.publishing.keys import TopK
-from toolkit.core.loss import Pure, Zcdp
+from toolkit.core.loss import Zcdp
 
 
 def law(mechanism: TopK, counts: tuple[int, ...]) -> dict[tuple[int, ...], float]:
@@ -93,20 +92,3 @@ def test_each_round_draws_among_the_counts_that_are_left_at_its_rate(neighbors: 
     with recorded(choices=[2, 0]) as drawn:
         assert top.choose([9, 50, 7, 8]) == [2, 0]
     assert drawn == [Draw("choice", rate, 4, (9, 50, 7, 8)), Draw("choice", rate, 3, (9, 50, 8))]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"loss": Zcdp(1)}, "`loss` must be Pure"), ({"loss": Pure(0)}, "`epsilon` must be above 0"),
-        ({"neighbors": "friends"}, "neighbors"), ({"k": 0}, "`k` must"), ({"k": 1.5}, "`k` must"),
-        ({"rows": 0}, "`rows` must"), ({"rows": 1.5}, "`rows` must"), ({"together": 1}, "`together` must"),
-        ({"together": 7}, "`together` must"), ({"together": 2.5}, "`together` must"),
-    ],
-)  # fmt: skip
-def test_a_choice_of_several_that_is_made_by_hand_is_checked(change: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"loss": Pure(1), "k": 3, "neighbors": "replace", "rows": 2, "together": 2}
-    for together in (2, 6):
-        assert TopK(**given | {"together": together}).rate == Fraction(1, 6 + together)
-    with pytest.raises((ValueError, TypeError), match=message):
-        TopK(**given | change)
