@@ -29,7 +29,7 @@ MADE: list[tuple[Any, dict[str, Any], dict[str, list[tuple[str, list[Any]]]]]] =
     }),
     (Laplace, {"loss": Pure(10**200), "sensitivity": 1}, {"sensitivity": [("sensitivity / epsilon", ["1e-200"])]}),
     (Gaussian, {"loss": Zcdp("1/2"), "variance": 1}, {
-        "variance": [("`variance` must be above 0", [0, -1]), ("large enough", ["0.999999"])],
+        "variance": [("`variance` must be above 0", [0, -1]), ("large enough", ["0.999999"]), ("`sigma`", [10**602])],
         "sensitivity": [("sensitivity", [0, -1]), ("large enough", ["1.000001"])],
         "loss": [("`loss` must be", [Pure(1)]), ("large enough", [Zcdp("0.499999")]),
                  ("epsilon must be above 0", [Approx(0, "1/2"), Approx(math.inf, "1/2"), Approx(1, 0), Approx(1, 1)])],
