@@ -1,6 +1,7 @@
 """A mechanism that is made by hand, not by `for_epsilon`, is checked: no claim without its noise."""
 
 import math
+from functools import partial
 from typing import Any
 
 import pytest
@@ -99,3 +100,10 @@ def test_what_makes_no_promise_cannot_be_made(make: Any, given: dict, change: di
 @pytest.mark.parametrize("together", [2, 6])
 def test_what_one_person_moves_together_is_between_one_option_and_all(together: int) -> None:
     assert TopK(Pure(1), 3, "replace", 2, together).rate == exact(f"1/{6 + together}", "rate")
+
+
+@pytest.mark.parametrize(
+    "make", [Laplace, Exponential, partial(InverseSensitivity, Quantile("1/2"), Bounds.of((0, 9)))]
+)
+def test_the_cost_is_told_as_a_float(make: Any) -> None:
+    assert make(loss=Pure("1/4")).epsilon == 0.25
