@@ -205,7 +205,9 @@ def test_rho_buys_the_epsilon_whose_choices_cost_it() -> None:
     mechanism = RecursiveQuantiles.for_rho("1/100", THREE, neighbors=AR)
     assert mechanism.zcdp <= Zcdp("1/100")
     assert float(mechanism.zcdp.amount) == pytest.approx(0.01, rel=1e-12)
-    assert root_below(Fraction(2)) ** 2 <= 2
+    for square in (Fraction(2), Fraction(10) ** 40, Fraction(1, 3 * 10**40), Fraction(1, 8), Fraction(9, 4)):
+        root = root_below(square)
+        assert root**2 <= square < (root * (1 + Fraction(1, 2**59))) ** 2
 
 
 def test_rates_are_those_of_the_proof() -> None:
