@@ -124,6 +124,7 @@ def test_the_step_from_the_continuous_to_the_discrete_law_is_covered_by_the_argu
 def test_the_grid_is_fine_enough_for_the_slack(epsilon: float, delta: float, size: int) -> None:
     bits = grid_bits(Fraction(epsilon), Fraction(delta), size)
     s2, t2 = 4.0**bits, 2 * (2 * epsilon + math.log(size) - math.log(delta) + 16)
+    assert s2 / 16 < size * t2 * 2**18 / epsilon <= s2 / 4  # and hardly finer than the proof asks
     assert size * (t2 / 8 + 1 / 12) / s2 <= epsilon * (1 - float(GRID_SLACK[0]))
     factor, tail = (
         math.expm1(size / (12 * s2)),

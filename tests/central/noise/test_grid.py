@@ -215,6 +215,8 @@ def test_gaps_of_real_scores_are_exact_below_2_to_the_53_steps(scores: list[floa
 def test_a_size_is_a_positive_number_within_reach_of_floats(bad: object) -> None:
     with pytest.raises((ValueError, TypeError), match="`sensitivity` must"):
         sensible(bad, "sensitivity", "why")  # type: ignore[arg-type]
+    for last in (Fraction(1, 10**300), Fraction(10**300)):
+        assert sensible(last, "sensitivity", "why") == last
 
 
 @pytest.mark.parametrize("size", [2, 3, 5, 10, 1000, 10**6 + 1])

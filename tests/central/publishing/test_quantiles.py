@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 from toolkit.central.publishing import quantiles
 from toolkit.central.publishing.quantiles import RecursiveQuantiles, Spread, rank_scores
-from toolkit.central.selection import root_below
+from toolkit.central.selection import Exponential, root_below
 from toolkit.core.loss import Pure, Zcdp
 
 AR, RP = "add_remove", "replace"
@@ -93,6 +93,28 @@ def test_edges_are_where_steps_begin_and_ranks_are_counted_from_the_start() -> N
         inner = [step * unit for step in range(5) if low < step * unit < high]
         assert edges.tolist() == [low, *inner, high + 1]
         assert ranks.tolist() == [values.rank(cut) - start for cut in (low, *inner, high)]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 40), (5, 33), (13, 24), (17, 18), (20, 20)])
+def test_no_cut_has_a_better_score_than_its_interval(low: int, high: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is drawn by the best score of an interval, and kept by the share of it, then has the law of the scores."""
+    values, rng = Spread(np.array([5, 0, 70, 3, 1]), 3, np.random.default_rng(4)), np.random.default_rng(5)
+    mechanism = RecursiveQuantiles.for_epsilon(9, [Fraction(1, 3), Fraction(2, 3)], neighbors=AR)
+    drawn, seen = Exponential.choose_step, []
+    monkeypatch.setattr(Exponential, "choose_step", lambda self, *given: seen.append(given) or drawn(self, *given))
+    start, number = values.rank(low), values.rank(high) - values.rank(low)
+    for part in mechanism.parts:
+        scores = {
+            cut: -abs(part.share.denominator * (values.rank(cut) - start) - part.share.numerator * number)
+            for cut in range(low, high + 1)
+        }
+        for _ in range(20):
+            assert mechanism._cut(part, values, low, high, rng) in scores
+        for edges, best, _ in seen:
+            assert (edges[0], edges[-1]) == (low, high + 1)
+            for (first, stop), score in zip(itertools.pairwise(edges.tolist()), best.tolist(), strict=True):
+                assert score >= max(scores[cut] for cut in range(first, stop))
+        seen.clear()
 
 
 def test_of_few_coins_each_may_be_heads(monkeypatch: pytest.MonkeyPatch) -> None:
