@@ -153,3 +153,10 @@ def test_the_least_ratio_is_that_of_the_bisection_on_the_proof(epsilon, delta, g
     assert least_ratio.__wrapped__(*asked) == Fraction(high)
     assert is_private(*asked, Fraction(high))
     assert not is_private(*asked, Fraction(low))
+
+
+def test_a_ratio_is_private_only_with_the_slack_of_the_grid() -> None:
+    for epsilon, ratio in ((Fraction(1), Fraction(4)), (Fraction(1, 10), Fraction(30))):
+        delta = Fraction(gaussian_delta(epsilon * GRID_SLACK[0], ratio)[1]) / GRID_SLACK[1]
+        assert is_private(epsilon, delta, ratio)
+        assert not is_private(epsilon, delta * (1 - Fraction(1, 10**12)), ratio)
