@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.budget.spending import Opener
+from toolkit.budget.charges import fitted, recorded
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
@@ -183,6 +184,26 @@ def test_sums_of_ever_new_denominators_stay_short_and_are_rounded_up(opener: Ope
     assert Fraction(ledger.spent.amount).denominator < 2**400
     ledger.charge(Pure(Fraction(1, 10**5000)))
     assert len(str(ledger.entries()[-1].loss.amount)) < 200
+
+
+def test_long_fractions_are_rounded_up_each_for_itself() -> None:
+    short, long = Fraction(1, 2**255), Fraction(1, 3**200)
+    assert recorded(Approx(short, Fraction(1, 3))) == Approx(short, Fraction(1, 3))
+    assert recorded(Approx(Fraction(1, 3), long)) == Approx(Fraction(1, 3), Fraction(1, 2**128))
+    assert recorded(Pure(Fraction(1, 2**256))) == Pure(Fraction(1, 2**128))
+    assert recorded(Zcdp(1 + long)) == Zcdp(1 + Fraction(1, 2**128))
+    charged, total = fitted(Approx(Fraction(1, 3), 0), Approx(long, Fraction(1, 7)), Approx(1, "1/2"))
+    assert (charged, total) == (
+        Approx(Fraction(1, 2**128), Fraction(1, 7)),
+        Approx(Fraction(1, 3) + Fraction(1, 2**128), Fraction(1, 7)),
+    )
+
+
+def test_what_no_digits_show_to_be_too_much_is_said_in_words() -> None:
+    ledger = Ledger(Pure(1))
+    ledger.charge(Pure(Fraction(2, 3)))
+    with pytest.raises(BudgetError, match=r"ε = a little more than (0\.33\S*) where \1 of 1 remains"):
+        ledger.charge(Pure(Fraction(1, 3) + Fraction(1, 10**25)))
 
 
 def test_sums_are_exact_as_long_as_denominators_are_short() -> None:

@@ -74,6 +74,7 @@ def test_failure_while_drawing_leaves_the_charge(error: type[BaseException], ope
         (Counter(0.5), {}, TypeError),  # type: ignore[arg-type]
         (Counter(Pure(0.1)), {"rng": 7}, TypeError),
         (Counter(Pure(0.1)), {"label": 7}, TypeError),
+        (Counter(Pure(0.1)), {"label": b"seven"}, TypeError),
         (Counter(Pure(0.1)), {"label": "x" * 201}, ValueError),
         (Counter(Pure(0.1)), {"label": "two\nlines"}, ValueError),
         (Counter(Pure(0.1)), {"label": "\ud800"}, ValueError),

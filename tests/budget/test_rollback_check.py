@@ -57,6 +57,16 @@ def test_another_ledger_in_place_of_the_file_is_noticed(path: Path, tmp_path: Pa
         Ledger.open(path)
 
 
+def test_another_ledger_in_place_of_one_without_a_charge_is_noticed(path: Path, tmp_path: Path) -> None:
+    ledger = Ledger(Pure(1), path)
+    Ledger(Pure(9), tmp_path / "other.db")
+    path.write_bytes((tmp_path / "other.db").read_bytes())
+    for use in (lambda: ledger.spent, ledger.entries, lambda: ledger.charge(Pure(0.5))):
+        with pytest.raises(RecordError, match="must only grow, got another file"):
+            use()
+    assert Ledger.open(path).spent == Pure(0)
+
+
 @pytest.mark.parametrize("left", ["no file", "an empty file"])
 def test_a_budget_does_not_begin_anew_because_its_file_is_gone(left: str, path: Path) -> None:
     """What is left is as it was found: no new ledger lies there that could be copied and spent."""

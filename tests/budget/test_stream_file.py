@@ -115,3 +115,17 @@ def test_a_period_is_written_after_the_one_before_it_and_once(tmp_path: Path) ->
             kept.append(period, 4, (4,))
     kept.append(2, 4, (4,))
     assert KeptStream(StreamFile(path)).periods()[0] == [5, 4]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_finished_file_gets_its_name_once(tmp_path: Path, links: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With hard links, and in a browser, which has none: who comes second is refused, and changes nothing."""
+    if not links:
+        monkeypatch.delattr("os.link")
+    place = StreamFile(tmp_path / "weekly.db")
+    place.create("first")
+    with pytest.raises(ValueError, match=r"needs a new file.*another process was first"):
+        place.create("second")
+    assert [file.name for file in tmp_path.iterdir()] == ["weekly.db"]
+    with place.connected() as database:
+        assert database.execute("SELECT content FROM head").fetchall() == [("first",)]

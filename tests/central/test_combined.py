@@ -54,11 +54,9 @@ def test_steps_are_allowed_for_where_noise_is_small() -> None:
 
 
 def test_values_that_are_not_rejected_form_the_interval() -> None:
-    best = np.array([0.2, 1.0, 0.0])
-
-    def p_value(m: np.ndarray) -> np.ndarray:
-        return np.where([True, True, False], np.maximum(1 - 4 * np.abs(m - best), 0), 0.0)
-
-    low, high = confidence_limits(p_value, best, 0.95)
-    assert low.tolist() == pytest.approx([0.2 - 0.2375, 1 - 0.2375, -1], abs=1e-9)
-    assert high.tolist() == pytest.approx([0.2 + 0.2375, 1, 1], abs=1e-9)
+    """Around the best, at an end, nowhere, at one of the ends though the best is elsewhere, and everywhere."""
+    top, best = np.array([0.2, 1.0, 9.0, -1.0, 1.0, 0.0]), np.array([0.2, 1.0, 0.0, 0.5, -0.5, 0.0])
+    slope = np.array([4, 4, 4, 4, 4, 0.1])
+    low, high = confidence_limits(lambda m: np.maximum(1 - slope * np.abs(m - top), 0), best, 0.95)
+    assert low.tolist() == pytest.approx([0.2 - 0.2375, 1 - 0.2375, -1, -1, 1 - 0.2375, -1], abs=1e-9)
+    assert high.tolist() == pytest.approx([0.2 + 0.2375, 1, 1, -1 + 0.2375, 1, 1], abs=1e-9)

@@ -3,10 +3,11 @@ from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, ncx2, norm
+from scipy.stats import chi2, gamma, ncx2, norm
 from scipy.stats import laplace as continuous_laplace
 
 from tests.central.catalogue import MECHANISMS
@@ -243,6 +244,29 @@ def test_intervals_of_one_coordinate_of_vector_laplace_noise_cover(dimension: in
     shares = [np.mean(np.abs(estimate.value) <= reach) for estimate in found]
     assert abs(np.mean(shares) - level) < 6 * np.std(shares) / math.sqrt(600)
     assert found[0].se[0] == pytest.approx(3 * math.sqrt(dimension + 1), rel=1e-6)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 50])
+def test_error_bounds_the_length_of_vector_laplace_noise(dimension: int) -> None:
+    """The length is Gamma(dimension, scale); of one entry the noise is on both sides."""
+    mechanism = Laplace.for_epsilon(2, sensitivity="1/2", norm="l2")
+    for level in (0.5, 0.95):
+        error = mechanism.error(level, dimension=dimension)
+        assert gamma(dimension, scale=0.25).sf(error) < 1 - level
+        assert gamma(dimension, scale=0.25).sf(error) == pytest.approx(1 - level, rel=1e-6)
+
+
+@pytest.mark.parametrize("error", ["1/100", 6, 10**4])
+@pytest.mark.parametrize("sensitivity", ["1/2", 1, 300])
+def test_the_epsilon_for_an_error_is_enough_and_hardly_less_is_not(sensitivity: object, error: object) -> None:
+    reach: dict[str, Any] = {"sensitivity": sensitivity}
+    for level in (0.5, 0.95):
+        found = Laplace.epsilon_for(error=error, level=level, **reach)
+        enough, less = (Laplace.for_epsilon(epsilon, **reach).error(level) for epsilon in (found, found * (1 - 1e-9)))
+        assert enough <= Fraction(error) < less
+    found = Gaussian.epsilon_for(error=error, delta="1e-6", **reach)
+    enough, less = (Gaussian.for_loss(epsilon, "1e-6", **reach).error() for epsilon in (found, found * (1 - 1e-6)))
+    assert enough <= Fraction(error) < less
 
 
 @each(level=[0.5, 0.9, 0.95, 0.999], mechanism=MECHANISMS)

@@ -11,7 +11,7 @@ from scipy.stats import chi2, ncx2
 
 from tests.slowly import each
 from toolkit.central import selection
-from toolkit.central.noise.grid import grid_exponent
+from toolkit.central.noise.grid import grid_exponent, steps_of
 from toolkit.central.selection import (
     UNIT_BITS,
     Exponential,
@@ -254,6 +254,29 @@ def test_the_noise_of_the_noisy_maximum_covers_what_the_grid_adds(
     steps = sensitivity / Fraction(2) ** grid_exponent(sensitivity, 2 * sensitivity / epsilon)
     assert steps.denominator == 3
     assert seen == [2 * math.ceil(steps) / epsilon]
+
+
+@pytest.mark.parametrize("sensitivity", [1, 2, Fraction(1, 3)])
+@pytest.mark.parametrize("scores", [[3, 1, 2], [2**62, 2**62 + 1, -(2**62)], [0.25, 1.0, -3.0], [1e300, 1.0, 0.0]])
+def test_the_highest_exact_sum_wins_and_the_first_of_equals(
+    scores: list[float], sensitivity: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise within and beyond the floats, and of Python's integers; whole scores get whole noise from 1 on."""
+    whole = isinstance(scores[0], int) and sensitivity >= 1
+    exponent = 0 if whole else grid_exponent(Fraction(sensitivity), 2 * Fraction(sensitivity))
+    step = int(1 / Fraction(2) ** exponent)
+    for noise in ([0, 0, 0], [0, 2 * step, 0], [0, 2, 1], [0, 2**52 + 1, 2**52], [2**70, 2**70 + 1, 0], [0, -1, 2**64]):
+        kind = object if max(noise) >= 2**63 else np.int64
+        seen: list[Fraction] = []
+
+        def given(scale: Fraction, *_: object, noise=noise, kind=kind, seen=seen) -> np.ndarray:
+            seen.append(scale)
+            return np.array(noise, dtype=kind)
+
+        monkeypatch.setattr(selection, "discrete_laplace", given)
+        sums = [steps_of(Fraction(score), exponent) + one for score, one in zip(scores, noise, strict=True)]
+        assert NoisyMax.for_epsilon(1, sensitivity=sensitivity).choose("abc", scores) == "abc"[sums.index(max(sums))]
+        assert seen == [2 * sensitivity if whole else 2 * math.ceil(sensitivity * step)]
 
 
 def test_a_coin_near_its_probability_is_decided_with_more_digits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,22 @@
 import statistics
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
-from toolkit.central.sensitivity import count, counts, histogram, mean, total, variance, worst_case
+from toolkit.central.sensitivity import (
+    _all_pairs,
+    _some_pairs,
+    count,
+    counts,
+    histogram,
+    mean,
+    total,
+    variance,
+    worst_case,
+)
 
 RELATIONS = ["replace", "add_remove"]
 EYES = ["brown", "blue", "green", "red"]
@@ -135,6 +146,25 @@ def test_a_large_search_is_random_repeatable_and_still_a_lower_bound() -> None:
     assert 90 <= first.at_least <= 99
     other = worst_case(sum, range(100), 6, rng=np.random.default_rng(9), **arguments)
     assert len(other.table) == len(other.neighbor) + 1
+
+
+@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+def test_random_pairs_are_neighbors_and_reach_all_of_them(relation: str) -> None:
+    """1,000 draws of 36 or 15 pairs: one is missed with probability 1e-10."""
+    found = list(_some_pairs(range(3), 2, relation, 1000, np.random.default_rng(1)))
+    assert len(found) == 1000
+    every = set(_all_pairs(range(3), 2, relation))
+    if relation == "replace":
+        every |= {(other, table) for table, other in every}
+    assert set(found) == every
+    assert len(every) == {"replace": 36, "add_remove": 15}[relation]
+
+
+@pytest.mark.parametrize(("relation", "pairs"), [("replace", 81), ("add_remove", 81)])
+def test_a_search_is_complete_as_long_as_all_pairs_are_within_the_limit(relation: Any, pairs: int) -> None:
+    for limit in (pairs, pairs - 1):
+        found = worst_case(sum, [0, 1, 5], 3, neighbors=relation, limit=limit)
+        assert (found.complete, found.tried) == (limit == pairs, limit)
 
 
 def test_a_wrong_claim_is_disproved() -> None:

@@ -160,3 +160,71 @@ def test_the_four_limits_behind_a_covariance_share_its_error_evenly() -> None:
     product, wide = (reach / fewest) ** 2, fewest / (fewest - 1)
     assert high[0] == pytest.approx(((200 + reach) / fewest + product) * wide, rel=1e-12)
     assert low[0] == pytest.approx((200 - reach) / most - product, rel=1e-12)
+
+
+POWERS = {"mean": 2, "variance": 3, "covariance": 9, "correlation": 9}
+
+
+def sums_of(name: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if name in ("mean", "variance"):
+        return np.array([(x**i).sum() for i in range(POWERS[name])])
+    return np.array([(x**i * y**j).sum() for i in range(3) for j in range(3)])
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_values_are_those_of_numpy_and_errors_those_of_the_slopes(name: str) -> None:
+    """Noise that reaches every sum; slopes by central differences of the value. Skewed values around 1/3 and -1/2."""
+    rng, law, size = np.random.default_rng(1), RoundedNormalLaw(2.0), POWERS[name]
+    x, y = rng.beta(4, 2, 60) * 2 - 1, rng.beta(1, 3, 60) * 2 - 1
+    y = (x + 3 * y) / 4
+    sums, slopes, estimator = sums_of(name, x, y), rng.normal(size=(size, size)), getattr(table_estimators, name)
+    ends = sums + 1e-5 * np.concatenate([np.eye(size), -np.eye(size)])
+    values = estimator(Moments(ends, slopes, law)).value
+    one = estimator(Moments(sums[None], slopes, law))
+    truth = {"mean": x.mean(), "variance": x.var(ddof=1), "covariance": np.cov(x, y)[0, 1]}
+    assert one.value[0] == pytest.approx(truth.get(name, np.corrcoef(x, y)[0, 1]), rel=1e-9)
+    expected = np.linalg.norm((values[:size] - values[size:]) / 2e-5 @ slopes) * law.sd
+    assert one.se[0] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "sums", "expected"),
+    [
+        ("mean", {0: 0.5, 1: 0.2}, 0.2), ("mean", {1: 5}, 1), ("mean", {0: 9, 1: 17}, 1), ("mean", {0: 9, 1: -17}, -1),
+        ("variance", {0: 10, 2: 99}, 10 / 9), ("variance", {0: 10, 1: 9}, 0), ("variance", {0: -4, 2: 1}, 1),
+        ("covariance", {0: 10, 4: 99}, 10 / 9), ("covariance", {0: 10, 4: -99}, -10 / 9), ("covariance", {4: 1}, 1),
+        ("correlation", {0: 10, 4: 6, 2: 5, 6: 5}, 1), ("correlation", {0: 10, 4: -6, 2: 5, 6: 5}, -1),
+        ("correlation", {0: -4, 4: 0.5, 2: 1, 6: 1}, 0.5), ("correlation", {0: 10, 4: 1, 2: 5, 6: -5}, np.nan),
+    ],
+)  # fmt: skip
+def test_noise_leads_to_nothing_that_is_impossible(name: str, sums: dict[int, float], expected: float) -> None:
+    """Fewer values than one, or two, are taken for one, or two; limits are limits whatever the sums are."""
+    entries = np.zeros((1, POWERS[name]))
+    entries[0, list(sums)] = list(sums.values())
+    one = getattr(table_estimators, name)(Moments(entries, np.eye(POWERS[name]), RoundedNormalLaw(0.3)))
+    assert one.value[0] == pytest.approx(expected, nan_ok=True)
+    low, high = one.basis.of(0.95)
+    most = 1 if name in ("mean", "correlation") else 2
+    assert np.isnan(expected) or -most <= low[0] <= high[0] <= most
+
+
+def test_limits_of_a_mirrored_column_are_mirrored() -> None:
+    """Of x and of -x: the same variance, and the covariance with the other sign; around 0 and away from it."""
+    law, rng = RoundedNormalLaw(3.0), np.random.default_rng(2)
+    for shift in (-0.5, 0.0, 0.5):
+        x = np.clip(rng.normal(shift, 0.3, 900), -1, 1)
+        y = np.clip(x / 2 + rng.normal(0, 0.2, 900), -1, 1)
+        one, other = (
+            [
+                getattr(table_estimators, name)(Moments(sums_of(name, sign * x, y)[None], np.eye(size), law)).basis
+                for name, size in (("variance", 3), ("covariance", 9))
+            ]
+            for sign in (1, -1)
+        )
+        assert np.ravel(one[0].of(0.9)) == pytest.approx(np.ravel(other[0].of(0.9)))
+        assert np.ravel(one[1].of(0.9)) == pytest.approx(-np.ravel(other[1].of(0.9))[::-1])
+        (low, high), (least, most) = one[0].of(0.9), one[1].of(0.9)
+        assert low[0] < x.var(ddof=1) < high[0]
+        assert least[0] < np.cov(x, y)[0, 1] < most[0]
+        assert high[0] - low[0] < 0.2
+        assert most[0] - least[0] < 0.2

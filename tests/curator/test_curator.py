@@ -475,3 +475,11 @@ def test_a_warning_that_the_data_cause_does_not_come_out():
         warnings.simplefilter("always")
         curator.count(loud, epsilon="1/2")
     assert heard == []
+
+
+def test_scores_are_exact_where_they_are_whole() -> None:
+    """Whole ones beyond the floats by their last digit, others by their nearest float."""
+    keeper = Curator(frame(rows=20), Ledger(Pure(10**9)), "add_remove")
+    for scores in ([2**60 + one for one in range(8)], [Fraction(one, 3) for one in range(8)], np.arange(8.0) / 4):
+        found = keeper.choose(range(8), lambda _, one, scores=scores: scores[one], sensitivity="1/8", epsilon=1000)
+        assert found == 7

@@ -236,3 +236,13 @@ def test_a_simulated_search_says_so() -> None:
     assert SIMULATED in found.notes
     assert found.loss is None
     assert found.notes.count(SIMULATED) == 1
+
+
+@pytest.mark.parametrize(("powers", "bins"), [((0, 1), 4), ((-1, 1), 6), ((-3, 3), 14)])
+def test_noise_of_limits_is_for_as_many_bins_as_a_person_can_be_in(powers: tuple[int, int], bins: int) -> None:
+    """20 rows, two in a bin: the bins decide while they are fewer than 20; half of them are left, half entered."""
+    frame = pd.DataFrame({"id": range(5), "pay": [1.0, 2, 3, 4, 5]})
+    for neighbors, most in (("add_remove", min(20, 2 * bins)), ("replace", 2 * min(20, bins))):
+        keeper = curator(frame, neighbors, person="id", rows=20, rows_in_group=2)
+        noise = keeper.bounds("pay", powers=powers, epsilon=1).release.noise
+        assert (noise["bins"], noise["sensitivity"]) == (bins, str(most))

@@ -32,7 +32,7 @@ def test_a_preview_says_the_standard_error_that_the_release_has(name: str) -> No
     assert before.mechanism == "Laplace"
 
 
-@pytest.mark.parametrize("verb", ["mean", "variance"])
+@pytest.mark.parametrize("verb", ["mean", "variance", "std"])
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_the_error_of_a_mean_is_a_number_over_n(verb: str, neighbors: str) -> None:
     """20,000 values spread evenly: within 5 % of the standard error that the release has."""
@@ -43,6 +43,8 @@ def test_the_error_of_a_mean_is_a_number_over_n(verb: str, neighbors: str) -> No
     assert before.se(20_000) == pytest.approx(found.se, rel=0.05)
     with pytest.raises(ValueError, match="got no n"):
         before.se()
+    told, filled = (getattr(one, verb)("x", bounds=(0, 10), missing=5, epsilon=1) for one in (keeper.preview, keeper))
+    assert told.se(20_000) == pytest.approx(filled.se, rel=0.05)
 
 
 def test_nothing_is_read_and_what_the_verb_refuses_is_refused() -> None:

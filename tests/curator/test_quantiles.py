@@ -1,4 +1,5 @@
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,13 @@ def test_groups_have_their_own_quantiles_for_the_same_charge() -> None:
     assert wide.to_numpy() == pytest.approx(truth.to_numpy(), abs=3)
     assert keeper.ledger.spent.epsilon == 2
     assert "in each of 2 groups" in found.notes[0]
+
+
+@pytest.mark.parametrize("by", [{"region": ["north", "south"]}, {"region": ["north", "south"], "sex": SEXES}])
+def test_cells_of_quantiles_have_all_their_keys_and_the_share(by: dict[str, list[str]]) -> None:
+    found = curator(people()).quantiles("pay", [0.25, 0.75], bounds=(0, 200), by=by, epsilon=2)
+    assert found.labels == tuple(product(*by.values(), ("0.25", "0.75")))
+    assert found.axes == (*by, "quantile")
 
 
 def test_one_quantile_with_a_condition_is_a_number() -> None:

@@ -280,6 +280,16 @@ def test_the_scores_of_two_groups_move_by_one_row_each_at_most(neighbors: str, m
     assert moves == {(0, 0), (0, 1), (1, 0)} | ({(1, 1)} if neighbors == "replace" else set())
 
 
+@pytest.mark.parametrize(
+    ("neighbors", "by", "people"),
+    [("replace", None, 15), ("replace", {"g": ["a", "b"]}, 30), ("add_remove", {"g": ["a", "b"]}, 15)],
+)
+def test_a_location_has_half_of_epsilon_only_where_two_groups_move(neighbors: str, by: Any, people: int) -> None:
+    keeper = Curator(pd.DataFrame({"x": [1.0, 30.0], "g": ["a", "b"]}), Ledger(Pure(100)), neighbors)
+    found = keeper.location("x", estimator=Huber(10), bounds=(0, 80), step=1, by=by, epsilon=1)
+    assert f"in at most {people} people" in found.notes[0]  # 2 ln(81 * 20) = 14.8, or twice that
+
+
 def test_several_rows_a_person_widen_the_choice_of_a_location(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three rows move a length by three, in one group or in several; a third of epsilon is left for a row."""
     seen = watched_lengths(monkeypatch)

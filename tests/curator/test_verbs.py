@@ -29,6 +29,7 @@ def test_every_verb_is_one_charge_with_its_label_and_can_be_published(
     assert entry.charged.epsilon == 0.5
     assert found.loss == Pure("1/2")
     assert SIMULATED not in found.notes
+    assert found.cov is None or np.sqrt(np.diag(found.cov)) == pytest.approx(np.ravel(found.se), nan_ok=True)
     told = json.loads(found.publish(tmp_path / "table").read_text(encoding="utf-8"))
     assert told["query"]["statistic"] == entry.label
     assert told["ledger"]["entry"] == 1

@@ -295,7 +295,7 @@ def variance(moments: Moments) -> CellEstimates:
     freedom = number - 1
     middle = moments.sums[:, 1] / number
     plain = np.clip(moments.sums[:, 2] / number - middle**2, 0, 1)
-    gradient = np.stack([plain * number / freedom - middle**2, 2 * middle, np.ones_like(middle)], axis=1)
+    gradient = np.stack([middle**2 - plain * number / freedom, -2 * middle, np.ones_like(middle)], axis=1)
 
     return CellEstimates(
         plain * number / freedom, moments.error(gradient) / freedom, Limits(partial(_variance_limits, moments))
@@ -339,9 +339,9 @@ def _covariance_limits(moments: Moments, level: float) -> tuple[Array, Array]:
     sizes = np.maximum(fewest, 2.0), np.maximum(most, 2.0)
     one, other, both = (_extremes(moments.box(place, share), sizes) for place in (_X, _Y, _XY))
     products = np.array([a * b for a in one for b in other])
-    low, high = both[0] - products.max(axis=0), both[1] - products.min(axis=0)
+    low, high = (np.clip(end, -1, 1) for end in (both[0] - products.max(axis=0), both[1] - products.min(axis=0)))
     wide = sizes[0] / (sizes[0] - 1)  # at most so much larger than the covariance divided by n
-    return np.maximum(low, -1) * np.where(low < 0, wide, 1), np.minimum(high, 1) * np.where(high > 0, wide, 1)
+    return low * np.where(low < 0, wide, 1), high * np.where(high > 0, wide, 1)
 
 
 def correlation(moments: Moments) -> CellEstimates:

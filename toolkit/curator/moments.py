@@ -92,7 +92,8 @@ def variance(query: Query, column: Label, bounds: BoundsLike, missing: Missing, 
 
 def std(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> Release[Any]:
     squared = variance(query, column, bounds, missing, "standard deviation")
-    return replace(squared, finish=partial(Estimate.map, function=_root, derivative=_root_slope))
+    noise = squared.noise and partial(_root_noise, squared.noise, Bounds.of(bounds, SQUARE_BITS), query.unit.n)
+    return replace(squared, noise=noise, finish=partial(Estimate.map, function=_root, derivative=_root_slope))
 
 
 def covariance(query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, missing: Missing) -> Release[Any]:
@@ -226,6 +227,13 @@ def _per_value(parts: list[Part], mechanisms: Sequence[Laplace | Gaussian]) -> f
         moments = Moments(1e9 * np.array([powers]), slopes, mechanism.whole_law)
         errors.append(1e9 * part.scale[0] * float(part.estimator(moments).se[0]))
     return max(errors)
+
+
+def _root_noise(squared: Callable[[], Noise], limits: Bounds, n: int | None) -> Noise:
+    """Of the root of a variance: by its slope where values are spread evenly, 1 / (2 half / sqrt 3)."""
+    noise = squared()
+    per_value = noise.sd * n if noise.sd is not None and n is not None else noise.per_value or 0.0
+    return Noise(noise.cells, per_value=per_value * math.sqrt(3) / (2 * _half(limits)))
 
 
 def _root(variance: Array) -> Array:

@@ -124,6 +124,7 @@ def test_the_step_from_the_continuous_to_the_discrete_law_is_covered_by_the_argu
 def test_the_grid_is_fine_enough_for_the_slack(epsilon: float, delta: float, size: int) -> None:
     bits = grid_bits(Fraction(epsilon), Fraction(delta), size)
     s2, t2 = 4.0**bits, 2 * (2 * epsilon + math.log(size) - math.log(delta) + 16)
+    assert s2 / 16 < size * t2 * 2**18 / epsilon <= s2 / 4  # and hardly finer than the proof asks
     assert size * (t2 / 8 + 1 / 12) / s2 <= epsilon * (1 - float(GRID_SLACK[0]))
     factor, tail = (
         math.expm1(size / (12 * s2)),
@@ -152,3 +153,10 @@ def test_the_least_ratio_is_that_of_the_bisection_on_the_proof(epsilon, delta, g
     assert least_ratio.__wrapped__(*asked) == Fraction(high)
     assert is_private(*asked, Fraction(high))
     assert not is_private(*asked, Fraction(low))
+
+
+def test_a_ratio_is_private_only_with_the_slack_of_the_grid() -> None:
+    for epsilon, ratio in ((Fraction(1), Fraction(4)), (Fraction(1, 10), Fraction(30))):
+        delta = Fraction(gaussian_delta(epsilon * GRID_SLACK[0], ratio)[1]) / GRID_SLACK[1]
+        assert is_private(epsilon, delta, ratio)
+        assert not is_private(epsilon, delta * (1 - Fraction(1, 10**12)), ratio)

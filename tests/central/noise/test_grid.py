@@ -2,6 +2,7 @@ import math
 import sys
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -68,6 +69,26 @@ def test_rounding_never_moves_two_vectors_further_apart_than_charged(
     assert sum(moves) <= max(rounded_sensitivity(l1 / unit, size, "l1"), 0)
     upper = Fraction(math.isqrt(math.ceil(l2 * 4**40)) + 1, 2**40)
     assert sum(move**2 for move in moves) <= rounded_sensitivity(upper / unit, size, "l2") ** 2
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("apart", ["1/8", "1", "5/4", "2"])
+def test_what_rounding_adds_to_a_distance_is_reached_and_no_more(size: int, apart: str) -> None:
+    """All ways to share so many sixteenths among the entries; each moves an entry by its ceiling at most."""
+    sixteenths = int(16 * Fraction(apart))
+    ways = (way for way in product(range(sixteenths + 1), repeat=size) if sum(way) == sixteenths)
+    most = max(sum(math.ceil(Fraction(part, 16)) for part in way) for way in ways)
+    assert rounded_sensitivity(Fraction(apart), size, "l1") >= most
+    assert size > sixteenths or rounded_sensitivity(Fraction(apart), size, "l1") == most
+    assert size > 1 or rounded_sensitivity(Fraction(apart), 1, "l2") == most
+
+
+@pytest.mark.parametrize("exponent", [-3, 0, 2])
+def test_gaps_in_steps_are_differences_of_rounded_scores(exponent: int) -> None:
+    scores = [0.5, -1.25, 7.0, 6.9375, 100.5]
+    steps = [steps_of(Fraction(score), exponent) for score in scores]
+    assert gaps_in_steps(read(scores), exponent).tolist() == [max(steps) - step for step in steps]
+    assert gaps_in_steps(read([2**63 - 1, 0, -(2**63)]), 0).tolist() == [0.0, 2.0**63, 2.0**64]
 
 
 @pytest.mark.slow
@@ -194,6 +215,8 @@ def test_gaps_of_real_scores_are_exact_below_2_to_the_53_steps(scores: list[floa
 def test_a_size_is_a_positive_number_within_reach_of_floats(bad: object) -> None:
     with pytest.raises((ValueError, TypeError), match="`sensitivity` must"):
         sensible(bad, "sensitivity", "why")  # type: ignore[arg-type]
+    for last in (Fraction(1, 10**300), Fraction(10**300)):
+        assert sensible(last, "sensitivity", "why") == last
 
 
 @pytest.mark.parametrize("size", [2, 3, 5, 10, 1000, 10**6 + 1])

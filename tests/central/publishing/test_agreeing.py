@@ -46,11 +46,6 @@ def test_a_real_release_says_what_it_cost() -> None:
     assert found.interval().low[0] < found.value[0] < found.interval().high[0]
 
 
-def test_a_loss_that_buys_no_noise_is_refused() -> None:
-    with pytest.raises(TypeError, match="`loss` must be Pure or Zcdp"):
-        AgreeingTables(0.5, SIZES, TABLES, 1, 1)
-
-
 @pytest.mark.parametrize(("loss", "power"), [(Pure(1), 1 / 3), (Zcdp("1/50"), 1 / 2)])
 def test_the_budget_is_split_by_the_root_of_the_cells(loss: Pure | Zcdp, power: float) -> None:
     parts = [float(noise.loss.amount) for noise in AgreeingTables(loss, SIZES, TABLES, 1, 1).noises]

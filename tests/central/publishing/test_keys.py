@@ -207,3 +207,15 @@ def test_what_is_compared_and_told_is_the_noisy_count(
     assert drawn == [Draw(law, scale, 4)]
     assert found.labels == ("shown by noise", "kept")
     assert found.value.tolist() == [least + 1, least]
+    assert found.se.tolist() == [threshold.noise.whole_law.sd] * 2
+    assert found.cov == pytest.approx(np.diag(found.se**2))
+
+
+def test_keys_that_come_in_parts_are_all_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolkit.central.publishing.keys._AT_A_TIME", 2)
+    mechanism = KeyThreshold.for_loss(1, 1e-6, neighbors=AR)
+    for number in range(6):
+        with recorded() as drawn:
+            found = mechanism.release((str(key), 100 + key) for key in range(number))
+        assert found.labels == tuple(str(key) for key in reversed(range(number)))
+        assert sum(draw.size for draw in drawn) == number + number // 2 + 1  # one more in each part

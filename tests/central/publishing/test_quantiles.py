@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 from toolkit.central.publishing import quantiles
 from toolkit.central.publishing.quantiles import RecursiveQuantiles, Spread, rank_scores
-from toolkit.central.selection import root_below
+from toolkit.central.selection import Exponential, root_below
 from toolkit.core.loss import Pure, Zcdp
 
 AR, RP = "add_remove", "replace"
@@ -83,6 +83,46 @@ def test_halves_of_many_values_are_fair_coins_that_are_remembered() -> None:
     assert abs(ranks[8] - 10**8 / 2) < 4.5 * 10**4 / 2
     assert ranks == sorted(ranks) == [values.rank(cut) for cut in cuts]
     assert (ranks[0], ranks[-1]) == (0, 10**8 + 3)
+
+
+def test_edges_are_where_steps_begin_and_ranks_are_counted_from_the_start() -> None:
+    values, unit = Spread(np.array([5, 0, 70, 3, 1]), 3, np.random.default_rng(4)), 8
+    for low, high in itertools.combinations_with_replacement((0, 3, 8, 13, 16, 21, 24, 39, 40), 2):
+        start = values.rank(low)
+        edges, ranks = values.edges(low, high, start)
+        inner = [step * unit for step in range(5) if low < step * unit < high]
+        assert edges.tolist() == [low, *inner, high + 1]
+        assert ranks.tolist() == [values.rank(cut) - start for cut in (low, *inner, high)]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 40), (5, 33), (13, 24), (17, 18), (20, 20)])
+def test_no_cut_has_a_better_score_than_its_interval(low: int, high: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is drawn by the best score of an interval, and kept by the share of it, then has the law of the scores."""
+    values, rng = Spread(np.array([5, 0, 70, 3, 1]), 3, np.random.default_rng(4)), np.random.default_rng(5)
+    mechanism = RecursiveQuantiles.for_epsilon(9, [Fraction(1, 3), Fraction(2, 3)], neighbors=AR)
+    drawn, seen = Exponential.choose_step, []
+    monkeypatch.setattr(Exponential, "choose_step", lambda self, *given: seen.append(given) or drawn(self, *given))
+    start, number = values.rank(low), values.rank(high) - values.rank(low)
+    for part in mechanism.parts:
+        scores = {
+            cut: -abs(part.share.denominator * (values.rank(cut) - start) - part.share.numerator * number)
+            for cut in range(low, high + 1)
+        }
+        for _ in range(20):
+            assert mechanism._cut(part, values, low, high, rng) in scores
+        for edges, best, _ in seen:
+            assert (edges[0], edges[-1]) == (low, high + 1)
+            for (first, stop), score in zip(itertools.pairwise(edges.tolist()), best.tolist(), strict=True):
+                assert score >= max(scores[cut] for cut in range(first, stop))
+        seen.clear()
+
+
+def test_of_few_coins_each_may_be_heads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All bits of the words are set: so many coins as were asked for are heads, also beyond a word and a block."""
+    monkeypatch.setattr(quantiles, "words", lambda size, *_: np.full(size, 2**64 - 1, dtype=np.uint64))
+    monkeypatch.setattr(quantiles, "_COINS", 128)
+    for number in (0, 1, 63, 64, 65, 127, 128, 129, 300):
+        assert quantiles._heads(number, None) == number
 
 
 def neighbors(n: int, relation: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -187,7 +227,9 @@ def test_rho_buys_the_epsilon_whose_choices_cost_it() -> None:
     mechanism = RecursiveQuantiles.for_rho("1/100", THREE, neighbors=AR)
     assert mechanism.zcdp <= Zcdp("1/100")
     assert float(mechanism.zcdp.amount) == pytest.approx(0.01, rel=1e-12)
-    assert root_below(Fraction(2)) ** 2 <= 2
+    for square in (Fraction(2), Fraction(10) ** 40, Fraction(1, 3 * 10**40), Fraction(1, 8), Fraction(9, 4)):
+        root = root_below(square)
+        assert root**2 <= square < (root * (1 + Fraction(1, 2**59))) ** 2
 
 
 def test_rates_are_those_of_the_proof() -> None:

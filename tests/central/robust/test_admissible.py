@@ -1,11 +1,13 @@
 import math
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.optimize import brentq
+from scipy.stats import chi2, norm
 
 from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
 from toolkit.core.loss import Pure
@@ -123,3 +125,25 @@ def test_tails_are_enclosed_between_floats_of_the_law() -> None:
             assert low / 2**64 == pytest.approx(1 - level, rel=1e-9)
             assert 0 <= high - low <= 8
         assert quad(lambda level, law=law: law.reach(level) ** 2, 0, 1)[0] == pytest.approx(law.sd**2, rel=1e-4)
+
+
+@pytest.mark.parametrize("delta", [0.1, 1e-2, 1e-6])
+def test_the_largest_epsilon_is_where_the_proof_ends(delta: float) -> None:
+    """What the shift and the worst scale cost together, as in the proof, with the quantiles of scipy."""
+
+    def laplace(epsilon: float) -> float:
+        t = epsilon / (2 * math.log(2 / delta))
+        return epsilon / 2 + t - math.expm1(t) * math.log(1 / delta)
+
+    def gaussian(epsilon: float, p: int) -> float:
+        t, c = epsilon / (4 * (p + math.log(2 / delta))), 5 * math.sqrt(2 * math.log(2 / delta)) / epsilon
+        g, length, shift = norm.isf(delta / 2), chi2.isf(delta / 2, p), 1 / (2 * c**2)
+        return epsilon - max(length * math.expm1(2 * t) / 2 - p * t + math.exp(t) * g / c, p * t + g / c) - shift
+
+    laws = [(laplace, SmoothLaplace.for_loss)]
+    laws += [(partial(gaussian, p=p), partial(SmoothGaussian.for_loss, dimension=p)) for p in (1, 4)]
+    for left, make in laws:
+        edge = brentq(left, 1e-3, 1e3)
+        assert make(edge * (1 - 1e-6), delta).loss.epsilon == pytest.approx(edge, rel=1e-5)
+        with pytest.raises(ValueError, match="`epsilon` must be moderate"):
+            make(edge * (1 + 1e-6), delta)

@@ -231,3 +231,26 @@ def test_a_smooth_release_is_the_statistic_with_noise_for_its_own_scale() -> Non
     width = made.noise.factor * summary.smooth
     assert float(1 - draw.scale) == pytest.approx(1 - float((width / (width + 1)) ** 6), rel=1e-6)
     assert told == pytest.approx(20 + float(2**20 * made.bounds.step), rel=1e-9)
+
+
+def test_the_bound_of_the_scale_is_the_scale_times_what_its_noise_may_hide() -> None:
+    """Without noise, at a level of 1/2 the standard deviation itself; else (2 (1 - level))**-scale times that."""
+    release = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100))
+    bound, values = release.scale_bound("1/6"), [0.0, 10.0, 50.0, 70.0, 100.0]
+    sd = release.noise.sd * float(release.summary(values).smooth * release.bounds.step)
+    for level in ("1/2", "9/10", "95/100"):
+        with recorded() as drawn:
+            found = bound.release(values, level=level)
+        assert len(drawn) == 1
+        expected = sd * (2 - 2 * float(Fraction(level))) ** -bound.laplace.scale
+        assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_each_of_several_columns_begins_at_its_own_lower_bound_unless_it_is_a_distance() -> None:
+    law_of_two, n, values = SmoothGaussian.for_loss(1, 1e-6, dimension=2), 101, np.linspace(20, 30, 101)
+    bounds = Bounds.of((20, 30))
+    columns = [(RankStatistic.named(name, n), bounds, values) for name in ("median", "iqr")]
+    with recorded():
+        assert several(law_of_two, columns) == pytest.approx([25, 5], abs=2 * float(bounds.step))
+    with pytest.raises(ValueError, match="columns of the same people"):
+        several(law_of_two, [columns[0], (RankStatistic.named("median", 3), bounds, values[:3])])

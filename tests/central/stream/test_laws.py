@@ -27,3 +27,13 @@ def test_large_scales_have_the_law_of_real_noise() -> None:
     fine, coarse = GeometricSumLaw(300.0, 12), GeometricSumLaw(30_000.0, 12)
     assert coarse.reach(0.95) / fine.reach(0.95) == pytest.approx(100, rel=1e-3)
     assert GeometricSumLaw(1e6, 1).reach(0.95) == pytest.approx(-1e6 * np.log(0.05), rel=1e-5)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 12])
+def test_the_law_of_real_noise_is_that_of_whole_noise_half_a_step_on(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    law = GeometricSumLaw(200.0, count)
+    monkeypatch.setattr("toolkit.central.stream.ways._MOST_TERMS", 10**6)
+    for error in (0, 100, 500, 2000):
+        assert law._smooth_tail(error + 0.5) == pytest.approx(law.tail(error), rel=1e-4)  # type: ignore[arg-type]

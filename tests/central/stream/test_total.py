@@ -33,6 +33,7 @@ def test_it_is_used_as_the_documentation_says() -> None:
     assert (total.loss, total.period, estimate.loss) == (Pure(1.0), 1, Pure(1.0))
     assert estimate.labels == ("total after 1 of 52 periods",)
     assert estimate.se == pytest.approx(total.sd[0])
+    assert estimate.cov.tolist() == [[estimate.se**2]]
     assert isinstance(estimate.value, int)
     low, high = estimate.interval()
     assert low < estimate.value < high

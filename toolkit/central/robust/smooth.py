@@ -237,7 +237,7 @@ def _largest(reach: Callable[[int], Any], n: int, ratio: Any) -> Any:
     open_parts = [(0, n)]
     while open_parts:
         left, right = open_parts.pop()
-        if right - left < 2 or ratio ** (left + 1) * known[right] <= best:
+        if ratio ** (left + 1) * known[right] <= best:  # always so of neighbors, as both are known
             continue
         middle = (left + right) // 2
         known[middle] = reach(middle)

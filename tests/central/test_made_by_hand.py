@@ -1,0 +1,109 @@
+"""A mechanism that is made by hand, not by `for_epsilon`, is checked: no claim without its noise."""
+
+import math
+from functools import partial
+from typing import Any
+
+import pytest
+
+from toolkit.central import Exponential, Gaussian, Laplace
+from toolkit.central.publishing.agreeing import AgreeingTables
+from toolkit.central.publishing.keys import KeyThreshold, RangeFinder, TopK
+from toolkit.central.publishing.quantiles import RecursiveQuantiles
+from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
+from toolkit.central.robust.asymptotic import AvellaMedina
+from toolkit.central.robust.descent import NoisyDescent
+from toolkit.central.robust.estimators import Huber, Mean
+from toolkit.central.robust.inverse import InverseSensitivity, Quantile
+from toolkit.core.checks import exact
+from toolkit.core.loss import Approx, Pure, Zcdp
+from toolkit.frames.sums import Bounds
+
+EPSILON = ("epsilon|the loss", [Pure(0), Pure(math.inf)])
+KIND = ("`loss` must be", [Approx(1, "1e-6"), 1.0])
+NEIGHBORS = ("neighbors", ["friends", None])
+COUNT = [0, -1, 1.5, True, "two"]
+HALVES = (exact("1/2", "q"),)
+MADE: list[tuple[Any, dict[str, Any], dict[str, list[tuple[str, list[Any]]]]]] = [
+    (Laplace, {"loss": Pure(1)}, {
+        "loss": [EPSILON, KIND], "sensitivity": [("sensitivity", [0, -1, math.inf])], "norm": [("`norm`", ["l3"])],
+    }),
+    (Laplace, {"loss": Pure(10**200), "sensitivity": 1}, {"sensitivity": [("sensitivity / epsilon", ["1e-200"])]}),
+    (Gaussian, {"loss": Zcdp("1/2"), "variance": 1}, {
+        "variance": [("`variance` must be above 0", [0, -1]), ("large enough", ["0.999999"]), ("`sigma`", [10**602])],
+        "sensitivity": [("sensitivity", [0, -1]), ("large enough", ["1.000001"])],
+        "loss": [("`loss` must be", [Pure(1)]), ("large enough", [Zcdp("0.499999")]),
+                 ("epsilon must be above 0", [Approx(0, "1/2"), Approx(math.inf, "1/2"), Approx(1, 0), Approx(1, 1)])],
+    }),
+    (Exponential, {"loss": Pure(1)}, {"loss": [EPSILON, KIND], "sensitivity": [("sensitivity", [0, -1])]}),
+    (Exponential, {"loss": Pure(10**200), "sensitivity": 1}, {"sensitivity": [("2 sensitivity", ["1e-200"])]}),
+    (KeyThreshold, {"loss": Approx(1, "1e-6"), "neighbors": "replace"}, {
+        "loss": [("`loss` must be", [Approx(0, "1/2"), Approx(1, 0), Approx(1, 1), Pure(1)])], "neighbors": [NEIGHBORS],
+        "keys": [("`keys`", COUNT)], "rows": [("`rows`", COUNT)], "rho": [("`rho` must be small", [HALVES[0]])],
+    }),
+    (RangeFinder, {"noise": Laplace.for_epsilon(1), "first": -300, "last": 300}, {
+        "first": [("`powers`", [300, -301, 0.5])], "last": [("`powers`", [-300, 301])], "beta": [("`beta`", [0, 1])],
+    }),
+    (TopK, {"loss": Pure(1), "k": 3, "neighbors": "replace", "rows": 2, "together": 2}, {
+        "loss": [EPSILON, KIND], "k": [("`k`", COUNT)], "neighbors": [NEIGHBORS], "rows": [("`rows`", COUNT)],
+        "together": [("`together`", [1, 7, 2.5])],
+    }),
+    (RecursiveQuantiles, {"loss": Pure(1), "quantiles": HALVES, "neighbors": "replace"}, {
+        "loss": [EPSILON, KIND], "neighbors": [NEIGHBORS], "rows": [("`rows`", COUNT)],
+    }),
+    (AgreeingTables, {"loss": Pure(1), "sizes": (2, 3), "tables": ((0,), (0, 1), ()), "moved": 1, "moved_square": 1}, {
+        "loss": [KIND], "sizes": [("`sizes`", [(0, 3), (2, 1.5)])], "moved": [("`moved`", COUNT)],
+        "moved_square": [("`moved_square`", COUNT)],
+        "tables": [("`tables`", [(), ((0,), (0,)), ((1, 0),), ((0, 0),), ((2,),), ((-1,),)])],
+    }),
+    (PowerLaw, {"loss": Pure(1), "m": 3}, {"loss": [EPSILON], "m": [("`m`", [0, 3.5]), ("epsilon / 2", [1, 2])]}),
+    (SmoothLaplace, {"loss": Approx(1, "1e-6")}, {
+        "loss": [("`epsilon`", [Approx(0, "1e-6")]), ("`delta`", [Approx(1, 0), Approx(1, 1)])],
+    }),
+    (SmoothGaussian, {"loss": Approx(1, "1e-6")}, {
+        "loss": [("`epsilon`", [Approx(0, "1e-6")]), ("`delta`", [Approx(1, 0), Approx(1, 1)])],
+        "dimension": [("`dimension`", COUNT)],
+    }),
+    (AvellaMedina, {"estimator": Huber(1), "epsilon": 1, "delta": "1e-6"}, {
+        "estimator": [("psi must be bounded", [Mean()])], "epsilon": [("`epsilon`", [0, -1])],
+        "delta": [("`delta`", [0, 2, -1])],
+    }),
+    (NoisyDescent, {
+        "estimator": Huber(1), "bounds": (0, 9), "loss": Pure(1), "n": 9, "steps": 3, "rate": 1, "start": 5,
+        "neighbors": "replace",
+    }, {
+        "estimator": [("psi must be bounded", [Mean()])], "bounds": [("bounds", [(9, 0), (1, 1), None])],
+        "loss": [EPSILON, KIND], "n": [("`n`", COUNT)], "steps": [("`steps`", COUNT)], "rate": [("`rate`", [0, -1])],
+        "start": [("`start`", ["x", None, math.nan])], "neighbors": [NEIGHBORS],
+    }),
+    (InverseSensitivity, {"statistic": Quantile("1/2"), "bounds": Bounds.of((0, 9)), "loss": Pure(1)}, {
+        "loss": [EPSILON, KIND], "groups": [("`groups`", COUNT)], "rows": [("`rows`", COUNT)],
+        "statistic": [("`statistic` must be", [Huber, "median", 3])],
+    }),
+]  # fmt: skip
+CASES = [
+    pytest.param(make, given, {field: bad}, message, id=f"{make.__name__}-{field}-{bad!r}"[:60])
+    for make, given, changes in MADE
+    for field, messages in changes.items()
+    for message, values in messages
+    for bad in values
+]
+
+
+@pytest.mark.parametrize(("make", "given", "change", "message"), CASES)
+def test_what_makes_no_promise_cannot_be_made(make: Any, given: dict, change: dict, message: str) -> None:
+    make(**given)
+    with pytest.raises((ValueError, TypeError), match=message):
+        make(**given | change)
+
+
+@pytest.mark.parametrize("together", [2, 6])
+def test_what_one_person_moves_together_is_between_one_option_and_all(together: int) -> None:
+    assert TopK(Pure(1), 3, "replace", 2, together).rate == exact(f"1/{6 + together}", "rate")
+
+
+@pytest.mark.parametrize(
+    "make", [Laplace, Exponential, partial(InverseSensitivity, Quantile("1/2"), Bounds.of((0, 9)))]
+)
+def test_the_cost_is_told_as_a_float(make: Any) -> None:
+    assert make(loss=Pure("1/4")).epsilon == 0.25
