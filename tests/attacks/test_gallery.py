@@ -85,3 +85,22 @@ def test_the_repaired_median_stands_where_one_person_moves_it_farthest():
     assert audit(
         EXHIBITS["local sensitivity"].repaired, ages, epsilon=1, runs=20_000, seconds=60, rng=np.random.default_rng(3)
     )
+
+
+def test_noise_on_the_grid_has_the_spread_of_laplace_noise_one_at_a_time_too():
+    """The variance is 2 scale**2, and that of a mean of 4,000 squares 20 scale**4 / 4,000; within five of its roots."""
+    for scale in (0.5, 3.0):
+        drawn = gallery.laplace(scale, 4000, np.random.default_rng(1))
+        assert abs(np.mean(drawn**2) / scale**2 - 2) < 5 * np.sqrt(20 / 4000)
+        assert abs(drawn.mean() / scale) < 5 * np.sqrt(2 / 4000)
+        assert gallery._one(scale, np.random.default_rng(7)) == gallery.laplace(scale, 1, np.random.default_rng(7))[0]
+
+
+def test_one_answer_of_two_is_told_with_the_lies_of_its_epsilon():
+    """A lie has the chance 1 / (1 + e); 4,000 people, five standard errors; either question is asked of half."""
+    rng, lie = np.random.default_rng(1), 1 / (1 + np.e)
+    drawn = np.array([gallery.one_of_two((1, 0), rng, fakes=False) for _ in range(4000)])
+    lies = np.count_nonzero((drawn[:, 0] == 0) | (drawn[:, 1] == 1)) / 4000
+    assert abs(lies - lie) < 5 * np.sqrt(lie * (1 - lie) / 4000)
+    assert abs(np.mean(drawn[:, 0] == -1) - 0.5) < 5 * np.sqrt(0.25 / 4000)
+    assert (np.count_nonzero(drawn == -1, axis=1) == 1).all()

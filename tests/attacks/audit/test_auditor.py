@@ -342,3 +342,19 @@ def test_a_delta_without_epsilon_and_nothing_to_run_are_refused():
         audit(warner(p="2/3"), delta=0.1)
     with pytest.raises(TypeError, match="it cannot be run"):
         audit(3, (0, 1))
+
+
+@pytest.mark.parametrize("pairs", [[(0, 1)], [(0, 1), (2, 3)], [(i, i + 1) for i in range(0, 10, 2)]], ids=len)
+def test_all_runs_are_made_half_to_search_and_half_to_confirm(pairs):
+    """But for what no whole number of runs on each input can be; the second pair has two fifths of those that confirm."""
+    verdict = audit(lambda x, rng: x + rng.integers(0, 3), pairs, epsilon=1, runs=8000, seconds=math.inf)
+    assert 7900 <= verdict.runs <= 8000
+    confirmed = {trial.pair.removesuffix(", reversed"): trial.n + trial.m for trial in verdict.tried}
+    assert sorted(confirmed.values()) == ([4000] if len(pairs) == 1 else [1600, 2400])
+
+
+def test_where_there_is_no_time_at_all_four_hundred_runs_are_made(monkeypatch):
+    clock = count(0.0, 100.0)
+    monkeypatch.setattr(running.time, "perf_counter", lambda: next(clock))
+    verdict = audit(lambda x: x, (0, 1), epsilon=1, runs=2000)
+    assert verdict.notes[0].startswith("400 runs instead of 2,000")
