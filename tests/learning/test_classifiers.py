@@ -279,7 +279,9 @@ def test_a_corner_must_have_a_width() -> None:
             PrivateSVC(1, missing="middle", bounds=(0, 1), width=width).fit([[0.0], [1.0]], [0, 1])
 
 
-@pytest.mark.parametrize("said", [{"C": 1e6}, {"C": 1e-9}, {"delta": "1e-300"}, {"width": 0.001}, {"width": 1}], ids=str)
+@pytest.mark.parametrize(
+    "said", [{"C": 1e6}, {"C": 1e-9}, {"delta": "1e-300"}, {"width": 0.001}, {"width": 1}], ids=str
+)
 def test_the_last_values_that_parameters_can_be_are_taken(said) -> None:
     learner = PrivateSVC(100, method="output", missing="middle", bounds=(0, 1), **said)
     assert np.isfinite(learner.fit([[0.0], [1.0]], [0, 1]).coef_).all()

@@ -346,7 +346,7 @@ def test_a_delta_without_epsilon_and_nothing_to_run_are_refused():
 
 @pytest.mark.parametrize("pairs", [[(0, 1)], [(0, 1), (2, 3)], [(i, i + 1) for i in range(0, 10, 2)]], ids=len)
 def test_all_runs_are_made_half_to_search_and_half_to_confirm(pairs):
-    """But for what no whole number of runs on each input can be; the second pair has two fifths of those that confirm."""
+    """But for what no whole number of runs on each input can be; the second pair has two fifths of the latter."""
     verdict = audit(lambda x, rng: x + rng.integers(0, 3), pairs, epsilon=1, runs=8000, seconds=math.inf)
     assert 7900 <= verdict.runs <= 8000
     confirmed = {trial.pair.removesuffix(", reversed"): trial.n + trial.m for trial in verdict.tried}
