@@ -55,6 +55,7 @@ def test_the_bound_is_the_epsilon_at_which_so_many_right_guesses_have_the_chance
     assert binom.sf(79, 100, share) == pytest.approx(0.05)
     assert Canaries(100, 40, 0.95).epsilon == 0.0
     assert Canaries(10, 0, 0.95).epsilon == 0.0
+    assert min(Canaries(400, right, 0.95).epsilon for right in range(401)) == 0.0
 
 
 def test_a_week_that_is_none_is_refused() -> None:
