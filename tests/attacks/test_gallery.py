@@ -104,3 +104,59 @@ def test_one_answer_of_two_is_told_with_the_lies_of_its_epsilon():
     assert abs(lies - lie) < 5 * np.sqrt(lie * (1 - lie) / 4000)
     assert abs(np.mean(drawn[:, 0] == -1) - 0.5) < 5 * np.sqrt(0.25 / 4000)
     assert (np.count_nonzero(drawn == -1, axis=1) == 1).all()
+
+
+AGES, SALARIES = np.array([70.0, 0, 100, 10, 30]), np.array([30.0, 150])
+DOES = {
+    "a count": (lambda rng: gallery.count(10, rng, 2.0), 10, [2]),
+    "a histogram": (lambda rng: gallery.histogram(np.array([0, 2, 0]), rng, 2.0), [2, 0, 1], [2]),
+    "two releases": (lambda rng: gallery.two_releases(5, rng, 2.0), [5, 5], [2]),
+    "rounded": (lambda rng: gallery.coarse_count(17, rng, noisy=False), 20, []),
+    "rounded noise": (lambda rng: gallery.coarse_count(17, rng, noisy=True), 20, [1]),
+    "whole noise": (lambda rng: gallery.whole_count(3.5, rng, together=False), 3.5, [1]),
+    "a whole sum": (lambda rng: gallery.whole_count(3.5, rng, together=True), 4, [1]),
+    "a mean": (lambda rng: gallery.mean(SALARIES, rng, clamps=False), 90, [50 + 1 / 64]),
+    "a clamped mean": (lambda rng: gallery.mean(SALARIES, rng, clamps=True), 65, [50 + 1 / 64]),
+    "a sum": (lambda rng: gallery.total(np.array([np.nan, 0.5, 2]), rng, fills=True), 1.5, [1]),
+    "a median": (lambda rng: gallery.median(AGES, rng, local=False), 30, [100]),
+    "a local median": (lambda rng: gallery.median(AGES, rng, local=True), 30, [40]),
+    "a median of equals": (lambda rng: gallery.median(np.ones(3), rng, local=True), 1, []),
+    "a search": (lambda rng: gallery.sparse_vector(np.array([0, 1, 2, 0]), rng), [0, 1, -1, -1], [2, 4]),
+    "a search for two": (
+        lambda rng: gallery.sparse_vector(np.array([0, 1, 2, 0]), rng, query=0, limit=2),
+        [0, 1, 1, -1],
+        [2],
+    ),
+    "what tells": (
+        lambda rng: gallery.telling_vector(np.array([-1, 0, 5]), rng, fresh=False),
+        [-1000, 0, -2000],
+        [2, 2],
+    ),
+    "told afresh": (
+        lambda rng: gallery.telling_vector(np.array([-1, 0, 5]), rng, fresh=True),
+        [-1000, 0, -2000],
+        [8, 4, 2],
+    ),
+    "nothing told": (lambda rng: gallery.telling_vector(np.array([-1]), rng, fresh=True), [-1000], [8, 4]),
+    "in dimensions": (lambda rng: gallery.in_dimensions((np.array([1, 2]), 3.0), rng, times=2.0), [1, 2], [6]),
+    "retries": (lambda rng: gallery.five_retries(1, rng, remembers=False), [0, 1, 0, 1, 1], []),
+    "one retry": (lambda rng: gallery.five_retries(1, rng, remembers=True), [0] * 5, []),
+    "flips": (lambda rng: gallery.rappor(2, rng, keeps_ones=False), [1, 1, 0, 1, 0, 0, 0, 0], []),
+    "ones kept": (lambda rng: gallery.rappor(2, rng, keeps_ones=True), [1, 1, 1, 1, 0, 0, 0, 0], []),
+}
+
+
+@pytest.mark.parametrize("name", DOES)
+def test_without_its_noise_each_mechanism_does_what_it_says_and_its_noise_has_its_scale(name, monkeypatch):
+    """Lies have a chance of 1 / (1 + e) = 0.269, flips of 1 / (1 + sqrt(e)) = 0.378."""
+    run, output, expected = DOES[name]
+    scales = []
+    monkeypatch.setattr(gallery, "_one", lambda scale, _: scales.append(scale) or 0.0)
+    monkeypatch.setattr(gallery, "laplace", lambda scale, size, _: scales.append(scale) or np.zeros(size))
+
+    class Told:
+        def random(self, size):
+            return np.array([0.26, 0.28, 0.26, 0.37, 0.38, 0.9, 0.9, 0.9])[:size]
+
+    assert np.asarray(run(Told())).tolist() == output
+    assert scales == pytest.approx(expected)
