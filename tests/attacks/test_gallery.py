@@ -106,50 +106,38 @@ def test_one_answer_of_two_is_told_with_the_lies_of_its_epsilon():
     assert (np.count_nonzero(drawn == -1, axis=1) == 1).all()
 
 
-AGES, SALARIES = np.array([70.0, 0, 100, 10, 30]), np.array([30.0, 150])
-DOES = {
-    "a count": (lambda rng: gallery.count(10, rng, 2.0), 10, [2]),
-    "a histogram": (lambda rng: gallery.histogram(np.array([0, 2, 0]), rng, 2.0), [2, 0, 1], [2]),
-    "two releases": (lambda rng: gallery.two_releases(5, rng, 2.0), [5, 5], [2]),
-    "rounded": (lambda rng: gallery.coarse_count(17, rng, noisy=False), 20, []),
-    "rounded noise": (lambda rng: gallery.coarse_count(17, rng, noisy=True), 20, [1]),
-    "whole noise": (lambda rng: gallery.whole_count(3.5, rng, together=False), 3.5, [1]),
-    "a whole sum": (lambda rng: gallery.whole_count(3.5, rng, together=True), 4, [1]),
-    "a mean": (lambda rng: gallery.mean(SALARIES, rng, clamps=False), 90, [50 + 1 / 64]),
-    "a clamped mean": (lambda rng: gallery.mean(SALARIES, rng, clamps=True), 65, [50 + 1 / 64]),
-    "a sum": (lambda rng: gallery.total(np.array([np.nan, 0.5, 2]), rng, fills=True), 1.5, [1]),
-    "a median": (lambda rng: gallery.median(AGES, rng, local=False), 30, [100]),
-    "a local median": (lambda rng: gallery.median(AGES, rng, local=True), 30, [40]),
-    "a median of equals": (lambda rng: gallery.median(np.ones(3), rng, local=True), 1, []),
-    "a search": (lambda rng: gallery.sparse_vector(np.array([0, 1, 2, 0]), rng), [0, 1, -1, -1], [2, 4]),
-    "a search for two": (
-        lambda rng: gallery.sparse_vector(np.array([0, 1, 2, 0]), rng, query=0, limit=2),
-        [0, 1, 1, -1],
-        [2],
-    ),
-    "what tells": (
-        lambda rng: gallery.telling_vector(np.array([-1, 0, 5]), rng, fresh=False),
-        [-1000, 0, -2000],
-        [2, 2],
-    ),
-    "told afresh": (
-        lambda rng: gallery.telling_vector(np.array([-1, 0, 5]), rng, fresh=True),
-        [-1000, 0, -2000],
-        [8, 4, 2],
-    ),
-    "nothing told": (lambda rng: gallery.telling_vector(np.array([-1]), rng, fresh=True), [-1000], [8, 4]),
-    "in dimensions": (lambda rng: gallery.in_dimensions((np.array([1, 2]), 3.0), rng, times=2.0), [1, 2], [6]),
-    "retries": (lambda rng: gallery.five_retries(1, rng, remembers=False), [0, 1, 0, 1, 1], []),
-    "one retry": (lambda rng: gallery.five_retries(1, rng, remembers=True), [0] * 5, []),
-    "flips": (lambda rng: gallery.rappor(2, rng, keeps_ones=False), [1, 1, 0, 1, 0, 0, 0, 0], []),
-    "ones kept": (lambda rng: gallery.rappor(2, rng, keeps_ones=True), [1, 1, 1, 1, 0, 0, 0, 0], []),
-}
+AGES, SALARIES, ANSWERS, RISING = [70, 0, 100, 10, 30], [30, 150], [np.nan, 0.5, 2], [-1, 0, 5]
+DOES = [  # a mechanism, its input, what it takes beside it, its output, the scales of its noise
+    ("count", 10, {"scale": 2.0}, 10, [2]),
+    ("histogram", [0, 2, 0], {"scale": 2.0}, [2, 0, 1], [2]),
+    ("two_releases", 5, {"scale": 2.0}, [5, 5], [2]),
+    ("coarse_count", 17, {"noisy": False}, 20, []),
+    ("coarse_count", 17, {"noisy": True}, 20, [1]),
+    ("whole_count", 3.5, {"together": False}, 3.5, [1]),
+    ("whole_count", 3.5, {"together": True}, 4, [1]),
+    ("mean", SALARIES, {"clamps": False}, 90, [50 + 1 / 64]),
+    ("mean", SALARIES, {"clamps": True}, 65, [50 + 1 / 64]),
+    ("total", ANSWERS, {"fills": True}, 1.5, [1]),
+    ("median", AGES, {"local": False}, 30, [100]),
+    ("median", AGES, {"local": True}, 30, [40]),
+    ("median", [1, 1, 1], {"local": True}, 1, []),
+    ("sparse_vector", [0, 1, 2, 0], {}, [0, 1, -1, -1], [2, 4]),
+    ("sparse_vector", [0, 1, 2, 0], {"query": 0, "limit": 2}, [0, 1, 1, -1], [2]),
+    ("telling_vector", RISING, {"fresh": False}, [-1000, 0, -2000], [2, 2]),
+    ("telling_vector", RISING, {"fresh": True}, [-1000, 0, -2000], [8, 4, 2]),
+    ("telling_vector", [-1], {"fresh": True}, [-1000], [8, 4]),
+    ("five_retries", 1, {"remembers": False}, [0, 1, 0, 1, 1], []),
+    ("five_retries", 1, {"remembers": True}, [0] * 5, []),
+    ("rappor", 2, {"keeps_ones": False}, [1, 1, 0, 1, 0, 0, 0, 0], []),
+    ("rappor", 2, {"keeps_ones": True}, [1, 1, 1, 1, 0, 0, 0, 0], []),
+]
 
 
-@pytest.mark.parametrize("name", DOES)
-def test_without_its_noise_each_mechanism_does_what_it_says_and_its_noise_has_its_scale(name, monkeypatch):
+@pytest.mark.parametrize(("name", "given", "said", "output", "expected"), DOES)
+def test_without_its_noise_each_mechanism_does_what_it_says_and_its_noise_has_its_scale(
+    name, given, said, output, expected, monkeypatch
+):
     """Lies have a chance of 1 / (1 + e) = 0.269, flips of 1 / (1 + sqrt(e)) = 0.378."""
-    run, output, expected = DOES[name]
     scales = []
     monkeypatch.setattr(gallery, "_one", lambda scale, _: scales.append(scale) or 0.0)
     monkeypatch.setattr(gallery, "laplace", lambda scale, size, _: scales.append(scale) or np.zeros(size))
@@ -158,5 +146,6 @@ def test_without_its_noise_each_mechanism_does_what_it_says_and_its_noise_has_it
         def random(self, size):
             return np.array([0.26, 0.28, 0.26, 0.37, 0.38, 0.9, 0.9, 0.9])[:size]
 
-    assert np.asarray(run(Told())).tolist() == output
+    found = getattr(gallery, name)(np.array(given) if isinstance(given, list) else given, Told(), **said)
+    assert np.asarray(found).tolist() == output
     assert scales == pytest.approx(expected)

@@ -8,8 +8,7 @@ from toolkit import show
 from toolkit.show.canvas import BLUE, GREY, SKY, new_figure
 from toolkit.show.widgets import budget_explorer, ledger_view, mechanism_explorer, tradeoff_explorer
 from toolkit.show.widgets.design_explorer import point
-from toolkit.show.widgets.explorer import bars, icons
-from toolkit.show.widgets.reconstruction_game import _curve, game_row
+from toolkit.show.widgets.explorer import icons
 
 
 @pytest.fixture
@@ -45,13 +44,6 @@ def test_as_many_people_are_filled_as_the_sentence_says_where_the_limit_is_a_who
     assert [len(people) for ax in widget.picture().axes for people in marks(ax)] == [1, 75, 25]
 
 
-def test_bars_have_their_sizes_and_numbers_beyond_their_ends(ax):
-    bars(ax, {"a": 4.0, "b": 2.5}, BLUE, 1, gap=0.5, reach=10)
-    assert boxes(ax) == [[0, 4], [0, 2.5]]
-    assert [(text.get_position(), text.get_text()) for text in ax.texts] == [((4.5, 0), "4.0"), ((3.0, 1), "2.5")]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
-
-
 def test_noise_is_stacked_and_what_lies_beyond_is_counted_at_the_edges(ax):
     """An error of 10 has a reach of 14: 31 columns of 28 / 31 each."""
     size = 28 / 31
@@ -71,17 +63,6 @@ def test_a_bar_of_a_ledger_begins_grey_with_the_earlier_charges_and_then_changes
     assert [box for place in boxes(ax) for box in place] == pytest.approx([0, 0.2, 0.2, 0.1, 0.3, 0.3, 0.6, 0.05, 0, 1])
     drawn = new_figure(width=4, height=3).subplots().bar(range(4), 1, color=[GREY, BLUE, SKY, BLUE])
     assert [patch.get_facecolor() for patch in ax.patches[:4]] == [patch.get_facecolor() for patch in drawn]
-
-
-def test_a_charge_has_a_line_of_texts_of_which_long_ones_are_cut(ax):
-    table = {"measures": [{}, {}], "head": ["", "for what", "ε", "δ"], "earlier": 1234}
-    table["rows"] = [["1", "x" * 32, "0.1", "0"], ["2", "y" * 33, "0.2", "0"]]
-    ledger_view._charges(ax, table)
-    said = [[text.get_text() for text in ax.texts if text.get_position()[1] == down] for down in range(4)]
-    assert said == [table["head"], table["rows"][0], ["2", "y" * 32 + "…", "0.2", "0"], ["and 1,234 earlier"]]
-    across = [text.get_position()[0] for text in ax.texts[:4]]
-    assert across == sorted(across)
-    assert across[-1] == 1
 
 
 def test_a_point_above_the_axis_stands_hollow_at_its_upper_edge(ax):
@@ -110,13 +91,3 @@ def test_beliefs_are_those_of_each_year_and_the_chosen_one_is_marked(ax):
     assert low == pytest.approx([100 / f / (1 / f + 4) for f in odds], rel=1e-3)
     assert marks(ax) == [[(3, high[2])]]
     assert ax.lines[2].get_ydata() == [20, 20]
-
-
-def test_the_curve_of_the_game_has_a_place_for_no_noise_and_marks_the_one_that_is_played(ax):
-    levels = [game_row(400, noise) for noise in (0.0, 3.0, 100.0)]
-    _curve(ax, levels[0], levels)
-    noises, means = ax.lines[0].get_data()
-    assert 0 < noises[0] < 1
-    assert list(noises[1:]) == [3, 100]
-    assert list(means) == [level["mean"] for level in levels]
-    assert marks(ax) == [[(noises[0], means[0])]]
