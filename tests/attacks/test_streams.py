@@ -26,6 +26,15 @@ def test_new_noise_every_week_is_averaged_away() -> None:
     assert found.area > 0.97
 
 
+def test_noise_that_all_weeks_share_hides_nobody() -> None:
+    """Totals that are all wrong by the same number of some thousands: the week in which they rise by one more tells."""
+
+    def shared(counts, rng):
+        return np.cumsum(counts) + rng.normal(0, 1000) + rng.normal(0, 0.1, len(counts))
+
+    assert spot(shared, COUNTS, 4, runs=200, rng=np.random.default_rng(5)).area > 0.95
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("loss", "best"), [(Pure(1), 0.463), (Zcdp("1/8"), 0.198)], ids=["pure", "zcdp"])
 def test_one_loss_for_all_weeks_keeps_its_promise(loss: Pure | Zcdp, best: float) -> None:

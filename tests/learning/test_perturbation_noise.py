@@ -111,3 +111,5 @@ def test_a_radius_is_the_sum_of_one_number_more_than_entries_and_is_kept_with_it
             assert size == 2
             kept += radius == r
         assert kept == (2 * r + 1) ** 2
+    monkeypatch.undo()
+    assert [laws._of_cube(radius, 3, None).dtype for radius in (2**62 - 1, 2**62)] == [np.int64, object]

@@ -47,6 +47,7 @@ def test_the_likelier_input_may_be_either():
 
 def test_what_tells_no_law_is_not_enumerated():
     assert enumerate_laws(print, {"pair": (0, 1)}, (1.0, 0.0)) is None
+    assert enumerate_laws(DESIGN, {"one of them": ("yes", "maybe")}, (1.0, 0.0)) is None
 
 
 def test_draws_that_follow_the_law_pass_and_others_do_not():

@@ -93,6 +93,8 @@ def test_cells_cover_everything_and_none_is_crowded_without_need(column):
     counts = np.bincount(cells(column, edges), minlength=len(edges) + 1)
     assert counts.sum() == len(column)
     assert counts.max() <= max(5, len(column) / 50)
+    few = np.unique(column[:1024])
+    assert cut(few, few).tolist() == few.tolist()  # each value its own
 
 
 def test_cells_become_ever_rarer_in_the_tails():
