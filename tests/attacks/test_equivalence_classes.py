@@ -35,7 +35,8 @@ def test_many_columns_do_not_overflow():
 
 def test_columns_are_checked_by_name():
     assert columns_of({"a": [1]})["a"].cells() == [1]
-    with pytest.raises(ValueError, match="must be among zip, age, got sex"):
-        columns_of(DATA, ["sex"])
+    for table in (DATA, pd.DataFrame(DATA)):
+        with pytest.raises(ValueError, match="must be among zip, age, got sex"):
+            columns_of(table, ["sex"])
     with pytest.raises(TypeError, match="got builtins list: make it a frame"):
         columns_of([1, 2])

@@ -126,6 +126,7 @@ DOES = [  # a mechanism, its input, what it takes beside it, its output, the sca
     ("telling_vector", RISING, {"fresh": False}, [-1000, 0, -2000], [2, 2]),
     ("telling_vector", RISING, {"fresh": True}, [-1000, 0, -2000], [8, 4, 2]),
     ("telling_vector", [-1], {"fresh": True}, [-1000], [8, 4]),
+    ("float_laplace", 10, {}, 10 - np.log(0.5), []),
     ("five_retries", 1, {"remembers": False}, [0, 1, 0, 1, 1], []),
     ("five_retries", 1, {"remembers": True}, [0] * 5, []),
     ("rappor", 2, {"keeps_ones": False}, [1, 1, 0, 1, 0, 0, 0, 0], []),
@@ -143,8 +144,8 @@ def test_without_its_noise_each_mechanism_does_what_it_says_and_its_noise_has_it
     monkeypatch.setattr(gallery, "laplace", lambda scale, size, _: scales.append(scale) or np.zeros(size))
 
     class Told:
-        def random(self, size):
-            return np.array([0.26, 0.28, 0.26, 0.37, 0.38, 0.9, 0.9, 0.9])[:size]
+        def random(self, size=0):
+            return np.array([0.26, 0.28, 0.26, 0.37, 0.38, 0.9, 0.9, 0.9])[:size] if size else 0.75
 
     found = getattr(gallery, name)(np.array(given) if isinstance(given, list) else given, Told(), **said)
     assert np.asarray(found).tolist() == output

@@ -114,10 +114,11 @@ def test_rare_films_say_more_than_popular_ones():
 
 def test_scores_add_up_over_the_known_films_and_who_stands_out_is_told_by_the_second():
     rng = np.random.default_rng(1)
-    pairs = np.array([(user, film) for user in range(6) for film in range(5) if rng.random() < 0.6])
+    rated = [(user, film) for user in range(6) for film in range(5) if rng.random() < 0.6]
+    pairs = np.array([*rated, (6, 1)])  # the last one saw none of the known films, and counts
     released = Ratings(*pairs.T, rng.integers(1, 6, len(pairs)) + 0.0, rng.integers(0, 90, len(pairs)) + 0.0)
     known = Ratings(np.zeros(3, int), np.array([0, 2, 4]), np.array([1.0, 5.0, 3.0]), np.array([9.0, 40.0, 80.0]))
-    scores = np.zeros(6)
+    scores = np.zeros(7)
     for user, film, stars, day in zip(released.user, released.item, released.stars, released.day, strict=True):
         for other, theirs, when in zip(known.item, known.stars, known.day, strict=True):
             near = np.exp(-abs(stars - theirs) / 2) + np.exp(-abs(day - when) / 7)
