@@ -33,6 +33,11 @@ def test_many_columns_do_not_overflow():
     assert len(np.unique(join_codes(parts)[0])) == len(rows)
 
 
+@pytest.mark.parametrize("values", [[3, 1, None, 2], ["c", "a", None, "b"]], ids=["numbers", "texts"])
+def test_codes_are_in_the_order_of_the_values_and_missing_comes_first(values):
+    assert codes(column(values)).tolist() == codes(column(pd.Series(values))).tolist() == [3, 1, 0, 2]
+
+
 def test_columns_are_checked_by_name():
     assert columns_of({"a": [1]})["a"].cells() == [1]
     for table in (DATA, pd.DataFrame(DATA)):

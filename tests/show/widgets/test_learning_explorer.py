@@ -12,6 +12,7 @@ from toolkit.show.widgets.learning_explorer import (
     PEOPLE,
     STRENGTHS,
     base,
+    compute,
     invented,
     learning_row,
     learning_table,
@@ -93,3 +94,7 @@ def test_what_stands_on_the_grid_is_read_and_all_else_is_fitted(monkeypatch):
     assert between["right"][:3] == [-600, -602.1, -603.1]
     assert between["own_right"] == pytest.approx([-602 - 1.0, -603 - 0.4 / 21], rel=1e-5)
     assert between["curves"] == row["curves"]
+    made = compute()
+    assert made["right"][1][0][4][3] == round(-1 - PEOPLE[0] - EPSILONS[3] - STRENGTHS[4], 2)
+    assert made["own"][1][2][3] == round(-1 - PEOPLE[2] - EPSILONS[3] - own_strengths(EPSILONS[3])[1], 2)
+    assert made["plain"] == [-people for people in PEOPLE]
