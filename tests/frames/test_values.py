@@ -140,7 +140,12 @@ def test_the_ends_of_a_range_are_included_and_lie_within_the_type() -> None:
         float(np.float32(0.1)),
         float(np.float32(0.3)),
     )
-    for low, high in ((Fraction(4, 3), Fraction(5, 3)), (Fraction(256), Fraction(300))):
+    assert [ends(Range(Fraction(low), Fraction(high)), BYTE, "x") for low, high in ((5, 5), (255, 300), (-9, 0))] == [
+        (5, 5),
+        (255, 255),
+        (0, 0),
+    ]
+    for low, high in ((Fraction(4, 3), Fraction(5, 3)), (Fraction(256), Fraction(300)), (Fraction(-9), Fraction(-1))):
         with pytest.raises(ValueError, match="must hold a value of its type"):
             ends(Range(low, high), BYTE, "x")
     for kind in (TEXT, TRUTH, OTHER):
