@@ -103,3 +103,17 @@ def test_generalised_values_contain_the_original_ones():
 def test_what_cannot_be_reached_is_refused():
     with pytest.raises(ValueError, match="within reach"):
         generalize({"age": np.array([1, 2])}, {"age": bands(5)}, 3, suppress=0)
+
+
+def test_as_many_rows_are_dropped_as_may_be_before_anything_is_made_coarser():
+    ages = {"age": [20] * 18 + [70, 71]}
+    kept = generalize(ages, {"age": bands(5)}, 2, suppress=0.1)
+    assert (kept.steps, kept.suppressed) == ({"age": 0}, 2)
+    assert generalize(ages, {"age": bands(5)}, 2, suppress=0.09).steps == {"age": 1}
+
+
+def test_the_column_is_made_coarser_where_more_rows_are_won():
+    """With coarser ages nobody is alone, with coarser places everybody still is."""
+    frame = {"age": [20, 21, 30, 31], "zip": ["1000", "1000", "2000", "2000"]}
+    coarse = generalize(frame, {"zip": prefixes(3), "age": bands(5)}, 2, suppress=0)
+    assert coarse.steps == {"zip": 0, "age": 1}

@@ -42,6 +42,7 @@ def test_the_belief_is_bayes_rule():
         sorted([math.e / (math.e + 2), 1 / (math.e + 2), 1 / (math.e + 2)]), rel=1e-6
     )
     assert path.beliefs[0].tolist() == pytest.approx([1 / 3] * 3)
+    assert ask_again(DESIGN, "yes", 3000, rng=np.random.default_rng(1)).beliefs[-1] == pytest.approx([0, 1])
 
 
 def test_how_soon_an_observer_is_sure():

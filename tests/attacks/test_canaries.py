@@ -43,3 +43,23 @@ def test_a_private_one_keeps_it_within_the_promise() -> None:
 def test_what_is_no_table_or_no_row_of_it_is_refused() -> None:
     with pytest.raises(ValueError, match="the canary a row"):
         membership.canary_game(LogisticRegression().fit, [[1.0]], [1], ([1.0, 2.0], 1))
+
+
+@pytest.mark.parametrize(("label", "sign"), [(1, 1), (0, -1)])
+def test_scores_are_the_models_own_with_the_sign_of_the_label(label: int, sign: int) -> None:
+    """A model that scores by the sum of all it was taught, and of the row it is asked about."""
+
+    class Sum:
+        classes_ = (0, 1)
+
+        def __init__(self, rows: np.ndarray, labels: np.ndarray) -> None:
+            self.taught = rows.sum() + 100 * labels.sum()
+
+        def decision_function(self, rows: list[np.ndarray]) -> list[float]:
+            return [self.taught + 1000 * np.sum(row) for row in rows]
+
+    rows, labels = np.array([[1.0], [2.0]]), np.array([1, 1])
+    inside, outside = membership.canary_scores(Sum, rows, labels, ([5.0], label), games=2)
+    assert inside == [sign * (5107 + 100 * label)] * 2
+    assert outside == [sign * 5203] * 2
+    assert rows.tolist() == [[1], [2]]  # what was given is not changed

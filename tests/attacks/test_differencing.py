@@ -99,3 +99,14 @@ def test_a_clamped_and_noisy_mean_does_not_give_him_away():
     assert not outlier(
         group.mean(), len(group), usual=float(np.median(SALARY)), sd=16_000, noise_sd=math.sqrt(2) * noise
     ).present
+
+
+def test_the_smallest_and_the_largest_group_are_answered_and_none_beyond():
+    server, people = GuardedTable({"x": np.arange(10.0)}, least=3), np.arange(10)
+    assert [server.sum(people < size) for size in (3, 7)] == [3, 7]
+    for size in (2, 8):
+        with pytest.raises(ValueError, match="a group must have 3 to 7 people"):
+            server.sum(people < size)
+    with pytest.raises(ValueError, match="`n` must be at least 2"):
+        outlier(mean=3, n=1, usual=1, sd=6)
+    assert outlier(mean=3, n=2, usual=1, sd=6).implied == 5

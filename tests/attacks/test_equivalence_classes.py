@@ -28,14 +28,20 @@ def test_rows_alone_are_counted_alike_by_counting_and_by_sorting(width):
 
 def test_many_columns_do_not_overflow():
     rng = np.random.default_rng(1)
-    parts = [rng.integers(0, 2**20, 300) for _ in range(6)]
+    parts = [(2**20 - 1) * rng.integers(0, 2, 300) for _ in range(6)]  # 120 bits for 64 classes
     rows = {tuple(part[i] for part in parts) for i in range(300)}
     assert len(np.unique(join_codes(parts)[0])) == len(rows)
 
 
+@pytest.mark.parametrize("values", [[3, 1, None, 2], ["c", "a", None, "b"]], ids=["numbers", "texts"])
+def test_codes_are_in_the_order_of_the_values_and_missing_comes_first(values):
+    assert codes(column(values)).tolist() == codes(column(pd.Series(values))).tolist() == [3, 1, 0, 2]
+
+
 def test_columns_are_checked_by_name():
     assert columns_of({"a": [1]})["a"].cells() == [1]
-    with pytest.raises(ValueError, match="must be among zip, age, got sex"):
-        columns_of(DATA, ["sex"])
+    for table in (DATA, pd.DataFrame(DATA)):
+        with pytest.raises(ValueError, match="must be among zip, age, got sex"):
+            columns_of(table, ["sex"])
     with pytest.raises(TypeError, match="got builtins list: make it a frame"):
         columns_of([1, 2])

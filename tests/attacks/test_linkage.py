@@ -7,7 +7,7 @@ import pytest
 
 from data import make_attack_data as made
 from tests.work import calls
-from toolkit.attacks.linkage import Ratings, exposure, link, recognize, uniqueness
+from toolkit.attacks.linkage import Match, Ratings, exposure, link, recognize, uniqueness
 
 PATIENTS, VOTERS, TRUTH = made.hospital_and_voters()
 HOSPITAL = pd.DataFrame(PATIENTS, columns=["zip", "born", "sex", "diagnosis"])
@@ -110,3 +110,27 @@ def test_rare_films_say_more_than_popular_ones():
     assert match.score == pytest.approx(2 / np.log(2) + 2 / np.log(41))
     with pytest.raises(ValueError, match="at least one rating"):
         recognize(Ratings(user[:0], item[:0], np.array([]), np.array([])), released)
+
+
+def test_scores_add_up_over_the_known_films_and_who_stands_out_is_told_by_the_second():
+    rng = np.random.default_rng(1)
+    rated = [(user, film) for user in range(6) for film in range(5) if rng.random() < 0.6]
+    pairs = np.array([*rated, (6, 1)])  # the last one saw none of the known films, and counts
+    released = Ratings(*pairs.T, rng.integers(1, 6, len(pairs)) + 0.0, rng.integers(0, 90, len(pairs)) + 0.0)
+    known = Ratings(np.zeros(3, int), np.array([0, 2, 4]), np.array([1.0, 5.0, 3.0]), np.array([9.0, 40.0, 80.0]))
+    scores = np.zeros(7)
+    for user, film, stars, day in zip(released.user, released.item, released.stars, released.day, strict=True):
+        for other, theirs, when in zip(known.item, known.stars, known.day, strict=True):
+            near = np.exp(-abs(stars - theirs) / 2) + np.exp(-abs(day - when) / 7)
+            scores[user] += (film == other) * near / np.log(1 + np.count_nonzero(released.item == film))
+    match = recognize(known, released, stars_scale=2.0, day_scale=7.0)
+    assert (match.user, match.score) == (scores.argmax(), pytest.approx(scores.max()))
+    assert match.eccentricity == pytest.approx(np.diff(np.sort(scores))[-1] / scores.std())
+    assert [Match(0, 1.0, gap).accepted for gap in (1.5, 1.51)] == [False, True]
+
+
+def test_rows_are_ambiguous_where_their_values_are_in_both_tables_and_twice_in_one():
+    links = link({"x": [1, 1, 2, 3, 4, 4]}, {"x": [1, 2, 2, 3, 5]}, on=["x"])
+    assert links.ambiguous == 3  # of 1 and of 2; nobody is a 4 there
+    assert (links.anonymous.tolist(), links.public.tolist()) == ([3], [3])
+    assert link({"x": [1]}, {"x": [2]}, on=["x"]).precision([-1]) == 1

@@ -58,3 +58,18 @@ def test_tables_that_contradict_each_other_leave_every_guess_within_its_limits()
     block = from_marginals({(0,): [3, 0], (1,): [0, 1]}, (2, 2))
     assert np.all((block.low <= block.guess) & (block.guess <= block.high))
     assert block.high.max() >= 3  # as many as any table says
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 1.0])
+def test_the_ends_of_a_cell_are_those_of_all_tables_that_fit(tolerance):
+    """All 1,296 tables of two by two with up to five people in a cell."""
+    truth = np.array([[1, 0], [2, 1]])
+    published = marginals_of(truth, [(0,), (1,)])
+    cells = np.array(list(np.ndindex((6,) * 4))).reshape(-1, 2, 2)
+    off = np.hstack([cells.sum(axis=2) - published[0,], cells.sum(axis=1) - published[1,]])
+    fitting = cells[(np.abs(off) <= tolerance).all(axis=1)]
+    found = from_marginals(published, (2, 2), tolerance=tolerance)
+    assert np.array_equal(found.low, fitting.min(axis=0))
+    assert np.array_equal(found.high, fitting.max(axis=0))
+    assert found.certain.tolist() == (fitting.min(axis=0) == fitting.max(axis=0)).tolist()
+    assert found.share(truth) == np.minimum(found.guess, truth).sum() / 4

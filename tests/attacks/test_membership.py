@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import bernoulli
 
 from data import make_attack_data as made
 from toolkit.attacks import membership as attack
@@ -148,3 +149,44 @@ def test_the_curve_counts_ties_as_one_half_and_runs_from_corner_to_corner():
 def test_weights_that_fit_everyone_have_no_theory():
     with pytest.raises(ValueError, match="more people than columns"):
         attack.fit_area(100, 100)
+
+
+def test_the_area_is_the_chance_that_a_member_scores_higher():
+    rng = np.random.default_rng(1)
+    members, outsiders = rng.integers(2, 9, 40), rng.integers(0, 7, 30)
+    above = np.sign(members[:, None] - outsiders[None, :])
+    curve = attack.roc(members, outsiders)
+    assert curve.area == pytest.approx(np.mean((above + 1) / 2))
+    best = max(np.mean(members >= level) - np.mean(outsiders >= level) for level in range(10))
+    assert curve.advantage == pytest.approx(best)
+
+
+def test_scores_are_their_sums_over_columns():
+    rng = np.random.default_rng(1)
+    p, m, people = rng.uniform(0.1, 0.9, 5), rng.uniform(0.1, 0.9, 5), rng.integers(0, 2, (4, 5))
+    terms = [[(m[j] - p[j]) * (x[j] - p[j]) / (p[j] * (1 - p[j])) for j in range(5)] for x in people]
+    np.testing.assert_allclose(attack.inner_product(m, people, p), np.sum(terms, axis=1))
+    logs = bernoulli.logpmf(people, m) - bernoulli.logpmf(people, p)
+    np.testing.assert_allclose(attack.likelihood_ratio(m, people, p), logs.sum(axis=1))
+    beyond = attack.likelihood_ratio([-0.2, 1.2], [[1, 0]], [0.5, 0.5])
+    assert beyond == pytest.approx(2 * math.log(0.001 / 0.5))  # noise moved them out; a thousandth inside
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.8])
+def test_the_kurtosis_is_the_variance_of_a_squared_entry(p):
+    squares, shares = np.array([p**2, (1 - p) ** 2]) / (p * (1 - p)), np.array([1 - p, p])
+    assert attack.frequency_kurtosis([p]) == pytest.approx(shares @ squares**2 - (shares @ squares) ** 2)
+    assert attack.frequency_kurtosis([p, 0.5]) == pytest.approx(attack.frequency_kurtosis([p]) / 2)
+
+
+def test_the_ridge_is_a_row_of_its_root_for_each_weight():
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(20, 3)), rng.normal(size=20)
+    more, none = np.vstack([x, math.sqrt(7) * np.eye(3)]), np.concatenate([y, np.zeros(3)])
+    np.testing.assert_allclose(attack.fit(x, y, ridge=7.0), np.linalg.lstsq(more, none)[0])
+
+
+def test_weights_need_two_people_more_than_columns():
+    assert 0.5 < attack.fit_area(98, 100) < 1
+    with pytest.raises(ValueError, match="more people than columns"):
+        attack.fit_area(99, 100)

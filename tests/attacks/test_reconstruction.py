@@ -150,3 +150,32 @@ def test_differential_privacy_keeps_the_attack_within_its_bound(epsilon):
 def test_one_answer_for_each_query_is_asked_for():
     with pytest.raises(ValueError, match="one answer for each query"):
         attack.reconstruct(attack.queries(4, 6), [1, 2])
+
+
+def test_without_noise_theory_has_everything_found_and_without_answers_to_spare_a_half():
+    assert attack.expected_share(8, 4, 0.0) == 1
+    assert attack.expected_share(8, 8, 1.0) == attack.expected_share(8, 4, 1.0) == 0.5
+    assert attack.expected_share(8, 24, 2.0) == pytest.approx(0.5 + math.erf(0.5 / math.sqrt(2)) / 2)
+
+
+def test_a_sweep_asks_about_random_tables_at_each_level():
+    """Who answers 0 to everything leaves all bits 0: right for those that are, a half; 800 of them, five standard
+    errors. Who answers exactly leaves everything to be found.
+    """
+    tried = []
+
+    def noise(level):
+        tried.append(level)
+        return lambda counts: counts * (1 - level)
+
+    found = attack.sweep(40, [0.0, 1.0], noise=noise, count=120, repeats=20, rng=np.random.default_rng(1))
+    assert tried == [0.0] * 20 + [1.0] * 20
+    assert found[0] == (0.0, 1.0)
+    assert found[1][1] == pytest.approx(0.5, abs=5 * math.sqrt(0.25 / 800))
+
+
+def test_all_subsets_of_fourteen_people_are_the_most():
+    told = np.zeros(2**15)
+    assert not attack.exhaustive(told[: 2**14], 0).bits.any()
+    with pytest.raises(ValueError, match="n from 1 to 14, got 32768"):
+        attack.exhaustive(told, 0)

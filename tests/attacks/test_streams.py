@@ -26,6 +26,15 @@ def test_new_noise_every_week_is_averaged_away() -> None:
     assert found.area > 0.97
 
 
+def test_noise_that_all_weeks_share_hides_nobody() -> None:
+    """Totals that are all wrong by the same number of some thousands: the week in which they rise by one more tells."""
+
+    def shared(counts, rng):
+        return np.cumsum(counts) + rng.normal(0, 1000) + rng.normal(0, 0.1, len(counts))
+
+    assert spot(shared, COUNTS, 4, runs=200, rng=np.random.default_rng(5)).area > 0.95
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("loss", "best"), [(Pure(1), 0.463), (Zcdp("1/8"), 0.198)], ids=["pure", "zcdp"])
 def test_one_loss_for_all_weeks_keeps_its_promise(loss: Pure | Zcdp, best: float) -> None:
@@ -55,8 +64,17 @@ def test_the_bound_is_the_epsilon_at_which_so_many_right_guesses_have_the_chance
     assert binom.sf(79, 100, share) == pytest.approx(0.05)
     assert Canaries(100, 40, 0.95).epsilon == 0.0
     assert Canaries(10, 0, 0.95).epsilon == 0.0
+    assert min(Canaries(400, right, 0.95).epsilon for right in range(401)) == 0.0
 
 
 def test_a_week_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="`week` must be one of the weeks, got 11: there are 10"):
         spot(exact_totals, COUNTS, 11)
+
+
+def test_the_first_and_the_last_week_and_four_runs_are_enough() -> None:
+    for week in (1, 10):
+        assert spot(exact_totals, COUNTS, week, runs=4, rng=np.random.default_rng(1)).area == 1.0
+    for said, error in (({"week": 0}, "`week` must"), ({"week": 1, "runs": 3}, "`runs` must")):
+        with pytest.raises(ValueError, match=error):
+            spot(exact_totals, COUNTS, **said)

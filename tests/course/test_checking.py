@@ -14,7 +14,7 @@ import pytest
 
 from tests.slowly import each
 from toolkit.course import check, left_to_do
-from toolkit.course.checking import SLIPS, number
+from toolkit.course.checking import SLIPS, near, number, rounded
 
 ROOT = Path(__file__).parents[2]
 KEY = tomllib.loads((ROOT / "notebooks" / "teaching" / "answers.toml").read_text(encoding="utf-8"))
@@ -83,6 +83,14 @@ def test_a_number_counts_in_any_form_and_to_the_digits_that_matter(p, epsilon):
 @pytest.mark.parametrize("said", [False, "No", "no.", "FALSE", " n "])
 def test_a_word_counts_in_any_case_and_as_a_truth_value(said):
     assert check("13.1", said)
+
+
+@pytest.mark.parametrize(("value", "digits"), [(1.0986, 3), (0.012345, 2), (-98.765, 3), (2996.4, 2), (0.5004, 1)])
+def test_a_number_counts_alike_whether_it_was_rounded_or_cut_and_no_other_does(value, digits):
+    unit = Decimal(1).scaleb(Decimal(str(value)).adjusted() - digits + 1)
+    cut = abs(Decimal(str(value))) // unit * unit
+    assert {abs(Decimal(text)) for text in near(value, digits)} == {cut, cut + unit}
+    assert [near(whole, digits) for whole in (10.0, 0, np.inf)] == [{rounded(10.0, digits)}, {"0"}, {"inf"}]
 
 
 def test_three_dots_are_no_answer_yet_and_the_number_of_parts_is_told():

@@ -6,6 +6,7 @@ import socket
 import stat
 
 import pytest
+from cryptography.x509 import load_pem_x509_certificate
 
 from toolkit.course import certificate, classroom, own_address
 
@@ -20,11 +21,16 @@ def test_a_certificate_is_made_once_for_an_address_and_its_key_is_for_its_owner_
     assert certificate(tmp_path / "class", "192.0.2.8").fingerprint != made.fingerprint
 
 
-def test_a_certificate_that_ends_within_a_day_is_made_anew(tmp_path, monkeypatch):
-    made = certificate(tmp_path, HERE, days=1)
-    later = dt.datetime.now(dt.UTC) + dt.timedelta(hours=25)
-    monkeypatch.setattr(classroom, "_now", lambda: later)
-    assert certificate(tmp_path, HERE, days=1).fingerprint != made.fingerprint
+@pytest.mark.parametrize("days", [1, 90])
+def test_a_certificate_is_kept_for_its_days_and_made_anew_when_less_than_a_day_is_left(tmp_path, monkeypatch, days):
+    made, now = certificate(tmp_path, HERE, days=days), dt.datetime.now(dt.UTC)
+    for hours, same in ((-1, True), (1, False)):
+        later = now + dt.timedelta(days=days, hours=hours)
+        monkeypatch.setattr(classroom, "_now", lambda later=later: later)
+        assert (certificate(tmp_path, HERE, days=days) == made) is same
+    parsed = load_pem_x509_certificate(made.certificate.read_bytes())
+    assert parsed.not_valid_before_utc < later  # of the new one; a phone may be late by most of an hour
+    assert later - parsed.not_valid_before_utc == pytest.approx(dt.timedelta(hours=1), abs=dt.timedelta(seconds=2))
 
 
 def test_a_certificate_for_years_is_refused(tmp_path):

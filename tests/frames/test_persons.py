@@ -381,3 +381,15 @@ def test_a_number_with_a_point_is_found_by_its_float_and_by_its_digits() -> None
             assert grouping(frame, {"id": between(low, high)}).codes(frame).tolist() == [0, 0, -1]
             split = {"id": bands(0, low, high, 1)}
             assert grouping(frame, None, split).codes(frame).tolist() == [1, 2, 2]
+
+
+def test_rows_are_ordered_by_as_much_of_a_draw_as_fits_beside_a_value_and_by_both_where_too_little_would() -> None:
+    """62 bits in all, and at least eight of the draw."""
+    rng = np.random.default_rng(1)
+    draw = rng.integers(0, 2**31, 100)
+    for width in range(55):
+        value = rng.integers(0, 2**width, 100)
+        (order,) = Persons.packed(draw, value, width)
+        kept = draw >> max(0, width - 31)
+        assert order.tolist() == [int(first) * 2**width + int(last) for first, last in zip(kept, value, strict=True)]
+    assert [part is given for part, given in zip(Persons.packed(draw, value, 55), (draw, value), strict=True)] == [1, 1]

@@ -88,3 +88,18 @@ def test_no_thread_warns_of_what_it_computes(parts: Frame) -> None:
     """NumPy keeps for each thread what it does about a division by zero."""
     found = list(summing._each(lambda _: np.ones(1) / np.zeros(1), parts.parts(["x"]), grouping(parts)))
     assert all(np.isinf(one) for one in found)
+
+
+@pytest.mark.parametrize("rows", [1, 4, 10, 100])
+def test_sums_by_cell_are_exact_however_rows_are_taken_together(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of numbers beside and beyond what a float adds up; rows without a cell are left out."""
+    monkeypatch.setattr(summing, "_ROWS", rows)
+    monkeypatch.setattr(summing, "_BLOCK", 2 * rows)
+    rng = np.random.default_rng(1)
+    codes, mosts = rng.integers(-1, 3, 41), (0, 1, 2**35 - 1, 2**35, 2**62)
+    terms = [(rng.integers(max(most // 2, most - 9), most, 41, endpoint=True), most) for most in mosts]
+    found = summing._by_cell(codes, terms, 3).tolist()
+    for cell in range(3):
+        inside = np.flatnonzero(codes == cell).tolist()
+        sums = [sum(int(values[row]) for row in inside) if most else len(inside) for values, most in terms]
+        assert found[cell] == sums

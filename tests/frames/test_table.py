@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from toolkit.frames import table
 from toolkit.frames.table import absent, array_of, column, distinct_rows, floats, is_lazy, rows_in_order, some_rows
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", None, "y"]})
@@ -62,3 +63,14 @@ def test_lazy_rows_are_counted_and_have_no_order() -> None:
 def test_dates_are_no_numbers() -> None:
     assert floats(np.array(["2026-01-01"], dtype="datetime64[D]")) is None
     assert floats(["private"]) is None
+
+
+def test_as_many_different_rows_are_fetched_as_may_be_and_none_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pd.DataFrame({"a": [1, 2, 2, 3], "people": [5, 6, 7, 8]})
+    monkeypatch.setattr(table, "_MOST", 3)
+    assert distinct_rows(data, ["a"], "people", "n").set_index("a").n.to_dict() == {1: 5, 2: 13, 3: 8}
+    with pytest.raises(ValueError, match="at most 3 different rows"):
+        distinct_rows(data, ["a", "people"], None, "n")
+    for labels, times in ((["b"], None), (["a"], "b")):
+        with pytest.raises(ValueError, match="none called b"):
+            distinct_rows(data, labels, times, "n")

@@ -1,4 +1,5 @@
 import datetime as dt
+import itertools
 from decimal import Decimal
 from fractions import Fraction
 
@@ -11,7 +12,8 @@ from tests.slowly import each
 from toolkit.frames import values as wanted
 from toolkit.frames.engines.cells import Day, Moment
 from toolkit.frames.engines.column import Kind, whole_kind
-from toolkit.frames.values import Range, check_kinds, ends, fitted, text_of, value_of
+from toolkit.frames.frame import Frame
+from toolkit.frames.values import Keys, Range, check_kinds, ends, fitted, text_of, value_of
 
 NUMBER, WHOLE, BYTE, TEXT, TRUTH = (
     Kind("number"),
@@ -138,7 +140,12 @@ def test_the_ends_of_a_range_are_included_and_lie_within_the_type() -> None:
         float(np.float32(0.1)),
         float(np.float32(0.3)),
     )
-    for low, high in ((Fraction(4, 3), Fraction(5, 3)), (Fraction(256), Fraction(300))):
+    assert [ends(Range(Fraction(low), Fraction(high)), BYTE, "x") for low, high in ((5, 5), (255, 300), (-9, 0))] == [
+        (5, 5),
+        (255, 255),
+        (0, 0),
+    ]
+    for low, high in ((Fraction(4, 3), Fraction(5, 3)), (Fraction(256), Fraction(300)), (Fraction(-9), Fraction(-1))):
         with pytest.raises(ValueError, match="must hold a value of its type"):
             ends(Range(low, high), BYTE, "x")
     for kind in (TEXT, TRUTH, OTHER):
@@ -159,3 +166,49 @@ def test_values_are_said_on_one_line_in_the_analysts_words() -> None:
     assert [
         text_of(v) for v in ("a\nb", True, Fraction(3), Fraction(0.1), Fraction(1, 3), Day(18_262), Moment(5, True))
     ] == ["'a\\nb'", "True", "3", "0.1", "1/3", "2020-01-01", "1970-01-01T00:00:00.000000005 UTC"]
+
+
+CELLS_OF = {
+    "whole": pd.Series(range(5)),
+    "number": pd.Series(np.arange(9) / 2),
+    "object": pd.Series([Fraction(half, 2) for half in range(9)], dtype=object),
+}
+RANGES = [Range(Fraction(a), Fraction(b), below) for a in range(4) for b in range(a, 4) for below in {False, b > a}]
+
+
+@pytest.mark.parametrize("kind", CELLS_OF)
+def test_every_list_of_ranges_holds_what_lies_in_them_and_is_of_keys_where_no_value_has_two(kind: str) -> None:
+    """All pairs of ranges between 0 and 3, and a value beside them: the first that holds a cell, by its two ends."""
+    frame = Frame(pd.DataFrame({"x": CELLS_OF[kind]}))
+    cells = [Fraction(cell) for cell in CELLS_OF[kind]]
+    for pair in itertools.product(RANGES, repeat=2):
+        items = [*pair, Fraction(9)]
+        holds = [
+            [one.low <= cell <= one.high and not (one.below and cell == one.high) for one in pair] for cell in cells
+        ]
+        assert Keys.of(frame, "x", items).codes(frame).tolist() == [
+            row.index(True) if any(row) else -1 for row in holds
+        ]
+        if any(all(row) for row in holds):
+            with pytest.raises(ValueError, match="repetitions"):
+                Keys.of(frame, "x", items, "by")
+        else:
+            Keys.of(frame, "x", items, "by")
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high"),
+    [
+        (WHOLE, -(2**63), 2**63 - 1),
+        (BYTE, 0, 255),
+        (NUMBER, -(2**53), 2**53),
+        (Kind("number", bits=32), -(2**24), 2**24),
+    ],
+    ids=repr,
+)
+def test_whole_numbers_are_read_all_at_once_up_to_where_a_column_holds_each_of_them(
+    kind: Kind, low: int, high: int
+) -> None:
+    assert wanted.plain([high, low], kind) == ((high, low), (high, low))
+    assert wanted.plain([low - 1], kind) is wanted.plain([high + 1], kind) is None
+    assert wanted.plain([], kind) is wanted.plain([1, 2.5], kind) is wanted.plain([1, True], kind) is None

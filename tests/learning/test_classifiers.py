@@ -221,12 +221,13 @@ def test_nobody_at_all_is_no_error_where_coming_and_going_is_hidden() -> None:
         ({"epsilon": 1, "rho": 1}, "exactly one of"),
         ({"epsilon": 0}, "above 0"),
         ({"epsilon": 1, "delta": 1}, "between 1e-300 and 1"),
-        ({"epsilon": 1, "delta": 0}, "between 1e-300 and 1"),
+        ({"epsilon": 1, "delta": "9e-301"}, "between 1e-300 and 1"),
         ({"rho": 1, "delta": 0.1}, "goes with `epsilon`"),
         ({"rho": 1}, "needs `epsilon`"),
         ({"epsilon": 1, "method": "magic"}, "must be one of"),
         ({"epsilon": 1, "C": -1}, "above 0"),
-        ({"epsilon": 1, "C": 1e20}, "between 1e-9 and 1e6"),
+        ({"epsilon": 1, "C": 1.01e6}, "between 1e-9 and 1e6"),
+        ({"epsilon": 1, "C": 0.99e-9}, "between 1e-9 and 1e6"),
         ({"epsilon": 1, "classes": (1, 1)}, "two labels"),
         ({"epsilon": 1, "classes": (1, 2, 3)}, "two labels"),
         ({"epsilon": 1, "classes": "ab"}, "two labels"),
@@ -273,9 +274,17 @@ def test_many_columns_are_no_trouble() -> None:
 
 
 def test_a_corner_must_have_a_width() -> None:
-    for width in (0, 1e-4, 2):
+    for width in (0, 0.99e-3, 1.01):
         with pytest.raises(ValueError, match="width"):
             PrivateSVC(1, missing="middle", bounds=(0, 1), width=width).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    "said", [{"C": 1e6}, {"C": 1e-9}, {"delta": "1e-300"}, {"width": 0.001}, {"width": 1}], ids=str
+)
+def test_the_last_values_that_parameters_can_be_are_taken(said) -> None:
+    learner = PrivateSVC(100, method="output", missing="middle", bounds=(0, 1), **said)
+    assert np.isfinite(learner.fit([[0.0], [1.0]], [0, 1]).coef_).all()
 
 
 def test_much_epsilon_gives_the_minimum_itself() -> None:
@@ -297,6 +306,8 @@ def test_c_follows_from_public_numbers_and_a_small_epsilon_lowers_it() -> None:
     assert default_strength(Pure(2), 20, "output", 0.25) == pytest.approx(0.02)
     assert default_strength(Zcdp(0.1), 20, "output", 0.25) == pytest.approx(0.02)
     assert default_strength(Zcdp(0.1), 20, "descent", 0.25) == pytest.approx(0.2)
+    assert default_strength(Pure(10**20), 2, "output", 0.25) == 1e6
+    assert default_strength(Pure("1e-20"), 2, "output", 0.25) == 1e-9
     for curvature in (0.25, 1.0):  # the determinants, ln(1 + curvature C), cost at most an eighth of epsilon
         strength = default_strength(Pure(2), 20, "objective", curvature)
         assert curvature * strength == pytest.approx(2 / 8)

@@ -42,6 +42,14 @@ def test_the_noise_for_random_parts_is_within_the_cost_and_hardly_more() -> None
     assert noisy.sigma >= sigma  # a thousandth of delta is kept
 
 
+def test_the_least_noise_is_found_up_to_a_million_gradients_and_none_beyond(monkeypatch) -> None:
+    monkeypatch.setattr("toolkit.learning.descent.sampled_epsilon", lambda sigma, *_: 900_000 / sigma)
+    for epsilon in (2.0, 9e6):
+        assert 1 <= sampled_sigma(epsilon, 1e-6, 0.1, 7) * epsilon / 900_000 < 1.002
+    with pytest.raises(ValueError, match="`epsilon` must be larger for so many steps"):
+        sampled_sigma(0.8, 1e-6, 0.1, 7)
+
+
 def test_the_share_of_people_in_a_step_is_the_rate() -> None:
     noisy = descent(Approx(1, 1e-6), neighbors="add_remove", rate=Fraction(1, 10))
     drawn = noisy._taking_part(40_000, np.random.default_rng(3))

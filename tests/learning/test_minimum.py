@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 
 from tests.slowly import each
-from toolkit.learning.perturbation import HuberHinge, Logistic, _solved, minimum, tolerance
+from toolkit.learning.perturbation import HuberHinge, Logistic, _furthest, _solved, minimum, tolerance
 
 
 def people(rng: np.random.Generator, size: int, n: int) -> np.ndarray:
@@ -80,3 +80,19 @@ def test_the_tolerance_is_four_times_what_rounding_comes_to() -> None:
 
 def test_where_a_matrix_is_singular_the_step_is_the_shortest() -> None:
     assert _solved(np.ones((2, 2)), np.array([2.0, 2.0])) == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.5)], ids=["logistic", "hinge"])
+def test_along_a_direction_the_lowest_point_is_found(loss) -> None:
+    """Against another solver; the directions are too short, too long and of any length."""
+    rng = np.random.default_rng(6)
+    rows, push, weights = people(rng, 3, 50), rng.normal(size=3), rng.normal(size=3)
+
+    def objective(w: np.ndarray) -> float:
+        return float(loss.value(w @ rows).sum() + 3.0 / 2 * w @ w + push @ w)
+
+    downhill = -(rows @ loss.slope(weights @ rows) + 3.0 * weights + push)
+    for length in (1e-3, 0.05, 1.0):
+        along = length * downhill
+        there = minimize_scalar(lambda share, along=along: objective(weights + share * along), tol=1e-10).x
+        assert _furthest(rows, loss, 3.0, push, weights, along) == pytest.approx(there, rel=1e-5)

@@ -45,6 +45,16 @@ def test_no_pair_of_rows_is_further_apart_than_claimed(size, target) -> None:
         assert np.linalg.norm(both[0]) <= came.sensitivity
 
 
+@pytest.mark.parametrize(("neighbors", "target"), [(n, t) for n in ("replace", "add_remove") for t in (False, True)])
+def test_the_sensitivity_has_half_a_step_of_rounding_for_each_entry_of_two_rows(neighbors, target) -> None:
+    for size in range(1, 30):
+        moments = Moments(Zcdp(1), size, neighbors, target=target)
+        exact = math.sqrt(
+            {(True, False): 2, (True, True): 4.5, (False, False): 1, (False, True): 2}[neighbors == "replace", target]
+        )
+        assert 0 <= float(moments.sensitivity) - exact * STEPS - math.sqrt(size * (size + 1) // 2 + size * target) < 3
+
+
 def test_a_row_that_is_not_clipped_is_further() -> None:
     long = whole_moments(np.array([[1.1], [0.0]]), None)
     assert np.linalg.norm(long) > Moments(Zcdp(1), 2, "add_remove").sensitivity

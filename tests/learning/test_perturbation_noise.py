@@ -87,3 +87,29 @@ def test_bounds_make_the_push_cubic_and_a_row_norm_alone_makes_it_round(monkeypa
     left = 63 / 64 - math.log1p(1 / 8)  # without the solver's 64th and what the determinants cost at C = 1/2
     cell = 2.0 ** Cube(Fraction(left), 5, 1 / math.sqrt(5)).exponent
     assert float(scale) * cell == pytest.approx(2 / math.sqrt(5) / left, rel=1e-6)
+
+
+def test_a_radius_is_the_sum_of_one_number_more_than_entries_and_is_kept_with_its_share(monkeypatch) -> None:
+    """Of two entries: all draws that decide whether a radius is kept; (2 r + 1) of 2 r + 2 i for each i = 1, 2."""
+    scripted = []
+
+    class Sampler:
+        def draw(self, missing, _):
+            (asked, numbers), *scripted[:] = scripted
+            assert asked == missing
+            return np.array(numbers)
+
+    monkeypatch.setattr(laws, "laplace_sampler", lambda _: Sampler())
+    monkeypatch.setattr(laws, "_of_cube", lambda radius, size, _: (radius, size))
+    for r in range(4):
+        kept = 0
+        for pair in itertools.product(range(2 * r + 2), range(2 * r + 4)):
+            below = {2 * r + 2: pair[0], 2 * r + 4: pair[1], 202: 0, 204: 0}  # the last two for a radius of 100
+            monkeypatch.setattr(laws, "big_below", lambda most, _, below=below: below[most])
+            scripted[:] = [(3, [r, -7, 0]), (1, [-1]), (1, [0]), (3, [100, 0, 0])]  # the last for what is not kept
+            radius, size = cubic_laplace(2, 2)
+            assert size == 2
+            kept += radius == r
+        assert kept == (2 * r + 1) ** 2
+    monkeypatch.undo()
+    assert [laws._of_cube(radius, 3, None).dtype for radius in (2**62 - 1, 2**62)] == [np.int64, object]

@@ -39,3 +39,21 @@ def test_the_noise_is_the_least_that_is_within_the_cost() -> None:
 def test_an_epsilon_that_is_too_small_to_tell_has_no_finite_noise() -> None:
     assert least_sigma(1e-6, 1e-6, 5e-7, 4) == math.inf
     assert least_sigma(1e-3, 1e-300, 5e-4, 4) < math.inf
+
+
+@pytest.mark.parametrize("size", [1, 400])
+@pytest.mark.parametrize("sigma", [0.5, 2.0**32])
+@pytest.mark.parametrize("t", [1e-3, 1.0, 2.0**21])
+def test_the_terms_of_the_bound_are_those_of_hoelders_inequality(t, sigma, size) -> None:
+    """ln E[e**(t (X + Y))] <= (1 - h) ln E[e**(t X / (1 - h))] + h ln E[e**(t Y / h)], h = 2**-20: X is |N(0, 4 /
+    sigma**2)|, and Y the sum of `size` sizes of N(0, 2**-60), each E[e**(s |N(0, v)|)] at most 2 e**(s**2 v / 2).
+    """
+
+    def log_moment(s: float, v: float) -> float:
+        return math.log(2) + s**2 * v / 2
+
+    h, cell = 2.0**-20, 2.0**-30
+    rows = (1 - h) * log_moment(t / (1 - h), 4 / sigma**2)
+    cells = h * size * log_moment(t / h, cell**2)
+    shift = (2 / sigma + math.sqrt(size) * cell) ** 2 / 2
+    assert divergence(t, sigma, 0.3, size) == pytest.approx(0.3 + shift + (rows + cells) / t, rel=2e-6)

@@ -64,7 +64,7 @@ def test_coefficients_give_the_score_of_rows_that_were_not_cut(bounds, row_norm,
     slopes, constant = scaling.linear(weights)
     uncut = np.linalg.norm((values - scaling.middle) / scaling.half, axis=1) <= scaling.row_norm
     assert uncut.sum() > 5
-    np.testing.assert_allclose((values @ slopes + constant)[uncut], (weights @ scaling.rows(values))[uncut], rtol=1e-9)
+    np.testing.assert_allclose((values @ slopes + constant)[uncut], (weights @ scaling.rows(values))[uncut], rtol=1e-13)
 
 
 def test_without_intercept_the_score_is_zero_at_zero() -> None:
@@ -80,7 +80,11 @@ def test_without_intercept_the_score_is_zero_at_zero() -> None:
         ([(0, 1)] * 3, None, "a pair for each column"),
         ({"a": (0, 1)}, None, "must name each column"),
         (None, 0, "above 0"),
-        (None, 1e200, "1e100"),
+        (None, 1.01e100, "1e100"),
+        (None, 0.99e-100, "1e100"),
+        ((0, 1.01e100), None, "low < high"),
+        ((-1.01e100, 0), None, "low < high"),
+        ((1, 1), None, "low < high"),
     ],
 )
 def test_scales_that_make_no_sense_are_refused(bounds, row_norm, error) -> None:
@@ -91,3 +95,8 @@ def test_scales_that_make_no_sense_are_refused(bounds, row_norm, error) -> None:
 def test_bounds_by_name_are_in_the_order_of_the_columns() -> None:
     scaling = scale({"b": (0, 1), "a": (5, 9)}, None, features=2, names=["a", "b"])
     assert scaling.low.tolist() == [5, 0]
+
+
+def test_the_largest_scales_are_taken() -> None:
+    assert [scale(None, norm, features=2).row_norm for norm in (1e-100, 1e100)] == [1e-100, 1e100]
+    assert scale((-1e100, 1e100), None, features=2).high.tolist() == [1e100, 1e100]

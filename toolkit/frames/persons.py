@@ -215,7 +215,7 @@ class Persons:
     def factors(self) -> tuple[int, ...]:
         """Secret odd numbers that the hashes are made with: of a person, a cell, a step, and two of their sum."""
         bits = (30, 30, 27, TAG_BITS, TAG_BITS)
-        digests = [hashlib.blake2b(bytes([place]), key=self.key[:64], digest_size=16).digest() for place in range(5)]
+        digests = [hashlib.blake2b(bytes([place]), key=self.key, digest_size=16).digest() for place in range(5)]
         return tuple(int.from_bytes(digest) % 2**size | 1 for digest, size in zip(digests, bits, strict=True))
 
     def draws(self, tag: Any, cell: Any, step: Any, source: Source | None = None) -> tuple[Any, Any]:

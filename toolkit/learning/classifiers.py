@@ -369,11 +369,10 @@ def default_strength(loss: Loss, size: int, method: str, curvature: float) -> fl
     """
     if method == "objective" and isinstance(loss, Pure | Approx):
         strength = float(loss.amount) / 8 / curvature
-    elif isinstance(loss, Pure):
-        strength = float(loss.amount) / size * (0.2 if method == "output" else 2)
     else:
-        rho = float(zcdp_within(loss).amount)
-        strength = math.sqrt(2 * rho / size) * (0.2 if method == "output" else 2)
+        pure = isinstance(loss, Pure)
+        noise = float(loss.amount) / size if pure else math.sqrt(2 * float(zcdp_within(loss).amount) / size)
+        strength = noise * (0.2 if method == "output" else 2)
     return min(max(strength, 1e-9), 1e6)
 
 

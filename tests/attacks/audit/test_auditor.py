@@ -10,7 +10,7 @@ import pytest
 from tests.attacks.faults import FAULTS
 from toolkit import crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.attacks.audit import running
-from toolkit.attacks.audit.auditor import Exact, _judged, audit
+from toolkit.attacks.audit.auditor import Exact, _claim, _judged, audit
 from toolkit.attacks.audit.bounds import epsilon_bound
 from toolkit.attacks.audit.running import shapes
 from toolkit.attacks.audit.verdict import Trial
@@ -19,7 +19,7 @@ from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip
 from toolkit.central.sparse import AboveThreshold
-from toolkit.core.loss import Pure
+from toolkit.core.loss import Approx, Pure
 from toolkit.local import numeric, oracles
 from toolkit.local.questionnaire import Questionnaire
 
@@ -340,5 +340,22 @@ def test_a_function_that_needs_a_generator_gets_one_and_one_that_does_not_keeps_
 def test_a_delta_without_epsilon_and_nothing_to_run_are_refused():
     with pytest.raises(ValueError, match="`delta` must come with `epsilon`"):
         audit(warner(p="2/3"), delta=0.1)
+    assert [_claim(None, 1, delta) for delta in (0, 0.1)] == [Pure(1), Approx(1, 0.1)]
     with pytest.raises(TypeError, match="it cannot be run"):
         audit(3, (0, 1))
+
+
+@pytest.mark.parametrize("pairs", [[(0, 1)], [(0, 1), (2, 3)], [(i, i + 1) for i in range(0, 10, 2)]], ids=len)
+def test_all_runs_are_made_half_to_search_and_half_to_confirm(pairs):
+    """But for what no whole number of runs on each input can be; the second pair has two fifths of the latter."""
+    verdict = audit(lambda x, rng: x + rng.integers(0, 3), pairs, epsilon=1, runs=8000, seconds=math.inf)
+    assert 7900 <= verdict.runs <= 8000
+    confirmed = {trial.pair.removesuffix(", reversed"): trial.n + trial.m for trial in verdict.tried}
+    assert sorted(confirmed.values()) == ([4000] if len(pairs) == 1 else [1600, 2400])
+
+
+def test_where_there_is_no_time_at_all_four_hundred_runs_are_made(monkeypatch):
+    clock = count(0.0, 100.0)
+    monkeypatch.setattr(running.time, "perf_counter", lambda: next(clock))
+    verdict = audit(lambda x: x, (0, 1), epsilon=1, runs=2000)
+    assert verdict.notes[0].startswith("400 runs instead of 2,000")

@@ -40,8 +40,14 @@ def test_an_output_that_only_one_input_can_give_makes_epsilon_infinite():
     assert exact_epsilon({0: Fraction(1)}, {0: Fraction(1, 2), 1: Fraction(1, 2)}) == math.inf
 
 
+def test_the_likelier_input_may_be_either():
+    even, odd = ({0: first, 1: 1 - first} for first in (Fraction(1, 2), Fraction(9, 10)))
+    assert exact_epsilon(even, odd) == exact_epsilon(odd, even) == pytest.approx(math.log(5))
+
+
 def test_what_tells_no_law_is_not_enumerated():
     assert enumerate_laws(print, {"pair": (0, 1)}, (1.0, 0.0)) is None
+    assert enumerate_laws(DESIGN, {"one of them": ("yes", "maybe")}, (1.0, 0.0)) is None
 
 
 def test_draws_that_follow_the_law_pass_and_others_do_not():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from toolkit.attacks.audit.events import cells, cut, search
+from toolkit.attacks.audit.events import _excess, _promise, _wilson, cells, cut, search
 
 
 def found(first, second, **options):
@@ -93,6 +93,8 @@ def test_cells_cover_everything_and_none_is_crowded_without_need(column):
     counts = np.bincount(cells(column, edges), minlength=len(edges) + 1)
     assert counts.sum() == len(column)
     assert counts.max() <= max(5, len(column) / 50)
+    few = np.unique(column[:1024])
+    assert cut(few, few).tolist() == few.tolist()  # each value its own
 
 
 def test_cells_become_ever_rarer_in_the_tails():
@@ -108,3 +110,35 @@ def test_a_frequent_value_has_a_cell_of_its_own():
     edges = cut(column[::2], column[1::2])
     inside = column[cells(column, edges) == cells(np.array([0.25]), edges)[0]]
     assert np.all(inside == 0.25)
+
+
+def test_a_share_some_standard_errors_away_is_wilsons():
+    """It is the p with p - count / n = z sqrt(p (1 - p) / n), the textbook's definition of a score interval."""
+    for n, z in ((10, -4.0), (10, 4.0), (1000, -1.5), (1000, 1.5)):
+        count = np.array([0, 1, n // 3, n - 1, n])
+        p = _wilson(count, n, z)
+        np.testing.assert_allclose(p - count / n, z * np.sqrt(np.maximum(p * (1 - p), 0) / n), atol=1e-9)
+
+
+def test_promise_and_excess_are_those_of_shares_that_are_four_and_one_and_a_half_standard_errors_away():
+    seen, n, other, m = np.array([500, 900]), 1000, np.array([100, 5]), 800
+    for delta in (0.0, 0.2):
+        low, high = _wilson(seen, n, -4.0), _wilson(other, m, 4.0)
+        np.testing.assert_allclose(_promise(seen, n, other, m, delta), np.log((low - delta) / high))
+        low, high = _wilson(seen, n, -1.5), _wilson(other, m, 1.5)
+        error = np.sqrt(low * (1 - low) / n + np.e**2 * high / m)
+        np.testing.assert_allclose(_excess(seen, n, other, m, (1.0, delta)), (low - delta - np.e * high) / error)
+    assert _promise(np.array([0]), n, np.array([0]), m, 0.0) == -np.inf
+
+
+@pytest.mark.parametrize("shift", [-2, 2])
+def test_the_words_of_a_tail_say_what_is_counted(shift):
+    rng = np.random.default_rng(1)
+    first, second = rng.integers(0, 9, (4000, 1)) + float(shift), rng.integers(0, 9, (4000, 1)).astype(float)
+    (event, *_), _ = search(first, second)
+    values = np.arange(-5.0, 15.0)[:, None]
+    way, end = event.words.removeprefix("the output ").rsplit(" ", 1)
+    told = {"at least": values >= float(end), "below": values < float(end)}[way]
+    assert [event.count(value[None]) for value in values] == told[:, 0].tolist()
+    assert told.any()
+    assert not told.all()

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
-from toolkit.attacks.audit.events import features, fingerprint, shares
+from toolkit.attacks.audit.events import _logistic, features, fingerprint, shares
 
 NAMES = ["a", "b", "c"]
 
@@ -65,3 +66,15 @@ def test_shares_are_even_where_values_are_many():
     assert shares(np.array([1.0, 2.0, 2.0]), 2).tolist() == [1.0, 2.0]
     counts = np.bincount(np.searchsorted(shares(np.arange(1200.0), 6), np.arange(1200.0), side="right"))
     assert counts.tolist() == pytest.approx([200] * 6, abs=1)
+
+
+def test_weights_are_those_of_logistic_regression_with_a_penalty_for_what_is_not_one():
+    """Of two entries, one of which says too much and the other too little."""
+    rng = np.random.default_rng(1)
+    ratios = rng.normal(size=(400, 2))
+    is_first = rng.random(400) < 1 / (1 + np.exp(-ratios @ [0.3, 1.8]))
+
+    def loss(w):
+        return np.logaddexp(0, np.where(is_first, -1, 1) * (ratios @ w)).sum() + 5 * ((w - 1) ** 2).sum()
+
+    assert _logistic(ratios, is_first) == pytest.approx(minimize(loss, np.ones(2)).x, abs=1e-4)

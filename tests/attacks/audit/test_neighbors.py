@@ -36,3 +36,19 @@ def test_a_replacement_changes_one_record_and_one_only():
     for a, b in replacements([1.0, 2.0, 3.0], (0, 10)).values():
         assert np.array_equal(a[1:], b[1:])
         assert a[0] != b[0]
+
+
+def test_shapes_move_answers_the_way_their_names_say():
+    """In units of the reach, from a level of one."""
+    moved = {name: ((b - a) / 3).tolist() for name, (a, b) in shapes(4, reach=3).items()}
+    assert moved == {
+        "one above": [1, 0, 0, 0],
+        "one below": [-1, 0, 0, 0],
+        "one above, the rest below": [1, -1, -1, -1],
+        "one below, the rest above": [-1, 1, 1, 1],
+        "half up, half down": [-1, -1, 1, 1],
+        "all above": [1] * 4,
+        "all below": [-1] * 4,
+        "crossed": [-1, -1, 1, 1],
+    }
+    assert all((a == 3).all() for name, (a, _) in shapes(4, reach=3).items() if name != "crossed")

@@ -64,3 +64,9 @@ def test_the_last_look_sees_all_runs_on_an_input_those_that_chose_it_too(monkeyp
     assert len(looked) == 9 + 3
     for table in (table for pair in looked[-3:] for table in pair):
         assert len(table) == ran[table[0, 0]] > 450  # half of the runs, evenly on ten inputs, and more
+
+
+def test_inputs_that_are_neither_numbers_nor_texts_are_the_same_where_they_are_one_object():
+    one, other = [1], [1]
+    assert identity(one) == identity(one) != identity(other)
+    assert identity("a" + "bc" * 2) == identity("abcbc") != identity(None) == identity(None)

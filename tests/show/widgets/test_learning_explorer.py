@@ -4,6 +4,7 @@ from toolkit import show
 from toolkit.core.loss import Pure
 from toolkit.learning import PrivateLogisticRegression
 from toolkit.learning.classifiers import default_strength
+from toolkit.show.widgets import learning_explorer
 from toolkit.show.widgets.learning_explorer import (
     COLUMNS,
     EPSILONS,
@@ -11,6 +12,7 @@ from toolkit.show.widgets.learning_explorer import (
     PEOPLE,
     STRENGTHS,
     base,
+    compute,
     invented,
     learning_row,
     learning_table,
@@ -77,3 +79,22 @@ def test_a_setting_between_the_steps_is_fitted_now():
     assert explorer.describe() == reading(learning_table()["words"], learning_row(250, 0.7, 0.3))
     assert explorer.row["curves"] == learning_row(250, 1.0, 0.3)["curves"]
     assert [len(learning_table()["rows"]), len(learning_table()["rows"][0])] == [len(PEOPLE), len(STRENGTHS)]
+
+
+def test_what_stands_on_the_grid_is_read_and_all_else_is_fitted(monkeypatch):
+    monkeypatch.setattr(learning_explorer, "plain", lambda people: -people)
+    monkeypatch.setattr(learning_explorer, "right", lambda method, *setting: -METHODS.index(method) - sum(setting))
+    fresh, grid = learning_row.__wrapped__, stored()
+    row, at = fresh(500, 2.0, 0.1), (PEOPLE.index(500), STRENGTHS.index(0.1))
+    cells = [way[at[0]][at[1]][EPSILONS.index(2.0)] for way in grid["right"]]
+    assert row["right"] == [grid["plain"][at[0]], *cells, grid["base"]]
+    assert row["own_right"] == [way[at[0]][EPSILONS.index(2.0)] for way in grid["own"]]
+    assert fresh(500, 2.0, 0.2)["right"] == [row["right"][0], -502.2, -503.2, grid["base"]]
+    between = fresh(600, 2.0, 0.1)
+    assert between["right"][:3] == [-600, -602.1, -603.1]
+    assert between["own_right"] == pytest.approx([-602 - 1.0, -603 - 0.4 / 21], rel=1e-5)
+    assert between["curves"] == row["curves"]
+    made = compute()
+    assert made["right"][1][0][4][3] == round(-1 - PEOPLE[0] - EPSILONS[3] - STRENGTHS[4], 2)
+    assert made["own"][1][2][3] == round(-1 - PEOPLE[2] - EPSILONS[3] - own_strengths(EPSILONS[3])[1], 2)
+    assert made["plain"] == [-people for people in PEOPLE]

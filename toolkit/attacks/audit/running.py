@@ -120,7 +120,7 @@ class Runner:
         """Seconds that one run takes: of up to `most` runs on each value the fastest of three tries. How often it is
         run depends on no clock, so that a generator is in the same state afterwards on any machine.
         """
-        size = max(min(_CHUNK // 4 if self._batch is not None else _PACED, most), 1)
+        size = min(_CHUNK // 4 if self._batch is not None else _PACED, most)
         return float(np.mean([min(self._timed(value, size) for _ in range(3)) for value in values])) / size
 
     def _timed(self, value: object, count: int) -> float:

@@ -1,0 +1,93 @@
+"""What the still pictures draw is what their tables say, mark by mark."""
+
+import math
+
+import pytest
+
+from toolkit import show
+from toolkit.show.canvas import BLUE, GREY, SKY, new_figure
+from toolkit.show.widgets import budget_explorer, ledger_view, mechanism_explorer, tradeoff_explorer
+from toolkit.show.widgets.design_explorer import point
+from toolkit.show.widgets.explorer import icons
+
+
+@pytest.fixture
+def ax():
+    return new_figure(width=4, height=3).subplots()
+
+
+def marks(ax):
+    """The places of single marks and of rows of them."""
+    return [list(zip(*line.get_data(), strict=True)) for line in ax.lines if line.get_marker() == "o"]
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def boxes(ax):
+    return [[patch.get_x(), patch.get_width()] for patch in ax.patches]
+
+
+def test_a_hundred_people_stand_in_rows_of_twenty_and_the_first_are_filled(ax):
+    icons(ax, 37)
+    filled, hollow = marks(ax)
+    assert filled + hollow == [(place % 20, place // 20) for place in range(100)]
+    assert len(filled) == 37
+
+
+def test_as_many_people_are_filled_as_the_sentence_says_where_the_limit_is_a_whole_number():
+    """75 of 100 guesses, and none more."""
+    widget = show.explore_composition()
+    widget.row = {**widget.row, "cell": [*widget.row["cell"][:5], 75.0]}
+    assert "at most 75 come out right" in widget.describe()["icons"]
+    assert [len(people) for ax in widget.picture().axes for people in marks(ax)] == [1, 75, 25]
+
+
+def test_noise_is_stacked_and_what_lies_beyond_is_counted_at_the_edges(ax):
+    """An error of 10 has a reach of 14: 31 columns of 28 / 31 each."""
+    size = 28 / 31
+    mechanism_explorer._dots(ax, [0.0, 0.1, -0.1, 3 * size, 13.9, 14.1, 20.0, -50.0], 10.0)
+    places = [(round(x / size), y) for [(x, y)] in marks(ax)]
+    stacked = [(0, 0.5), (0, 1.5), (0, 2.5), (3, 0.5)]
+    assert places[:4] == stacked
+    assert [abs(column) for column, _ in places[4:]] == pytest.approx([15, 15, 15, 15], abs=1)
+    assert places[-1][0] < 0
+    assert sorted(texts(ax)) == ["2 beyond →", "← 1 beyond"]
+    assert ax.get_xlim() == pytest.approx((-14, 14))
+    assert boxes(ax) == [[-10, 20]]
+
+
+def test_a_bar_of_a_ledger_begins_grey_with_the_earlier_charges_and_then_changes_colours(ax):
+    ledger_view._bar(ax, 0, {"earlier": 0.2, "segments": [0.1, 0.3, 0.05], "symbol": "ε", "told": "0.65 of 1 spent"})
+    assert [box for place in boxes(ax) for box in place] == pytest.approx([0, 0.2, 0.2, 0.1, 0.3, 0.3, 0.6, 0.05, 0, 1])
+    drawn = new_figure(width=4, height=3).subplots().bar(range(4), 1, color=[GREY, BLUE, SKY, BLUE])
+    assert [patch.get_facecolor() for patch in ax.patches[:4]] == [patch.get_facecolor() for patch in drawn]
+
+
+def test_a_point_above_the_axis_stands_hollow_at_its_upper_edge(ax):
+    ax.set_ylim(0, 40)
+    for height in (40, 40.1):
+        point(ax, 1.0, height)
+    inside, above = ax.lines
+    assert marks(ax) == [[(1, 40)], [(1, 40)]]
+    assert above.get_markerfacecolor() == "none" != inside.get_markerfacecolor()
+    assert texts(ax) == ["  ↑ off the axis"]
+
+
+def test_intervals_reach_as_far_to_either_side_as_the_margins_and_never_further_than_a_hundred_points(ax):
+    margins = dict(zip(tradeoff_explorer.WAYS, (0.01, 0.02, 0.5, 3.0), strict=True))
+    tradeoff_explorer._intervals(ax, {"margins": margins})
+    assert [end for box in boxes(ax) for end in box] == pytest.approx([-1, 2, -2, 4, -50, 100, -100, 200])
+    assert ax.get_xlim() == pytest.approx((-112, 112))
+
+
+def test_beliefs_are_those_of_each_year_and_the_chosen_one_is_marked(ax):
+    row = budget_explorer.budget_row(0.5, 2)
+    budget_explorer._beliefs(ax, row, 3, 0.2)
+    high, low = (line.get_ydata() for line in ax.lines[:2])
+    odds = [math.exp(0.5 * 2 * year) for year in budget_explorer.YEARS]
+    assert high == pytest.approx([100 * f / (f + 4) for f in odds], rel=1e-3)
+    assert low == pytest.approx([100 / f / (1 / f + 4) for f in odds], rel=1e-3)
+    assert marks(ax) == [[(3, high[2])]]
+    assert ax.lines[2].get_ydata() == [20, 20]
