@@ -80,6 +80,14 @@ def test_bytes_follow_their_law(rng: np.random.Generator | None) -> None:
     assert chi2.sf(((counts - expected) ** 2 / expected).sum(), 255) > 1e-6
 
 
+def test_a_point_that_an_edge_cuts_is_followed_by_a_number_below_the_last_edge(monkeypatch: pytest.MonkeyPatch) -> None:
+    law, bounds = bits.ByteLaw(3, 7), []
+    points = np.array([edge * 2**64 // 7**8 for edge in law._edges[1:-1]], dtype=np.uint64)
+    monkeypatch.setattr(bits, "big_below", lambda bound, _rng: bounds.append(bound) or bound - 1)
+    assert law._resolved(points, None).tolist() == [law.cell(int(point), 7**8 - 1) for point in points]
+    assert bounds == [7**8] * len(points)
+
+
 @pytest.mark.parametrize("k", [2, 7, 8, 9, 16, 100])
 def test_packing_counting_and_setting_bits(k: int) -> None:
     rng = np.random.default_rng(k)

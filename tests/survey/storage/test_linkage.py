@@ -234,6 +234,22 @@ def test_whoever_reads_each_open_wave_once_learns_who_took_part_in_which_and_no_
     assert told_apart(collected_waves(kind, request, tmp_path, answered)) == by_pattern(answered)
 
 
+@pytest.mark.parametrize(("waves", "held"), [(1, False), (2, True), (3, True)])
+def test_from_two_waves_on_reports_stay_in_the_pool(
+    waves: int, held: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holds = []
+    monkeypatch.setattr(collection, "mix", lambda *joined, hold: holds.append(hold) or mixing.mix(*joined, hold=hold))
+    store = open_store(f"sqlite:///{tmp_path / 'reports.db'}")
+    question = cheated() if waves == 1 else cheated(design=MEMO)
+    store.create(panel(question, waves=waves, access="token"))
+    store.invite(TOKENS)
+    store.set_state(State.OPEN)
+    person = "" if waves == 1 else f',"person":"{phone(0)}"'
+    assert store.add([entry(f'{{"answers":{{"cheated":1}},"understood":true{person}}}', by="0")]) == [STORED]
+    assert holds == [held]
+
+
 @pytest.mark.slow
 def test_they_would_learn_more_if_reports_left_the_pool_of_an_open_wave(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
