@@ -1,6 +1,7 @@
 """Bad input: each is refused with a sentence that names the column or counts the rows, and quotes nobody."""
 
 import traceback
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,9 @@ GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DA
         ({"weights": "weight", "se": "observed"}, "`se` must be 'robust' with weights"),
         ({"design": k_ary(3, epsilon=1.0)}, "must have two options, got 3"),
         ({"design": "warner"}, "`design` must be a Design, got str"),
+        ({"design": type(DIE)}, "`design` must be a Design, got type"),
+        ({"design": SimpleNamespace(matrix=DIE.matrix)}, "`design` must be a Design, got SimpleNamespace"),
+        ({"design": SimpleNamespace(scores_sent=len)}, "`design` must be a Design, got SimpleNamespace"),
         ({"design": {"a": DIE, "b": COINS}}, "`design_by` must say which design is whose"),
         ({"design_by": "group"}, "`design_by` needs a mapping of designs"),
         ({"design": {1: DIE, 3: COINS}, "design_by": "group"}, r"keys of `design` \(1, 3\), got 181 of 400"),

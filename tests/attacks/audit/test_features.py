@@ -78,3 +78,20 @@ def test_weights_are_those_of_logistic_regression_with_a_penalty_for_what_is_not
         return np.logaddexp(0, np.where(is_first, -1, 1) * (ratios @ w)).sum() + 5 * ((w - 1) ** 2).sum()
 
     assert _logistic(ratios, is_first) == pytest.approx(minimize(loss, np.ones(2)).x, abs=1e-4)
+
+
+def test_every_way_to_look_at_several_entries_is_what_its_name_says() -> None:
+    first, second = np.array([[3.0, 1.0, 7.0], [4.0, 1.0, 5.0]]), np.array([[9.0, 2.0, 6.0]])
+    table = np.concatenate([first, second])
+    seen = {name: column(table).tolist() for name, column in features(first, second, ["a", "b", "c"])}
+    expected = {
+        **{name: table[:, i].tolist() for i, name in enumerate("abc")},
+        "a less b": [2, 3, 7],
+        "b less c": [-6, -4, -4],
+        "the sum of the entries": [11, 10, 17],
+        "the largest entry": [7, 5, 9],
+        "the smallest entry": [1, 1, 2],
+        "the place of the largest entry": [2, 2, 0],
+        "the place of the smallest entry": [1, 1, 1],
+    }
+    assert {name: seen[name] for name in expected} == expected

@@ -221,3 +221,10 @@ def test_an_address_is_read_with_or_without_its_last_slash():
 def test_what_is_no_address_is_refused(url):
     with pytest.raises(ValueError, match="must begin with https:// or http://"):
         Address.of(url)
+
+
+@pytest.mark.parametrize("status", [200, 301, 302, 303, 304, 307, 308, 404])
+def test_a_proxy_leads_to_the_last_slash_by_a_redirect_that_keeps_the_question(status):
+    asked = SimpleNamespace(prefix="/survey", ask=lambda *_: SimpleNamespace(status=status), path=lambda: "/survey/")
+    leads = doctor._slash(SimpleNamespace(address=asked)).observation == "/survey leads to /survey/"
+    assert leads == (status in (301, 302, 307, 308))
