@@ -218,6 +218,7 @@ def test_honesty_may_depend_on_covariates_of_its_own() -> None:
     assert fit.se == pytest.approx(se, rel=1e-3)
     # The trait's prevalence is asked for without what honesty depends on.
     assert fit.predict({"x": [0.0]}).value == pytest.approx(expit(fit.value[0]))
+    assert fit.covariates.labels == ("Intercept", "x")
     one = latent.lie_detector("y ~ x", data, p={0: 0.3, 1: 0.8}, group="g")
     assert (fit.compare(one).df, fit.compare(one).p < 0.01) == (1, True)
     holes = data | {"w": np.where(np.arange(N) < 3, np.nan, w)}
