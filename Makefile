@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` opens the notebooks, `make test` checks everything. Both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help install lab app class test elsewhere lowest quick lint notebooks answers student teacher slides cards site docs api seeds rooms bench newest clean
+.PHONY: help install lab app class test pytest elsewhere lowest quick lint style types notebooks answers student teacher slides cards site docs api seeds rooms bench newest clean
 
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start in the tests, and compile once what they import
 
@@ -41,9 +41,12 @@ PYTEST := $(MEMORY) OPENBLAS_NUM_THREADS=1 $(BIN)/python .make/processes.py -p n
 FAST := --processes 2 --ignore tests/browser -m 'not slow and not browser and not postgres and not spark'
 
 test: $(READY)  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part
-	@$(MAKE) --no-print-directory -j 2 lint $(VENV)/.spark
-	@$(PYTEST) --processes 3 $(PYTEST_OPTIONS) $(T)
+	@$(MAKE) --no-print-directory -j 2 style $(VENV)/.spark
+	@$(MAKE) --no-print-directory -j 2 types pytest CHOSEN="--processes 3 $(PYTEST_OPTIONS)"
 	@test -n "$(T)" || PYTHONPATH=.make:.make/ties $(NBVAL)
+
+pytest: $(READY)
+	@$(PYTEST) $(CHOSEN) $(T)
 
 # Saved outputs hold on every processor: once with equals in random order (above), once as an old one adds up and sorts (CI runs both).
 NBVAL := $(BIN)/python .make/processes.py --processes 2 -p nbval_strict -q --nbval --nbval-sanitize-with .make/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 $(or $(NOTEBOOKS),notebooks)
@@ -65,12 +68,16 @@ newest: .venv-newest/.ready  ## the fast tests on the newest versions that there
 	@VERSIONS=--upgrade sh .make/install.sh .venv-newest
 	@touch $@
 
-quick: $(READY) lint  ## style, types and the fast tests, for every save; T=tests/budget for a part
-	@$(PYTEST) $(FAST) $(T)
+quick: $(READY) style  ## style, types and the fast tests, for every save; T=tests/budget for a part
+	@$(MAKE) --no-print-directory -j 2 types pytest CHOSEN="$(FAST)"
 
-lint: $(READY) $(VENV)/.scripts  ## style and types
+lint: style types  ## style and types
+
+style: $(READY) $(VENV)/.scripts
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+
+types: $(READY)
 	@$(BIN)/mypy
 
 $(VENV)/.scripts: $(READY) $(SCRIPTS)

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.optimize import brentq
 
 from toolkit.central.robust.estimators import Estimator, Mean, Median
 from toolkit.core.arrays import Array, ArrayLike
@@ -312,6 +310,8 @@ def _density(population: str, x: float) -> float:
 
 def _moments(estimator: Estimator, population: str) -> tuple[float, float]:
     """E psi' and E psi**2 under a symmetric law, between the kinks; the median's slope is the jump of 2 at 0."""
+    from scipy.integrate import quad
+
     if isinstance(estimator, Mean):
         return 1.0, {"normal": 1.0, "t3": 3.0, "contaminated": 1.8}[population]
     ends = sorted({0.0, *(kink for kink in estimator.kinks if kink > 0), _FAR})
@@ -339,6 +339,8 @@ def _middle_of_zeros(estimator: Estimator, values: Array, share: Array, low: flo
     is flat, each place in between is a zero, and rounding would choose one. Beyond the values by their
     spread, all scores have one sign.
     """
+    from scipy.optimize import brentq
+
     spread = high - low
     just = 1e-12 * float(np.abs(estimator.psi([-spread, spread])).max())
     ends = (low - spread, high + spread)

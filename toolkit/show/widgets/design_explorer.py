@@ -39,7 +39,6 @@ WORDS = {
 
 _LEAST, _MOST = EPSILONS[0], EPSILONS[-1]  # the ends of the slider, which bound the number box too
 _TALLEST = 50  # points; wider margins say nothing, and would flatten the curve
-_REACH = float(ndtri(0.975))  # standard errors on each side of a 95 % interval
 _DIRECT = Design([[1, 0], [0, 1]], 1, ("no", "yes"), name="direct")
 
 
@@ -132,13 +131,13 @@ def explore_design(
 
 def explorer_table(prevalences: Iterable[float], *, words: dict[str, str] = WORDS) -> dict[str, Any]:
     """The whole table: one row per epsilon, in each row one entry per prevalence."""
-    columns = tuple(prevalences)
+    columns, reach = tuple(prevalences), float(ndtri(0.975))
     devices = {name: warner(p=p) for name, p in DEVICES}
     epsilons = sorted({*EPSILONS, *(design.epsilon for design in devices.values())})
     return {
         "rows": [table_row(epsilon, columns) for epsilon in epsilons],
         "prevalences": list(columns),
-        "direct": [short(_REACH * _spread(_DIRECT, x)) for x in columns],
+        "direct": [short(reach * _spread(_DIRECT, x)) for x in columns],
         "sizes": list(SIZES),
         "devices": [{"name": n, "epsilon": d.epsilon, "how": d.devices()[0].instructions} for n, d in devices.items()],
         "words": words,
@@ -148,14 +147,14 @@ def explorer_table(prevalences: Iterable[float], *, words: dict[str, str] = WORD
 @lru_cache(maxsize=512)
 def table_row(epsilon: float, prevalences: tuple[float, ...]) -> Row:
     """The Warner design of this epsilon in numbers; margins are those of a single respondent."""
-    design = warner(epsilon=epsilon)
+    design, reach = warner(epsilon=epsilon), float(ndtri(0.975))
     spreads = [_spread(design, x) for x in prevalences]
     beliefs = [design.posterior(x)[1] for x in prevalences]
     return {
         "epsilon": epsilon,
         "p": float(design.matrix[1, 1]),
         "factor": float(design.weights[1, 1] / design.weights[0, 1]),
-        "margin": [short(_REACH * spread) for spread in spreads],
+        "margin": [short(reach * spread) for spread in spreads],
         "multiplier": [short((s / _spread(_DIRECT, x)) ** 2) for s, x in zip(spreads, prevalences, strict=True)],
         "after_no": [short(belief[0]) for belief in beliefs],
         "after_yes": [short(belief[1]) for belief in beliefs],

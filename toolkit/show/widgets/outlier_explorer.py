@@ -34,7 +34,6 @@ EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 TOP = 1000.0
 _PEOPLE = 501
 _HUBER, _TRIM, _STEP = Huber(20), 50, 0.5
-_OTHERS = np.round(np.exp(np.log(30) + 0.6 * ndtri((np.arange(_PEOPLE - 1) + 0.5) / (_PEOPLE - 1))), 1)
 
 
 class OutlierExplorer(Explorer):
@@ -131,7 +130,8 @@ def outlier_table() -> dict[str, Any]:
 @lru_cache(maxsize=1024)
 def outlier_row(salary: float, epsilon: float) -> dict[str, Any]:
     """One setting: the four statistics, and the root mean square of the noise on each."""
-    values = np.append(_OTHERS, salary)
+    others = np.round(np.exp(np.log(30) + 0.6 * ndtri((np.arange(_PEOPLE - 1) + 0.5) / (_PEOPLE - 1))), 1)
+    values = np.append(others, salary)
     trimmed = SmoothSensitivity.for_epsilon(epsilon, "trimmed", n=_PEOPLE, bounds=(0, TOP), trim=_TRIM)
     statistics = [
         float(values.mean()),

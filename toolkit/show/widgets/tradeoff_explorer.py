@@ -77,7 +77,6 @@ WORDS = {
 }
 _STYLES = {"local": (VERMILLION, "-"), "shuffled": (ORANGE, "--"), "central": (BLUE, "-."), "direct": (GREY, ":")}
 _LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
-_REACH = float(ndtri(0.975))
 _OUTCOMES = 40
 
 
@@ -182,7 +181,7 @@ def tradeoff_table() -> dict[str, Any]:
     """Margins and numbers of people in four ways, by epsilon and prevalence, then by n or by the margin to reach."""
     file = stored()
     grid = [[_cell(epsilon, x, row) for x in PREVALENCES] for epsilon, row in zip(EPSILONS, file["local"], strict=True)]
-    draws = np.random.default_rng(6).standard_normal((_OUTCOMES, len(WAYS)))
+    draws = np.random.default_rng(6).standard_normal((_OUTCOMES, len(WAYS))) / float(ndtri(0.975))
     return {
         "epsilons": list(EPSILONS),
         "sizes": list(SIZES),
@@ -191,7 +190,7 @@ def tradeoff_table() -> dict[str, Any]:
         "margins": {way: [[[short(m) for m in cell[way]] for cell in row] for row in grid] for way in WAYS},
         "needed": file["needed"],
         "alone": [[short(local) for local in row] for row in file["local"]],
-        "outcomes": [[round(float(z) / _REACH, 4) for z in draw] for draw in draws],
+        "outcomes": [[round(float(z), 4) for z in draw] for draw in draws],
         "ways": NAMES,
         "words": WORDS,
     }
