@@ -43,7 +43,7 @@ FAST := --processes 2 --ignore tests/browser -m 'not slow and not browser and no
 test: $(READY)  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part
 	@$(MAKE) --no-print-directory -j 2 style $(VENV)/.spark
 	@$(MAKE) --no-print-directory -j 2 types pytest CHOSEN="--processes 3 $(PYTEST_OPTIONS)"
-	@test -n "$(T)" || PYTHONPATH=.make:.make/ties $(NBVAL)
+	@test -n "$(T)" || PYTHONPATH=$(CURDIR)/.make:$(CURDIR)/.make/ties $(NBVAL)
 
 pytest: $(READY)
 	@$(PYTEST) $(CHOSEN) $(T)

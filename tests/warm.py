@@ -106,13 +106,16 @@ def _serve(line: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
         reading, writing = os.pipe()
         middle = os.fork()
         if middle == 0:
-            if child := os.fork():
-                os.write(writing, str(child).encode())
+            if os.fork():
                 os._exit(0)
+            told = json.loads(heard)
+            if told["leader"]:
+                os.setsid()  # before anybody asks for its group
+            os.write(writing, str(os.getpid()).encode())
             for one in (reading, writing, line.fileno()):
                 os.close(one)
             line.detach()
-            return json.loads(heard), files
+            return told, files
         os.waitpid(middle, 0)
         line.send(os.read(reading, 20))
         for one in (reading, writing, *files):
@@ -131,8 +134,6 @@ def _main() -> None:
         os.dup2(one, place)
         os.close(one)
     os.close(gate)
-    if told["leader"]:
-        os.setsid()
     os.chdir(told["folder"])
     os.environ.clear()
     os.environ.update(told["environment"])

@@ -6,12 +6,21 @@ have no more than what docs/start/install.md tells readers to install: what the 
 """
 
 import sys
+from importlib.machinery import PathFinder
 from typing import Any
 
 import numpy as np
 
 _ABSENT = ("docx", "dp_accounting", "duckdb", "openpyxl", "polars", "pyarrow", "pyreadstat")
-sys.modules.update(dict.fromkeys(_ABSENT))  # type: ignore[arg-type]
+
+
+class _Installed(PathFinder):
+    @classmethod
+    def find_spec(cls, fullname: str, path: Any = None, target: Any = None) -> Any:
+        return None if fullname.partition(".")[0] in _ABSENT else super().find_spec(fullname, path, target)
+
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = _Installed
 
 _RNG = np.random.default_rng()
 _argsort = np.argsort
