@@ -135,9 +135,9 @@ def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
 def test_whoever_comes_second_makes_nothing_and_changes_nothing(tmp_path):
     """Two processes may both have found the file empty; the second finds it made when its turn comes."""
     with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as database:
-        create(database, Pure(1), "replace")
+        create(database, (Pure(1), "replace", False, None))
         before = list(database.iterdump())
-        create(database, Pure(2), None)
+        create(database, (Pure(2), None, False, None))
         assert list(database.iterdump()) == before
 
 

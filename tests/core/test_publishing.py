@@ -83,10 +83,6 @@ def test_the_page_is_of_the_kind_that_the_name_asks_for(name: str, tmp_path: Pat
     assert "<h1>count by region (3)</h1>" in (tmp_path / "table.html").read_text(encoding="utf-8")
 
 
-def test_a_name_with_a_dot_keeps_it(tmp_path: Path) -> None:
-    assert released().publish(tmp_path / "table.2024").name == "table.2024.json"
-
-
 def test_what_no_curator_released_is_refused(tmp_path: Path) -> None:
     for estimate in (warner("3/4").estimate_counts([60, 40]), Laplace.for_epsilon(1).release(3)):
         with pytest.raises(ValueError, match="only what a curator released"):

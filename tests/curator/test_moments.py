@@ -122,11 +122,3 @@ def test_the_noise_grows_with_the_rows_of_a_person() -> None:
         for m in (1, 3)
     ]
     assert ses[1] == pytest.approx(3 * ses[0])
-
-
-@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
-def test_values_that_are_left_out_are_not_among_those_that_a_mean_is_of(neighbors: str) -> None:
-    """Half of 4,000 are missing, the others 2: noise of a few thousandths."""
-    frame = pd.DataFrame({"x": [2.0, np.nan] * 2000})
-    found = Curator(frame, Ledger(Pure(5)), neighbors).mean("x", bounds=(0, 4), missing="drop", epsilon=5)
-    assert found.value == pytest.approx(2, abs=0.1)

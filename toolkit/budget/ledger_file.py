@@ -44,7 +44,6 @@ from toolkit.budget.charges import (
     written,
 )
 from toolkit.core.checks import refuse
-from toolkit.core.loss import Loss
 
 if TYPE_CHECKING:
     import sqlite3
@@ -162,7 +161,7 @@ class FileRecord(DurableRecord):
             if make and is_empty(database):
                 if noted:
                     self._refuse_older("an empty file")
-                create(database, *make)
+                create(database, make)
             if marks(database) in ((APPLICATION, 1), (APPLICATION, 2)):
                 take_over(database)
             if marks(database) != (APPLICATION, VERSION):
@@ -257,22 +256,19 @@ ALTER TABLE entries ADD COLUMN terms TEXT
 HEAD = "SELECT ceiling, neighbors, mark, unit FROM head"
 
 
-def create(
-    database: "sqlite3.Connection",
-    ceiling: Loss,
-    neighbors: str | None,
-    simulated: bool = False,
-    unit: str | None = None,
-) -> None:
+def head_row(made: Head) -> tuple[str | None, ...]:
+    ceiling, neighbors, simulated, unit = made
+    return written(ceiling), neighbors, new_mark(simulated), unit
+
+
+def create(database: "sqlite3.Connection", made: Head) -> None:
     database.execute("BEGIN IMMEDIATE")
     if is_empty(database):  # still, now that nobody else writes
         execute_all(database, _SCHEMA)
         execute_all(database, _KEPT)
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute(f"PRAGMA user_version = {VERSION}")
-        database.execute(
-            "INSERT INTO head VALUES (1, ?, ?, ?, ?)", (written(ceiling), neighbors, new_mark(simulated), unit)
-        )
+        database.execute("INSERT INTO head VALUES (1, ?, ?, ?, ?)", head_row(made))
     database.execute("COMMIT")
 
 
@@ -379,11 +375,8 @@ class FileRegister:
 
     def add(self, entry: int, file: str, digest: str) -> None:
         line = json.dumps({"entry": entry, "file": file, "sha256": digest}) + "\n"
-        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        try:
-            os.write(handle, line.encode("utf-8", "backslashreplace"))
-        finally:
-            os.close(handle)
+        with self.path.open("ab", buffering=0) as register:
+            register.write(line.encode("utf-8", "backslashreplace"))
 
     def publications(self) -> tuple[Publication, ...]:
         """All whole lines; one that a power cut left half written says nothing."""

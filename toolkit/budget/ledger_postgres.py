@@ -30,10 +30,9 @@ from typing import Any
 import psycopg
 from psycopg import errors, sql
 
-from toolkit.budget.charges import Head, Publication, RecordError, written
-from toolkit.budget.ledger_file import DurableRecord, execute_all, new_mark, note_of, one, read_note
+from toolkit.budget.charges import Head, Publication, RecordError
+from toolkit.budget.ledger_file import DurableRecord, execute_all, head_row, note_of, one, read_note
 from toolkit.core.checks import refuse
-from toolkit.core.loss import Loss
 from toolkit.core.postgres import address, set_locally
 
 _WAIT = "60s"
@@ -143,17 +142,14 @@ class PostgresRecord(DurableRecord):
             if make and not self.schema.is_there(database):
                 if noted:
                     self._refuse_older("no schema")
-                self._create(database, *make)
+                self._create(database, make)
             self._open(database, noted)
 
-    def _create(
-        self, database: Session, ceiling: Loss, neighbors: str | None, simulated: bool = False, unit: str | None = None
-    ) -> None:
+    def _create(self, database: Session, made: Head) -> None:
         self.schema.lock(database)
         if not self.schema.is_there(database):  # still, now that nobody else writes
             self.schema.make(database, _TABLES)
-            row = (written(ceiling), neighbors, new_mark(simulated), unit)
-            database.execute("INSERT INTO head VALUES (1, ?, ?, ?, ?)", row)
+            database.execute("INSERT INTO head VALUES (1, ?, ?, ?, ?)", head_row(made))
             execute_all(database, _KEEP)
         self._commit(database)
         set_locally(database.connection, {**_SETTINGS, "search_path": self.schema.name})

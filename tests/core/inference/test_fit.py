@@ -120,18 +120,14 @@ def test_options_that_belong_together_have_one_p_value_that_allows_for_their_num
     assert each == pytest.approx([0.000754517, 1, 1, 1, 1], rel=1e-5)
 
 
-def test_of_very_many_options_the_farthest_decides():
+@pytest.mark.parametrize(
+    ("far", "near", "tail"), [(30, 60, binom.cdf(30, 1000, 0.1)), (560, 97, binom.sf(559, 1000, 0.5))]
+)
+def test_of_very_many_options_the_farthest_decides_on_either_side(far: int, near: int, tail: float):
     counts = np.full(5000, 100.0)
-    counts[17], counts[4000] = 30, 60
+    counts[17], counts[4000] = far, near
     shares = Shares.from_support(counts, 1000, np.full(5000, 0.5), np.full(5000, 0.1))
-    assert edge_fit(shares, together=True).p == pytest.approx(10_000 * binom.cdf(30, 1000, 0.1))
-
-
-def test_of_very_many_options_one_beyond_everybody_is_found_too():
-    counts = np.full(5000, 100.0)
-    counts[17], counts[4000] = 560, 97
-    shares = Shares.from_support(counts, 1000, np.full(5000, 0.5), np.full(5000, 0.1))
-    assert edge_fit(shares, together=True).p == pytest.approx(10_000 * binom.sf(559, 1000, 0.5))
+    assert edge_fit(shares, together=True).p == pytest.approx(10_000 * tail)
 
 
 def test_no_p_value_of_a_fit_is_above_one():
