@@ -177,8 +177,6 @@ def test_a_stream_goes_on_in_another_process_and_readers_of_the_ledger_do_not_se
     again.add(3)
     with pytest.raises(RecordError, match="one after period 3 for a stream after period 2"):
         weekly.add(3)
-    with pytest.raises(ValueError, match="a new stream needs a new schema"):
-        ledger.every(RunningTotal.for_epsilon("1/9", periods=2), "new members")
     auditor = _new_role(postgres)
     schema = schema_of(url)
     run(
@@ -187,6 +185,21 @@ def test_a_stream_goes_on_in_another_process_and_readers_of_the_ledger_do_not_se
     )
     with pytest.raises(RecordError, match="none that this role may read"):
         Ledger.open(postgres.url(schema, auditor)).resume("new members")
+
+
+@pytest.mark.parametrize("gone", ["nothing", "the notes of this machine", "the schema"])
+def test_a_stream_that_there_was_is_not_begun_again_and_nothing_is_charged(
+    postgres: Postgres, url: str, notes: Path, gone: str
+) -> None:
+    ledger = Ledger(Pure(1), url)
+    ledger.every(RunningTotal.for_epsilon("1/2", periods=2), "new members").add(3)
+    if gone == "the notes of this machine":
+        shutil.rmtree(notes)
+    if gone == "the schema":
+        run(postgres, f"DROP SCHEMA {StreamSchema.of(Schema({}, schema_of(url)), 'new members').schema.name} CASCADE")
+    with pytest.raises(ValueError, match="a new stream needs a new schema"):
+        ledger.every(RunningTotal.for_epsilon("1/2", periods=2), "new members")
+    assert ledger.spent == Pure("1/2")
 
 
 def race(url: str, folder: Path, workers: int, kills: int) -> None:

@@ -41,6 +41,8 @@ def test_what_is_no_number_type_is_a_type_error(bad: object) -> None:
         (2 / 3, Fraction(2, 3)),
         (5 / 6, Fraction(5, 6)),
         (0.15, Fraction(3, 20)),
+        (1 / 999_983, Fraction(1, 999_983)),  # of those with a denominator up to a million
+        (1 / 1_000_003, Fraction(4295, 2**32)),
         (np.float32(0.5), Fraction(1, 2)),
     ],
 )

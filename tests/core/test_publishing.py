@@ -90,6 +90,14 @@ def test_what_no_curator_released_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_where_nothing_can_be_written_nothing_is(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"must lie in a folder that is there, got .*nowhere: nothing was written"):
+        released().publish(tmp_path / "nowhere" / "table")
+    with pytest.raises(TypeError, match="`path` must be a text or a Path, got int"):
+        released().publish(3)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_simulated_release_says_so_first(tmp_path: Path) -> None:
     replace(released(), loss=None).publish(tmp_path / "table")
     assert "protect nobody" in (tmp_path / "table.md").read_text(encoding="utf-8").splitlines()[2]
@@ -235,6 +243,14 @@ def test_a_table_may_say_how_many_values_are_behind_each_cell() -> None:
 def test_digits_follow_the_error_and_intervals_are_rounded_outwards() -> None:
     text = csv_text(["region"], [("north", 41.23456, 0.1234, 40.9871, 41.4821)], whole=False)
     assert read(text) == [["region", "estimate", "se", "low", "high"], ["north", "41.23", "0.12", "40.98", "41.49"]]
+
+
+def test_a_number_without_any_error_decides_no_digits() -> None:
+    rows = [("north", 41.23456, 0.1234, 40.9871, 41.4821), ("south", 7.0, 0.0, 7.0, 7.0)]
+    assert read(csv_text(["region"], rows, whole=False))[1:] == [
+        ["north", "41.23", "0.12", "40.98", "41.49"],
+        ["south", "7.00", "", "7.00", "7.00"],
+    ]
 
 
 def test_whole_counts_stay_whole() -> None:

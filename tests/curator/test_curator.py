@@ -14,7 +14,7 @@ from toolkit import MISSING, OTHER, between
 from toolkit.budget.ledger import Ledger
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.loss import Pure
-from toolkit.curator.curator import Curator
+from toolkit.curator.curator import Curator, _score
 
 Release = Callable[[Curator, np.random.Generator | None], Estimate]
 RELEASES: dict[str, Release] = {
@@ -378,6 +378,8 @@ def test_infinite_scores_count_as_zero() -> None:
     scores = {"infinite": np.inf, "minus infinite": -np.inf, "huge": 10**400, "good": 500}
     keeper = curator(frame(rows=20), "add_remove")
     assert keeper.choose(list(scores), lambda _, candidate: scores[candidate], sensitivity=1, epsilon=1) == "good"
+    for nothing in (lambda *_: 1 / 0, lambda *_: np.nan, lambda *_: -np.inf, lambda *_: [1, 2], lambda *_: None):
+        assert _score(nothing, None, "a") == 0
 
 
 def test_a_score_is_read_without_warnings_whatever_the_caller_makes_of_them() -> None:

@@ -92,7 +92,7 @@ class DurableRecord:
         return self._start.link[:16]
 
     def append(self, decide: Decision) -> Entry:
-        with self._connected("rw") as database:
+        with self._connected() as database:
             self._begin(database)
             entry = decide(self._last(database, read_note(self.beside)))
             row = row_of(entry)
@@ -105,12 +105,12 @@ class DurableRecord:
 
     def last(self) -> Entry | None:
         noted = read_note(self.beside)
-        with self._connected("ro") as database:
+        with self._connected() as database:
             return self._last(database, noted)
 
     def entries(self) -> tuple[Entry, ...]:
         noted = read_note(self.beside)
-        with self._connected("ro") as database:
+        with self._connected() as database:
             self._last(database, noted)
             return tuple(entry for _, entry in follow(self._start, _rows(database, 1)))
 
@@ -137,7 +137,7 @@ class DurableRecord:
         consequence = f"what was spent since is missing from it{known}"
         refuse(f"the ledger's {self._KIND} must only grow", received, consequence, RecordError)
 
-    def _connected(self, mode: str) -> AbstractContextManager[Any]:
+    def _connected(self) -> AbstractContextManager[Any]:
         raise NotImplementedError
 
     def _begin(self, database: Any) -> None:
@@ -181,13 +181,13 @@ class FileRecord(DurableRecord):
         database.execute("COMMIT")
 
     @contextmanager
-    def _connected(self, mode: str) -> Iterator["sqlite3.Connection"]:
+    def _connected(self, mode: str = "rw") -> Iterator["sqlite3.Connection"]:
         """A connection for one use; leaving it by an exception rolls back. A reader undoes what was left half done."""
         # Here, as a ledger in memory needs none: in a browser SQLite may not have been fetched.
         import sqlite3
 
         try:
-            with _ONE_AT_A_TIME, closing(connect(self.path, mode.replace("ro", "rw"))) as database:
+            with _ONE_AT_A_TIME, closing(connect(self.path, mode)) as database:
                 database.execute("PRAGMA journal_mode = PERSIST")  # 10 times faster than deleting the journal
                 database.execute("PRAGMA synchronous = FULL")
                 yield database

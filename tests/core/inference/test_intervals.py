@@ -189,6 +189,18 @@ def among(p: float, least: float, greatest: float, n: int) -> Shares:
     )
 
 
+def test_a_report_that_is_as_probable_from_either_speaks_for_nobody() -> None:
+    """Three kinds of report, of which the one in the middle says nothing: 20 of 100 speak for the option."""
+    one = np.ones(1)
+    given, without = np.array([[0.5, 0.25, 0.25]]), np.array([[0.25, 0.25, 0.5]])
+    spoken = (without[:, 0], without[:, 0])
+    shares = Shares(one, one, 100, one, one, np.array([[20.0, 45, 35]]), given, without, spoken)
+    assert [part.tolist() for part in shares.speaking()] == [[20], [0.5]]
+    low, high = (beta.ppf(tail, 20 + more, 81 - more) for tail, more in ((0.025, 0), (0.975, 1)))
+    found = shares.uncut(0.95, "exact")
+    assert np.ravel(found) == pytest.approx([(low - 0.25) / 0.25, (high - 0.25) / 0.25])
+
+
 @pytest.mark.parametrize("n", [7, 40])
 def test_exact_intervals_and_tails_are_guaranteed_whatever_the_others_have_instead(n: int) -> None:
     """By enumeration: 0.8 from those who have the option, 0.1 to 0.3 from the others."""
@@ -267,6 +279,19 @@ def test_every_share_of_a_sample_has_a_p_value_and_the_interval_of_that_level_en
     # At the very edge, which every interval reaches.
     assert sample_share(0).tails(0.0, method)[1:] == pytest.approx((0.5, 0.5))
     assert sample_share(50).uncut(0.95, method)[1] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("method", ["wilson", "korn-graubard", "logit", "t"])
+def test_a_sample_without_a_degree_of_freedom_is_taken_for_one_with_one(method: str) -> None:
+    none, one, two = (replace(sample_share(20), df=df) for df in (0, 1, 2))
+    assert none.uncut(0.9, method) == one.uncut(0.9, method) != two.uncut(0.9, method)
+    heavy = [replace(sample_share(20), n=np.array([n]), kish=np.array([1e9])) for n in (1, 2, 3)]
+    few = [basis.uncut(0.9, "korn-graubard") for basis in heavy]  # the quantiles of a sample of one are those of two
+    assert few[0] == few[1] != few[2]
+    for basis, df in ((none, 1), (one, 1), (two, 2)):
+        for null in (0.1, 0.7):
+            statistic, below, above = basis.tails(null, method)
+            assert (t.cdf(statistic, df), t.sf(statistic, df)) == pytest.approx((below, above), abs=1e-9)
 
 
 def test_some_of_the_shares_have_the_methods_of_each_for_itself() -> None:
