@@ -6,14 +6,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from tests.budget.spending import race
 from tests.survey.postgres_server import Postgres, new_name
 from tests.survey.storage.test_pool_between import PORT, bouncer
 from toolkit import Curator, Estimate
@@ -24,7 +23,6 @@ from toolkit.central.stream import RunningTotal
 from toolkit.core.loss import Pure
 
 __all__ = ["bouncer"]
-WORKERS = Path(__file__).with_name("race_workers.py")
 
 
 @pytest.fixture(autouse=True)
@@ -200,21 +198,6 @@ def test_a_stream_that_there_was_is_not_begun_again_and_nothing_is_charged(
     with pytest.raises(ValueError, match="a new stream needs a new schema"):
         ledger.every(RunningTotal.for_epsilon("1/2", periods=2), "new members")
     assert ledger.spent == Pure("1/2")
-
-
-def race(url: str, folder: Path, workers: int, kills: int) -> None:
-    """Processes charge at once, some are killed; a grant is never lost, the ceiling never passed."""
-    command = [sys.executable, str(WORKERS), url, str(folder), str(workers), str(kills), "20"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.stdout.split() == [f"{kills}", f"{workers - kills}"], done.stderr
-    ledger = Ledger.open(url)
-    entries = ledger.entries()
-    assert [entry.total for entry in entries] == [Pure(Fraction(n, 500)) for n in range(1, 501)]
-    recorded = Counter(entry.label for entry in entries)
-    granted = Counter(line for file in folder.glob("*.txt") for line in file.read_text().split("\n") if line)
-    assert granted <= recorded
-    assert recorded.total() - granted.total() <= kills
-    assert max(recorded.values()) == 1
 
 
 @pytest.mark.slow
