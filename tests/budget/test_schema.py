@@ -51,7 +51,7 @@ def rows(path: Path) -> list[tuple[object, ...]]:
 def test_a_file_of_the_first_version_is_taken_over_and_goes_on(first: Path) -> None:
     before = rows(first)
     ledger = Ledger.open(first)
-    assert (ledger.ceiling, ledger.neighbors) == (Approx(1, 1e-6), "replace")
+    assert (ledger.ceiling, ledger.neighbors, ledger.simulated) == (Approx(1, 1e-6), "replace", False)
     assert ledger.spent == Approx(Fraction(7, 12), 1e-7)
     assert [entry.label for entry in ledger.entries()] == ["mean of age", "wages"]
     ledger.charge(Pure("1/4"), "third")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tests.frames.contract import Reads, integers, people
-from toolkit import Curator, Ledger, Pure
+from toolkit import Curator, Ledger, Pure, bands
 from toolkit.frames import pushed
 from toolkit.frames.conditions import EVERY_ROW
 from toolkit.frames.engines.polars import Lazy
@@ -128,6 +128,10 @@ def test_what_an_engine_cannot_say_is_read_part_by_part() -> None:
         assert not pushed.can(frame, grouping(frame, lambda row: row["age"] == 3))
         assert not pushed.can(frame, grouping(frame, {"money": 25}))
         assert not pushed.can(frame, grouping(frame, None, {"large": range(2**16 + 1)}))
+        assert pushed.can(frame, grouping(frame, None, {"large": range(2**16)}))
+        for ranges in (2**10, 2**10 + 1):
+            rows = grouping(frame, None, {"large": bands(*range(ranges + 1))})
+            assert pushed.can(frame, rows) == (ranges == 2**10)
         assert not pushed.can_spread(frame, grouping(frame, None, {"age": range(100)}), "pay", Bounds.of((0, 80), 20))
 
 
@@ -161,4 +165,7 @@ def test_people_may_be_named_by_whole_numbers_of_64_bits_without_a_sign() -> Non
     expected, *found = (
         Reads(one, Caps(2), "large").mean("pay", **call) for one in (table, table.lazy(), relation(table))
     )
+    assert found == [expected] * 2
+    by = {"large": [2**63 - 1, 2**63]}
+    expected, *found = (Reads(one).count(by=by, epsilon=1) for one in (table, table.lazy(), relation(table)))
     assert found == [expected] * 2

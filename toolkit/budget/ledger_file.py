@@ -279,7 +279,7 @@ def take_over(database: "sqlite3.Connection") -> None:
     """
     database.execute("BEGIN IMMEDIATE")
     if marks(database) == (APPLICATION, 1):  # still, now that nobody else writes
-        (ceiling, neighbors), mark = one(database, "SELECT ceiling, neighbors FROM head"), new_mark()
+        (ceiling, neighbors), mark = one(database, "SELECT ceiling, neighbors FROM head"), new_mark(False)
         place = begin(ceiling, neighbors, mark, nothing(read(ceiling)))
         links = []
         for row in database.execute("SELECT * FROM entries ORDER BY number"):
@@ -316,7 +316,7 @@ def execute_all(database: Any, statements: str) -> None:
         database.execute(statement)
 
 
-def new_mark(simulated: bool = False) -> str:
+def new_mark(simulated: bool) -> str:
     """So that two files with the same charges are not taken for one; the chain of rows begins with it."""
     return (_SIMULATED if simulated else "") + os.urandom(16).hex()
 

@@ -181,6 +181,10 @@ def test_oracles_boxes_and_one_bit_means_say_it_too():
 def test_a_fit_that_is_no_question_has_no_words():
     shares = Shares.from_support(np.array([100.0]), 300, np.array([5 / 6]), np.array([1 / 6]))
     assert fit_notes(edge_fit(shares, together=True), shares) == ()
+    for far in (10.0, 290.0):  # below what the design makes, and above it
+        some = Shares.from_support(np.array([100.0, far, 150.0]), 300, np.full(3, 5 / 6), np.full(3, 1 / 6))
+        (note,) = fit_notes(Fit(1.0, ""), some)
+        assert note.startswith("for 1 of 3 options no share agrees with the reports at 95 %")
     assert not Fit(np.array([np.nan, np.nan]), "").doubtful
     assert Fit(np.array([np.nan, 0.01]), "").doubtful
     assert not Fit(np.array([0.03, 0.9]), "").doubtful

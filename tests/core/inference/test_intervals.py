@@ -94,6 +94,10 @@ def test_clopper_pearson_agrees_with_the_textbook_for_a_direct_question() -> Non
     assert (round(interval.low, 4), round(interval.high, 4)) == (0.4439, 0.9748)
     extremes = Shares.from_support(np.array([0.0, 10.0]), 10, np.ones(2), np.zeros(2)).interval(0.95, "exact")
     assert (extremes.low[0], extremes.high[1]) == (0, 1)
+    for null in (0.0, 0.3, 1.0):  # none of ten, and all of them
+        _, below, above = Shares.from_support(np.array([0.0, 10.0]), 10, np.ones(2), np.zeros(2)).tails(null, "exact")
+        assert below == pytest.approx([binom.cdf(0, 10, null), 1])
+        assert above == pytest.approx([1, binom.sf(9, 10, null)])
 
 
 def test_a_wider_level_gives_a_wider_interval() -> None:
