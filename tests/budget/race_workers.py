@@ -1,4 +1,4 @@
-"""Run by `test_ledger_races.py`: many processes spend from one ledger at once, and some are killed without
+"""Run by `spending.race`: many processes spend from one ledger at once, and some are killed without
 warning.
 
     python race_workers.py LEDGER FOLDER WORKERS KILLS SEED

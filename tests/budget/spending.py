@@ -1,15 +1,21 @@
 """What the tests of the ledger spend with."""
 
+import collections
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from toolkit.budget.ledger import Ledger
-from toolkit.core.loss import Loss
+from toolkit.core.loss import Loss, Pure
 
 Opener = Callable[..., Ledger]
+WORKERS = Path(__file__).with_name("race_workers.py")
 
 
 @dataclass
@@ -24,3 +30,19 @@ class Counter:
         self.before()
         self.drawn.append((value, rng))
         return value
+
+
+def race(url: str, folder: Path, workers: int, kills: int) -> None:
+    """Processes charge at once, some are killed; a grant is never lost, the ceiling never passed."""
+    command = [sys.executable, str(WORKERS), url, str(folder), str(workers), str(kills), "20"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout.split() == [f"{kills}", f"{workers - kills}"], done.stderr
+    entries = Ledger.open(url).entries()
+    assert [entry.total for entry in entries] == [Pure(Fraction(n, 500)) for n in range(1, 501)]
+    recorded = collections.Counter(entry.label for entry in entries)
+    granted = collections.Counter(
+        line for file in folder.glob("*.txt") for line in file.read_text().split("\n") if line
+    )
+    assert granted <= recorded
+    assert recorded.total() - granted.total() <= kills  # a killed worker leaves at most one charge without a release
+    assert max(recorded.values()) == 1

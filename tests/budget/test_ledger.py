@@ -127,6 +127,9 @@ def test_the_refusal_names_who_said_what_and_the_remedy_for_that(tmp_path: Path)
     for asked in (None, "add_remove"):
         with pytest.raises(BudgetError, match=r"got 'add_remove' in a ledger about 'replace': charge loss.group\(2\)"):
             second.charge(Pure(0.1), neighbors=asked)
+    with pytest.raises(BudgetError, match="one neighbor relation"):
+        Ledger(Pure(1), path, neighbors="add_remove")
+    assert Ledger.open(path).neighbors == "replace"
 
 
 def test_charges_are_counted_in_words(opener: Opener) -> None:
@@ -152,18 +155,6 @@ def test_reopened_file_keeps_ceiling_relation_and_sums(tmp_path: Path) -> None:
             Ledger(other, path)
     with pytest.raises(BudgetError, match="one neighbor relation"):
         Ledger(Approx(1, 1e-6), path, neighbors="add_remove")
-
-
-def test_relation_said_by_one_ledger_binds_another_that_has_the_file_open(tmp_path: Path) -> None:
-    path = tmp_path / "budget.db"
-    first = Ledger(Pure(1), path)
-    second = Ledger(Pure(1), path, neighbors="add_remove")
-    first.charge(Pure(0.1), neighbors="replace")
-    with pytest.raises(BudgetError, match="one neighbor relation"):
-        second.charge(Pure(0.1))
-    with pytest.raises(BudgetError, match="one neighbor relation"):
-        Ledger(Pure(1), path, neighbors="add_remove")
-    assert Ledger.open(path).neighbors == "replace"
 
 
 def test_local_and_central_losses_in_one_ledger(opener: Opener) -> None:

@@ -6,14 +6,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from tests.budget.spending import race
 from tests.survey.postgres_server import Postgres, new_name
 from tests.survey.storage.test_pool_between import PORT, bouncer
 from toolkit import Curator, Estimate
@@ -24,7 +23,6 @@ from toolkit.central.stream import RunningTotal
 from toolkit.core.loss import Pure
 
 __all__ = ["bouncer"]
-WORKERS = Path(__file__).with_name("race_workers.py")
 
 
 @pytest.fixture(autouse=True)
@@ -177,8 +175,6 @@ def test_a_stream_goes_on_in_another_process_and_readers_of_the_ledger_do_not_se
     again.add(3)
     with pytest.raises(RecordError, match="one after period 3 for a stream after period 2"):
         weekly.add(3)
-    with pytest.raises(ValueError, match="a new stream needs a new schema"):
-        ledger.every(RunningTotal.for_epsilon("1/9", periods=2), "new members")
     auditor = _new_role(postgres)
     schema = schema_of(url)
     run(
@@ -189,19 +185,19 @@ def test_a_stream_goes_on_in_another_process_and_readers_of_the_ledger_do_not_se
         Ledger.open(postgres.url(schema, auditor)).resume("new members")
 
 
-def race(url: str, folder: Path, workers: int, kills: int) -> None:
-    """Processes charge at once, some are killed; a grant is never lost, the ceiling never passed."""
-    command = [sys.executable, str(WORKERS), url, str(folder), str(workers), str(kills), "20"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.stdout.split() == [f"{kills}", f"{workers - kills}"], done.stderr
-    ledger = Ledger.open(url)
-    entries = ledger.entries()
-    assert [entry.total for entry in entries] == [Pure(Fraction(n, 500)) for n in range(1, 501)]
-    recorded = Counter(entry.label for entry in entries)
-    granted = Counter(line for file in folder.glob("*.txt") for line in file.read_text().split("\n") if line)
-    assert granted <= recorded
-    assert recorded.total() - granted.total() <= kills
-    assert max(recorded.values()) == 1
+@pytest.mark.parametrize("gone", ["nothing", "the notes of this machine", "the schema"])
+def test_a_stream_that_there_was_is_not_begun_again_and_nothing_is_charged(
+    postgres: Postgres, url: str, notes: Path, gone: str
+) -> None:
+    ledger = Ledger(Pure(1), url)
+    ledger.every(RunningTotal.for_epsilon("1/2", periods=2), "new members").add(3)
+    if gone == "the notes of this machine":
+        shutil.rmtree(notes)
+    if gone == "the schema":
+        run(postgres, f"DROP SCHEMA {StreamSchema.of(Schema({}, schema_of(url)), 'new members').schema.name} CASCADE")
+    with pytest.raises(ValueError, match="a new stream needs a new schema"):
+        ledger.every(RunningTotal.for_epsilon("1/2", periods=2), "new members")
+    assert ledger.spent == Pure("1/2")
 
 
 @pytest.mark.slow

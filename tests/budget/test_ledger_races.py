@@ -7,12 +7,12 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from tests.budget.spending import race
 from tests.work import calls
 from toolkit.budget.charges import link_of
 from toolkit.budget.ledger import BudgetError, Ledger
@@ -32,20 +32,7 @@ def _check(ledger: Ledger, price: Fraction) -> None:
 @pytest.mark.slow
 @unix
 def test_many_processes_some_killed_never_pass_the_ceiling_and_lose_no_grant(tmp_path: Path) -> None:
-    workers, kills, path = 16, 6, tmp_path / "budget.db"
-    command = [sys.executable, str(Path(__file__).with_name("race_workers.py")), str(path), str(tmp_path)]
-    done = subprocess.run(
-        [*command, f"{workers}", f"{kills}", "20"], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.stdout.split() == [f"{kills}", f"{workers - kills}"], done.stderr
-    ledger = Ledger.open(path)
-    _check(ledger, Fraction(1, 500))
-    assert ledger.remaining == Pure(0)  # the survivors spent all there was
-    recorded = Counter(entry.label for entry in ledger.entries())
-    granted = Counter(line for file in tmp_path.glob("*.txt") for line in file.read_text().split("\n") if line)
-    assert granted <= recorded
-    assert recorded.total() - granted.total() <= kills  # a killed worker leaves at most one charge without a release
-    assert max(recorded.values()) == 1
+    race(str(tmp_path / "budget.db"), tmp_path, 16, 6)
 
 
 @pytest.mark.slow

@@ -61,3 +61,4 @@ def test_a_ledger_keeps_its_name_and_no_two_have_the_same(tmp_path: Path) -> Non
     one, two = Ledger(Pure(1), tmp_path / "a.db"), Ledger(Pure(1), tmp_path / "b.db")
     assert one.id == Ledger.open(tmp_path / "a.db").id != two.id
     assert Ledger(Pure(1)).id != Ledger(Pure(1)).id
+    assert len(one.id) == len(Ledger(Pure(1)).id) == 16

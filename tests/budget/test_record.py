@@ -119,7 +119,7 @@ def test_a_charge_is_synced_to_the_disk_and_undone_from_the_disk(
         return used[-1]
 
     monkeypatch.setattr(ledger_file, "connect", connect)
-    kept = ledger_file.FileRecord(tmp_path / "budget.db", (Pure(1), None, False))
+    kept = ledger_file.FileRecord(tmp_path / "budget.db", (Pure(1), None, False, None))
 
     def decide(_: object) -> Entry:
         assert used[-1].in_transaction
@@ -131,7 +131,7 @@ def test_a_charge_is_synced_to_the_disk_and_undone_from_the_disk(
 
 
 def test_nobody_else_may_write_while_a_charge_is_decided(tmp_path: Path) -> None:
-    kept = ledger_file.FileRecord(tmp_path / "budget.db", (Pure(1), None, False))
+    kept = ledger_file.FileRecord(tmp_path / "budget.db", (Pure(1), None, False, None))
 
     def decide(_: object) -> Entry:
         other = sqlite3.connect(kept.path, timeout=0, isolation_level=None)

@@ -51,7 +51,7 @@ def rows(path: Path) -> list[tuple[object, ...]]:
 def test_a_file_of_the_first_version_is_taken_over_and_goes_on(first: Path) -> None:
     before = rows(first)
     ledger = Ledger.open(first)
-    assert (ledger.ceiling, ledger.neighbors) == (Approx(1, 1e-6), "replace")
+    assert (ledger.ceiling, ledger.neighbors, ledger.simulated) == (Approx(1, 1e-6), "replace", False)
     assert ledger.spent == Approx(Fraction(7, 12), 1e-7)
     assert [entry.label for entry in ledger.entries()] == ["mean of age", "wages"]
     ledger.charge(Pure("1/4"), "third")
@@ -135,9 +135,9 @@ def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
 def test_whoever_comes_second_makes_nothing_and_changes_nothing(tmp_path):
     """Two processes may both have found the file empty; the second finds it made when its turn comes."""
     with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as database:
-        create(database, Pure(1), "replace")
+        create(database, (Pure(1), "replace", False, None))
         before = list(database.iterdump())
-        create(database, Pure(2), None)
+        create(database, (Pure(2), None, False, None))
         assert list(database.iterdump()) == before
 
 

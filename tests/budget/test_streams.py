@@ -264,6 +264,17 @@ print(json.dumps([weekly.last.value, weekly.label, weekly.total.period, weekly.a
         weekly.add(1)
 
 
+def test_a_stream_is_resumed_by_the_path_of_its_file_as_text_unless_that_is_a_label(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ledger = Ledger(Pure(3), "budget.db")
+    ledger.every(RunningTotal.for_epsilon(1, periods=5), "claims", path="weekly.db").add(3)
+    assert ledger.resume("weekly.db").total.period == ledger.resume(Path("weekly.db")).total.period == 1
+    ledger.every(RunningTotal.for_epsilon(1, periods=9), "weekly.db")
+    assert ledger.resume("weekly.db").total.periods == 9
+
+
 def test_a_label_belongs_to_one_stream_of_a_ledger(tmp_path: Path) -> None:
     ledger = Ledger(Pure(3), tmp_path / "budget.db")
     ledger.every(RunningTotal.for_epsilon(1, periods=5), "claims")

@@ -280,6 +280,9 @@ def test_arguments_that_mean_nothing_are_refused() -> None:
     for delta in (-0.1, 1.1):
         with pytest.raises(ValueError, match="`delta` must lie"):
             compose([Pure(1)], delta)
+    for rule in ("advanced", "optimal", "zcdp", "pld"):
+        with pytest.raises(ValueError, match=f"must exceed the sum of the losses' own, got 0.1: rule='{rule}' pays"):
+            compose([Approx(1, 0.1)], 0.1, rule)
 
 
 @pytest.mark.parametrize("boundless", [Pure(math.inf), Approx(math.inf, 1e-6), Zcdp(math.inf)])
@@ -326,8 +329,6 @@ def test_privacy_loss_distributions_of_google_agree_from_above() -> None:
         assert exact <= found <= exact * 1.0001
     many = [Pure(Fraction(1, i)) for i in range(1, 60)]
     assert compose(many, 1e-6, "pld") <= compose(many, 1e-6)
-    with pytest.raises(ValueError, match="delta of at least"):
-        compose(many, 1e-12, "pld")
 
 
 def test_parallel_is_the_maximum_when_people_come_and_go() -> None:
@@ -344,15 +345,6 @@ def test_parallel_adds_the_two_largest_when_a_person_may_change_groups() -> None
     assert parallel([Pure(0.4)], neighbors="replace") == Pure(0.4)
 
 
-def test_parallel_replace_is_reached_by_counts_of_two_groups() -> None:
-    """A count of each group with noise of loss 0.1: one person who moves shifts two counts, which costs 0.2
-    together.
-    """
-    shift = {"leaves a": (-1, 0), "moves from a to b": (-1, 1)}
-    cost = {move: sum(abs(step) for step in steps) * Fraction(1, 10) for move, steps in shift.items()}
-    assert max(cost.values()) == parallel([Pure(0.1)] * 2, neighbors="replace").amount
-
-
 def test_parallel_needs_the_relation_and_one_currency() -> None:
     with pytest.raises(TypeError):
         parallel([Pure(1)])  # type: ignore[call-arg]
@@ -360,13 +352,6 @@ def test_parallel_needs_the_relation_and_one_currency() -> None:
         parallel([Pure(1)], neighbors="other")
     with pytest.raises(TypeError, match="to_approx"):
         parallel([Zcdp(1), Approx(1, 1e-6)], neighbors="replace")
-
-
-@pytest.mark.slow
-def test_it_is_never_below_the_exact_optimum_and_near_it() -> None:
-    steps = {Fraction(1, 20): 100}
-    found, exact = pld_epsilon(steps, Fraction(1, 10**6)), optimal_epsilon(steps, Fraction(1, 10**6))
-    assert exact <= found <= exact * Fraction(101, 100)
 
 
 def test_what_the_transforms_may_lose_is_taken_from_delta_before_it_is_asked_for(

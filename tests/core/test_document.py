@@ -57,6 +57,10 @@ def test_a_page_is_well_formed_and_loads_nothing():
     assert "A <title> | with #marks" in tags.text
     assert "<ul><li>one</li><li>two</li></ul>" in WHOLE.html()
     assert "<body><ul><li>1</li><li>2</li></ul></body>" in Document((Block("li", "1"), Block("li", "2"))).html()
+    assert "<caption>caption</caption><thead><tr><th>a</th><th>b|c</th></tr></thead>" in WHOLE.html()
+    assert "<tbody><tr><th scope='row'>1</th><td>&lt;b&gt;</td></tr></tbody>" in WHOLE.html()
+    assert "<pre>x &lt;- 1\n*y*</pre>" in WHOLE.html()
+    assert "<body><p>a<br>b</p></body>" in Document((Block("p", "a\nb"),)).html()
     assert "dir='rtl'" in Document((Block("h1", "x"),), "ar").html()
 
 
@@ -79,6 +83,8 @@ def test_a_word_document_has_all_of_it(tmp_path):
     assert {"A <title> | with #marks", "one", "x <- 1\n*y*", "bell \N{REPLACEMENT CHARACTER} end"} <= set(texts)
     assert [cell.text for row in made.tables[0].rows for cell in row.cells] == ["a", "b|c", "1", "<b>"]
     assert b'descr="what is seen"' in zipfile.ZipFile(path).read("word/document.xml")
+    assert (made.core_properties.title, made.core_properties.author) == ("A <title> | with #marks", "")
+    Document((Block("h1", "x" * 300),)).save(tmp_path / "long.docx")  # Word takes a title of 255 letters
 
 
 def test_another_name_is_refused_and_nothing_is_written(tmp_path):

@@ -31,6 +31,17 @@ def test_the_repr_is_one_line_with_error_cover_and_cost() -> None:
     assert "\n" not in many
 
 
+def test_of_long_tables_the_first_rows_are_shown_and_how_many_more_there_are() -> None:
+    for size, more in ((6, False), (7, True)):
+        assert ("; … 1 more;" in repr(table(("k",), tuple(range(size))))) == more
+    for size, rows in ((1000, 1000 + 2), (1001, 1000 + 3)):
+        page = table(("k",), tuple(range(size)))._repr_html_()
+        assert (page.count("<tr>"), "… 1 more: see to_frame()" in page) == (rows, size > 1000)
+    for size, more in ((8, "7, got"), (9, "7, …, got")):
+        with pytest.raises(LookupError, match=f"an estimate has the entries 0, 1, .*{more} 'x'"):
+            table(("k",), tuple(range(size)))["x"]
+
+
 def test_html_cannot_hide_what_is_covered_and_what_it_cost() -> None:
     page = scalar()._repr_html_()
     for words in ("covers sampling and randomization", "privacy loss ε = 1.1", "0.294 to 0.373", "standard error"):
@@ -69,6 +80,8 @@ def test_one_empty_interval_among_several_contradicts() -> None:
         value, se = np.array(values), np.full(2, 0.1)
         estimate = Estimate(value, se, ("a", "b"), None, 9, None, "sampling", basis=Normal(value, se, (0.0, 1.0)))
         assert estimate.contradicted is contradicted
+        shown = [row[3] for row in estimate.text_rows()]
+        assert [text == "no value fits at 95 %" for text in shown] == [abs(one - 0.5) > 0.9 for one in values]
 
 
 def test_another_unit_is_that_of_the_covariance_too() -> None:

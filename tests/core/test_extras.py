@@ -32,6 +32,16 @@ def test_a_missing_module_is_a_sentence_that_names_the_extra_and_the_command(mon
     assert PROJECT["name"] in wanted
 
 
+@pytest.mark.parametrize(
+    ("room", "name"),
+    [("analysis.findings", "analysis"), ("survey.results", "collect"), ("verbs", "collect"), ("show.plots", "lab")],
+)
+def test_of_several_extras_that_of_the_room_which_asks_is_named(room, name, monkeypatch):
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match=rf"toolkit\[{name}\]"):
+        eval("extra('pandas')", {"__name__": f"toolkit.{room}", "extra": extra})  # noqa: S307
+
+
 def test_what_is_there_is_imported():
     assert extra("tomllib") is tomllib
     check_extras("numpy", "scipy.special")

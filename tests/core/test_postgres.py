@@ -12,9 +12,11 @@ def test_the_schema_is_taken_out_of_the_address_and_all_else_stays() -> None:
         "user": "ann", "host": "db", "port": "5433", "dbname": "office", "sslmode": "require",
     }  # fmt: skip
     assert address("postgresql://db/office", "ledger")[1] == "ledger"
+    assert (options["connect_timeout"], options["client_encoding"]) == (5, "utf8")
+    assert address("postgresql://db/office?connect_timeout=9", "ledger")[0]["connect_timeout"] == "9"
 
 
-@pytest.mark.parametrize("schema", ["Claims", "1st", "a-b", 'a"; drop', "x" * 64])
+@pytest.mark.parametrize("schema", ["", "Claims", "1st", "a-b", 'a"; drop', "x" * 64])
 def test_a_schema_that_would_need_quotes_is_refused(schema: str) -> None:
     with pytest.raises(ValueError, match="`schema` must be small letters"):
         address(f"postgresql://db/office?schema={schema}", "ledger")

@@ -25,9 +25,9 @@ def _with_bars(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
 
 def test_short_work_has_no_bar_and_long_work_has_a_delayed_one(monkeypatch: pytest.MonkeyPatch) -> None:
     bars = _with_bars(monkeypatch)
-    assert len(list(chunks(100, 10, "counting"))) == 10
+    assert len(list(chunks(630, 10, "counting"))) == 63
     assert bars == []
-    assert len(list(chunks(1000, 10, "counting"))) == 100
+    assert len(list(chunks(631, 10, "counting"))) == 64
     assert bars == [{"desc": "counting", "unit": " pieces", "delay": 1, "leave": False}]
 
 

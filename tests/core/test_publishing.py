@@ -83,14 +83,18 @@ def test_the_page_is_of_the_kind_that_the_name_asks_for(name: str, tmp_path: Pat
     assert "<h1>count by region (3)</h1>" in (tmp_path / "table.html").read_text(encoding="utf-8")
 
 
-def test_a_name_with_a_dot_keeps_it(tmp_path: Path) -> None:
-    assert released().publish(tmp_path / "table.2024").name == "table.2024.json"
-
-
 def test_what_no_curator_released_is_refused(tmp_path: Path) -> None:
     for estimate in (warner("3/4").estimate_counts([60, 40]), Laplace.for_epsilon(1).release(3)):
         with pytest.raises(ValueError, match="only what a curator released"):
             estimate.publish(tmp_path / "table")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_nothing_can_be_written_nothing_is(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"must lie in a folder that is there, got .*nowhere: nothing was written"):
+        released().publish(tmp_path / "nowhere" / "table")
+    with pytest.raises(TypeError, match="`path` must be a text or a Path, got int"):
+        released().publish(3)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -239,6 +243,14 @@ def test_a_table_may_say_how_many_values_are_behind_each_cell() -> None:
 def test_digits_follow_the_error_and_intervals_are_rounded_outwards() -> None:
     text = csv_text(["region"], [("north", 41.23456, 0.1234, 40.9871, 41.4821)], whole=False)
     assert read(text) == [["region", "estimate", "se", "low", "high"], ["north", "41.23", "0.12", "40.98", "41.49"]]
+
+
+def test_a_number_without_any_error_decides_no_digits() -> None:
+    rows = [("north", 41.23456, 0.1234, 40.9871, 41.4821), ("south", 7.0, 0.0, 7.0, 7.0)]
+    assert read(csv_text(["region"], rows, whole=False))[1:] == [
+        ["north", "41.23", "0.12", "40.98", "41.49"],
+        ["south", "7.00", "", "7.00", "7.00"],
+    ]
 
 
 def test_whole_counts_stay_whole() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolkit.core.rounding import apportion, best_below, exp_below, float_up, integer_rows, log_up, sum_up
+from toolkit.core.rounding import apportion, best_below, exp_below, float_up, integer_rows, least_whole, log_up, sum_up
 
 shares = st.lists(st.integers(0, 10**6), min_size=2, max_size=12).filter(any)
 
@@ -75,6 +75,11 @@ def test_a_float_is_rounded_up_by_the_digits_it_is_read_by() -> None:
 
 def test_log_of_one_is_zero() -> None:
     assert log_up(Fraction(1)) == 0.0
+
+
+def test_the_least_whole_number_is_found_from_wherever_it_is_sought() -> None:
+    for least in range(3, 60):
+        assert {least_whole(lambda n, least=least: n >= least, 2, start) for start in (3, 4, 10, 100)} == {least}
 
 
 @pytest.mark.slow

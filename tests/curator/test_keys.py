@@ -155,6 +155,7 @@ def test_bounds_are_usable_as_bounds() -> None:
     keeper = curator(people(3000))
     found = keeper.bounds("pay", epsilon=1)
     assert found.labels == ("low", "high")
+    assert (found.release.query["powers of two"], found.release.query["beta"]) == ([-31, 32], "1/1000")
     assert found.value.tolist() in ([4.0, 64.0], [4.0, 128.0], [2.0, 128.0], [2.0, 64.0])
     assert keeper.mean("pay", bounds=found, missing="drop", epsilon=1).value == pytest.approx(31, abs=3)
 

@@ -70,6 +70,7 @@ def test_several_columns_share_one_charge() -> None:
     assert found.labels == (("s", "pay"), ("s", "hours"), ("n", "pay"), ("n", "hours"))
     assert (keeper.ledger.spent, found.loss) == (Zcdp("1/4"), Pure(1))  # two halves: 1/8 each
     assert len(keeper.ledger.entries()) == 1
+    assert np.sqrt(np.diag(found.cov)) == pytest.approx(found.se)
     plain = keeper.mean(["hours", "pay"], bounds=bounds, missing={"hours": 40, "pay": "drop"}, rho="1/8")
     assert (plain.labels, plain.axes) == (("hours", "pay"), ("column",))
     assert "hours: missing counted as 40, pay: missing dropped" in plain.method
@@ -122,11 +123,3 @@ def test_the_noise_grows_with_the_rows_of_a_person() -> None:
         for m in (1, 3)
     ]
     assert ses[1] == pytest.approx(3 * ses[0])
-
-
-@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
-def test_values_that_are_left_out_are_not_among_those_that_a_mean_is_of(neighbors: str) -> None:
-    """Half of 4,000 are missing, the others 2: noise of a few thousandths."""
-    frame = pd.DataFrame({"x": [2.0, np.nan] * 2000})
-    found = Curator(frame, Ledger(Pure(5)), neighbors).mean("x", bounds=(0, 4), missing="drop", epsilon=5)
-    assert found.value == pytest.approx(2, abs=0.1)

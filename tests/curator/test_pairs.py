@@ -52,6 +52,22 @@ def test_what_an_interval_of_a_correlation_is_worth_is_said() -> None:
     assert np.shape(found.value) == ()
 
 
+def test_what_noise_makes_impossible_is_cut_to_what_two_values_could_have() -> None:
+    """Two people at opposite ends: half the distance of the bounds squared, twice; of two columns its product."""
+    keeper, rng = Curator(frame(4), Ledger(Pure(100), simulated=True), "add_remove"), np.random.default_rng(5)
+    more = {"missing": "drop", "epsilon": "1/100", "rng": rng}
+    for verb, columns, bounds, ends in (
+        ("mean", ("y",), (0, 10), (0, 10)),
+        ("variance", ("y",), (0, 10), (0, 50)),
+        ("std", ("y",), (0, 10), (0, 50**0.5)),
+        ("covariance", ("x", "y"), BOUNDS, (-30, 30)),
+        ("correlation", ("x", "y"), BOUNDS, (-1, 1)),
+    ):
+        found = [getattr(keeper, verb)(*columns, bounds=bounds, **more) for _ in range(40)]
+        for numbers in (list(map(float, found)), [limit for one in found for limit in one.interval()]):
+            assert (np.nanmin(numbers), np.nanmax(numbers)) == pytest.approx(ends, rel=1e-6)
+
+
 def test_bounds_are_given_by_name() -> None:
     keeper = Curator(frame(), Ledger(Pure(1)), "add_remove")
     for bounds in ((0, 1), {"x": (0, 1)}):

@@ -165,7 +165,7 @@ def test_bad_calls_are_refused_before_anything_is_charged() -> None:
         (ValueError, "what a missing value counts as", lambda: keeper.iqr("x", bounds=bounds, epsilon=1)),
         (
             ValueError,
-            "their number would be private",
+            "their number would be private; write missing=40, say",
             lambda: keeper.iqr("x", bounds=bounds, epsilon=1, missing="drop"),
         ),
         (ValueError, "needs neighbors='replace'", lambda: moving.iqr("x", bounds=bounds, epsilon=1, missing=0)),

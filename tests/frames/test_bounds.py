@@ -169,6 +169,9 @@ def test_a_step_may_be_chosen() -> None:
     assert box.steps(np.array([18.0, 18.4, 99.6, 120.0])).tolist() == [0, 0, 82, 82]
     tenth = Bounds.of((0, 1000)).with_step("1/10")
     assert tenth.steps(np.array([0.04, 0.06, 999.96])).tolist() == [0, 1, 10_000]
+    for step in (2, 3, 7, 6, "1/4", "3/4", "7/8", "1/3", "1/7", "2/3"):  # powers of two go another way
+        fine = Bounds.of((0, 84)).with_step(step)
+        assert fine.steps(np.arange(fine.span + 1) * float(fine.step)).tolist() == list(range(fine.span + 1))
     far = Bounds.of((10, 20))
     assert (far.with_step(10).span, far.with_step(Fraction(10, 2**20)).span) == (1, 2**20)
     for step in (Fraction(10, 2**20 + 1), 10.1):

@@ -1,3 +1,5 @@
+import datetime as dt
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -6,8 +8,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from toolkit.frames.engines.cells import NOTHING, Day
 from toolkit.frames.frame import Frame
-from toolkit.frames.persons import Caps, Persons, check_keys, people_by_key, people_by_key_once
+from toolkit.frames.persons import Caps, Persons, check_keys, key_of, people_by_key, people_by_key_once
 
 
 def counted(values: object, mask: object = None) -> dict[object, int]:
@@ -65,6 +68,19 @@ def test_which_keys_of_a_person_count_does_not_depend_on_others() -> None:
         keys, ids = zip(*others, *mine, strict=True)
         drawn.add(tuple(key for key in once(ids, keys, 1) if key in ("a", "b", "c")))
     assert len(drawn) == 1
+
+
+def test_what_is_no_key_is_none_and_a_date_is_one_within_the_years_of_python() -> None:
+    epoch = dt.date(1970, 1, 1).toordinal()
+    for ends in (dt.date.min, dt.date.max):
+        days = ends.toordinal() - epoch
+        assert key_of("day", days) == key_of("object", Day(days)) == ends
+        beyond = days + (1 if ends is dt.date.max else -1)
+        assert key_of("day", beyond) is key_of("object", Day(beyond)) is None
+    for nothing in (None, NOTHING, np.inf, -np.inf, np.nan, True, (1, 2)):
+        assert key_of("object", nothing) is None
+    assert [key_of("number", one) for one in (3.0, 2.5, Fraction(1, 3))] == [3, 2.5, Fraction(1, 3)]
+    assert [type(key_of(kind, one)) for kind, one in (("number", 3.0), ("truth", 1.0))] == [int, bool]
 
 
 def test_types_without_keys_are_refused() -> None:

@@ -383,6 +383,15 @@ def test_a_number_with_a_point_is_found_by_its_float_and_by_its_digits() -> None
             assert grouping(frame, None, split).codes(frame).tolist() == [1, 2, 2]
 
 
+def test_no_product_of_a_hash_leaves_63_bits() -> None:
+    """Secret odd numbers of so many bits, times tags and cells of 31 bits and steps of 34."""
+    factors = np.array([Persons("id", "id", Caps(1), bytes([key] * 32)).factors for key in range(64)], dtype=object)
+    assert (factors % 2 == 1).all()
+    most = [int(one).bit_length() for one in factors.max(axis=0)]
+    assert most == [30, 30, 27, 31, 31]
+    assert sum(2 ** (bits + other) for bits, other in zip(most, (31, 31, 34), strict=False)) <= 2**63
+
+
 def test_rows_are_ordered_by_as_much_of_a_draw_as_fits_beside_a_value_and_by_both_where_too_little_would() -> None:
     """62 bits in all, and at least eight of the draw."""
     rng = np.random.default_rng(1)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.slowly import each
 from tests.work import calls
-from toolkit.frames.engines.polars import Hashed, polars_column
+from toolkit.frames.engines.polars import Hashed, Lazy, polars_column
 
 ODD = ["", " ", "a", "A", "ä", "a\u0308", "a\x00", "\x00", "twelve bytes", "thirteen byte", "x" * 1000, "☕" * 9]
 
@@ -37,6 +37,17 @@ def test_keys_whose_hashes_meet_for_every_seed_are_found_without_them(monkeypatc
 
 def test_no_key_at_all_is_found_nowhere() -> None:
     assert polars_column(pl.Series(["a", None])).places([]).tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize("most", [1, 2**27 - 1, 2**27, 2**33, 2**52 + 1, 2**54])
+def test_sums_of_large_numbers_are_taken_apart_so_that_no_2_to_the_35_rows_overflow(most: int) -> None:
+    values = [0, most, most - 1, most // 3, 2 ** (most.bit_length() - 1) - 1]
+    parts = Lazy(pl.LazyFrame()).totals(pl.col("x"), most)
+    for value in values:
+        table = pl.DataFrame({"x": [value]}).select(**{str(shift): part for shift, part in parts.items()})
+        addends = {int(shift): number for shift, (number,) in table.to_dict(as_series=False).items()}
+        assert sum(number << shift for shift, number in addends.items()) == value
+        assert max(addends.values()) * 2**35 < 2**63
 
 
 def test_how_many_texts_are_keys_or_missing_changes_no_operation(monkeypatch: pytest.MonkeyPatch) -> None:

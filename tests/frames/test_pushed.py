@@ -11,13 +11,14 @@ import pyarrow as pa
 import pytest
 
 from tests.frames.contract import Reads, integers, people
-from toolkit import Curator, Ledger, Pure
+from toolkit import Curator, Ledger, Pure, bands
 from toolkit.frames import pushed
+from toolkit.frames.conditions import EVERY_ROW
 from toolkit.frames.engines.polars import Lazy
 from toolkit.frames.engines.sql import Relation
 from toolkit.frames.frame import Frame
-from toolkit.frames.persons import Caps
-from toolkit.frames.sums import Bounds, grouping
+from toolkit.frames.persons import Caps, Persons
+from toolkit.frames.sums import Bounds, Grouping, axes_of, counted, grouping
 
 CAPS = {"rows": (None, "id"), "one": (Caps(1), "id"), "text": (Caps(2), "name"), "three": (Caps(5, 3, 2), "born")}
 
@@ -127,4 +128,44 @@ def test_what_an_engine_cannot_say_is_read_part_by_part() -> None:
         assert not pushed.can(frame, grouping(frame, lambda row: row["age"] == 3))
         assert not pushed.can(frame, grouping(frame, {"money": 25}))
         assert not pushed.can(frame, grouping(frame, None, {"large": range(2**16 + 1)}))
+        assert pushed.can(frame, grouping(frame, None, {"large": range(2**16)}))
+        for ranges in (2**10, 2**10 + 1):
+            rows = grouping(frame, None, {"large": bands(*range(ranges + 1))})
+            assert pushed.can(frame, rows) == (ranges == 2**10)
         assert not pushed.can_spread(frame, grouping(frame, None, {"age": range(100)}), "pay", Bounds.of((0, 80), 20))
+
+
+def test_people_are_drawn_by_an_engine_where_it_can_name_them_and_their_cell_leaves_room_for_the_draw() -> None:
+    """Whole numbers, text and dates name people; a cell has up to 54 bits, or 20 beside the steps of values."""
+    table = people()
+    for one in (table.lazy(), relation(table)):
+        frame = Frame(one)
+        (two_bits,) = axes_of(frame, {"age": range(3)})
+        for name in ("id", "name", "born", "large", "pay", "zoned", "yes", "money"):
+            rows = Grouping(EVERY_ROW, (), Persons(name, name, Caps(1)))
+            assert pushed.can(frame, rows) == (name in ("id", "name", "born", "large"))
+        for times, alone, beside in ((10, True, True), (11, True, False), (27, True, False), (28, False, False)):
+            rows = Grouping(EVERY_ROW, (two_bits,) * times, Persons("id", "id", Caps(1)))
+            assert (pushed.can(frame, rows), pushed.can(frame, rows, "pay")) == (alone, beside)
+
+
+@pytest.mark.parametrize("most", [1, 100, 101])
+def test_equal_rows_of_a_person_are_used_up_to_the_cap_however_large_it_is(most: int) -> None:
+    table = pl.DataFrame({"id": [1] * 300 + [2] * 5})
+    for one in (table, table.lazy(), duckdb.connect().from_arrow(table.to_arrow())):
+        frame = Frame(one)
+        rows = grouping(frame, None, None, Persons("id", "id", Caps(most)))
+        assert counted(frame, rows).tolist() == [most + min(most, 5)]
+
+
+@pytest.mark.usefixtures("counted_there")
+def test_people_may_be_named_by_whole_numbers_of_64_bits_without_a_sign() -> None:
+    """Seven people with some 75 rows each, of which two are used: by an engine those that are used in memory."""
+    table, call = people(), {"bounds": (0, 80), "missing": "drop", "by": {"kind": ["x", "y"]}, "epsilon": 1}
+    expected, *found = (
+        Reads(one, Caps(2), "large").mean("pay", **call) for one in (table, table.lazy(), relation(table))
+    )
+    assert found == [expected] * 2
+    by = {"large": [2**63 - 1, 2**63]}
+    expected, *found = (Reads(one).count(by=by, epsilon=1) for one in (table, table.lazy(), relation(table)))
+    assert found == [expected] * 2

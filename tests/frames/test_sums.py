@@ -1,6 +1,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,13 @@ def test_a_function_of_a_row_is_called_by_one_thread_alone_and_in_order(parts: F
 
     assert counted(parts, grouping(parts, first_half, None)).tolist() == [100]
     assert seen == [(threading.get_ident(), place) for place in range(200)]
+
+
+def test_what_is_missing_is_filled_and_nothing_else() -> None:
+    limits = Bounds.of((0, 10)).with_step(1)
+    frame = Frame(pd.DataFrame({"x": [0.0, -5.0, np.nan, 3.0, 99.0]}))
+    for fill, steps in ((None, [0, 0, -1, 3, 10]), (Fraction(7), [0, 0, 7, 3, 10]), (Fraction(0), [0, 0, 0, 3, 10])):
+        assert Variable("x", limits, fill).steps(frame).tolist() == steps
 
 
 def test_few_parts_are_in_memory_at_a_time(parts: Frame) -> None:

@@ -376,11 +376,10 @@ class MemoryRecord:
 
     def append(self, decide: Decision) -> Entry:
         """Add what `decide` makes of the last entry."""
-        if os.getpid() != self._process:
-            self._refuse_copy("a forked process")
+        entries = self._owned()
         with self._lock:
-            self._entries.append(decide(self._entries[-1] if self._entries else None))
-            return self._entries[-1]
+            entries.append(decide(entries[-1] if entries else None))
+            return entries[-1]
 
     def last(self) -> Entry | None:
         entries = self._owned()

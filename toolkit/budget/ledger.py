@@ -429,8 +429,8 @@ class Ledger:
         >>> weekly.add(17).labels, weekly.add(12).labels, ledger.spent
         (('total after 1 of 52 periods',), ('total after 2 of 52 periods',), Pure(1.0))
         """
-        from toolkit.budget.stream_file import StreamFile
-        from toolkit.budget.streams import check_openable, opened
+        from toolkit.budget.stream_file import KeptStream, StreamFile
+        from toolkit.budget.streams import Stream, check_openable
 
         if events is not None:
             whole(events, "events")
@@ -438,7 +438,7 @@ class Ledger:
         check_openable(total, place, self._simulated)
         unit, terms = ("event", "") if total.per_person is None else ("person", total.level)
         entry = self.charge(total, label, neighbors=total.neighbors, unit=unit, times=events, terms=terms)
-        return opened(total, self, entry, place)
+        return Stream(total, self, entry, None if place is None else KeptStream.create(place, total, entry))
 
     def resume(self, label: str | os.PathLike[str], *, rng: Rng = None) -> "Stream":
         """Go on with a stream that `every` opened under this ledger, after its last period; nothing is charged.

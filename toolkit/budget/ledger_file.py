@@ -44,7 +44,6 @@ from toolkit.budget.charges import (
     written,
 )
 from toolkit.core.checks import refuse
-from toolkit.core.loss import Loss
 
 if TYPE_CHECKING:
     import sqlite3
@@ -93,7 +92,7 @@ class DurableRecord:
         return self._start.link[:16]
 
     def append(self, decide: Decision) -> Entry:
-        with self._connected("rw") as database:
+        with self._connected() as database:
             self._begin(database)
             entry = decide(self._last(database, read_note(self.beside)))
             row = row_of(entry)
@@ -106,12 +105,12 @@ class DurableRecord:
 
     def last(self) -> Entry | None:
         noted = read_note(self.beside)
-        with self._connected("ro") as database:
+        with self._connected() as database:
             return self._last(database, noted)
 
     def entries(self) -> tuple[Entry, ...]:
         noted = read_note(self.beside)
-        with self._connected("ro") as database:
+        with self._connected() as database:
             self._last(database, noted)
             return tuple(entry for _, entry in follow(self._start, _rows(database, 1)))
 
@@ -138,7 +137,7 @@ class DurableRecord:
         consequence = f"what was spent since is missing from it{known}"
         refuse(f"the ledger's {self._KIND} must only grow", received, consequence, RecordError)
 
-    def _connected(self, mode: str) -> AbstractContextManager[Any]:
+    def _connected(self) -> AbstractContextManager[Any]:
         raise NotImplementedError
 
     def _begin(self, database: Any) -> None:
@@ -162,7 +161,7 @@ class FileRecord(DurableRecord):
             if make and is_empty(database):
                 if noted:
                     self._refuse_older("an empty file")
-                create(database, *make)
+                create(database, make)
             if marks(database) in ((APPLICATION, 1), (APPLICATION, 2)):
                 take_over(database)
             if marks(database) != (APPLICATION, VERSION):
@@ -182,13 +181,13 @@ class FileRecord(DurableRecord):
         database.execute("COMMIT")
 
     @contextmanager
-    def _connected(self, mode: str) -> Iterator["sqlite3.Connection"]:
+    def _connected(self, mode: str = "rw") -> Iterator["sqlite3.Connection"]:
         """A connection for one use; leaving it by an exception rolls back. A reader undoes what was left half done."""
         # Here, as a ledger in memory needs none: in a browser SQLite may not have been fetched.
         import sqlite3
 
         try:
-            with _ONE_AT_A_TIME, closing(connect(self.path, mode.replace("ro", "rw"))) as database:
+            with _ONE_AT_A_TIME, closing(connect(self.path, mode)) as database:
                 database.execute("PRAGMA journal_mode = PERSIST")  # 10 times faster than deleting the journal
                 database.execute("PRAGMA synchronous = FULL")
                 yield database
@@ -257,22 +256,19 @@ ALTER TABLE entries ADD COLUMN terms TEXT
 HEAD = "SELECT ceiling, neighbors, mark, unit FROM head"
 
 
-def create(
-    database: "sqlite3.Connection",
-    ceiling: Loss,
-    neighbors: str | None,
-    simulated: bool = False,
-    unit: str | None = None,
-) -> None:
+def head_row(made: Head) -> tuple[str | None, ...]:
+    ceiling, neighbors, simulated, unit = made
+    return written(ceiling), neighbors, new_mark(simulated), unit
+
+
+def create(database: "sqlite3.Connection", made: Head) -> None:
     database.execute("BEGIN IMMEDIATE")
     if is_empty(database):  # still, now that nobody else writes
         execute_all(database, _SCHEMA)
         execute_all(database, _KEPT)
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute(f"PRAGMA user_version = {VERSION}")
-        database.execute(
-            "INSERT INTO head VALUES (1, ?, ?, ?, ?)", (written(ceiling), neighbors, new_mark(simulated), unit)
-        )
+        database.execute("INSERT INTO head VALUES (1, ?, ?, ?, ?)", head_row(made))
     database.execute("COMMIT")
 
 
@@ -283,7 +279,7 @@ def take_over(database: "sqlite3.Connection") -> None:
     """
     database.execute("BEGIN IMMEDIATE")
     if marks(database) == (APPLICATION, 1):  # still, now that nobody else writes
-        (ceiling, neighbors), mark = one(database, "SELECT ceiling, neighbors FROM head"), new_mark()
+        (ceiling, neighbors), mark = one(database, "SELECT ceiling, neighbors FROM head"), new_mark(False)
         place = begin(ceiling, neighbors, mark, nothing(read(ceiling)))
         links = []
         for row in database.execute("SELECT * FROM entries ORDER BY number"):
@@ -320,7 +316,7 @@ def execute_all(database: Any, statements: str) -> None:
         database.execute(statement)
 
 
-def new_mark(simulated: bool = False) -> str:
+def new_mark(simulated: bool) -> str:
     """So that two files with the same charges are not taken for one; the chain of rows begins with it."""
     return (_SIMULATED if simulated else "") + os.urandom(16).hex()
 
@@ -379,11 +375,8 @@ class FileRegister:
 
     def add(self, entry: int, file: str, digest: str) -> None:
         line = json.dumps({"entry": entry, "file": file, "sha256": digest}) + "\n"
-        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        try:
-            os.write(handle, line.encode("utf-8", "backslashreplace"))
-        finally:
-            os.close(handle)
+        with self.path.open("ab", buffering=0) as register:
+            register.write(line.encode("utf-8", "backslashreplace"))
 
     def publications(self) -> tuple[Publication, ...]:
         """All whole lines; one that a power cut left half written says nothing."""

@@ -21,7 +21,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,10 +30,9 @@ from typing import Any
 import psycopg
 from psycopg import errors, sql
 
-from toolkit.budget.charges import Head, Publication, RecordError, written
-from toolkit.budget.ledger_file import DurableRecord, execute_all, new_mark, note_of, one, read_note
+from toolkit.budget.charges import Head, Publication, RecordError
+from toolkit.budget.ledger_file import DurableRecord, execute_all, head_row, note_of, one, read_note
 from toolkit.core.checks import refuse
-from toolkit.core.loss import Loss
 from toolkit.core.postgres import address, set_locally
 
 _WAIT = "60s"
@@ -98,13 +97,11 @@ class Schema:
         return folder / f"{self.name}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
 
     @contextmanager
-    def connected(self, rule: str, consequence: str, mode: str = "rw") -> Iterator[Session]:
+    def connected(self, rule: str, consequence: str) -> Iterator[Session]:
         """A transaction that is rolled back unless it was committed; failures in our words, without a value."""
         try:
             with psycopg.connect(**self.options, application_name="ledger", prepare_threshold=None) as connection:
                 set_locally(connection, {**_SETTINGS, "search_path": self.name})
-                if mode == "ro":
-                    connection.execute("SET TRANSACTION READ ONLY")
                 yield Session(connection)
                 connection.rollback()
         except errors.InsufficientPrivilege:
@@ -139,21 +136,18 @@ class PostgresRecord(DurableRecord):
         noted = read_note(self.beside)
         with suppress(OSError):  # a machine that cannot note anything knows nothing
             self.beside.parent.mkdir(parents=True, exist_ok=True)
-        with self._connected("rw" if make else "ro") as database:
+        with self._connected() as database:
             if make and not self.schema.is_there(database):
                 if noted:
                     self._refuse_older("no schema")
-                self._create(database, *make)
+                self._create(database, make)
             self._open(database, noted)
 
-    def _create(
-        self, database: Session, ceiling: Loss, neighbors: str | None, simulated: bool = False, unit: str | None = None
-    ) -> None:
+    def _create(self, database: Session, made: Head) -> None:
         self.schema.lock(database)
         if not self.schema.is_there(database):  # still, now that nobody else writes
             self.schema.make(database, _TABLES)
-            row = (written(ceiling), neighbors, new_mark(simulated), unit)
-            database.execute("INSERT INTO head VALUES (1, ?, ?, ?, ?)", row)
+            database.execute("INSERT INTO head VALUES (1, ?, ?, ?, ?)", head_row(made))
             execute_all(database, _KEEP)
         self._commit(database)
         set_locally(database.connection, {**_SETTINGS, "search_path": self.schema.name})
@@ -165,10 +159,8 @@ class PostgresRecord(DurableRecord):
     def stream_place(self, label: str) -> "StreamSchema":
         return StreamSchema.of(self.schema, label)
 
-    @contextmanager
-    def _connected(self, mode: str) -> Iterator[Session]:
-        with self.schema.connected("the database must hold a ledger", "nothing was released", mode) as database:
-            yield database
+    def _connected(self) -> AbstractContextManager[Session]:
+        return self.schema.connected("the database must hold a ledger", "nothing was released")
 
     def _begin(self, database: Session) -> None:
         self.schema.lock(database)
@@ -184,12 +176,12 @@ class PostgresRegister:
     record: PostgresRecord
 
     def add(self, entry: int, file: str, digest: str) -> None:
-        with self.record._connected("rw") as database:
+        with self.record._connected() as database:
             database.execute("INSERT INTO published VALUES (?, ?, ?)", (entry, file, digest))
             database.connection.commit()
 
     def publications(self) -> tuple[Publication, ...]:
-        with self.record._connected("ro") as database:
+        with self.record._connected() as database:
             rows = database.execute("SELECT entry, file, sha256 FROM published ORDER BY entry, file").fetchall()
         return tuple(Publication(*row) for row in rows)
 

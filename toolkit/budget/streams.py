@@ -155,10 +155,6 @@ def check_openable(total: Total, place: StreamPlace | None, simulated: bool) -> 
         place.check_new()
 
 
-def opened(total: Total, ledger: Account, entry: Entry, place: StreamPlace | None) -> Stream:
-    return Stream(total, ledger, entry, None if place is None else KeptStream.create(place, total, entry))
-
-
 def resumed(place: StreamPlace, ledger: Account, entries: tuple[Entry, ...], rng: Rng) -> Stream:
     """The stream of a place, if these entries paid for it; nothing is charged and nothing drawn."""
     store = KeptStream(place)

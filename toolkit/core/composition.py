@@ -175,7 +175,7 @@ def pld_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
     for epsilon, times in kinds.items():
         one = tool.from_privacy_parameters(parameters(epsilon, 0.0), value_discretization_interval=interval)
         composed = composed.compose(one.self_compose(times))
-    return Fraction(repr(float_up(Fraction(float(composed.get_epsilon_for_delta(float(delta - _TAIL_ERROR)))))))
+    return _rounded(Fraction(float(composed.get_epsilon_for_delta(float(delta - _TAIL_ERROR)))))
 
 
 def _on_grid(steps: Mapping[Fraction, int]) -> tuple[Mapping[float, int], float]:
@@ -380,9 +380,7 @@ def _optimal(parts: _Parts, spare: Fraction) -> Fraction:
 
 
 def _zcdp(parts: _Parts, spare: Fraction) -> Fraction:
-    if not spare:
-        consequence = "rule='zcdp' pays with what is left of it"
-        refuse("`delta` must exceed the sum of the losses' own", float(parts.delta), consequence)
+    _need(parts, spare, "zcdp")
     return Fraction(Zcdp(_rho(parts)).to_approx(spare).amount)
 
 
@@ -392,7 +390,7 @@ def _pld(parts: _Parts, spare: Fraction) -> Fraction:
 
 
 def _need(parts: _Parts, spare: Fraction, rule: str) -> None:
-    if parts.rho:
+    if parts.rho and rule != "zcdp":
         refuse(f"rule='{rule}' takes Pure and Approx", "a Zcdp", "rule='zcdp' and rule='best' take all three")
     if not spare:
         consequence = f"rule='{rule}' pays with what is left of it"

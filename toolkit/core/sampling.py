@@ -418,7 +418,7 @@ def radial_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
         chosen = intervals.draw_one(rng)
         inner, outer = islice(_radii(size), chosen, chosen + 2)
         vector = discrete_gaussian(unit**2 * (inner + outer) / 2, size, rng)
-        squared = Fraction(_squared_length(vector)) / unit**2
+        squared = Fraction(sum(entry * entry for entry in vector.tolist())) / unit**2
         if inner**2 <= squared < outer**2 and falls_below(_gap(squared, inner, outer), 0, 0, rng):
             return vector
 
@@ -434,10 +434,7 @@ def _radii(dimension: int) -> Iterator[int]:
 
 @lru_cache(maxsize=64)
 def _intervals(dimension: int) -> Inversion:
-    def edges(bits: int) -> Edges:
-        return _interval_edges(dimension, bits)
-
-    return Inversion(edges)
+    return Inversion(partial(_interval_edges, dimension))
 
 
 def _interval_edges(dimension: int, bits: int) -> Edges:
@@ -485,7 +482,3 @@ def _gap(squared: Fraction, inner: int, outer: int) -> Enclosure:
         return exp_enclosure(most, bits)[0], exp_enclosure(least, bits)[1]
 
     return enclosure
-
-
-def _squared_length(vector: Integers) -> int:
-    return sum(entry * entry for entry in vector.tolist())

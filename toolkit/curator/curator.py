@@ -608,6 +608,14 @@ class Verbs(Generic[Result]):
 
         return self._run(query.release("choice", mechanism, read, draw), rng)
 
+    if not TYPE_CHECKING:  # so that a type checker goes on to tell which names there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """A name that is not there, with the verb that does it."""
+            verbs = ", ".join(verb for verb in dir(type(self)) if not verb.startswith("_"))
+            remedy = _ELSEWHERE.get(name, "it has no other name")
+            refuse(f"a curator has {verbs}", f"`{name}`", remedy, AttributeError)
+
 
 @explains('Curator(frame, Ledger(Pure(1.0)), neighbors="replace")', **_WHY)
 class Curator(Verbs[Estimate]):
@@ -717,11 +725,6 @@ class Curator(Verbs[Estimate]):
             f"neighbors: {self.neighbors}; {self.ledger!r}>"
         )
 
-    if not TYPE_CHECKING:  # so that a type checker goes on to tell which names there are
-
-        def __getattr__(self, name: str) -> NoReturn:
-            _refuse_name(self, name)
-
 
 @explains('Curator(frame, Ledger(Pure(1.0)), neighbors="replace").preview', **_WHY)
 class Previews(Verbs[Preview]):
@@ -735,18 +738,6 @@ class Previews(Verbs[Preview]):
     def _run(self, release: Release[Any], rng: Rng) -> Preview:
         self._ledger.source(rng)
         return preview_of(release, self._ledger)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            _refuse_name(self, name)
-
-
-def _refuse_name(curator: object, name: str) -> NoReturn:
-    """A name that is not there, with the verb that does it."""
-    verbs = ", ".join(verb for verb in dir(type(curator)) if not verb.startswith("_"))
-    remedy = _ELSEWHERE.get(name, "it has no other name")
-    refuse(f"a curator has {verbs}", f"`{name}`", remedy, AttributeError)
 
 
 def _score(score: Callable[[Any, Any], Any], table: object, candidate: object) -> float:

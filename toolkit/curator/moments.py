@@ -38,6 +38,7 @@ from toolkit.frames.sums import (
 
 Scale: TypeAlias = tuple[float, float, tuple[float, float]]
 """A factor, an offset, and what the result is clipped to."""
+_ANYWHERE = (-math.inf, math.inf)
 _MOST_COVARIANCES = 1000
 _LINEAR = ("NaN where a noisy variance is not above 0; the interval follows the linear part of the error",)
 _EVEN = {2: (1.0, 0.0), 3: (1.0, 0.0, 1 / 3), 9: (1.0, 0.0, 1 / 3, 0.0, 0.0, 0.0, 1 / 3, 0.0, 1 / 9)}
@@ -86,7 +87,7 @@ def variance(query: Query, column: Label, bounds: BoundsLike, missing: Missing, 
     laplace, half = query.price.is_epsilon, _half(limits)
     code = tables.second_order(limits.span, rows.cells, unit.neighbors, unit.caps, laplace=laplace)
     read = partial(summed, query.frame, rows, variable, 2)
-    part = Part("", code, read, tables.variance, (half**2, 0.0, (0.0, 2 * half**2)))
+    part = Part("", code, read, tables.variance, (half**2, 0.0, _ANYWHERE))
     return _coded(query, f"{name} of {variable.name}", [part], [variable])
 
 
@@ -102,14 +103,13 @@ def covariance(query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, 
     if not query.rows.is_part and n is not None and x.fill is not None and y.fill is not None:
         statistic, read = statistics.covariance((x.limits, y.limits), n), partial(summed_pairs, query.frame, query.rows)
         return linear(query, label, statistic, partial(read, (x, y)), variables, noise_unit=PRODUCTS)
-    wide = _half(x.limits) * _half(y.limits)
-    part = _pair(query, x, y, tables.covariance, (wide, 0.0, (-2 * wide, 2 * wide)))
+    part = _pair(query, x, y, tables.covariance, (_half(x.limits) * _half(y.limits), 0.0, _ANYWHERE))
     return _coded(query, label, [part], variables)
 
 
 def correlation(query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, missing: Missing) -> Release[Any]:
     x, y = variables = _variables(query, pair, bounds, missing, PAIR_BITS)
-    part = _pair(query, x, y, tables.correlation, (1.0, 0.0, (-1.0, 1.0)))
+    part = _pair(query, x, y, tables.correlation, (1.0, 0.0, _ANYWHERE))
     return _coded(query, f"correlation of {x.name} and {y.name}", [part], variables, notes=_LINEAR)
 
 
@@ -180,7 +180,7 @@ def _estimated(
     bounded = [part.scale for part in parts]
     limits = Limits(partial(_ends, [one.basis for one in results], bounded), scalar, results[0].basis.methods)
     numbers = [tables.counts(one) for one in moments]
-    unbounded: list[Scale] = [(1.0, 0.0, (-math.inf, math.inf))] * len(parts)
+    unbounded: list[Scale] = [(1.0, 0.0, _ANYWHERE)] * len(parts)
     count_limits = Limits(partial(_ends, [one.basis for one in numbers], unbounded), scalar)
     counts = _estimate(numbers, unbounded, count_limits, paid)
     if np.all(np.abs(counts.value) < 2**62):  # whole, as people are; the interval is that of the numbers themselves

@@ -91,13 +91,7 @@ class Frame:
         if self._engine in SOURCES:
             self.source, native = _opened(self._engine, table)
             self._engine = _recognized(native)
-        self._table = (
-            native.copy(deep=False)
-            if self._engine == "pandas"
-            else native.clone()
-            if self._engine == "polars"
-            else native
-        )
+        self._table = _copied(self._engine, native, deep=False)
         labels = native.column_names if self._engine == "pyarrow" else list(native.columns)
         # Text or whole numbers; None for any other label, by which no column can be asked for.
         self.labels: list[str | int | None] = [_label(label) for label in labels]
@@ -148,11 +142,7 @@ class Frame:
 
     def copy(self) -> Any:
         """The table again, for code that might change it."""
-        if self.source is not None:
-            return self.source.whole()
-        if self._engine == "pandas":
-            return self._table.copy()
-        return self._table.clone() if self._engine == "polars" else self._table
+        return _copied(self._engine, self._table, deep=True) if self.source is None else self.source.whole()
 
     def _column(self, place: int) -> Column:
         column = _column(self._engine, self._table, place)
@@ -160,6 +150,12 @@ class Frame:
             column = Streamed(self.source, self.source.names[place], column, partial(_column, self._engine, place=0))
         column.name = self.names[place]
         return column
+
+
+def _copied(engine: str, table: Any, *, deep: bool) -> Any:
+    if engine == "pandas":
+        return table.copy(deep=deep)
+    return table.clone() if engine == "polars" else table
 
 
 def _column(engine: str, table: Any, place: int) -> Column:

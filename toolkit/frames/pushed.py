@@ -9,7 +9,9 @@ more than 15 digits as keys, people named by others than whole numbers, dates or
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from math import inf, nextafter, prod
+from operator import and_, mul, or_
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -90,13 +92,12 @@ def sums(
     source = _source(frame)
     steps = [source.term(f"s{place}") for place in range(len(variables))]
     spans = [variable.limits.span for variable in variables]
-    present = _all([~source.missing(step) for step in steps])
+    present = reduce(and_, [~source.missing(step) for step in steps])
     terms, shifts = dict[str, Term](), list[tuple[int, int, str]]()
     for place, each in enumerate(powers):
         factors = [step for step, power in zip(steps, each, strict=True) for _ in range(power)]
-        term, most = source.constant(1), prod(span**power for span, power in zip(spans, each, strict=True))
-        for number, factor in enumerate(factors):
-            term = factor if number == 0 else term * factor
+        most = prod(span**power for span, power in zip(spans, each, strict=True))
+        term = reduce(mul, factors) if factors else source.constant(1)
         term = term if len(variables) == 1 and factors else source.case(present, term)
         lone = steps[0] if len(variables) == 1 else term  # what is missing is left out
         for shift, total in (source.totals(term, most) if factors else {0: source.counted(lone)}).items():
@@ -137,7 +138,7 @@ def people_by_key(frame: Frame, rows: Grouping, label: Label, most: int) -> Iter
     if people is not None:
         terms["person"] = source.key(source.term(names[str(people.label)]), frame.column(people.label))
     table = source.extended(_where(frame, rows, table, names), terms, only=True)
-    table = source.filtered(table, _all([~source.missing(source.term(name)) for name in terms]))
+    table = source.filtered(table, reduce(and_, [~source.missing(source.term(name)) for name in terms]))
     if people is not None:
         table = source.grouped(table, list(terms), {})
         tags = {"tag": _tag(frame, people), "other": source.tag(source.term("k"), column, people.key)}
@@ -164,13 +165,6 @@ def _spread(table: Mapping[str, npt.NDArray[Any]], name: str, cells: int) -> npt
     return by_cell
 
 
-def _all(terms: Sequence[Term]) -> Term:
-    result = terms[0]
-    for term in terms[1:]:
-        result = result & term
-    return result
-
-
 def _started(frame: Frame, rows: Grouping, labels: Sequence[Label]) -> tuple[Rows, dict[str, str]]:
     """The columns that are read, under names of no meaning, and these names."""
     names = {label: f"x{place}" for place, label in enumerate(dict.fromkeys(map(str, (*rows.columns, *labels))))}
@@ -191,11 +185,8 @@ def _where(frame: Frame, rows: Grouping, table: Rows, names: Mapping[str, str]) 
         values = [stored for item, stored in both if not isinstance(item, Range | Mark)]
         either += [source.among(key, values)] if values else []
         either += [source.missing(key)] if MISSING in keys.items else []
-        condition = either[0]
-        for one in either[1:]:
-            condition = condition | one
-        parts.append(condition)
-    return source.filtered(table, _all(parts)) if parts else table
+        parts.append(reduce(or_, either))
+    return source.filtered(table, reduce(and_, parts)) if parts else table
 
 
 def _stored(keys: Keys, frame: Frame) -> list[Any]:
@@ -359,11 +350,11 @@ def _placed(
     table = source.extended(table, codes | _same(source, more), only=True)
     known = [source.term(name) >= source.constant(0) for name in codes]
     if known and not groups:
-        table = source.filtered(table, _all(known))
+        table = source.filtered(table, reduce(and_, known))
     if axes is None:
         return table
     cell = _cell(source, rows, axes)
-    cell = source.case(_all(known), cell, source.constant(-1)) if groups else cell
+    cell = source.case(reduce(and_, known), cell, source.constant(-1)) if groups else cell
     return source.extended(table, {"code": cell, **_same(source, more)}, only=True)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, Label, Steps
-from toolkit.core.checks import Number, exact, positive, refuse
+from toolkit.core.checks import Number, Result, exact, positive, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.sampling import floor_log2
 from toolkit.frames import pushed
@@ -356,8 +356,6 @@ def written(number: float) -> str:
 def _shown(bounds: object) -> str:
     return repr(bounds) if isinstance(bounds, tuple | list) else type(bounds).__name__
 
-
-Result = TypeVar("Result")
 
 Numbers = TypeVar("Numbers", Array, Steps)
 

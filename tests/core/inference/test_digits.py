@@ -8,7 +8,7 @@ from toolkit.attacks.audit.verdict import Trial
 from toolkit.attacks.linkage import Match
 from toolkit.central.robust.estimators import Huber
 from toolkit.central.robust.influence import influence
-from toolkit.core.inference.digits import between, digits, digits_up, short, written
+from toolkit.core.inference.digits import between, decimals_of, digits, digits_up, short, written
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.local.compliance import Compliance
 
@@ -22,6 +22,15 @@ def test_a_number_has_the_decimals_that_two_digits_of_its_error_reach() -> None:
 def test_an_interval_is_never_written_as_a_point() -> None:
     assert between(0.0, 0.0004, 0.016) == "0.0000 to 0.0004"
     assert between(0.5, 0.5, 0.1) == "0.50 to 0.50"
+    for lines, decimals in (
+        ([], 0),
+        ([(0.3, 0.1, 0.2, 0.4), (12.0, 3.0, 9.0, 15.0)], 2),
+        ([(0.0, 0.016, 0.0, 0.0004)], 4),
+        ([(0.5, 0.1, 0.5, 0.5), (0.5, 0.0, 0.5, 0.5), (0.5, math.nan, 0.5, 0.5)], 2),
+        ([(0.0, 1.0, 0.0, 1e-14)], 12),
+        ([(0.0, 1e-20, 0.0, 0.0)], 12),
+    ):
+        assert decimals_of(lines) == decimals
 
 
 def test_people_are_whole_and_large_numbers_have_no_exponent() -> None:

@@ -120,18 +120,14 @@ def test_options_that_belong_together_have_one_p_value_that_allows_for_their_num
     assert each == pytest.approx([0.000754517, 1, 1, 1, 1], rel=1e-5)
 
 
-def test_of_very_many_options_the_farthest_decides():
+@pytest.mark.parametrize(
+    ("far", "near", "tail"), [(30, 60, binom.cdf(30, 1000, 0.1)), (560, 97, binom.sf(559, 1000, 0.5))]
+)
+def test_of_very_many_options_the_farthest_decides_on_either_side(far: int, near: int, tail: float):
     counts = np.full(5000, 100.0)
-    counts[17], counts[4000] = 30, 60
+    counts[17], counts[4000] = far, near
     shares = Shares.from_support(counts, 1000, np.full(5000, 0.5), np.full(5000, 0.1))
-    assert edge_fit(shares, together=True).p == pytest.approx(10_000 * binom.cdf(30, 1000, 0.1))
-
-
-def test_of_very_many_options_one_beyond_everybody_is_found_too():
-    counts = np.full(5000, 100.0)
-    counts[17], counts[4000] = 560, 97
-    shares = Shares.from_support(counts, 1000, np.full(5000, 0.5), np.full(5000, 0.1))
-    assert edge_fit(shares, together=True).p == pytest.approx(10_000 * binom.sf(559, 1000, 0.5))
+    assert edge_fit(shares, together=True).p == pytest.approx(10_000 * tail)
 
 
 def test_no_p_value_of_a_fit_is_above_one():
@@ -185,6 +181,10 @@ def test_oracles_boxes_and_one_bit_means_say_it_too():
 def test_a_fit_that_is_no_question_has_no_words():
     shares = Shares.from_support(np.array([100.0]), 300, np.array([5 / 6]), np.array([1 / 6]))
     assert fit_notes(edge_fit(shares, together=True), shares) == ()
+    for far in (10.0, 290.0):  # below what the design makes, and above it
+        some = Shares.from_support(np.array([100.0, far, 150.0]), 300, np.full(3, 5 / 6), np.full(3, 1 / 6))
+        (note,) = fit_notes(Fit(1.0, ""), some)
+        assert note.startswith("for 1 of 3 options no share agrees with the reports at 95 %")
     assert not Fit(np.array([np.nan, np.nan]), "").doubtful
     assert Fit(np.array([np.nan, 0.01]), "").doubtful
     assert not Fit(np.array([0.03, 0.9]), "").doubtful

@@ -94,6 +94,10 @@ def test_clopper_pearson_agrees_with_the_textbook_for_a_direct_question() -> Non
     assert (round(interval.low, 4), round(interval.high, 4)) == (0.4439, 0.9748)
     extremes = Shares.from_support(np.array([0.0, 10.0]), 10, np.ones(2), np.zeros(2)).interval(0.95, "exact")
     assert (extremes.low[0], extremes.high[1]) == (0, 1)
+    for null in (0.0, 0.3, 1.0):  # none of ten, and all of them
+        _, below, above = Shares.from_support(np.array([0.0, 10.0]), 10, np.ones(2), np.zeros(2)).tails(null, "exact")
+        assert below == pytest.approx([binom.cdf(0, 10, null), 1])
+        assert above == pytest.approx([1, binom.sf(9, 10, null)])
 
 
 def test_a_wider_level_gives_a_wider_interval() -> None:
@@ -157,7 +161,7 @@ def test_uncut_limits_are_there_for_differences_and_tests() -> None:
 def test_students_interval_is_the_textbooks_and_has_none_where_all_answers_are_equal() -> None:
     low, high = Student(10.0, 2.0, 4).interval(0.95, "t")
     assert (low, high) == pytest.approx(t.interval(0.95, 4, 10, 2))
-    for silent in (Student(10.0, 0.0, 4), Student(10.0, float("nan"), 0)):
+    for silent in (Student(10.0, 0.0, 4), Student(10.0, float("nan"), 0), Student(1.0, 0.5, 0)):
         assert all(np.isnan(limit) for limit in silent.interval(0.95, "t"))
     low, high = Student(np.array([1.0, 2.0]), np.array([0.0, 1.0]), 9).interval(0.9, "t")
     assert np.isnan(low).tolist() == [True, False]
@@ -168,8 +172,6 @@ def test_some_shares_alone_keep_their_intervals() -> None:
     one = both.rows(np.array([1]))
     for method in both.methods:
         assert one.interval(0.9, method).low == both.interval(0.9, method).low[1]
-    joint = warner(0.7).joint(warner(0.8)).estimate_counts([5, 6, 7, 8]).basis
-    assert "bayes" not in joint.rows(np.array([0, 2])).methods
 
 
 def among(p: float, least: float, greatest: float, n: int) -> Shares:
@@ -189,6 +191,18 @@ def among(p: float, least: float, greatest: float, n: int) -> Shares:
         without=rows * [least, 1 - least],
         without_range=(np.full(n + 1, least), np.full(n + 1, greatest)),
     )
+
+
+def test_a_report_that_is_as_probable_from_either_speaks_for_nobody() -> None:
+    """Three kinds of report, of which the one in the middle says nothing: 20 of 100 speak for the option."""
+    one = np.ones(1)
+    given, without = np.array([[0.5, 0.25, 0.25]]), np.array([[0.25, 0.25, 0.5]])
+    spoken = (without[:, 0], without[:, 0])
+    shares = Shares(one, one, 100, one, one, np.array([[20.0, 45, 35]]), given, without, spoken)
+    assert [part.tolist() for part in shares.speaking()] == [[20], [0.5]]
+    low, high = (beta.ppf(tail, 20 + more, 81 - more) for tail, more in ((0.025, 0), (0.975, 1)))
+    found = shares.uncut(0.95, "exact")
+    assert np.ravel(found) == pytest.approx([(low - 0.25) / 0.25, (high - 0.25) / 0.25])
 
 
 @pytest.mark.parametrize("n", [7, 40])
@@ -245,10 +259,6 @@ def test_a_design_whose_reports_speak_against_the_option_has_the_intervals_of_th
         assert np.array(one.tails(0.3, method)) == pytest.approx(np.array(other.tails(0.3, method)))
 
 
-def test_without_a_degree_of_freedom_a_mean_has_no_interval() -> None:
-    assert np.isnan([*Student(1.0, 0.5, 0).interval(0.95, "t")]).all()
-
-
 def sample_share(count: int, n: int = 50) -> SampleShares:
     """A plain question to n people whose weights are all alike."""
     one, shares = np.ones(1), Shares.from_support(np.array([float(count)]), n, np.ones(1), np.zeros(1))
@@ -273,6 +283,19 @@ def test_every_share_of_a_sample_has_a_p_value_and_the_interval_of_that_level_en
     # At the very edge, which every interval reaches.
     assert sample_share(0).tails(0.0, method)[1:] == pytest.approx((0.5, 0.5))
     assert sample_share(50).uncut(0.95, method)[1] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("method", ["wilson", "korn-graubard", "logit", "t"])
+def test_a_sample_without_a_degree_of_freedom_is_taken_for_one_with_one(method: str) -> None:
+    none, one, two = (replace(sample_share(20), df=df) for df in (0, 1, 2))
+    assert none.uncut(0.9, method) == one.uncut(0.9, method) != two.uncut(0.9, method)
+    heavy = [replace(sample_share(20), n=np.array([n]), kish=np.array([1e9])) for n in (1, 2, 3)]
+    few = [basis.uncut(0.9, "korn-graubard") for basis in heavy]  # the quantiles of a sample of one are those of two
+    assert few[0] == few[1] != few[2]
+    for basis, df in ((none, 1), (one, 1), (two, 2)):
+        for null in (0.1, 0.7):
+            statistic, below, above = basis.tails(null, method)
+            assert (t.cdf(statistic, df), t.sf(statistic, df)) == pytest.approx((below, above), abs=1e-9)
 
 
 def test_some_of_the_shares_have_the_methods_of_each_for_itself() -> None:

@@ -112,6 +112,16 @@ def test_the_shortest_interval_holds_its_level_and_reaches_an_edge_that_it_touch
     assert high[2] - low[2] <= equal + 1e-12
 
 
+@pytest.mark.parametrize(("beyond", "touches"), [(2, True), (3, False)])
+def test_an_interval_within_a_five_hundredth_of_the_draws_reaches_the_edge(beyond: int, touches: bool) -> None:
+    """Of 1,000 draws 900 lie close together, and so many between them and the edge."""
+    few, others = np.linspace(0, 0.4, beyond), np.linspace(0.7, 1, 100 - beyond)
+    draws = np.concatenate([few, np.linspace(0.5, 0.6, 900), others])
+    low, high = shortest_of(np.stack([draws, 1 - draws], axis=1), 0.9)
+    assert (low[0], high[1]) == pytest.approx((0, 1) if touches else (0.5, 0.5), abs=1e-12)
+    assert (high[0], low[1]) == pytest.approx((0.6, 0.4))
+
+
 def test_the_shortest_interval_holds_no_less_than_its_level_where_that_is_no_whole_number_of_draws() -> None:
     for count in (1001, 1003, 1999):
         draws = np.random.default_rng(count).beta(5, 5, size=(count, 2))

@@ -185,7 +185,7 @@ class Relation(Sql):
 
     def _moment(self, term: Term, column: Column, days: bool) -> Term:
         if days:
-            zone = str(getattr(_type(column), "tz", None) or "").replace("'", "''")
+            zone = str(getattr(column.empty()._values.type, "tz", None) or "").replace("'", "''")
             local = f"timezone('{zone}', {term.text})" if zone else term.text
             return Text(self._day.format(f"cast({local} as date)"))
         far = f"case when {term.text} > make_timestamp(0) then {2**63 - 1} else {-(2**63) + 1} end"
@@ -309,10 +309,6 @@ def _batches(relation: Any) -> Any:
     """The rows of a relation, some at a time."""
     newer = hasattr(type(relation), "to_arrow_reader")
     return (relation.to_arrow_reader if newer else relation.fetch_arrow_reader)(streams.ROWS)
-
-
-def _type(column: Column) -> Any:
-    return column.empty()._values.type
 
 
 def _quoted(name: str) -> str:
