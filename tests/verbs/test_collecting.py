@@ -3,6 +3,7 @@ from contextlib import closing
 
 import pytest
 
+from tests.survey.respondents import free_port
 from tests.survey.samples import SAID, cheated, panel, survey
 from tests.survey.storage.test_schema import fill_sqlite
 from tests.verbs.shell import said
@@ -10,6 +11,7 @@ from toolkit import collect, forced
 from toolkit.command import main
 from toolkit.survey.serving import background
 from toolkit.survey.serving.background import find
+from toolkit.verbs.collecting import UNWELL
 
 
 @pytest.mark.slow
@@ -223,3 +225,21 @@ def test_a_survey_file_that_is_not_there_is_said_with_those_that_are(capsys):
     )
     with pytest.raises(FileNotFoundError, match=r"surveys there are: exams\.toml"):
         collect("no.toml")
+
+
+@pytest.mark.slow
+def test_the_database_may_come_from_the_environment(folder, capsys, monkeypatch):
+    monkeypatch.setenv("TOOLKIT_DATABASE", f"sqlite:///{folder / 'survey.db'}")
+    said(capsys, "serve", "exams.toml")
+    monkeypatch.chdir("/")
+    assert said(capsys, "status").startswith("open: 0 reports")
+    assert said(capsys, "close").startswith("closed: 0 reports")
+
+
+def test_the_doctor_ends_with_a_code_for_scripts_and_silence_is_said(capsys):
+    assert main(["doctor", f"http://127.0.0.1:{free_port()}/"]) == UNWELL == 1
+    seen = capsys.readouterr().out
+    assert seen.startswith("FAIL TLS: none")
+    assert "address: no answer (ConnectionRefusedError)" in seen
+    assert main(["doctor", "survey.example.org"]) == 2
+    assert "must begin with https://" in capsys.readouterr().err

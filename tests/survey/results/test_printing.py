@@ -8,7 +8,7 @@ from tests.survey.samples import DESIGNS, cheated, faculty, survey
 from toolkit import Question, warner
 from toolkit.local.numeric import one_bit
 from toolkit.survey.results import estimate
-from toolkit.survey.results.survey_results import label_of, rows_of
+from toolkit.survey.results.survey_results import label_of
 
 YEAR = Question("year", "Year?", options=[1, 2], labels={1: "first", 2: "second or later"})
 DRINKS = Question("drinks", "How many drinks a week?", design=one_bit((0, 40), 1.0))
@@ -119,7 +119,3 @@ def test_a_frame_for_csv_and_latex_has_whole_people_and_no_code(tmp_path):
 def test_every_randomizer_is_a_share_or_a_mean(name):
     question = Question("asked", "What?", design=DESIGNS[name])
     assert question.is_share == (question.kind != "number" or name == "square_wave")
-
-
-def test_rows_of_nothing_are_none():
-    assert rows_of(asked(), DRINKS, (), []) == []

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.survey.blinding import blind, unblind
 from tests.survey.desk import ANSWERS, asked, campus, payload, sent, sha256
 from toolkit.survey.serving.access import PROMISES, digest, invitations, link, page_hash, pass_of, sign_request
 from toolkit.survey.serving.answer import RefusalError
-from toolkit.survey.serving.blind import IssuerKey, blind, prepare, unblind
+from toolkit.survey.serving.blind import IssuerKey, prepare
 from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission
 from toolkit.survey.serving.server import application
 from toolkit.survey.storage import State, open_store

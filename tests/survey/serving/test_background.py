@@ -3,12 +3,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
 
+from tests.survey.lines import until
 from tests.survey.process import collection, ended
 from toolkit.survey.collector import Collector
 from toolkit.survey.serving import background
@@ -113,9 +113,7 @@ def test_a_server_that_was_killed_is_not_taken_for_a_running_one(home):
     url, _, _ = collection(home)
     server = launch(url, {})
     os.kill(server.pid, signal.SIGKILL)
-    end = time.monotonic() + 60
-    while find(url) is not None:
-        assert time.monotonic() < end
+    until(lambda: find(url) is None)
     assert json.loads(state_of(url).read_text())["pid"] == server.pid
     again = launch(url, {})
     assert again.pid != server.pid
@@ -158,9 +156,7 @@ def test_a_server_that_does_not_become_ready_is_stopped(home, monkeypatch):
     monkeypatch.setattr(background, "_START_SECONDS", 0.1)
     with pytest.raises(CollectError, match="must be ready within 0 seconds"):
         launch(url, {})
-    end = time.monotonic() + 60
-    while holders(url):  # it was killed, and is dead a moment later
-        assert time.monotonic() < end
+    until(lambda: not holders(url))  # it was killed, and is dead a moment later
 
 
 @pytest.mark.slow

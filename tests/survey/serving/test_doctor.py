@@ -14,7 +14,6 @@ import pytest
 from tests.survey.desk import campus
 from tests.survey.lines import certificate
 from tests.survey.process import collection, serving
-from tests.survey.respondents import free_port
 from tests.survey.samples import panel
 from toolkit.command import main
 from toolkit.survey.serving import doctor
@@ -163,11 +162,6 @@ def test_a_certificate_that_nobody_trusts_ends_the_visit(tmp_path, monkeypatch):
         finding = found(url)["TLS"]
     assert finding.failed
     assert "good for 2 more days. Renew it" in str(finding)
-
-
-def test_silence_is_told(capsys):
-    assert main(["doctor", f"http://127.0.0.1:{free_port()}/"]) == 1
-    assert "address: no answer (ConnectionRefusedError)" in capsys.readouterr().out
 
 
 @pytest.mark.slow

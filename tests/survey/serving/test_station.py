@@ -155,8 +155,8 @@ def test_a_survey_says_how_it_is_asked_there_and_only_where_it_can():
 
 def test_there_is_no_station_without_its_key_or_its_words():
     of = survey()
-    assert {"/station", "/sealed"} <= application(of, Memory("token"), station=KEY).paths
-    assert not {"/station", "/sealed"} & application(of, Memory("token")).paths
+    assert {"/station", "/sealed"} <= application(of, Memory("token"), station=KEY)._table.keys()
+    assert not {"/station", "/sealed"} & application(of, Memory("token"))._table.keys()
     page = asked(application(of, Memory("token"), station=KEY), "GET", "/station").body.decode()
     phone = asked(application(of, Memory("token"), station=KEY), "GET", "/").body.decode()
     assert "This tablet belongs to the researchers" in page

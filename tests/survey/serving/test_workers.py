@@ -2,13 +2,13 @@
 
 import os
 import signal
-import time
+from contextlib import suppress
 
 import psutil
 import pytest
 
 from tests.survey.desk import campus, payload, sent
-from tests.survey.lines import line, post, read_answer
+from tests.survey.lines import exchange, line, post, read_answer, until
 from tests.survey.process import collection
 from tests.survey.respondents import crowd, free_port, stored_once
 from tests.survey.servers import finish, foreground, opened
@@ -48,16 +48,15 @@ def lives(process):
         return False
 
 
-def until(met, seconds=60):
-    end = time.monotonic() + seconds
-    while not met():
-        assert time.monotonic() < end
-        time.sleep(0.02)
+def answered(port):
+    """The status that a report is answered with."""
+    return exchange(port, post(sent(payload(campus()))))[0]
 
 
-def exchange(port, request):
-    with line(port) as connection:
-        connection.sendall(request)
+def patiently(port):
+    """The same, if it comes soon: what a stopped worker has accepted waits for it."""
+    with suppress(TimeoutError), line(port, timeout=2) as connection:
+        connection.sendall(post(sent(payload(campus()))))
         return read_answer(connection)[0]
 
 
@@ -92,23 +91,14 @@ def test_both_workers_take_requests_and_what_one_says_is_in_the_log_of_all(datab
     with foreground(tmp_path, database, "--workers", 2, "--port", free_port()) as (process, said):
         for one in workers(process.pid):
             one.suspend()
-            answered = 0
-            end = time.monotonic() + 60
-            while not answered and time.monotonic() < end:  # what the stopped one has accepted waits for it
-                try:
-                    with line(said["port"], timeout=2) as connection:
-                        connection.sendall(post(sent(payload(campus()))))
-                        answered += read_answer(connection)[0] == 201
-                except TimeoutError:
-                    continue
+            until(lambda: patiently(said["port"]) == 201)
             one.resume()
-            assert answered
         postgres.stop()
         try:
-            until(lambda: exchange(said["port"], post(sent(payload(campus())))) == 503)
+            until(lambda: answered(said["port"]) == 503)
         finally:
             postgres.start()
-        until(lambda: exchange(said["port"], post(sent(payload(campus())))) == 201)
+        until(lambda: answered(said["port"]) == 201)
         code, complaint = finish(process)
     assert code == 0
     assert "No reports can be stored: " in complaint
@@ -121,7 +111,7 @@ def test_workers_in_the_background_are_found_and_all_end_with_close(database, ca
     server = find(database)
     assert len(workers(server.pid)) == 2
     assert launch(database, {}) == server
-    assert exchange(server.port, post(sent(payload(campus())))) == 201
+    assert answered(server.port) == 201
     assert main(["status", "--database", database]) == 0
     assert f"served at {server.url}" in capsys.readouterr().out
     all_of_them = [psutil.Process(server.pid), *workers(server.pid)]
@@ -141,7 +131,7 @@ def test_workers_end_when_their_parent_is_killed_and_the_lock_is_held_until_then
         orphans[0].resume()
         until(lambda: find(database) is None)
     with foreground(tmp_path, database, "--port", said["port"]) as (process, _):
-        assert exchange(said["port"], post(sent(payload(campus())))) == 201
+        assert answered(said["port"]) == 201
         assert finish(process)[0] == 0
 
 

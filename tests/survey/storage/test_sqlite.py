@@ -112,7 +112,7 @@ def test_a_dump_holds_the_reports_and_nothing_else_of_anybody(store: Collection,
     in_order = sorted(entries, key=lambda one: one.key)
     there = [f"INSERT INTO \"report\" VALUES(X'{one.key.hex().upper()}','{one.body}');" for one in in_order]
     others = [
-        f"INSERT INTO \"collection\" VALUES(2,'{store.hash()}','token',NULL,'closed');",
+        f"INSERT INTO \"collection\" VALUES(2,'{store.survey().hash}','token',NULL,'closed');",
         "INSERT INTO \"pool\" VALUES(2,'');",
     ]
     assert rows == sorted([*others, *there, "INSERT INTO \"tally\" VALUES('all',2);"])
@@ -494,34 +494,24 @@ def test_a_file_that_is_moved_away_is_not_written_to(store: Collection, path: Pa
 
 
 @pytest.mark.slow
-def test_a_file_that_is_exchanged_is_not_written_to(store: Collection, path: Path) -> None:
-    opened(store)
-    store.add([entry()])
-    other = opened(open_store(f"sqlite:///{path.with_name('other.db')}"), title="Theft")
-    other.close()
+@pytest.mark.parametrize("used", [True, False])
+def test_a_file_that_is_exchanged_is_noticed_also_before_its_first_use_and_not_written_to(
+    store: Collection, path: Path, used: bool
+) -> None:
+    store.create(small_survey())
+    if used:
+        store.set_state(State.OPEN)
+        store.add([entry()])
+    opened(open_store(f"sqlite:///{path.with_name('other.db')}"), title="Theft").close()
     path.with_name("other.db").replace(path)
     for suffix in ("-wal", "-shm"):
         path.with_name(f"survey.db{suffix}").unlink(missing_ok=True)
-    with pytest.raises(StoreError, match="the same collection as before, got another one"):
-        store.add([entry()])
+    changes = (lambda: store.remember("port", "8000"), lambda: store.add([entry()]))
+    for use in (store.count, lambda: store.setting("port"), *changes):
+        with pytest.raises(StoreError, match="the same collection as before, got another one"):
+            use()
     with look(path) as database:
         assert database.execute("SELECT count(*) FROM report").fetchone() == (0,)
-
-
-@pytest.mark.slow
-def test_a_file_that_is_exchanged_before_its_first_use_is_noticed_by_who_made_it(store: Collection, path: Path) -> None:
-    store.create(small_survey())
-    other = opened(open_store(f"sqlite:///{path.with_name('other.db')}"), title="Theft")
-    other.close()
-    path.with_name("other.db").replace(path)
-    for suffix in ("-wal", "-shm"):
-        path.with_name(f"survey.db{suffix}").unlink(missing_ok=True)
-    with pytest.raises(StoreError, match="the same collection as before, got another one"):
-        store.count()
-    with pytest.raises(StoreError, match="the same collection as before, got another one"):
-        store.setting("port")
-    with pytest.raises(StoreError, match="the same collection as before, got another one"):
-        store.remember("port", "8000")
 
 
 def test_the_database_of_something_else_is_left_alone(store: Collection, path: Path) -> None:
