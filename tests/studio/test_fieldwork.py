@@ -276,13 +276,14 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
 
     opened, before = [], signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(Studio, "wait", interrupted)
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    assert main(["studio", str(tmp_path)]) == 0
-    (link,) = opened
-    assert link.startswith("http://127.0.0.1:")
-    told = capsys.readouterr().out
-    assert f"  {link}\n" in told
-    assert "Ctrl-C ends the studio; collections that it opened go on." in told
+    for browser in (True, False):
+        monkeypatch.setattr("webbrowser.open", lambda link, browser=browser: opened.append(link) or browser)
+        assert main(["studio", str(tmp_path)]) == 0
+        assert opened[-1].startswith("http://127.0.0.1:")
+        told = capsys.readouterr().out
+        assert f"  {opened[-1]}\n" in told
+        assert "Ctrl-C ends the studio; collections that it opened go on." in told
+        assert ("There is no browser here: open the link by hand." in told) == (not browser)
     assert signal.getsignal(signal.SIGTERM) is before
 
 
@@ -300,6 +301,7 @@ def test_ctrl_c_ends_it_without_a_complaint(tmp_path, number):
             out, complaints = running.communicate(timeout=60)
     assert (running.returncode, complaints) == (0, "")
     assert "is finished first" in out
+    assert "no browser" not in out
     assert list(tmp_path.iterdir()) == []
 
 

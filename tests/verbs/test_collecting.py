@@ -194,6 +194,11 @@ def test_closing_through_a_link_ends_the_server_and_without_one_it_is_said_that_
 @pytest.mark.usefixtures("folder")
 def test_links_of_a_collection_that_has_none_or_is_closed_are_refused_for_that_reason(capsys):
     said(capsys, "open", "exams.toml")
+    assert main(["results", "--by", "nothing"]) == 2
+    assert (
+        "toolkit results: a question of this survey must be one of faculty, cheated, got 'nothing'"
+        in capsys.readouterr().err
+    )
     assert main(["invite", "3"]) == 2
     assert "links that work once need access by token or blind, got open" in capsys.readouterr().err
     survey(access="token").save("links.toml")
