@@ -72,7 +72,7 @@ def test_a_file_that_cannot_be_written_costs_patience_and_nothing_else(tmp_path,
         for _ in range(2):
             wait_for(20, stored, clients)
             with failure(tmp_path / "campus.db", process):
-                wait_for(8, refused, clients)
+                wait_for(4, refused, clients)
                 there = stored(clients)
                 assert exchange(said["port"], GET)[0] == 200
                 wait_for(4, refused, clients)
