@@ -135,11 +135,12 @@ def test_the_next_wave_is_opened_with_the_links_of_the_one_before(folder, capsys
 def test_without_a_database_it_is_said_which_is_missing_and_what_runs_here(folder, capsys, verb, monkeypatch):
     running = background.Server("http://127.0.0.1:8123/", 8123, 4711, "0" * 64, folder / "state")
     monkeypatch.setattr(background, "servers", lambda: [running])
-    (folder / "campus.db").touch()
+    for name in "gfedcba":
+        (folder / f"{name}.db").touch()
     assert main(verb) == 2
     told = capsys.readouterr().err
     assert f"toolkit {verb[0]}: there must be a collection in the database, got no file 'survey.db'" in told
-    assert "databases there are: campus.db" in told
+    assert "databases there are: a.db, b.db, c.db, d.db, e.db. --database names" in told
     assert "--database names another one. Running here now: http://127.0.0.1:8123/ (process 4711)." in told
     assert not (folder / "survey.db").exists()
 

@@ -290,7 +290,7 @@ def test_servers_wait_for_each_other_only_where_more_than_the_key_decides(
     opened(store, **options)
     with contextlib.closing(open_store(postgres.url(schema))) as other:
         assert [one.add([entry(by=f"{place}")]) for place, one in enumerate((store, other))] == [[STORED]] * 2
-        with store._engine.writing(shared=not waits) as session:
+        with store._engine.writing(**({} if waits else {"shared": True})) as session:
             session.insert({bytes(16): "not yet on the disk"})
             if waits:
                 with pytest.raises(StoreError, match="a lock of somebody else"):

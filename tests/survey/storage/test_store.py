@@ -32,6 +32,7 @@ from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, Entry, Outcome, State, StoreError, collection, merge, open_store
 from toolkit.survey.storage.engine import Session
+from toolkit.survey.storage.protocol import LARGEST
 
 Connect = Callable[..., Collection]
 
@@ -196,6 +197,12 @@ def test_a_batch_counts_as_if_its_entries_had_come_one_by_one(store: Collection)
     assert store.add(batch) == [STORED, REPEATED, REPEATED, STORED, FULL, REPEATED, REPEATED]
     assert store.add([]) == []
     assert store.count() == 2
+
+
+def test_a_full_batch_fills_the_cap_to_the_last(store: Collection) -> None:
+    opened(store, cap=LARGEST)
+    assert store.add([entry() for _ in range(LARGEST)]) == [STORED] * LARGEST
+    assert store.add([entry()]) == [FULL]
 
 
 def test_only_an_open_collection_takes_reports_but_repeats_are_always_answered(store: Collection) -> None:
