@@ -92,6 +92,20 @@ def test_where_nobody_answered_there_are_dashes():
     assert (rows["Law",].estimate, rows["Law",].se, rows["Law",].interval, rows["Law",].n) == ("—", "—", "—", 0)
 
 
+@pytest.mark.parametrize("by", [None, "faculty"])
+def test_a_table_of_a_page_names_all_its_columns_and_answers_only_where_there_are_some(by):
+    page = estimate(asked(), frame(), by=by, minimum=0)._repr_html_()
+    numbers = ["estimate", "standard error", "95 % interval", "people"]
+    tables = re.findall(r"<h4>(.*?)</h4><table>(.*?)</table>", page)
+    assert len(tables) == (4 if by is None else 3)
+    for text, table in tables:
+        answers = [] if text == DRINKS.text["en"] else ["answer"]
+        assert re.findall("<th>(.*?)</th>", table) == [*([] if by is None else [by]), *answers, *numbers]
+        for row in re.findall("<tr>(.*?)</tr>", table)[1:]:
+            named, cells = (re.findall(f"<{kind}", row) for kind in ("th", "td"))
+            assert (len(named), len(cells)) == (len(answers) + (by is not None), len(numbers))
+
+
 def test_the_comprehension_check_as_a_group_is_in_words():
     assert [label_of(survey(), "understood", value) for value in (True, False, "True", "false")] == [
         "passed",
