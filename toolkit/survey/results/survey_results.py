@@ -56,7 +56,7 @@ def label_of(survey: Survey, name: str, option: object) -> str:
 
 def html_table(rows: Sequence[Row], by: Sequence[str]) -> str:
     """Return one question's table; `by` are the questions that people are sorted by."""
-    options = len({row.option for row in rows}) > 1 or any(row.option != "mean" for row in rows)
+    options = any(row.option != "mean" for row in rows)
     heads = [*by, *(["answer"] if options else []), "estimate", "standard error", "95 % interval", "people"]
     head = "".join(f"<th>{html.escape(words)}</th>" for words in heads)
     lines = []
