@@ -90,6 +90,11 @@ def test_what_was_opened_is_found_by_the_shell_and_python_and_closed_for_good(wi
     ):
         assert window.good("write", file="survey.toml", what=what, ending=ending)["file"] == name
         assert (folder / name).stat().st_size > 60
+    whole, groups = (
+        (folder / window.good("write", file="survey.toml", what="report", ending=".md", by=by)["file"]).read_text()
+        for by in (None, "faculty")
+    )
+    assert ("not shown" in whole, "not shown" in groups) == (False, True)  # of three people each
     for what, ending in (("export", ".exe"), ("report", "/../x.html"), ("anything", "")):
         assert window.api("write", file="survey.toml", what=what, ending=ending)[0] == 422
     _runs(folder, json.loads((folder / "survey.ipynb").read_text()))
@@ -290,6 +295,12 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
         assert "Ctrl-C ends the studio; collections that it opened go on." in told
         assert ("There is no browser here: open the link by hand." in told) == (not browser)
     assert signal.getsignal(signal.SIGTERM) is before
+    stop = Studio.stop
+    monkeypatch.setattr(Studio, "stop", lambda one: stop(one) or interrupted(one))
+    monkeypatch.setattr(os, "_exit", sys.exit)
+    with pytest.raises(SystemExit, match="130"):  # as a shell says of what Ctrl-C has ended
+        main(["studio", str(tmp_path), "--no-browser"])
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.slow

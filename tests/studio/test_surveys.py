@@ -69,6 +69,11 @@ def test_a_file_that_cannot_be_read_is_shown_as_it_is(window, folder):
     assert {one["file"] for one in window.good("files")["surveys"]} >= {"broken.toml"}
     for name in ("../survey.toml", "people.csv", "none.toml"):
         assert window.api("survey", file=name)[0] == 422
+    (folder / "list.json").write_text("[]")
+    assert "a survey must be a table, got list" in window.api("survey", file="list.json")[1]["error"]
+    refusal = window.api("save", file="broken.toml", hash=state["hash"], data=[1])
+    assert (refusal[0], "a survey must be a table, got list: nothing was written" in refusal[1]["error"]) == (422, True)
+    assert (folder / "broken.toml").read_text() == "title = "
 
 
 def _fields(data):

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from contextlib import suppress
 
 import psutil
@@ -9,12 +11,13 @@ import pytest
 
 from tests.survey.desk import campus, payload, sent
 from tests.survey.lines import exchange, line, post, read_answer, until
-from tests.survey.process import collection
+from tests.survey.process import collection, ended
 from tests.survey.respondents import crowd, free_port, stored_once
 from tests.survey.servers import finish, foreground, opened
 from tests.survey.test_recovery import bodies, stored, wait_for
 from toolkit.command import main
 from toolkit.survey.collector import start
+from toolkit.survey.serving import workers as workers_module
 from toolkit.survey.serving.background import find, launch
 from toolkit.survey.serving.workers import Command, supervise
 from toolkit.survey.storage import StoreError
@@ -145,6 +148,18 @@ def test_with_a_file_there_is_one_process(tmp_path, monkeypatch, capsys):
         assert "several workers need PostgreSQL, got SQLite" in capsys.readouterr().err
     assert find(url) is None
     assert main(["serve", str(tmp_path / "survey.toml"), "--database", url, "--workers", "0"]) == 2
+
+
+DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(5)"
+
+
+def test_a_worker_that_does_not_end_when_told_is_ended_by_force(monkeypatch):
+    monkeypatch.setattr(workers_module, "_STOP_SECONDS", 0.1)
+    with ended([sys.executable, "-S", "-c", DEAF], stdout=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        workers_module._end([workers_module._Worker(process, 0.0)])
+        assert process.returncode == -signal.SIGKILL
+        assert process.stdout.closed
 
 
 @pytest.mark.slow
