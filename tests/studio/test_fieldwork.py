@@ -352,6 +352,13 @@ def test_a_statistic_is_called_with_what_was_said_of_its_columns(tmp_path):
         found = call({"verb": verb, "column": column, "by": "city", "epsilon": "1"}, known)
         assert found[:2] == (names, keywords | {"epsilon": "1"})
         assert eval(f"(lambda *a, **k: ([*a], k))({found[2]})") == found[:2]  # noqa: S307  our own line
+    for verb, lacking, about in (
+        ("histogram", "categories", ({}, {"options": []}, {"options": "ns"}, {"low": 0, "high": 1})),
+        ("mean", "bounds", ({}, {"low": 0}, {"high": 1}, {"options": ["n"]})),
+    ):
+        for said in about:
+            with pytest.raises(ValueError, match=f"`x` must have {lacking}, got none"):
+                call({"verb": verb, "column": "x"}, {"x": said})
     (tmp_path / "t.csv").write_text("age\n1\n")
     for place in (-1, 0, "0", None):
         with pytest.raises(ValueError, match="a statistic must be one that is planned"):

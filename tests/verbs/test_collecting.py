@@ -10,7 +10,10 @@ from tests.verbs.shell import said
 from toolkit import collect, forced
 from toolkit.command import main
 from toolkit.survey.serving import background
+from toolkit.survey.serving.access import digest
 from toolkit.survey.serving.background import find
+from toolkit.survey.serving.station import tokens
+from toolkit.survey.storage import open_store
 from toolkit.verbs.collecting import UNWELL
 
 
@@ -218,7 +221,10 @@ def test_a_station_gets_a_link_and_where_no_device_would_open_it_that_is_said(fo
     survey(cheated(**coin), access="token", field={"station": "kiosk"}, **SAID).save(folder / "kiosk.toml")
     said(capsys, "open", "kiosk.toml", "--public-url", address)
     told = said(capsys, "station", "new", "1200").splitlines()
-    assert told[0].startswith(f"{address}station#")
+    secret, uses = told[0].removeprefix(f"{address}station#s=").split(".")
+    with closing(open_store("sqlite:///survey.db")) as store:
+        assert store.invitations() == sorted(map(digest, tokens(secret, int(uses))))
+    assert uses == "1200"
     assert told[2].startswith("For one device and 1,200 people.")
     assert ["this address will not work on a device" in line for line in told[3:]] == [True] * (not works)
 
