@@ -110,6 +110,24 @@ def test_a_handshake_that_does_not_come_is_not_waited_for(pem):
             assert 0.3 < time.monotonic() - start < 20
 
 
+def test_a_closed_door_drops_who_has_not_finished_a_handshake(pem):
+    async def story():
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*pem)
+        connections = Connections(Limits(head_seconds=300))
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            door = Door(listening, connections, context, lambda _: asyncio.Protocol())
+            with line(listening.getsockname()[1]) as silent:
+                while not len(connections):
+                    await asyncio.sleep(0.01)
+                door.close()
+                await door.wait_closed()
+                assert len(connections) == 0
+                assert read_to_end(silent) == b""
+
+    asyncio.run(asyncio.wait_for(story(), 60))
+
+
 class Full:
     """A listening socket of a process that has no open file left, a few times."""
 
