@@ -13,6 +13,7 @@ import warnings
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,7 +25,7 @@ from toolkit.studio import Studio
 from toolkit.studio import server as studio_server
 from toolkit.studio.curating import VERBS, Curating, call
 from toolkit.studio.folder import Folder
-from toolkit.studio.notebooks import analysis, databases, steps
+from toolkit.studio.notebooks import analysis, curated, databases, steps
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
 from toolkit.survey.serving.background import find
@@ -148,6 +149,8 @@ def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not():
     notebook = analysis("survey.toml", data)
     assert b"degree" in notebook
     assert b"boxes" not in notebook
+    nbformat.validate(json.loads(notebook))
+    nbformat.validate(json.loads(curated({"table": "a.csv", "neighbors": "replace"}, ["count()"], "a-budget.db")))
     without = [data["questions"][:3], [boxes, one], []]
     assert b"logistic" in notebook
     for some in without:  # a model needs a group and a share

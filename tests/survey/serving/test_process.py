@@ -272,6 +272,19 @@ def test_the_process_refuses_to_speak_plainly_to_the_world_and_says_why(failing,
     assert "--plain-http-beyond-this-machine" in said
 
 
+@pytest.mark.parametrize(
+    ("workers", "why"),
+    [
+        (0, "`workers` must be at least 1"),
+        (65, "`workers` must be at most 64"),
+        (64, "several workers need PostgreSQL"),
+    ],
+)
+def test_there_are_one_to_64_workers_and_of_a_file_one(failing, running, workers, why):
+    code, said = failing(running[2], "--workers", workers)
+    assert (code, why in said) == (2, True)
+
+
 @pytest.mark.slow
 def test_it_does_so_when_told(running):
     with serving(running[2], "--host", "0.0.0.0", "--plain-http-beyond-this-machine") as (_, said):  # noqa: S104
