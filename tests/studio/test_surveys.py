@@ -69,6 +69,8 @@ def test_a_file_that_cannot_be_read_is_shown_as_it_is(window, folder):
     assert {one["file"] for one in window.good("files")["surveys"]} >= {"broken.toml"}
     for name in ("../survey.toml", "people.csv", "none.toml"):
         assert window.api("survey", file=name)[0] == 422
+    assert "must end in .toml" in window.api("new", file="new.json", example="exam")[1]["error"]
+    assert not (folder / "new.json").exists()
     (folder / "list.json").write_text("[]")
     assert "a survey must be a table, got list" in window.api("survey", file="list.json")[1]["error"]
     refusal = window.api("save", file="broken.toml", hash=state["hash"], data=[1])
