@@ -171,6 +171,7 @@ def test_there_is_no_station_without_its_key_or_its_words():
     phone = asked(application(of, Memory("token"), station=KEY), "GET", "/").body.decode()
     assert "This tablet belongs to the researchers" in page
     assert "tablet" not in phone
+    assert '"station"' not in phone
     data = content(of, station=KEY.public)
     words = {name for name, said in data.pop("words")["en"].items() if "phone" in str(said)}
     assert words == {"another", "used_blind", "verify_2", "verify_5", "station_verify"}  # only the last is said there
