@@ -9,13 +9,14 @@ import psycopg
 import pytest
 
 from tests.production.shipped import shipped
+from tests.survey.blinding import blind, unblind
 from tests.survey.desk import campus, payload, sent
 from tests.survey.lines import line, post, read_answer
 from tests.survey.respondents import free_port
 from tests.survey.servers import begin, finish
 from toolkit.command import main
 from toolkit.survey.collector import Collector
-from toolkit.survey.serving.blind import IssuerKey, blind, prepare, unblind
+from toolkit.survey.serving.blind import IssuerKey, prepare
 from toolkit.survey.storage import StoreError
 
 

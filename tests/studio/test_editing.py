@@ -175,6 +175,9 @@ def test_days_truth_values_and_large_numbers():
     assert tomllib.loads(edited(text, {"closes": "2026-12-02", "practice": 1}))["practice"] == 1
     assert not is_safe({"bounds": [0, 2**60]})
     assert is_safe({"bounds": [0, 2**53], "a": 1.5, "b": True})
+    for several in ("a\nb", "\na", 'a\n"""b', "\n"):
+        assert tomllib.loads(edited(text, {"title": several})) == {"title": several}
+    assert "a\nb" in edited(text, {"title": "a\nb"}), "in several lines, as people write it"
     assert edited("{}", {"title": "a"}, toml=False) == '{\n  "title": "a"\n}\n'
 
 

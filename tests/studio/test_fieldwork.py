@@ -13,6 +13,7 @@ import warnings
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,7 +25,7 @@ from toolkit.studio import Studio
 from toolkit.studio import server as studio_server
 from toolkit.studio.curating import VERBS, Curating, call
 from toolkit.studio.folder import Folder
-from toolkit.studio.notebooks import analysis, databases, steps
+from toolkit.studio.notebooks import analysis, curated, databases, steps
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
 from toolkit.survey.serving.background import find
@@ -90,6 +91,11 @@ def test_what_was_opened_is_found_by_the_shell_and_python_and_closed_for_good(wi
     ):
         assert window.good("write", file="survey.toml", what=what, ending=ending)["file"] == name
         assert (folder / name).stat().st_size > 60
+    whole, groups = (
+        (folder / window.good("write", file="survey.toml", what="report", ending=".md", by=by)["file"]).read_text()
+        for by in (None, "faculty")
+    )
+    assert ("not shown" in whole, "not shown" in groups) == (False, True)  # of three people each
     for what, ending in (("export", ".exe"), ("report", "/../x.html"), ("anything", "")):
         assert window.api("write", file="survey.toml", what=what, ending=ending)[0] == 422
     _runs(folder, json.loads((folder / "survey.ipynb").read_text()))
@@ -143,6 +149,8 @@ def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not():
     notebook = analysis("survey.toml", data)
     assert b"degree" in notebook
     assert b"boxes" not in notebook
+    nbformat.validate(json.loads(notebook))
+    nbformat.validate(json.loads(curated({"table": "a.csv", "neighbors": "replace"}, ["count()"], "a-budget.db")))
     without = [data["questions"][:3], [boxes, one], []]
     assert b"logistic" in notebook
     for some in without:  # a model needs a group and a share
@@ -159,9 +167,14 @@ def test_links_for_people_work_once_and_are_kept_nowhere(window, folder):
     assert len(set(links)) == 3
     token = links[0].partition("#t=")[2]
     assert not any(token.encode() in path.read_bytes() for path in folder.iterdir() if path.is_file())
-    assert window.api("open", file="token.toml", reach={"host": "0.0.0.0"})[0] == 422  # noqa: S104
-    assert window.api("open", file="token.toml", reach={"certificate": "../cert.pem"})[0] == 422
-    assert window.api("open", file="token.toml", reach={"command": "x"})[0] == 422
+    for reach, why in (
+        ({"host": "0.0.0.0"}, "served beyond this machine must say controller"),  # noqa: S104
+        ({"certificate": "../cert.pem"}, "named by letters"),
+        ({"private_key": "../key.pem", "host": ""}, "named by letters"),
+        ({"command": "x"}, "`reach` has the fields host, public_url, "),
+    ):
+        status, answer = window.api("open", file="token.toml", reach=reach)
+        assert (status, why in answer["error"]) == (422, True)
     window.good("change", file="token.toml", which="real", verb="close")
 
 
@@ -276,14 +289,21 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
 
     opened, before = [], signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(Studio, "wait", interrupted)
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    assert main(["studio", str(tmp_path)]) == 0
-    (link,) = opened
-    assert link.startswith("http://127.0.0.1:")
-    told = capsys.readouterr().out
-    assert f"  {link}\n" in told
-    assert "Ctrl-C ends the studio; collections that it opened go on." in told
+    for browser in (True, False):
+        monkeypatch.setattr("webbrowser.open", lambda link, browser=browser: opened.append(link) or browser)
+        assert main(["studio", str(tmp_path)]) == 0
+        assert opened[-1].startswith("http://127.0.0.1:")
+        told = capsys.readouterr().out
+        assert f"  {opened[-1]}\n" in told
+        assert "Ctrl-C ends the studio; collections that it opened go on." in told
+        assert ("There is no browser here: open the link by hand." in told) == (not browser)
     assert signal.getsignal(signal.SIGTERM) is before
+    stop = Studio.stop
+    monkeypatch.setattr(Studio, "stop", lambda one: stop(one) or interrupted(one))
+    monkeypatch.setattr(os, "_exit", sys.exit)
+    with pytest.raises(SystemExit, match="130"):  # as a shell says of what Ctrl-C has ended
+        main(["studio", str(tmp_path), "--no-browser"])
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.slow
@@ -300,6 +320,7 @@ def test_ctrl_c_ends_it_without_a_complaint(tmp_path, number):
             out, complaints = running.communicate(timeout=60)
     assert (running.returncode, complaints) == (0, "")
     assert "is finished first" in out
+    assert "no browser" not in out
     assert list(tmp_path.iterdir()) == []
 
 
@@ -334,6 +355,13 @@ def test_a_statistic_is_called_with_what_was_said_of_its_columns(tmp_path):
         found = call({"verb": verb, "column": column, "by": "city", "epsilon": "1"}, known)
         assert found[:2] == (names, keywords | {"epsilon": "1"})
         assert eval(f"(lambda *a, **k: ([*a], k))({found[2]})") == found[:2]  # noqa: S307  our own line
+    for verb, lacking, about in (
+        ("histogram", "categories", ({}, {"options": []}, {"options": "ns"}, {"low": 0, "high": 1})),
+        ("mean", "bounds", ({}, {"low": 0}, {"high": 1}, {"options": ["n"]})),
+    ):
+        for said in about:
+            with pytest.raises(ValueError, match=f"`x` must have {lacking}, got none"):
+                call({"verb": verb, "column": "x"}, {"x": said})
     (tmp_path / "t.csv").write_text("age\n1\n")
     for place in (-1, 0, "0", None):
         with pytest.raises(ValueError, match="a statistic must be one that is planned"):

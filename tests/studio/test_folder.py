@@ -1,7 +1,9 @@
 """Nothing outside the folder is read or written."""
 
+import errno
 import fcntl
 import os
+from contextlib import nullcontext
 
 import pytest
 
@@ -35,7 +37,10 @@ def test_links_are_neither_followed_nor_listed(tmp_path):
 
 def test_a_file_is_written_whole_keeps_its_rights_and_leaves_nothing_beside_it(tmp_path):
     folder = Folder(tmp_path)
+    usual = os.umask(0)
     folder.write("a.toml", b"one", new=True)
+    os.umask(usual)
+    assert (tmp_path / "a.toml").stat().st_mode & 0o777 == 0o644
     (tmp_path / "a.toml").chmod(0o600)
     folder.write("a.toml", b"two")
     assert (tmp_path / "a.toml").stat().st_mode & 0o777 == 0o600
@@ -48,6 +53,30 @@ def test_a_file_is_written_whole_keeps_its_rights_and_leaves_nothing_beside_it(t
         folder.read("none.toml")
     with pytest.raises(ValueError, match="end in"):
         folder.path("a.toml", ".csv")
+
+
+def test_files_are_listed_latest_first_and_of_one_moment_by_name(tmp_path):
+    for name, moment in {"b.toml": 1, "a.toml": 1, "c.TOML": 2, "d.csv": 3, ".e.toml": 4}.items():
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (moment, moment))
+    (tmp_path / "f.toml").mkdir()
+    assert Folder(tmp_path).names(".toml") == ["c.TOML", "a.toml", "b.toml"]
+
+
+@pytest.mark.parametrize(("number", "works"), [(errno.EBADF, True), (errno.ENOLCK, True), (errno.EIO, False)])
+def test_a_drive_that_has_no_locks_is_worked_on_without_and_another_failure_is_no_lock(
+    tmp_path, monkeypatch, number, works
+):
+    def failing(*_):
+        raise OSError(number, "")
+
+    closed, close = [], os.close
+    monkeypatch.setattr(fcntl, "flock", failing)
+    monkeypatch.setattr(os, "close", lambda one: closed.append(one) or close(one))
+    with nullcontext() if works else pytest.raises(OSError), Folder(tmp_path).alone():
+        assert works
+        assert closed == []
+    assert len(closed) == 1
 
 
 def test_a_folder_belongs_to_one_action_at_a_time_and_nothing_is_written_for_it(tmp_path):

@@ -69,6 +69,13 @@ def test_a_file_that_cannot_be_read_is_shown_as_it_is(window, folder):
     assert {one["file"] for one in window.good("files")["surveys"]} >= {"broken.toml"}
     for name in ("../survey.toml", "people.csv", "none.toml"):
         assert window.api("survey", file=name)[0] == 422
+    assert "must end in .toml" in window.api("new", file="new.json", example="exam")[1]["error"]
+    assert not (folder / "new.json").exists()
+    (folder / "list.json").write_text("[]")
+    assert "a survey must be a table, got list" in window.api("survey", file="list.json")[1]["error"]
+    refusal = window.api("save", file="broken.toml", hash=state["hash"], data=[1])
+    assert (refusal[0], "a survey must be a table, got list: nothing was written" in refusal[1]["error"]) == (422, True)
+    assert (folder / "broken.toml").read_text() == "title = "
 
 
 def _fields(data):
@@ -171,14 +178,12 @@ def test_every_setting_of_every_slider_is_a_question_that_costs_what_it_says(mon
 
 
 def test_the_hundred_people_are_the_design_s_own():
-    (row,) = [
-        row
-        for row in checking.curve({"name": "q", "text": "T?", "design": {}}, "warner", 100, None, "en")
-        if row["change"]["design"]["warner"]["epsilon"] == 1
-    ]
-    often = warner(epsilon=1).matrix[1][1]
-    assert [one["count"] for one in row["pictures"]] == [round(100 * often), 100 - round(100 * often)]
-    json.dumps(row)
+    rows = checking.curve({"name": "q", "text": "T?", "design": {}}, "warner", 100, None, "en")
+    assert len(rows) == 30
+    for row in rows:
+        often = warner(**row["change"]["design"]["warner"]).matrix[1][1]
+        assert [one["count"] for one in row["pictures"]] == [round(100 * often), 100 - round(100 * often)]
+    json.dumps(rows)
 
 
 def test_other_designs_are_drawn_by_what_they_keep_or_by_right_guesses():

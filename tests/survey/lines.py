@@ -87,6 +87,28 @@ def read_answer(connection):
     return int(head.split(b" ")[1]), head, body
 
 
+def exchange(port, request):
+    """One request on a line of its own: the answer's status, head and body."""
+    with line(port) as connection:
+        connection.sendall(request)
+        return read_answer(connection)
+
+
+def talk(port, request):
+    """All that is answered on a line of its own until the server hangs up."""
+    with line(port) as connection:
+        connection.sendall(request)
+        return read_to_end(connection)
+
+
+def until(met, seconds=60.0):
+    """Wait for it; what does not come in time fails."""
+    end = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 def post(body, path="/report", kind="application/json"):
     return (
         f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -94,31 +116,6 @@ def post(body, path="/report", kind="application/json"):
 
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-
-
-def dribble(connection, data, seconds):
-    """One byte at a time, for so long or until the server has had enough; the seconds that it lasted."""
-    start = time.monotonic()
-    pause = seconds / len(data)
-    try:
-        for byte in data:
-            connection.sendall(bytes([byte]))
-            time.sleep(pause)
-    except (BrokenPipeError, ConnectionResetError):
-        pass
-    return time.monotonic() - start
-
-
-def flood(connection, data, times):
-    """The same bytes again and again; how many went out before the server hung up."""
-    sent = 0
-    try:
-        for _ in range(times):
-            connection.sendall(data)
-            sent += len(data)
-    except (BrokenPipeError, ConnectionResetError):
-        pass
-    return sent
 
 
 def certificate(folder, days=1):

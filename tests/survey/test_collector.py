@@ -321,6 +321,7 @@ def test_the_next_wave_takes_links_and_port_and_a_change_waits_until_both_are_cl
     first._store.invite([bytes(32)])
     second, _ = prepare(panel(wave=2, access="token"), "sqlite:///2.db", again="sqlite:///1.db")
     assert (second._store.invitations(), second.kept(PORT)) == ([bytes(32)], "8123")
+    assert second.preview() == second.survey.preview() != first.preview()
     for collector in (first, second):
         body = json.dumps({"answers": {"cheated": 1, "faculty": 0}, "understood": True, "person": "a" * 32})
         collector._store.invite([bytes([1] * 32)])

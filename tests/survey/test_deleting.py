@@ -68,7 +68,9 @@ def test_it_asks_for_the_title(database, typed, code, monkeypatch, capsys):
     moved(database, State.CLOSED)
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     assert main(["delete", "--database", database]) == code
-    assert ("nothing was deleted" in capsys.readouterr().err) == (code == 2)
+    out, err = capsys.readouterr()
+    assert out.splitlines()[1].startswith("Type its title to delete it for good: ")
+    assert ("nothing was deleted" in err) == (code == 2)
     if code:
         store = open_store(database)
         assert store.count() == 3

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from tests.survey.desk import campus, payload, sent
-from tests.survey.lines import line, post, read_answer
+from tests.survey.lines import exchange, post
 from tests.survey.servers import begin, finish, foreground, opened
 from toolkit.command import main
 from toolkit.survey.collector import Collector, serve
@@ -22,12 +22,6 @@ def database(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     campus().save(tmp_path / "survey.toml")
     return f"sqlite:///{tmp_path / 'campus.db'}"
-
-
-def exchange(port, request):
-    with line(port) as connection:
-        connection.sendall(request)
-        return read_answer(connection)
 
 
 def ends(folder, database, *options):

@@ -1,4 +1,5 @@
 import json
+from contextlib import closing
 from itertools import combinations
 from pathlib import Path
 
@@ -152,6 +153,44 @@ def test_a_person_of_a_panel_has_the_same_phone_and_memos_in_each_wave(sent, mon
     assert all(kept[::2])  # whose answer stayed
     agree = sum(kept[1::2])  # the memos of yes and no do with probability 2 (3/4) (1/4) = 3/8
     assert abs(agree - 75) < 4.5 * (200 * 3 / 8 * 5 / 8) ** 0.5  # false alarms 7e-6
+
+
+class Line:
+    """A server of one page, which keeps what it is asked for."""
+
+    def __init__(self, page):
+        self.page, self.asked, self.status = page, [], 201
+
+    def request(self, verb, path, *_):
+        self.asked.append(f"{verb} {path}")
+
+    def getresponse(self):
+        return closing(self)
+
+    def read(self):
+        return self.page.encode()
+
+    def close(self):
+        pass
+
+    __enter__ = getresponse
+
+
+@pytest.mark.parametrize(("url", "path"), [("http://x", "/"), ("http://x/", "/"), ("https://x/survey/", "/survey/")])
+def test_invented_people_go_where_the_rehearsal_is_and_nowhere_else(monkeypatch, url, path):
+    tried, line = survey().as_rehearsal(), Line("")
+    monkeypatch.setattr(rehearsal, "_line", lambda _: line)
+    for page, why in ((survey().hash, "a real collection"), ("0" * 64, "something else at this address")):
+        line.page = page
+        with pytest.raises(ValueError, match=f"a collection of its own, got {why}: open one with"):
+            rehearsal._as_served(url, survey(), tried)
+    line.page = f'{{"hash":"{tried.hash}"}}'
+    assert rehearsal._as_served(url, survey(), tried) == tried
+    assert line.asked == [f"GET {path}"] * 3
+    assert rehearsal._post_all(url, [b"{}", b"{}"]) == 2
+    assert line.asked[3:] == [f"POST {path}report"] * 2
+    line.status = 503
+    assert rehearsal._post_all(url, [b"{}"]) == 0
 
 
 class Room:

@@ -27,3 +27,4 @@ def test_the_picture_is_square_black_and_white_and_large():
 def test_a_terminal_gets_lines_of_equal_length():
     lines = qr_text(LINK).splitlines()
     assert len(lines) > 10
+    assert len({*map(len, lines)}) == 1

@@ -3,13 +3,18 @@ from contextlib import closing
 
 import pytest
 
+from tests.survey.respondents import free_port
 from tests.survey.samples import SAID, cheated, panel, survey
 from tests.survey.storage.test_schema import fill_sqlite
 from tests.verbs.shell import said
 from toolkit import collect, forced
 from toolkit.command import main
 from toolkit.survey.serving import background
+from toolkit.survey.serving.access import digest
 from toolkit.survey.serving.background import find
+from toolkit.survey.serving.station import tokens
+from toolkit.survey.storage import open_store
+from toolkit.verbs.collecting import UNWELL
 
 
 @pytest.mark.slow
@@ -133,11 +138,12 @@ def test_the_next_wave_is_opened_with_the_links_of_the_one_before(folder, capsys
 def test_without_a_database_it_is_said_which_is_missing_and_what_runs_here(folder, capsys, verb, monkeypatch):
     running = background.Server("http://127.0.0.1:8123/", 8123, 4711, "0" * 64, folder / "state")
     monkeypatch.setattr(background, "servers", lambda: [running])
-    (folder / "campus.db").touch()
+    for name in "gfedcba":
+        (folder / f"{name}.db").touch()
     assert main(verb) == 2
     told = capsys.readouterr().err
     assert f"toolkit {verb[0]}: there must be a collection in the database, got no file 'survey.db'" in told
-    assert "databases there are: campus.db" in told
+    assert "databases there are: a.db, b.db, c.db, d.db, e.db. --database names" in told
     assert "--database names another one. Running here now: http://127.0.0.1:8123/ (process 4711)." in told
     assert not (folder / "survey.db").exists()
 
@@ -192,6 +198,11 @@ def test_closing_through_a_link_ends_the_server_and_without_one_it_is_said_that_
 @pytest.mark.usefixtures("folder")
 def test_links_of_a_collection_that_has_none_or_is_closed_are_refused_for_that_reason(capsys):
     said(capsys, "open", "exams.toml")
+    assert main(["results", "--by", "nothing"]) == 2
+    assert (
+        "toolkit results: a question of this survey must be one of faculty, cheated, got 'nothing'"
+        in capsys.readouterr().err
+    )
     assert main(["invite", "3"]) == 2
     assert "links that work once need access by token or blind, got open" in capsys.readouterr().err
     survey(access="token").save("links.toml")
@@ -210,7 +221,10 @@ def test_a_station_gets_a_link_and_where_no_device_would_open_it_that_is_said(fo
     survey(cheated(**coin), access="token", field={"station": "kiosk"}, **SAID).save(folder / "kiosk.toml")
     said(capsys, "open", "kiosk.toml", "--public-url", address)
     told = said(capsys, "station", "new", "1200").splitlines()
-    assert told[0].startswith(f"{address}station#")
+    secret, uses = told[0].removeprefix(f"{address}station#s=").split(".")
+    with closing(open_store("sqlite:///survey.db")) as store:
+        assert store.invitations() == sorted(map(digest, tokens(secret, int(uses))))
+    assert uses == "1200"
     assert told[2].startswith("For one device and 1,200 people.")
     assert ["this address will not work on a device" in line for line in told[3:]] == [True] * (not works)
 
@@ -223,3 +237,21 @@ def test_a_survey_file_that_is_not_there_is_said_with_those_that_are(capsys):
     )
     with pytest.raises(FileNotFoundError, match=r"surveys there are: exams\.toml"):
         collect("no.toml")
+
+
+@pytest.mark.slow
+def test_the_database_may_come_from_the_environment(folder, capsys, monkeypatch):
+    monkeypatch.setenv("TOOLKIT_DATABASE", f"sqlite:///{folder / 'survey.db'}")
+    said(capsys, "serve", "exams.toml")
+    monkeypatch.chdir("/")
+    assert said(capsys, "status").startswith("open: 0 reports")
+    assert said(capsys, "close").startswith("closed: 0 reports")
+
+
+def test_the_doctor_ends_with_a_code_for_scripts_and_silence_is_said(capsys):
+    assert main(["doctor", f"http://127.0.0.1:{free_port()}/"]) == UNWELL == 1
+    seen = capsys.readouterr().out
+    assert seen.startswith("FAIL TLS: none")
+    assert "address: no answer (ConnectionRefusedError)" in seen
+    assert main(["doctor", "survey.example.org"]) == 2
+    assert "must begin with https://" in capsys.readouterr().err

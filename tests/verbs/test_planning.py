@@ -22,6 +22,10 @@ def test_plan_takes_a_design_with_its_arguments(capsys):
     assert "277 people, epsilon 1.609" in (told := said(capsys, *die))
     assert "0.8 is first reached with 254 people and kept from 277 on" in told
     assert "223 people" in said(capsys, *die, "--sides", "1")
+    assert said(capsys, *die, "--sides", "2") == told
+    with pytest.raises(SystemExit):
+        main([*die, "--sides", "3"])
+    capsys.readouterr()
     assert "k_ary" in said(
         capsys, "plan", "k_ary", "options=3", "--prevalence", "0.5,0.3,0.2", "--n", "500", "--epsilon", "1"
     )

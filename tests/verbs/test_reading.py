@@ -65,6 +65,8 @@ def test_a_closed_collection_is_reported_and_exported_with_labels(folder, capsys
     said(capsys, "register", "exams.toml", "plan.toml")
     assert said(capsys, "report", "r.html", "--registration", "prereg.md") == "wrote r.html\n"
     assert "This is registered." in (folder / "r.html").read_text()
+    texts = [(folder / said(capsys, "report", "r.md", *by)[6:-1]).read_text() for by in ((), ("--by", "faculty"))]
+    assert ["| faculty | answer |" in text for text in texts] == [False, True]
     assert "exploratory" in said(capsys, "results", "--registration", "prereg.md")
     assert said(capsys, "export", "r.sav", "--language", "en").startswith("wrote r.sav\n")
     assert list(read_reports("r.sav")["cheated"]) == list(Collector.attach("sqlite:///mine.db").reports()["cheated"])

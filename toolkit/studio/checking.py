@@ -124,11 +124,12 @@ def facts(data: Mapping[str, Any], checked: Checked, speak: str) -> dict[str, An
     """Return what the page tells of a survey besides its text: costs, odds, what is still to be said."""
     survey, waves = checked.survey, data.get("waves", 1)
     waves = waves if isinstance(waves, int) and 0 < waves <= 24 else 1
-    total = loss(checked.readable, waves).epsilon
+    total, language = loss(checked.readable, waves).epsilon, _language(data, speak)
     stated = {name: data.get(name) for name in STATED}
     return {
         "questions": [
-            None if one is None else _question(one, _language(data, speak), waves) for one in checked.questions
+            None if one is None else {"epsilon": _number(one.cost(waves).epsilon), "odds": _odds(one, language)}
+            for one in checked.questions
         ],
         "epsilon": _number(total),
         "ceiling": _number(float(data["ceiling"])) if _is_amount(data.get("ceiling")) else WEAK_EPSILON,
@@ -153,10 +154,6 @@ def _language(data: Mapping[str, Any], speak: str) -> str:
 
 def _number(value: float) -> float | str:
     return value if math.isfinite(value) else "inf"
-
-
-def _question(question: Question, language: str, waves: int) -> dict[str, Any]:
-    return {"epsilon": _number(question.cost(waves).epsilon), "odds": _odds(question, language)}
 
 
 def _odds(question: Question, language: str) -> list[str]:

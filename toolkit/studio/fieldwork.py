@@ -19,7 +19,7 @@ from toolkit.survey.paper.kit import write_kit
 from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.serving.background import find
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage.stepwise_disclosure import held_back
+from toolkit.survey.storage.stepwise_disclosure import first_look
 
 _MOST_INVENTED = 5000
 _REPORTS = (".html", ".docx", ".pdf", ".md")
@@ -81,22 +81,18 @@ class Fieldwork:
         except ValueError:
             return False
         survey = survey.as_rehearsal() if collected.rehearsal else survey
-        left = {"panel"}
-        one, other = ({k: v for k, v in each.to_dict().items() if k not in left} for each in (survey, collected))
-        return one == other
+        return {**survey.to_dict(), "panel": None} == {**collected.to_dict(), "panel": None}
 
     def rehearse(self, file: str, people: object) -> dict[str, Any]:
         """Let invented people answer; a rehearsal of an earlier version of the survey is deleted first."""
         count = whole(people, "people", most=_MOST_INVENTED)
         with quiet():
             survey = self._surveys.load(file)
-        path, database = self._database(file, "rehearsal")
-        if path.exists():
-            before = self._state(file, "rehearsal")
-            if before is not None and (not before["current"] or before["state"] == "closed"):
-                with self._collector(file, "rehearsal") as earlier:
-                    earlier.close()
-                delete(database)
+        database, before = self._database(file, "rehearsal")[1], self._state(file, "rehearsal")
+        if before is not None and (not before["current"] or before["state"] == "closed"):
+            with self._collector(file, "rehearsal") as earlier:
+                earlier.close()
+            delete(database)
         with quiet():
             collector = start(survey, database=database, rehearsal=True, **self._key(survey))
         try:
@@ -202,7 +198,7 @@ def _is_beyond(link: str) -> bool:
 
 def _first(survey: Survey) -> int | None:
     """How many reports there must be before an open collection shows some; None if it never does."""
-    return None if survey.waves > 1 else -(-survey.minimum // survey.step) * survey.step + held_back(survey)
+    return None if survey.waves > 1 else first_look(survey)
 
 
 def _groups(survey: Survey) -> list[str]:

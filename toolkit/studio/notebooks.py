@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import refuse
-
 
 def databases(file: str) -> dict[str, str]:
     """Return where a survey's reports are: named as the shell names them, for the file that it calls survey.toml."""
@@ -139,7 +137,5 @@ def _notebook(cells: Sequence[str | list[str]]) -> bytes:
         kind = "markdown" if isinstance(cell, str) else "code"
         code: dict[str, Any] = {} if kind == "markdown" else {"execution_count": None, "outputs": []}
         body.append({"cell_type": kind, "id": f"cell-{place}", "metadata": {}, "source": source, **code})
-    if not body:
-        refuse("a notebook must have cells", "none", "there is nothing to write")
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     return f"{json.dumps({'cells': body, 'metadata': kernel, 'nbformat': 4, 'nbformat_minor': 5}, indent=1)}\n".encode()

@@ -187,7 +187,7 @@ class Page:
     def __init__(self, gate: Gate, desk: Desk) -> None:
         self._gate, self._desk = gate, desk
         files = {path.name: path for path in _STATIC.iterdir() if path.suffix in _KINDS} | _SHARED
-        self._files = {f"/{name}": _file(path) for name, path in files.items()}
+        self._files = {f"/{name}": _answer(200, one.read_bytes(), _KINDS[one.suffix]) for name, one in files.items()}
         self._files["/"] = self._files.pop("/index.html")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Any) -> None:
@@ -245,13 +245,8 @@ def _answer(status: int, body: bytes, kind: str, *, policy: str = POLICY, frame:
     return Answer(status, body, own)
 
 
-def _file(path: Path) -> Answer:
-    return _answer(200, path.read_bytes(), _KINDS[path.suffix])
-
-
 def _in_json(status: int, data: object) -> Answer:
-    answer = in_json(status, data)
-    return _answer(status, answer.body, "application/json")
+    return _answer(status, in_json(status, data).body, "application/json")
 
 
 class Studio:

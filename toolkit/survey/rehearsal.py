@@ -248,10 +248,10 @@ def _code(question: Question, answer: object) -> int:
 
 def _post_all(url: str, bodies: Sequence[bytes]) -> int:
     """Send one after the other on one connection; how many were acknowledged."""
-    stored = 0
+    stored, path = 0, f"{urlsplit(url).path.rstrip('/')}/report"
     with closing(_line(url)) as line:
         for body in bodies:
-            line.request("POST", f"{urlsplit(url).path}report", body, {"Content-Type": "application/json"})
+            line.request("POST", path, body, {"Content-Type": "application/json"})
             with line.getresponse() as answer:
                 answer.read()
                 stored += answer.status == 201

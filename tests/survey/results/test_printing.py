@@ -8,7 +8,7 @@ from tests.survey.samples import DESIGNS, cheated, faculty, survey
 from toolkit import Question, warner
 from toolkit.local.numeric import one_bit
 from toolkit.survey.results import estimate
-from toolkit.survey.results.survey_results import label_of, rows_of
+from toolkit.survey.results.survey_results import label_of
 
 YEAR = Question("year", "Year?", options=[1, 2], labels={1: "first", 2: "second or later"})
 DRINKS = Question("drinks", "How many drinks a week?", design=one_bit((0, 40), 1.0))
@@ -92,6 +92,20 @@ def test_where_nobody_answered_there_are_dashes():
     assert (rows["Law",].estimate, rows["Law",].se, rows["Law",].interval, rows["Law",].n) == ("—", "—", "—", 0)
 
 
+@pytest.mark.parametrize("by", [None, "faculty"])
+def test_a_table_of_a_page_names_all_its_columns_and_answers_only_where_there_are_some(by):
+    page = estimate(asked(), frame(), by=by, minimum=0)._repr_html_()
+    numbers = ["estimate", "standard error", "95 % interval", "people"]
+    tables = re.findall(r"<h4>(.*?)</h4><table>(.*?)</table>", page)
+    assert len(tables) == (4 if by is None else 3)
+    for text, table in tables:
+        answers = [] if text == DRINKS.text else ["answer"]
+        assert re.findall("<th>(.*?)</th>", table) == [*([] if by is None else [by]), *answers, *numbers]
+        for row in re.findall("<tr>(.*?)</tr>", table)[1:]:
+            named, cells = (re.findall(f"<{kind}", row) for kind in ("th", "td"))
+            assert (len(named), len(cells)) == (len(answers) + (by is not None), len(numbers))
+
+
 def test_the_comprehension_check_as_a_group_is_in_words():
     assert [label_of(survey(), "understood", value) for value in (True, False, "True", "false")] == [
         "passed",
@@ -119,7 +133,3 @@ def test_a_frame_for_csv_and_latex_has_whole_people_and_no_code(tmp_path):
 def test_every_randomizer_is_a_share_or_a_mean(name):
     question = Question("asked", "What?", design=DESIGNS[name])
     assert question.is_share == (question.kind != "number" or name == "square_wave")
-
-
-def test_rows_of_nothing_are_none():
-    assert rows_of(asked(), DRINKS, (), []) == []

@@ -7,7 +7,7 @@ import pytest
 
 from tests.slowly import slowly
 from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
-from toolkit import Question, crosswise, warner
+from toolkit import Question, crosswise, forced_options, warner
 from toolkit.analysis import Sample, estimates
 from toolkit.local import born, oracles
 from toolkit.local.anchor import attention_counts
@@ -326,6 +326,12 @@ def test_liars_are_measured_from_the_estimate_pulled_into_the_range_of_the_truth
     assert finding.estimate.value == pytest.approx(-0.85)
     assert finding.liars == pytest.approx(worst_shift(warner(p="2/3"), 0.0))
     assert finding.liars == pytest.approx(0.02)
+    three = forced_options(["a", "b", "c"], ["1/100", "1/100", "2/5"])
+    frame = pd.DataFrame({"cheated": ["a"] * 50 + ["b"] * 40 + ["c"] * 10})
+    (finding,) = estimate(survey(cheated(design=three), check=False, ceiling=9), frame).findings
+    inside = np.clip(finding.estimate.value, 0, 1)
+    assert (finding.estimate.value.min() < 0, finding.estimate.value.sum()) == (True, pytest.approx(1))
+    assert finding.liars == pytest.approx(worst_shift(three, inside / inside.sum()))
 
 
 @pytest.mark.slow

@@ -56,6 +56,13 @@ def test_almost_all_is_not_called_all():
     )
 
 
+@pytest.mark.parametrize(("passed", "said"), [([False] * 30, ["0 of 30 (0 %) passed"]), ([None] * 30, [])])
+def test_it_is_said_if_nobody_passed_the_check_and_not_if_nobody_took_it(passed, said):
+    frame = pd.DataFrame({"cheated": ["yes", "no"] * 15, "understood": passed})
+    notes = [note for note in estimate(survey(cheated()), frame).notes() if "comprehension" in note]
+    assert [note.partition(" the comprehension")[0] for note in notes] == said
+
+
 def test_a_method_is_passed_on_to_each_question():
     frame = pd.DataFrame({"cheated": ["yes"] * 25 + ["no"] * 75})
     asked = survey(cheated(), check=False)

@@ -97,6 +97,8 @@ def test_what_cannot_be_compared_is_refused():
     first, second = results()
     with pytest.raises(ValueError, match="`earlier` must be of an earlier wave, got wave 2 for wave 1"):
         first.change(second, "cheated")
+    with pytest.raises(ValueError, match="`earlier` must be of an earlier wave, got wave 2 for wave 2"):
+        second.change(second, "cheated")
     with pytest.raises(ValueError, match="both results must be of one panel, got another number of waves"):
         second.change(estimate(panel(waves=3), waves()[0]), "cheated")
     with pytest.raises(ValueError, match="needs a question with a memo, got 'faculty'"):
@@ -130,6 +132,10 @@ def test_of_fewer_people_than_the_minimum_in_both_waves_nothing_is_shown():
         for verb in (second.change, second.flows):
             with pytest.raises(ValueError, match="at least 30 people must be in both waves, got fewer"):
                 verb(first, "cheated")
+    for minima in ((30, 1), (1, 30)):  # the larger one of two surveys holds
+        (first, _), (_, second) = (few_in_both(29, minimum=minimum) for minimum in minima)
+        with pytest.raises(ValueError, match="at least 30 people must be in both waves"):
+            second.change(first, "cheated")
     first, second = few_in_both(30)
     assert second.change(first, "cheated").n == 30
     assert "publish one of the two" in " ".join(second.change(first, "cheated").notes)

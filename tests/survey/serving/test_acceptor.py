@@ -9,7 +9,7 @@ import time
 import pytest
 import uvicorn
 
-from tests.survey.lines import GET, QUICK, certificate, line, read_answer, read_to_end, watched
+from tests.survey.lines import GET, QUICK, certificate, line, read_answer, read_to_end, talk, until, watched
 from toolkit.survey.serving.connection import Connections, Door, WatchedServer
 from toolkit.survey.serving.limits import Limits
 
@@ -35,13 +35,6 @@ def tls(request, pem):
         yield port, server, ssl.create_default_context(cafile=public)
 
 
-def wait_until(condition, seconds=60.0):
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    return condition()
-
-
 def test_what_an_event_loop_complains_of_is_in_no_log(caplog):
     async def complained():
         config = uvicorn.Config(app, lifespan="off", log_config=None)
@@ -60,8 +53,8 @@ def test_a_connection_counts_before_its_handshake(tls):
     port, server, _ = tls
     with line(port), line(port) as other:
         other.sendall(b"\x16\x03\x01")
-        assert wait_until(lambda: len(server.connections) == 2)
-    assert wait_until(lambda: len(server.connections) == 0)
+        until(lambda: len(server.connections) == 2)
+    until(lambda: len(server.connections) == 0)
 
 
 @pytest.mark.slow
@@ -72,16 +65,14 @@ def test_what_is_said_with_the_end_of_the_handshake_is_heard(tls):
         with line(port) as plain, context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
             connection.sendall(GET)
             assert read_answer(connection)[::2] == (200, b"ok")
-            assert wait_until(lambda: len(server.connections) == 1)
-        assert wait_until(lambda: len(server.connections) == 0)
+            until(lambda: len(server.connections) == 1)
+        until(lambda: len(server.connections) == 0)
 
 
 def test_what_is_no_tls_is_closed_and_its_place_is_free(tls):
     port, server, _ = tls
-    with line(port) as connection:
-        connection.sendall(GET)
-        assert b"HTTP" not in read_to_end(connection)
-    assert wait_until(lambda: len(server.connections) == 0)
+    assert b"HTTP" not in talk(port, GET)
+    until(lambda: len(server.connections) == 0)
 
 
 def test_silent_handshakes_beyond_the_places_are_closed_at_once_and_the_oldest_first(tls):
@@ -103,10 +94,38 @@ def test_a_server_ends_without_waiting_for_handshakes(pem):
     public, private = pem
     with watched(app, Limits(head_seconds=300), ssl_certfile=public, ssl_keyfile=private) as (port, server):
         silent = socket.create_connection(("127.0.0.1", port))
-        assert wait_until(lambda: len(server.connections) == 1)
+        until(lambda: len(server.connections) == 1)
         start = time.monotonic()
     assert time.monotonic() - start < 100
     silent.close()
+
+
+@pytest.mark.slow
+def test_a_handshake_that_does_not_come_is_not_waited_for(pem):
+    public, private = pem
+    with watched(app, ssl_certfile=public, ssl_keyfile=private) as (port, _):
+        for beginning in (b"", b"\x16\x03\x01"):
+            start = time.monotonic()
+            assert talk(port, beginning) == b""
+            assert 0.3 < time.monotonic() - start < 20
+
+
+def test_a_closed_door_drops_who_has_not_finished_a_handshake(pem):
+    async def story():
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*pem)
+        connections = Connections(Limits(head_seconds=300))
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            door = Door(listening, connections, context, lambda _: asyncio.Protocol())
+            with line(listening.getsockname()[1]) as silent:
+                while not len(connections):
+                    await asyncio.sleep(0.01)
+                door.close()
+                await door.wait_closed()
+                assert len(connections) == 0
+                assert read_to_end(silent) == b""
+
+    asyncio.run(asyncio.wait_for(story(), 60))
 
 
 class Full:

@@ -3,14 +3,15 @@
 import asyncio
 import re
 import secrets
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import pytest
 
+from tests.survey.blinding import blind, unblind
 from tests.survey.desk import ANSWERS, asked, campus, payload, sent, sha256
 from toolkit.survey.serving.access import PROMISES, digest, invitations, link, page_hash, pass_of, sign_request
 from toolkit.survey.serving.answer import RefusalError
-from toolkit.survey.serving.blind import IssuerKey, blind, prepare, unblind
+from toolkit.survey.serving.blind import IssuerKey, prepare
 from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission
 from toolkit.survey.serving.server import application
 from toolkit.survey.storage import State, open_store
@@ -337,7 +338,13 @@ def test_a_request_for_another_survey_is_told_so(key):
     for wrong in ([], list(good), short, good | {"more": "1"}, good | {"survey": 1}, good | {"blinded": None}):
         with pytest.raises(PayloadError, match="exactly the fields survey, invitation, blinded, all of them text"):
             sign_request(pages, key.issuer, sent(wrong))
-    assert "A" * 22 not in repr(sign_request(pages, key.issuer, sent({**good, "survey": pages[1]})))
+    good["survey"] = pages[1]
+    assert "A" * 22 not in repr(sign_request(pages, key.issuer, sent(good)))
+    n, digits = key.issuer.n, 2 * key.issuer.size
+    for number, fits in ((0, False), (1, True), (n - 1, True), (n, False)):
+        with nullcontext() if fits else pytest.raises(PayloadError, match="a number below the issuer's modulus"):
+            asked_for = sign_request(pages, key.issuer, sent(good | {"blinded": f"{number:0{digits}x}"}))
+            assert int.from_bytes(asked_for.blinded) == number
 
 
 @pytest.mark.slow

@@ -3,12 +3,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
 
+from tests.survey.lines import until
 from tests.survey.process import collection, ended
 from toolkit.survey.collector import Collector
 from toolkit.survey.serving import background
@@ -78,23 +78,13 @@ def test_a_collection_is_closed_from_another_process_while_the_one_that_launched
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("cold")
 def test_however_many_launch_it_at_once_there_is_one_server(home):
     url, _, _ = collection(home)
     with ThreadPoolExecutor(4) as pool:
-        found = [
-            pool.submit(
-                subprocess.run,
-                [sys.executable, "-c", LAUNCH, url],
-                capture_output=True,
-                text=True,
-                timeout=90,
-                check=True,
-            )
-            for _ in range(4)
-        ]
-    pids = {int(one.result().stdout) for one in found}
-    assert pids == {find(url).pid}
-    assert holders(url) == [find(url).pid]
+        launched = set(pool.map(lambda _: launch(url, {}), range(4)))
+    assert launched == {find(url)}
+    until(lambda: holders(url) == [find(url).pid])  # the others end a moment later
 
 
 @pytest.mark.slow
@@ -113,9 +103,7 @@ def test_a_server_that_was_killed_is_not_taken_for_a_running_one(home):
     url, _, _ = collection(home)
     server = launch(url, {})
     os.kill(server.pid, signal.SIGKILL)
-    end = time.monotonic() + 60
-    while find(url) is not None:
-        assert time.monotonic() < end
+    until(lambda: find(url) is None)
     assert json.loads(state_of(url).read_text())["pid"] == server.pid
     again = launch(url, {})
     assert again.pid != server.pid
@@ -158,9 +146,7 @@ def test_a_server_that_does_not_become_ready_is_stopped(home, monkeypatch):
     monkeypatch.setattr(background, "_START_SECONDS", 0.1)
     with pytest.raises(CollectError, match="must be ready within 0 seconds"):
         launch(url, {})
-    end = time.monotonic() + 60
-    while holders(url):  # it was killed, and is dead a moment later
-        assert time.monotonic() < end
+    until(lambda: not holders(url))  # it was killed, and is dead a moment later
 
 
 @pytest.mark.slow

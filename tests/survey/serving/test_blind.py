@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.survey.serving.blind import BlindError, Issuer, IssuerKey, blind, prepare, unblind
+from tests.survey.blinding import blind, unblind
+from toolkit.survey.serving.blind import BlindError, Issuer, IssuerKey, prepare
 
 RFC = json.loads((Path(__file__).parents[2] / "reference" / "rfc9474.json").read_text())
 NAMES = [vector["name"] for vector in RFC["vectors"]]
@@ -60,14 +61,12 @@ def test_signing_and_unblinding_give_the_signatures_of_the_rfc(vector):
 
 
 @pytest.mark.parametrize("vector", RFC["vectors"], ids=NAMES)
-def test_the_signature_of_the_rfc_holds_the_encoded_message_and_verifies(vector):
+def test_the_signature_of_the_rfc_holds_the_encoded_message_and_verifies_if_it_has_a_salt(vector):
     issuer, message, signature = RFC_KEY.issuer, prepared(vector), bytes.fromhex(vector["sig"])
     encoded = pow(number(vector["sig"]), issuer.e, issuer.n)
     assert encoded == number(vector.get("encoded_msg", f"{encoded:x}"))  # A.1 does not print it in full
-    salt = len(vector["salt"]) // 2
-    assert issuer.verifies(message, signature, salt_bytes=salt)
-    assert not issuer.verifies(message, signature, salt_bytes=48 - salt)
-    assert not issuer.verifies(message + b"x", signature, salt_bytes=salt)
+    assert issuer.verifies(message, signature) == ("PSSZERO" not in vector["name"])  # ours have a salt
+    assert not issuer.verifies(message + b"x", signature)
 
 
 def test_a_token_of_the_randomized_variant_is_prefix_and_message():
@@ -149,11 +148,9 @@ def test_a_fault_in_one_half_of_the_root_never_leaves(key):
         broken.sign(b"\1" * key.issuer.size)
 
 
-def test_wrong_lengths_are_refused_by_the_client_too(key):
+def test_a_nonce_of_another_length_is_refused():
     with pytest.raises(BlindError):
         prepare(bytes(31), SURVEY)
-    with pytest.raises(BlindError):
-        unblind(key.issuer, bytes(255), 1)
 
 
 @pytest.mark.slow

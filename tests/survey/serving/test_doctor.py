@@ -14,7 +14,6 @@ import pytest
 from tests.survey.desk import campus
 from tests.survey.lines import certificate
 from tests.survey.process import collection, serving
-from tests.survey.respondents import free_port
 from tests.survey.samples import panel
 from toolkit.command import main
 from toolkit.survey.serving import doctor
@@ -89,8 +88,9 @@ def test_a_good_server_without_tls_fails_for_that_alone(capsys):
     with standing() as url:
         assert main(["doctor", url]) == 1
     said = capsys.readouterr().out.splitlines()
-    assert [line for line in said if line.startswith("FAIL")] == [
-        "FAIL TLS: none. Anybody on the way could change the page so that it sends the truth: use https://"
+    assert [line.partition(".")[0] for line in said if not line.startswith("ok ")][:-1] == [
+        "FAIL TLS: none",
+        "note host: another name gets the survey, too",
     ]
     assert said[-1].startswith("Not seen from here")
 
@@ -163,11 +163,6 @@ def test_a_certificate_that_nobody_trusts_ends_the_visit(tmp_path, monkeypatch):
         finding = found(url)["TLS"]
     assert finding.failed
     assert "good for 2 more days. Renew it" in str(finding)
-
-
-def test_silence_is_told(capsys):
-    assert main(["doctor", f"http://127.0.0.1:{free_port()}/"]) == 1
-    assert "address: no answer (ConnectionRefusedError)" in capsys.readouterr().out
 
 
 @pytest.mark.slow

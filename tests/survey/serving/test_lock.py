@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from tests.survey.lines import until
 from toolkit.survey.serving import lock
 from toolkit.survey.serving.lock import TakenError, holding, read
 
@@ -88,8 +89,6 @@ def test_the_lock_goes_with_the_process_even_if_nobody_took_notice_of_its_end(tm
     assert ready.wait(60)
     assert read(tmp_path / "state.json") == "mine"
     os.kill(child.pid, signal.SIGKILL)
-    end = time.monotonic() + 60
-    while read(tmp_path / "state.json") is not None:
-        assert time.monotonic() < end
+    until(lambda: read(tmp_path / "state.json") is None)
     os.kill(child.pid, 0)  # still there, as a zombie
     child.join()

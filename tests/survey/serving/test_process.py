@@ -18,7 +18,7 @@ import pytest
 
 from tests.needs import lacking
 from tests.survey.desk import ANSWERS, payload, sent
-from tests.survey.lines import GET, QUICK, certificate, configured, line, post, read_answer, read_to_end
+from tests.survey.lines import GET, QUICK, certificate, configured, exchange, line, post, read_answer, read_to_end
 from tests.survey.process import collection, ended, serving
 from toolkit.survey.serving import process as process_module
 from toolkit.survey.serving.access import page_hash
@@ -81,12 +81,6 @@ def failing(capsys, monkeypatch):
 def count(url):
     with closing(open_store(url, readonly=True)) as store:
         return store.count()
-
-
-def exchange(port, request):
-    with line(port) as connection:
-        connection.sendall(request)
-        return read_answer(connection)
 
 
 @pytest.mark.slow
@@ -200,13 +194,10 @@ def test_the_line_stands_in_a_file_that_is_locked_while_the_process_lives_and_no
     inner = folder / "file"
     inner.mkdir()
     url, _, _ = collection(inner)
-    with ended(
-        [sys.executable, "-m", "toolkit.survey.serving.process", "--database", url, "--state", state]
-    ) as process:
-        deadline = time.monotonic() + 60
-        while not read(state) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        said = json.loads(read(state))
+    command = [sys.executable, "-m", "toolkit.survey.serving.process", "--database", url, "--state", state]
+    with ended(command, stdout=subprocess.PIPE) as process:
+        said = json.loads(process.stdout.readline())
+        assert json.loads(read(state)) == said
         assert said["pid"] == process.pid
         assert exchange(said["port"], GET)[0] == 200
         code, complaint = failing(url, "--state", state)
@@ -279,6 +270,19 @@ def test_the_process_refuses_to_speak_plainly_to_the_world_and_says_why(failing,
     assert code == 2
     assert said.startswith("Not serving: without TLS the host must be an address of this machine alone")
     assert "--plain-http-beyond-this-machine" in said
+
+
+@pytest.mark.parametrize(
+    ("workers", "why"),
+    [
+        (0, "`workers` must be at least 1"),
+        (65, "`workers` must be at most 64"),
+        (64, "several workers need PostgreSQL"),
+    ],
+)
+def test_there_are_one_to_64_workers_and_of_a_file_one(failing, running, workers, why):
+    code, said = failing(running[2], "--workers", workers)
+    assert (code, why in said) == (2, True)
 
 
 @pytest.mark.slow
@@ -420,7 +424,6 @@ def test_an_amended_collection_is_served_and_reports_of_the_earlier_page_are_sto
 @contextmanager
 def with_files(url, files, *options):
     """A server whose process may have so many open files."""
-    import resource
 
     def few_files():
         resource.setrlimit(resource.RLIMIT_NOFILE, files)
@@ -435,8 +438,6 @@ def with_files(url, files, *options):
 @contextmanager
 def many_files(number):
     """This process may have so many more open files meanwhile."""
-    import resource
-
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < number + 200:
         lacking(f"the clients of this test need {number + 200} open files, and there may be {hard}")

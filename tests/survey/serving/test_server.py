@@ -204,7 +204,7 @@ def test_methods_that_an_address_does_not_have_are_refused(app):
 
 
 def test_head_says_what_get_would_say_without_its_body(app):
-    for path in app.paths - {"/report"}:
+    for path in app._table.keys() - {"/report"}:
         got, head = asked(app, "GET", path), asked(app, "HEAD", path)
         assert (head.status, head.headers, head.body) == (got.status, got.headers, b"")
         assert head["content-length"] == str(len(got.body))
@@ -453,4 +453,4 @@ def test_nothing_of_the_researcher_is_on_this_address(app):
     """Every address of the application: the page, its files, the one that takes reports, and the one that
     says how it is.
     """
-    assert app.paths == {"/", "/report", "/health", *(f"/{name}" for name in client.NAMES)}
+    assert app._table.keys() == {"/", "/report", "/health", *(f"/{name}" for name in client.NAMES)}

@@ -137,6 +137,16 @@ def test_no_report_is_longer_than_what_all_are_filled_up_to():
     assert len(sent(body)) <= length(of) < len(sent(body)) + 4 * LONGEST_ANSWER
 
 
+def test_what_cannot_be_filled_up_to_one_length_is_refused():
+    def made(count):
+        texts = [Question(f"words{i}", "Words?", free_text=True, warning="None.") for i in range(count)]
+        return Survey("Words", texts, consent="Why.", access="token", field=FIELD)
+
+    assert length(made(5)) == 159 * 256  # 5 (6 + 30 + 4 * 2000) + 300 + 5 * 40 = 40,680, in blocks
+    with pytest.raises(ValueError, match="must stay below 45000 bytes, got 48896"):
+        length(made(6))
+
+
 def test_a_survey_says_how_it_is_asked_there_and_only_where_it_can():
     of = survey()
     assert Survey.from_dict(of.to_dict()) == of
@@ -155,12 +165,13 @@ def test_a_survey_says_how_it_is_asked_there_and_only_where_it_can():
 
 def test_there_is_no_station_without_its_key_or_its_words():
     of = survey()
-    assert {"/station", "/sealed"} <= application(of, Memory("token"), station=KEY).paths
-    assert not {"/station", "/sealed"} & application(of, Memory("token")).paths
+    assert {"/station", "/sealed"} <= application(of, Memory("token"), station=KEY)._table.keys()
+    assert not {"/station", "/sealed"} & application(of, Memory("token"))._table.keys()
     page = asked(application(of, Memory("token"), station=KEY), "GET", "/station").body.decode()
     phone = asked(application(of, Memory("token"), station=KEY), "GET", "/").body.decode()
     assert "This tablet belongs to the researchers" in page
     assert "tablet" not in phone
+    assert '"station"' not in phone
     data = content(of, station=KEY.public)
     words = {name for name, said in data.pop("words")["en"].items() if "phone" in str(said)}
     assert words == {"another", "used_blind", "verify_2", "verify_5", "station_verify"}  # only the last is said there

@@ -290,7 +290,7 @@ def test_servers_wait_for_each_other_only_where_more_than_the_key_decides(
     opened(store, **options)
     with contextlib.closing(open_store(postgres.url(schema))) as other:
         assert [one.add([entry(by=f"{place}")]) for place, one in enumerate((store, other))] == [[STORED]] * 2
-        with store._engine.writing(shared=not waits) as session:
+        with store._engine.writing(**({} if waits else {"shared": True})) as session:
             session.insert({bytes(16): "not yet on the disk"})
             if waits:
                 with pytest.raises(StoreError, match="a lock of somebody else"):
@@ -521,6 +521,9 @@ def test_in_a_session_that_another_collection_left_reports_still_go_where_they_b
     assert (store.count(), pilot.count()) == (1, 0)
     assert server_has(store, "synchronous_commit") == "on"
     assert server_has(store, "lock_timeout") == "1s"
+    for patience, wait in ({}, "1s"), ({"shared": True}, "1s"), ({"patient": True}, "8s"):  # a phone may come again
+        with store._engine.writing(**patience) as session:
+            assert session.row("SHOW lock_timeout") == (wait,)
     connection.execute("DISCARD ALL")
     for _ in range(8):  # more often than psycopg needs to prepare a statement
         assert store.add([report]) == [REPEATED]

@@ -112,7 +112,7 @@ def test_a_dump_holds_the_reports_and_nothing_else_of_anybody(store: Collection,
     in_order = sorted(entries, key=lambda one: one.key)
     there = [f"INSERT INTO \"report\" VALUES(X'{one.key.hex().upper()}','{one.body}');" for one in in_order]
     others = [
-        f"INSERT INTO \"collection\" VALUES(2,'{store.hash()}','token',NULL,'closed');",
+        f"INSERT INTO \"collection\" VALUES(2,'{store.survey().hash}','token',NULL,'closed');",
         "INSERT INTO \"pool\" VALUES(2,'');",
     ]
     assert rows == sorted([*others, *there, "INSERT INTO \"tally\" VALUES('all',2);"])
@@ -254,23 +254,20 @@ def test_closing_says_when_a_reader_keeps_the_log_alive(store: Collection, path:
     assert path.with_name("survey.db-wal").stat().st_size == 0
 
 
-@pytest.mark.slow
-def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(
-    store: Collection, path: Path, monkeypatch
-) -> None:
+def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(store: Collection, monkeypatch) -> None:
     """A phone is told to come again; a researcher who closes or remembers something has no reason to."""
-    monkeypatch.setattr(sqlite, "_WAIT", 0.01)
-    opened(store)
-    for change in (lambda: store.remember("port", "1"), lambda: store.set_state(State.PAUSED)):
-        with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
-            other.execute("BEGIN IMMEDIATE")
-            with pytest.raises(StoreError):
-                store.add([entry()])
-            ending = threading.Timer(0.3, other.execute, ["ROLLBACK"])
-            ending.start()
-            change()
-            ending.join()
-    assert (store.setting("port"), store.state()) == ("1", State.PAUSED)
+    opened(store, access="blind")
+    waits, insist = [], sqlite._insist
+    monkeypatch.setattr(sqlite, "_insist", lambda *asked: waits.append(asked[1:]) or insist(*asked))
+    for patience, use in (
+        (1.0, lambda: store.add([entry(by="a")])),
+        (1.0, lambda: store.issue(sha("a"), sha("b"))),
+        (15.0, lambda: store.remember("port", "1")),
+        (15.0, lambda: store.set_state(State.PAUSED)),
+    ):
+        waits.clear()
+        use()
+        assert [seconds for statement, seconds in waits if statement == "BEGIN IMMEDIATE"] == [patience]
 
 
 def test_what_looks_and_stations_left_is_forgotten_when_a_collection_is_closed(store: Collection) -> None:
@@ -357,6 +354,15 @@ def test_every_failure_says_when_to_come_again(seconds: int, causes: str, store:
         with pytest.raises(StoreError, match=r"must .*, got it for survey.db: nothing was stored\.") as caught:
             store._engine._fail(cause, "it")
         assert caught.value.retry_after == seconds
+
+
+def test_a_report_that_no_file_could_hold_is_refused_for_good_and_not_stored(store: Collection) -> None:
+    opened(store)
+    with store._engine.reading() as session:
+        session._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1000)
+    with pytest.raises(ValueError, match="a report must fit into the database, got one that does not"):
+        store.add([entry("x" * 2000)])
+    assert store.count() == 0
 
 
 def test_a_lock_that_stops_a_reader_half_way_leaves_nothing_behind(store: Collection, path: Path, monkeypatch) -> None:
@@ -494,34 +500,24 @@ def test_a_file_that_is_moved_away_is_not_written_to(store: Collection, path: Pa
 
 
 @pytest.mark.slow
-def test_a_file_that_is_exchanged_is_not_written_to(store: Collection, path: Path) -> None:
-    opened(store)
-    store.add([entry()])
-    other = opened(open_store(f"sqlite:///{path.with_name('other.db')}"), title="Theft")
-    other.close()
+@pytest.mark.parametrize("used", [True, False])
+def test_a_file_that_is_exchanged_is_noticed_also_before_its_first_use_and_not_written_to(
+    store: Collection, path: Path, used: bool
+) -> None:
+    store.create(small_survey())
+    if used:
+        store.set_state(State.OPEN)
+        store.add([entry()])
+    opened(open_store(f"sqlite:///{path.with_name('other.db')}"), title="Theft").close()
     path.with_name("other.db").replace(path)
     for suffix in ("-wal", "-shm"):
         path.with_name(f"survey.db{suffix}").unlink(missing_ok=True)
-    with pytest.raises(StoreError, match="the same collection as before, got another one"):
-        store.add([entry()])
+    changes = (lambda: store.remember("port", "8000"), lambda: store.add([entry()]))
+    for use in (store.count, lambda: store.setting("port"), *changes):
+        with pytest.raises(StoreError, match="the same collection as before, got another one"):
+            use()
     with look(path) as database:
         assert database.execute("SELECT count(*) FROM report").fetchone() == (0,)
-
-
-@pytest.mark.slow
-def test_a_file_that_is_exchanged_before_its_first_use_is_noticed_by_who_made_it(store: Collection, path: Path) -> None:
-    store.create(small_survey())
-    other = opened(open_store(f"sqlite:///{path.with_name('other.db')}"), title="Theft")
-    other.close()
-    path.with_name("other.db").replace(path)
-    for suffix in ("-wal", "-shm"):
-        path.with_name(f"survey.db{suffix}").unlink(missing_ok=True)
-    with pytest.raises(StoreError, match="the same collection as before, got another one"):
-        store.count()
-    with pytest.raises(StoreError, match="the same collection as before, got another one"):
-        store.setting("port")
-    with pytest.raises(StoreError, match="the same collection as before, got another one"):
-        store.remember("port", "8000")
 
 
 def test_the_database_of_something_else_is_left_alone(store: Collection, path: Path) -> None:

@@ -348,6 +348,18 @@ def test_a_step_is_added_whole_from_each_group_by_itself():
     assert enlarged(first, more, 10) > first
 
 
+@pytest.mark.parametrize(("minimum", "step"), [(20, 10), (5, 3), (1, 1), (1, 4), (30, 7), (14, 7)])
+@pytest.mark.parametrize("rehearsal", [False, True])
+def test_how_many_are_shown_is_what_comes_of_people_who_answer_one_by_one(minimum, step, rehearsal):
+    asked = survey(minimum=minimum, step=step, rehearsal=rehearsal)
+    shown, seen = [], frozenset()
+    for count in range(60):
+        seen = enlarged(seen, {bytes([i]): () for i in range(count)}, step, steps.held_back(asked))
+        shown.append(len(seen) if len(seen) >= minimum else 0)
+    assert [steps.in_steps(asked, count) for count in range(60)] == shown
+    assert [count for count, some in enumerate(shown) if some][0] == steps.first_look(asked)  # noqa: RUF015
+
+
 def test_a_step_of_one_shows_everything_and_is_kept_with_the_survey():
     asked = survey(step=1)
     assert type(asked).from_dict(asked.to_dict()).step == 1

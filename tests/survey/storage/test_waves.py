@@ -215,6 +215,8 @@ def test_a_panel_is_made_with_the_first_collection_and_handed_on(place):
     first.create(panel(access="token"))  # as when its server is started again
     first.amend(panel(access="token", consent="Corrected."))
     assert first.survey().panel == made
+    with pytest.raises(ValueError, match="a database holds one collection, got one of another survey"):
+        first.create(panel(access="token", consent="Corrected.", panel=Panel("ab" * 16, made.loss)))
     second = opened(place, 2, again=1)
     assert second.survey().panel == made
     second.close()

@@ -3,7 +3,7 @@ shares in percent, one number of decimals per table.
 """
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,6 @@ import numpy as np
 
 from toolkit.analysis.findings import Findings
 from toolkit.analysis.paper_table import lines_of
-from toolkit.analysis.reports import GroupEstimate
 from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
@@ -55,34 +54,10 @@ def label_of(survey: Survey, name: str, option: object) -> str:
     )
 
 
-def rows_of(
-    survey: Survey, question: Question, by: Sequence[str], estimates: Iterable[GroupEstimate], level: float = 0.95
-) -> list[Row]:
-    """Return the lines of one question's table, for each group and option, in the words that people read."""
-    return [
-        Row(
-            tuple(label_of(survey, name, value) for name, value in zip(by, line.of.group, strict=True)),
-            label_of(survey, question.name, line.option),
-            line.estimate,
-            line.se,
-            line.interval,
-            line.of.used,
-        )
-        for line in lines_of(estimates, level, share=question.is_share)
-    ]
-
-
-def html_table(rows: Sequence[Row], by: Sequence[str], level: float) -> str:
+def html_table(rows: Sequence[Row], by: Sequence[str]) -> str:
     """Return one question's table; `by` are the questions that people are sorted by."""
-    options = len({row.option for row in rows}) > 1 or any(row.option != "mean" for row in rows)
-    heads = [
-        *by,
-        *(["answer"] if options else []),
-        "estimate",
-        "standard error",
-        f"{100 * level:g} % interval",
-        "people",
-    ]
+    options = any(row.option != "mean" for row in rows)
+    heads = [*by, *(["answer"] if options else []), "estimate", "standard error", "95 % interval", "people"]
     head = "".join(f"<th>{html.escape(words)}</th>" for words in heads)
     lines = []
     for row in rows:
@@ -512,8 +487,18 @@ class Results:
         list of Row
             A line per group and option.
         """
-        estimates = [one for one in self.analysis.group_estimates if one.question == name]
-        return rows_of(self.survey, self.survey[name], self.by, estimates, checked_level(level))
+        survey, estimates = self.survey, [one for one in self.analysis.group_estimates if one.question == name]
+        return [
+            Row(
+                tuple(label_of(survey, of, value) for of, value in zip(self.by, line.of.group, strict=True)),
+                label_of(survey, name, line.option),
+                line.estimate,
+                line.se,
+                line.interval,
+                line.of.used,
+            )
+            for line in lines_of(estimates, checked_level(level), share=survey[name].is_share)
+        ]
 
     def plot(self, level: float = 0.95) -> Any:
         """Draw all estimates with their intervals: shares on one axis in percent, each mean on its own.
@@ -595,7 +580,7 @@ class Results:
         for question in self.estimated:
             parts += [
                 f"<h4>{html.escape(text_in(question.text, self.survey.languages[0]))}</h4>",
-                html_table(self.rows(question.name), self.by, 0.95),
+                html_table(self.rows(question.name), self.by),
                 *(f"<p>{html.escape(line)}</p>" for line in self.below(question)),
             ]
         return "".join([*parts, *(f"<p>{html.escape(note)}</p>" for note in self._trust())])

@@ -9,16 +9,14 @@ import re
 import secrets
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from toolkit.core.checks import refuse, whole
 from toolkit.survey.consent.statement import patterns
 from toolkit.survey.serving.answer import RefusalError
 from toolkit.survey.serving.blind import Issuer, prepare
-from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission, parsed
+from toolkit.survey.serving.payload import TOKEN, BlindToken, OtherSurvey, PayloadError, Submission, parsed
 
 TOKEN_BYTES = 16
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
 _HEX = re.compile(r"([0-9a-f]{2})+")
 _FIELDS = ("survey", "invitation", "blinded")
 
@@ -68,7 +66,7 @@ def invitations(count: int) -> list[str]:
 
 def digest(token: str) -> bytes:
     """What the store knows of a token: its SHA-256. 128 random bits cannot be guessed from it."""
-    if not _TOKEN.fullmatch(token):
+    if not TOKEN.fullmatch(token):
         rule = "a token must be 22 letters, digits, - and _"
         refuse(rule, f"{len(token)} characters", "it was not made by `invitations`")
     return hashlib.sha256(token.encode()).digest()
@@ -110,12 +108,9 @@ def sign_request(pages: Collection[str], issuer: Issuer, raw: bytes) -> SignRequ
         raise OtherSurvey(
             "This request is for another survey, or for an earlier version of this one: load the page again."
         )
-    if not _TOKEN.fullmatch(data["invitation"]):
+    if not TOKEN.fullmatch(data["invitation"]):
         raise PayloadError("An invitation must be 22 letters, digits, - and _.")
-    return SignRequest(digest(data["invitation"]), _number(data["blinded"], issuer))
-
-
-def _number(text: Any, issuer: Issuer) -> bytes:
-    if len(text) != 2 * issuer.size or not _HEX.fullmatch(text) or not 0 < int(text, 16) < issuer.n:
+    number = data["blinded"]
+    if len(number) != 2 * issuer.size or not _HEX.fullmatch(number) or not 0 < int(number, 16) < issuer.n:
         raise PayloadError("A blinded message must be a number below the issuer's modulus, in hexadecimal digits.")
-    return bytes.fromhex(text)
+    return SignRequest(digest(data["invitation"]), bytes.fromhex(number))

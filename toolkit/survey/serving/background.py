@@ -19,6 +19,7 @@ from toolkit.core.checks import refuse
 from toolkit.core.extras import check_extras
 
 _START_SECONDS, _STOP_SECONDS, _KILL_SECONDS, _PAUSE = 30.0, 15.0, 5.0, 0.02
+_LAST_LINES = 5  # of the log, in a status
 _WINDOWS = os.name == "nt"
 DATABASE = "TOOLKIT_DATABASE"
 """The environment variable with the database: a password must not stand in the list of processes."""
@@ -69,10 +70,10 @@ def log_of(state: Path) -> Path:
     return state.with_suffix(".log")
 
 
-def last_words(database: str, lines: int = 5) -> tuple[str, ...]:
+def last_words(database: str) -> tuple[str, ...]:
     """The end of the log of a database's server; empty if nothing went wrong since it was started."""
     try:
-        return tuple(log_of(state_of(database)).read_text(errors="replace").splitlines()[-lines:])
+        return tuple(log_of(state_of(database)).read_text(errors="replace").splitlines()[-_LAST_LINES:])
     except OSError:
         return ()
 

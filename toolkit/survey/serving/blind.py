@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 
 NONCE_BYTES = 32
-_HASH_BYTES = 48  # SHA-384
-SALT_BYTES = _HASH_BYTES
+_SALT_BYTES = 48
 _EXPONENT = 65537
 _SIZES = (2048, 3072, 4096)
 
@@ -61,7 +60,7 @@ class Issuer:
 
         return RSAPublicNumbers(self.e, self.n).public_key()
 
-    def verifies(self, message: bytes, signature: bytes, *, salt_bytes: int = SALT_BYTES) -> bool:
+    def verifies(self, message: bytes, signature: bytes) -> bool:
         """Is this a signature of the (prepared) message under this key?"""
         check_extras("cryptography")
         from cryptography.exceptions import InvalidSignature
@@ -69,7 +68,7 @@ class Issuer:
         from cryptography.hazmat.primitives.hashes import SHA384
 
         try:
-            self._key.verify(signature, message, PSS(MGF1(SHA384()), salt_bytes), SHA384())
+            self._key.verify(signature, message, PSS(MGF1(SHA384()), _SALT_BYTES), SHA384())
         except InvalidSignature:
             return False
         return True
@@ -165,41 +164,9 @@ def prepare(nonce: bytes, message: bytes) -> bytes:
     return nonce + message
 
 
-def blind(
-    issuer: Issuer, prepared: bytes, *, salt: bytes | None = None, inverse: int | None = None
-) -> tuple[bytes, int]:
-    """The browser's first step: the blinded message, and the factor's inverse; only tests give salt and inverse."""
-    n, e = issuer.n, issuer.e
-    encoded = int.from_bytes(
-        _encoded(prepared, n.bit_length() - 1, secrets.token_bytes(SALT_BYTES) if salt is None else salt)
-    )
-    if math.gcd(encoded, n) != 1:
-        raise BlindError("This message would factor the modulus.")
-    factor, inverse = _factor(n) if inverse is None else (pow(inverse, -1, n), inverse)
-    return (encoded * pow(factor, e, n) % n).to_bytes(issuer.size), inverse
-
-
-def unblind(issuer: Issuer, signature: bytes, inverse: int) -> bytes:
-    """The browser's second step: the signature of the prepared message. Whether it is one, `Issuer.verifies` says."""
-    if len(signature) != issuer.size:
-        raise BlindError("A blind signature has as many bytes as the issuer's modulus.")
-    return (int.from_bytes(signature) * inverse % issuer.n).to_bytes(issuer.size)
-
-
 def _factor(n: int) -> tuple[int, int]:
     """A uniform invertible number below n, and its inverse."""
     while True:
         factor = 1 + secrets.randbelow(n - 1)
         if math.gcd(factor, n) == 1:
             return factor, pow(factor, -1, n)
-
-
-def _encoded(message: bytes, bits: int, salt: bytes) -> bytes:
-    """EMSA-PSS (RFC 8017, 9.1.1) with SHA-384 and MGF1, in `bits` bits."""
-    length = (bits + 7) // 8
-    digest = hashlib.sha384(bytes(8) + hashlib.sha384(message).digest() + salt).digest()
-    block = bytes(length - len(salt) - _HASH_BYTES - 2) + b"\x01" + salt
-    mask = b"".join(hashlib.sha384(digest + i.to_bytes(4)).digest() for i in range(-(-len(block) // _HASH_BYTES)))
-    masked = bytearray(a ^ b for a, b in zip(block, mask, strict=False))
-    masked[0] &= 0xFF >> (8 * length - bits)
-    return bytes(masked) + digest + b"\xbc"

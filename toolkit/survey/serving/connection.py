@@ -21,13 +21,12 @@ import socket
 import ssl
 from collections.abc import Callable
 from enum import IntEnum, auto
-from http import HTTPStatus
 from typing import Any, Protocol
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from toolkit.survey.serving.answer import WHOLE, Answer, RefusalError, in_json
+from toolkit.survey.serving.answer import WHOLE, Answer, in_json
 from toolkit.survey.serving.limits import Limits
 
 
@@ -129,13 +128,12 @@ class Arrival:
         if work.cancelled() or work.exception() is not None:
             self._accepted.close()
 
-    def give_up(self) -> None:
-        self.drop()
-
     def drop(self) -> None:
         """Cut it off; its protocol may have been told of it already, and looks here."""
         self.was_dropped = True
         self._work.cancel()
+
+    give_up = drop
 
 
 class Door:
@@ -346,8 +344,8 @@ class Connection(HttpToolsProtocol):
 
 def refusal(status: int, sentence: str) -> bytes:
     """A whole answer, for where there is no application to give it."""
-    problem = RefusalError(status, sentence, retry_after=2 if status == HTTPStatus.SERVICE_UNAVAILABLE else None)
-    answer = in_json(status, {"error": sentence}, {**problem.headers, "connection": "close"})
+    again = {"retry-after": "2"} if status == 503 else {}
+    answer = in_json(status, {"error": sentence}, {**again, "connection": "close"})
     return STATUS_LINE[status] + answer.lines + b"\r\n" + answer.body
 
 

@@ -13,7 +13,7 @@ from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.survey.spec import Survey, asked
 
 _KEY = re.compile(r"[0-9a-f]{32}")
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
+TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
 _NONCE = re.compile(r"[0-9a-f]{64}")
 _SIGNATURE = re.compile(r"([0-9a-f]{2}){64,1024}")
 _MOST_DIGITS = 17
@@ -94,7 +94,7 @@ def parsed(raw: bytes) -> Any:
 
 def _token(token: object, access: str) -> str | BlindToken:
     if access == "token":
-        if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+        if not isinstance(token, str) or not TOKEN.fullmatch(token):
             raise PayloadError("The token must be 22 letters, digits, - and _.")
         return token
     if not isinstance(token, dict) or set(token) != {"nonce", "signature"}:

@@ -16,12 +16,13 @@ import json
 import logging
 import logging.handlers
 import os
+import resource
 import signal
 import socket
 import ssl
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
@@ -31,6 +32,7 @@ import uvicorn
 
 from toolkit.core.checks import refuse, whole
 from toolkit.survey.serving.access import page_hash
+from toolkit.survey.serving.background import DATABASE
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.connection import BACKLOG, WatchedServer
 from toolkit.survey.serving.limits import Limits
@@ -113,7 +115,8 @@ def _begin(options: argparse.Namespace) -> None:
     if several and options.database.startswith("sqlite:"):
         consequence = "a file has one writer at a time, and they would turn people away"
         refuse("several workers need PostgreSQL", "SQLite", consequence)
-    with _alone(options.state) as lock, closing(open_store(options.database)) as store:
+    alone = nullcontext() if options.state is None else holding(options.state)  # without a state there may be others
+    with alone as lock, closing(open_store(options.database)) as store:
         check_page(store.survey(), store.editions())
         key = None if options.issuer_key is None else own_key(store, options.issuer_key)
         page = page_hash(store.survey().hash, None if key is None else key.issuer)
@@ -138,22 +141,12 @@ def _detach() -> None:
     os.umask(0o077)
 
 
-@contextmanager
-def _alone(state: Path | None) -> Iterator[Held | None]:
-    """Hold the state for as long as we live; without one there may be other servers."""
-    if state is None:
-        yield None
-    else:
-        with holding(state) as lock:
-            yield lock
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m toolkit.survey.serving.process", description="Serve one survey.")
     add = parser.add_argument
-    known = os.environ.get("TOOLKIT_DATABASE")  # a password must not stand in the list of processes
-    databases = "sqlite:///file.db or postgresql://…, made by collect() or toolkit serve; else TOOLKIT_DATABASE"
-    add("--database", default=known, required=known is None, help=f"{databases} of the environment")
+    known = os.environ.get(DATABASE)
+    databases = "sqlite:///file.db or postgresql://…, made by collect() or toolkit serve"
+    add("--database", default=known, required=known is None, help=f"{databases}; else {DATABASE} of the environment")
     add("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     add("--port", type=int, default=0, help="0: any free one")
     add("--certificate", help="PEM file with the TLS certificate and its chain (blind tokens need TLS 1.3)")
@@ -205,7 +198,7 @@ def _supervise(
     values = {name.replace("_", "-"): getattr(options, name) for name in names}
     arguments = [f"--{name}={value}" for name, value in values.items() if value is not None]
     arguments += [ALLOW] if options.plain_http_beyond_this_machine else []
-    environment = {**os.environ, "TOOLKIT_DATABASE": options.database}
+    environment = {**os.environ, DATABASE: options.database}
     command = Command([*arguments, f"--listening={listening.fileno()}"], environment, shared)
     supervise(options.workers, command, announce)
 
@@ -222,10 +215,6 @@ def own_key(store: Collection, path: str | Path) -> IssuerKey:
 
 def _places(connections: int) -> int:
     """How many connections the operating system lets us have, with our limit of open files raised if need be."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = connections + _SPARE_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:

@@ -8,7 +8,7 @@ database fails, reports are answered with 503 and a time to wait, and the page s
 started.
 
 It is a plain ASGI application: an address is found in a table, and there is nothing between it and the connection. How
-long a body may take is watched by the connection (`connecting/connection.py`), which counts seconds anyway.
+long a body may take is watched by the connection (`connection.py`), which counts seconds anyway.
 """
 
 import asyncio
@@ -20,12 +20,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Se
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from toolkit.core.checks import refuse
 from toolkit.survey import client
 from toolkit.survey.serving.access import page_hash, pass_of, sign_request
 from toolkit.survey.serving.answer import Answer, RefusalError, Scope, Send, in_json
+from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.limits import Limits, Receive, whole_body
 from toolkit.survey.serving.page import page
 from toolkit.survey.serving.payload import OtherSurvey, PayloadError, Submission, checked
@@ -36,10 +37,6 @@ from toolkit.survey.storage.writer import Writer
 
 _LOG = logging.getLogger("toolkit.survey")
 _Result = TypeVar("_Result")
-
-if TYPE_CHECKING:
-    from toolkit.survey.serving.blind import IssuerKey
-
 
 LOOK_SECONDS = 10.0
 """How long what is known of the collection's state is good enough."""
@@ -98,7 +95,7 @@ def application(
     survey: Survey,
     writer: Writer,
     *,
-    key: "IssuerKey | None" = None,
+    key: IssuerKey | None = None,
     station: StationKey | None = None,
     limits: Limits | None = None,
     prefix: str = "",
@@ -162,10 +159,6 @@ class Application:
     def __init__(self, table: Mapping[str, Mapping[str, Handler]], closing: Set[str] = frozenset()) -> None:
         self._table, self._closing = table, closing
 
-    @property
-    def paths(self) -> set[str]:
-        return set(self._table)
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
@@ -200,7 +193,7 @@ class _Endpoints:
     survey: Survey
     pages: frozenset[str]
     writer: Writer
-    key: "IssuerKey | None"
+    key: IssuerKey | None
     limits: Limits
     state: Health
     station: StationKey | None = None

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import FrameType
 
 from toolkit.survey.storage import StoreError
 
@@ -145,11 +144,7 @@ def _end(workers: Sequence[_Worker]) -> None:
 def _stop_signal() -> Iterator[threading.Event]:
     """An event that SIGTERM and SIGINT set, from now on."""
     stopping = threading.Event()
-
-    def set_it(_: int, __: FrameType | None) -> None:
-        stopping.set()
-
-    before = {number: signal.signal(number, set_it) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.signal(number, lambda *_: stopping.set()) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield stopping
     finally:

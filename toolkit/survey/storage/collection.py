@@ -137,11 +137,6 @@ class Collection:
         with self._reading() as (session, _):
             return session.editions()
 
-    def hash(self) -> str:
-        """The survey's hash when it was created: another one today means that the client's code has changed."""
-        with self._reading() as (_, head):
-            return head.hash
-
     def state(self) -> State:
         with self._reading() as (_, head):
             return head.state

@@ -127,7 +127,7 @@ SELECT set_config('log_parameter_max_length', '0', false) FROM pg_roles WHERE ro
 _TABLES = {*tables.POSTGRES, "unspent"}  # of all versions
 
 
-def postgres_store(url: str, readonly: bool = False) -> Collection:
+def postgres_store(url: str, readonly: bool) -> Collection:
     """The collection in a schema of a database: postgresql://user@host/database?schema=campus."""
     options, schema = address(url, "survey")
     return Collection(PostgresEngine({"application_name": "survey", **options}, schema, readonly))

@@ -87,9 +87,6 @@ class Entry:
             rule = "`body` must be text that a database can hold"
             refuse(rule, "something else", "a zero or half a character cannot be stored")
 
-    def __repr__(self) -> str:
-        return "<Entry>"
-
 
 @dataclass(frozen=True)
 class Edition:

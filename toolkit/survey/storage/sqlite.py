@@ -91,7 +91,7 @@ _CAUSES = {  # what must hold, and when to try again
 }
 
 
-def sqlite_store(path: str, readonly: bool = False) -> Collection:
+def sqlite_store(path: str, readonly: bool) -> Collection:
     """The collection in a file. One in memory is refused: a notebook and a server could not share it."""
     if not path or path.startswith((":memory:", "?")):
         rule = "a SQLite database must be a file, as in sqlite:///survey.db"

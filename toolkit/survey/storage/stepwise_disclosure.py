@@ -112,7 +112,12 @@ def held_back(survey: Survey) -> int:
 def in_steps(survey: Survey, count: int) -> int:
     """Return how many of `count` reports are shown while a collection is open."""
     seen = (count - held_back(survey)) // survey.step * survey.step
-    return seen if seen >= max(survey.minimum, 1) else 0
+    return seen if seen >= survey.minimum else 0
+
+
+def first_look(survey: Survey) -> int:
+    """Return how many reports there must be before some are shown while a collection is open."""
+    return -(-survey.minimum // survey.step) * survey.step + held_back(survey)
 
 
 def enlarged(shown: AbstractSet[bytes], groups: Mapping[bytes, Any], step: int, held: int = 0) -> Keys:
@@ -146,8 +151,7 @@ def steps_note(survey: Survey, shown: Shown, by: Sequence[str] = ()) -> str:
     begun = f"While the collection is {shown.state.value}, it is shown in steps of {survey.step:,}{groups}{back}"
     stored = "1 is" if shown.there == 1 else f"{shown.there:,} are"
     if not seen:
-        first = -(-survey.minimum // survey.step) * survey.step + withheld
-        return f"{begun}: from {first:,} reports on. So far {stored} stored."
+        return f"{begun}: from {first_look(survey):,} reports on. So far {stored} stored."
     later = "" if names else f"; the next at {seen + withheld + survey.step:,}"
     why = "so that until it is closed no two looks differ by one person's report"
     return f"{begun}, {why}. Here are {seen:,} of {shown.there:,} reports{later}."

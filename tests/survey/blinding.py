@@ -1,0 +1,31 @@
+"""What a phone does with RSABSSA-SHA384-PSS of RFC 9474: it blinds what is to be signed, and unblinds the signature."""
+
+import hashlib
+import secrets
+
+HASH_BYTES = 48  # SHA-384
+
+
+def blind(issuer, prepared, *, salt=None, inverse=None):
+    """The blinded message, and the factor's inverse."""
+    n = issuer.n
+    salt = secrets.token_bytes(HASH_BYTES) if salt is None else salt
+    inverse = 1 + secrets.randbelow(n - 1) if inverse is None else inverse  # a factor of n is not met by chance
+    encoded = int.from_bytes(_encoded(prepared, n.bit_length() - 1, salt))
+    return (encoded * pow(inverse, -issuer.e, n) % n).to_bytes(issuer.size), inverse
+
+
+def unblind(issuer, signature, inverse):
+    """The signature of the prepared message."""
+    return (int.from_bytes(signature) * inverse % issuer.n).to_bytes(issuer.size)
+
+
+def _encoded(message, bits, salt):
+    """EMSA-PSS (RFC 8017, 9.1.1) with SHA-384 and MGF1, in `bits` bits."""
+    length = (bits + 7) // 8
+    digest = hashlib.sha384(bytes(8) + hashlib.sha384(message).digest() + salt).digest()
+    block = bytes(length - len(salt) - HASH_BYTES - 2) + b"\x01" + salt
+    mask = b"".join(hashlib.sha384(digest + i.to_bytes(4)).digest() for i in range(-(-len(block) // HASH_BYTES)))
+    masked = bytearray(a ^ b for a, b in zip(block, mask, strict=False))
+    masked[0] &= 0xFF >> (8 * length - bits)
+    return bytes(masked) + digest + b"\xbc"
