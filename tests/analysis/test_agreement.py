@@ -27,8 +27,8 @@ def _frame(yes: int) -> pd.DataFrame:
     return pd.DataFrame({"a": ["no"] * (N - yes) + ["yes"] * yes, "g": np.arange(N) // 2 % 2})
 
 
-@pytest.mark.parametrize("sample", [ALIKE, WEIGHTED, CLUSTERS])
-def test_a_contradiction_is_told_with_a_sample_too(sample: Sample) -> None:
+@pytest.mark.parametrize("sample", [None, ALIKE, WEIGHTED, CLUSTERS])
+def test_a_contradiction_is_told_and_never_printed_as_zero(sample: Sample | None) -> None:
     """290 no of 300 by a die that makes at least 50 yes: it was "-0.231 to -0.169" and a reassuring note."""
     found = estimates(_frame(10), {"a": DIE}, sample=sample)
     one = found["a"]
@@ -38,6 +38,7 @@ def test_a_contradiction_is_told_with_a_sample_too(sample: Sample) -> None:
     assert "no share fits at 95 %" in repr(one)
     assert one.notes[0].startswith("no share agrees with these reports at 95 %")
     assert "do not publish it as a share" in found._repr_html_()
+    assert ("3e-13" in found._repr_html_()) == (sample in (None, ALIKE))
     assert found.to_table()["95 % interval"].tolist() == ["no share fits"]
     assert found.to_frame()["empty"].tolist() == [True]
     assert found.plot() is not None

@@ -137,15 +137,6 @@ def test_files_are_written(tmp_path) -> None:
     assert (tmp_path / "table.tex").read_text(encoding="utf-8").startswith(r"\begin{tabular}")
 
 
-def test_what_contradicts_its_design_is_said_and_never_printed_as_zero() -> None:
-    frame = pd.DataFrame({"report": [0] * 290 + [1] * 10})
-    found = estimates(frame, {"report": DIE})
-    assert found.to_frame()["empty"].item()
-    assert np.isnan(found.to_frame()["low"].item())
-    assert found.to_table()["95 % interval"].item() == "no share fits"
-    assert "3e-13" in found._repr_html_()
-
-
 def test_an_entry_has_the_interval_that_it_has_among_the_others() -> None:
     likert = estimates(DATA, {"likert": LIKERT})
     (one,) = likert.group_estimates
@@ -221,7 +212,7 @@ def test_designs_stand_below_the_table_as_comments_of_one_line() -> None:
 
 def test_a_line_has_the_digits_that_its_error_allows() -> None:
     one = GroupEstimate("q", (), DIE.estimate_counts([1538, 862]), 2400, 0)
-    (row,) = paper_rows({"q": DIE}, (), [one], 0.95)
+    (row,) = paper_rows({"q": DIE}, (), [one], 0.95, {})
     assert (row["estimate"], row["SE"], row["95 % interval"]) == ("28.9 %", "1.5 points", "26.0 to 31.8 %")
     assert (row["n"], row["missing"], row["ε"]) == (2400, 0, "1.61")
 

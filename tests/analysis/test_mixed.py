@@ -5,13 +5,12 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-from toolkit import Design, forced, warner
+from tests.analysis.reference_survey import DIE, DIRECT, WARNER
 from toolkit.analysis import mixed_logistic
 from toolkit.analysis.mixed import _Mixture
 from toolkit.analysis.random_intercepts import GroupModel
 
-DESIGNS = {"d": forced("1/6", "1/6"), "w": warner("3/4")}
-DIRECT = Design(np.eye(2, dtype=int), 1, ("no", "yes"), name="direct")
+DESIGNS = {"d": DIE, "w": WARNER}
 
 
 def people(groups=40, size=30, seed=31):
@@ -227,7 +226,7 @@ def test_a_group_has_the_likelihood_of_brute_integration(middle, sd) -> None:
     reports = [[1], [0, 0], [1, 1, 0], [1, 1, 1, 1, 1]]
     yes = np.concatenate(reports) == 1
     seen = np.stack([np.where(yes, chance, 1 - chance) for chance in (0.25, 0.75)])
-    model = GroupModel(np.ones((11, 1)), seen, np.array([0, 1, 3, 6]), np.ones(4), 127)
+    model = GroupModel(np.ones((11, 1)), seen, np.array([0, 1, 3, 6]), np.ones(4), 127, np.ones(11))
     u = np.linspace(-9, 9, 3601)
     chance = 0.25 + 0.5 * expit(middle + sd * u)
     brute = [np.prod([chance if one else 1 - chance for one in group], axis=0) @ norm.pdf(u) / 200 for group in reports]
@@ -319,7 +318,7 @@ def test_as_many_nodes_are_taken_as_the_integral_needs(middle, sd, nodes) -> Non
 def test_with_nodes_enough_the_gradient_is_that_of_the_height(frame) -> None:
     seen = np.stack([DIRECT.matrix[truth][frame["y"]] for truth in (0, 1)]) * 0.5 + 0.25
     columns = np.column_stack([np.ones(1200), frame["x"]])
-    model = GroupModel(columns, seen, np.arange(0, 1200, 30), np.ones(40), 41)
+    model = GroupModel(columns, seen, np.arange(0, 1200, 30), np.ones(40), 41, np.ones(1200))
     at, point = np.array([-0.5, 0.4, 0.2]), model.point(np.array([-0.5, 0.4, 0.2]))
     slopes = [(model.point(at + d).height - model.point(at - d).height) / 2e-4 for d in 1e-4 * np.eye(3)]
     assert point.gradient == pytest.approx(slopes, rel=1e-5, abs=1e-5)

@@ -8,6 +8,7 @@ design as counts are.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -50,8 +51,8 @@ class Reports:
         means = (share * np.nan_to_num(self.scores)).sum(axis=0)
         spread = [np.where(known, self.scores, end).T for end in (-np.inf, np.inf)]
         same = known.any(axis=0) & (spread[0].max(axis=1) == spread[1].min(axis=1))
-        if self.design.bounds is not None:
-            return None, np.diag(np.where(same, self._of_number(means, people), 0.0))
+        if (bounds := self.design.bounds) is not None:
+            return None, np.diag(np.where(same, self._of_number(bounds, means, people), 0.0))
         estimate = self._estimated(means, share[:, 0], whole)
         cov = np.zeros((len(means),) * 2)
         if estimate.cov is not None:
@@ -59,11 +60,11 @@ class Reports:
         np.fill_diagonal(cov, np.where(same, np.atleast_1d(estimate.se) ** 2, 0.0))
         return Worth(estimate, people), cov
 
-    def _of_number(self, means: Array, people: Array) -> Array:
+    def _of_number(self, bounds: tuple[Fraction, Fraction], means: Array, people: Array) -> Array:
         """The design's variance at the nearest answer in the bounds; of plain answers nothing is known."""
-        if self.design.loss is None or not hasattr(self.design, "variance") or self.design.bounds is None:
+        if self.design.loss is None or not hasattr(self.design, "variance"):
             return np.zeros_like(means)
-        low, high = map(float, self.design.bounds)
+        low, high = map(float, bounds)
         nearest = np.clip(means, low, high)
         return np.array([self.design.variance(float(mean), 1) for mean in nearest]) / np.maximum(people, 1)
 

@@ -194,9 +194,7 @@ class SampleSource:
         if choice(method or ("rao-scott" if kinds else "wald"), "method", ("rao-scott", "wald")) == "rao-scott":
             if not kinds:
                 refuse("'rao-scott' needs reports of few kinds", design.name, "use method='wald'")
-            values, places = self._read(name)
-            codes = np.array([-1 if value is None else value for value in values])[places]
-            return self._rao_scott(self._places[1], codes, (len(self.groups()), kinds))
+            return self._rao_scott(self._places[1], self._codes(name), (len(self.groups()), kinds))
         scores, (sample, noise) = self._scores(name), self._sample(design)
         flat = scores[:, None] if scores.ndim == 1 else scores[:, :-1]
         first, *others = self.groups()
@@ -210,13 +208,13 @@ class SampleSource:
 
     def independence(self, first: str, second: str) -> TableTest:
         """Whether two hidden answers go together: as reports are drawn independently, exactly when they do."""
-        (a, rows), (b, others) = self._read(first), self._read(second)
-        codes = [
-            np.array([-1 if value is None else value for value in values])[places]
-            for values, places in ((a, rows), (b, others))
-        ]
-        shape = tuple(len(self.readers[name].design.report_options) for name in (first, second))
-        return self._rao_scott(codes[0], codes[1], (shape[0], shape[1]))
+        rows, columns = (len(self.readers[name].design.report_options) for name in (first, second))
+        return self._rao_scott(self._codes(first), self._codes(second), (rows, columns))
+
+    def _codes(self, name: str) -> Codes:
+        """The code of each row's report; -1 where there is none."""
+        values, places = self._read(name)
+        return np.array([-1 if value is None else value for value in values])[places]
 
     def _rao_scott(self, rows: Codes, columns: Codes, shape: tuple[int, int]) -> TableTest:
         """Of the weighted table of two codes; -1 is none."""
