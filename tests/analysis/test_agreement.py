@@ -222,6 +222,22 @@ def test_results_of_a_survey_have_the_error_of_the_design_where_reports_agree() 
         assert found["cheated"]["f"].se == pytest.approx(np.sqrt(DIE.variance(1.0, 2)), rel=1e-9)
 
 
+def test_a_few_people_are_worth_as_many_reports_as_their_weights_say() -> None:
+    """Who sent nothing outweighs all others, whatever their reports. They are worth 121 / 27 people, so four, and counts
+    are their cumulated shares, rounded; of two boxes, of which each was asked about one, 7 / 3 and 8 / 3, so two each.
+    """
+    sample = Sample(weights=[4, 1, 1, 1, 2, 2, 20])
+    frame = pd.DataFrame({"a": [*"abbbcc", None]})
+    found = estimates(frame, {"a": k_ary(list("abc"), epsilon=1.0)}, sample=sample)["a"]
+    assert found.basis.kish == pytest.approx([121 / 27] * 3)
+    assert found.basis.shares.counts[:, 0].tolist() == [1, 2, 1]
+    boxes = oracles.tick_boxes(["x", "y"], 4.0, how="random")
+    cells = ["[0, 1]", "[0, 0]", "[1, 0]", "[1, 0]", "[0, 1]", "[1, 1]", None]
+    asked = estimates(pd.DataFrame({"a": cells}), {"a": boxes}, sample=sample)["a"]
+    assert asked.basis.kish == pytest.approx([7 / 3, 8 / 3])
+    assert asked.fit.p == pytest.approx(boxes.estimate_counts([2, 1], [2, 2]).fit.p)
+
+
 def test_reports_that_agree_have_no_design_effect() -> None:
     """Weights of many digits: their mean score differs from the scores by rounding alone."""
     weights = np.random.default_rng(1).uniform(0.5, 2, N)

@@ -104,6 +104,17 @@ def test_units_do_not_matter() -> None:
     assert abs(without.value[1] - with_one.value[:2].sum()) < 1e-7
 
 
+def test_a_constant_column_takes_the_place_of_the_intercept() -> None:
+    """Twice as large, so with half the coefficient; the mean of the outcome, which is taken off, comes back to it."""
+    few = DATA[:300].assign(two=2.0)
+    given: dict[str, Any] = {"designs": DESIGNS, "truth": "1"}
+    one, two = (predictor(f"outcome ~ {right} + forced", few, **given) for right in ("1", "0 + two"))
+    assert two.labels == ("two", "forced")
+    assert two.value == pytest.approx(one.value * [0.5, 1], rel=1e-6)
+    assert two.se == pytest.approx(one.se * [0.5, 1], rel=1e-6)
+    assert two.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-8)
+
+
 @pytest.mark.slow
 def test_interactions_with_the_truth_are_found() -> None:
     """4 standard errors of three coefficients: false alarms 2e-4."""
