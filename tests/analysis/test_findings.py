@@ -107,6 +107,7 @@ def test_two_questions_to_the_same_people_are_compared_person_by_person() -> Non
     found = estimates(DATA, {"forced": DIE, "unrelated": UNRELATED})
     gap = found.difference("forced", "unrelated")
     assert (gap.value, gap.se) == pytest.approx((-0.002916667, 0.014915432), abs=5e-10)
+    assert gap.cov.item() == pytest.approx(gap.se**2)
     assert (found["forced"] - found["unrelated"]).se == pytest.approx(0.019811676, abs=5e-10)
     assert gap.loss == DIE.loss + UNRELATED.loss
     groups = BY_SEX.difference("forced", "unrelated")

@@ -102,13 +102,14 @@ class Worth:
         if not isinstance(basis, Shares):
             return None
         value, se = np.atleast_1d(drawn.value), np.atleast_1d(drawn.se)
+        kish = np.where(self.kish > 0, self.kish, np.nan)  # nobody was asked about a box
         alone = value * basis.spread_given + (1 - value) * basis.spread_without - value**2
         with np.errstate(divide="ignore", invalid="ignore"):
-            effective = np.where((variance > 0) & (alone > 0), alone / variance, self.kish)
+            effective = np.where((variance > 0) & (alone > 0), alone / variance, kish)
             gain = np.where(variance > 0, np.minimum(variance / finite, _MOST), 1.0)
         plain = drawn.loss is None
         methods = ("korn-graubard", "wilson", "logit", "t") if plain else SampleShares.methods
-        return SampleShares(basis, value, se, effective, self.kish, n, df, gain, methods)
+        return SampleShares(basis, value, se, effective, kish, n, df, gain, methods)
 
 
 def change_variance(designs: Sequence[QuestionModel], pair: Array, weights: Array) -> Array:

@@ -6,10 +6,13 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import betabinom, binom
 
 from tests.analysis.latent.own_likelihood import check
+from tests.slowly import each
 from toolkit.analysis.latent import list_experiment
 from toolkit.analysis.latent.joint import JointLaw
+from toolkit.analysis.latent.lists import ListLaw
 
 GRID = np.linspace(-8, 8, 321)
 NORMAL = np.exp(-(GRID**2) / 2) / np.exp(-(GRID**2) / 2).sum()
@@ -144,6 +147,52 @@ def test_lists_of_one_item_are_two_lists() -> None:
 
     height = sum(np.log(chance(a, b)[(data["a"] == a) & (data["b"] == b)]).sum() for a in range(3) for b in range(3))
     assert fit.log_likelihood == pytest.approx(height, abs=1e-9)
+
+
+TREATED, TWICE = np.array([True, False] * 2), (False, True)
+LAWS = [ListLaw(3, TREATED, *options) for options in product(TWICE, repeat=5)]
+LAWS += [
+    JointLaw(parts, single, TREATED, constrained, shared)
+    for parts, single in (({"a": 2, "b": 2}, False), ({"a": 3}, False), ({"a": 1, "b": 1, "c": 1}, True))
+    for constrained, shared in product(TWICE, repeat=2)
+]
+
+
+@each(law=LAWS)
+def test_chances_of_all_answers_add_up_and_slope_as_they_say(law) -> None:
+    eta = np.random.default_rng(3).uniform(-2, 2, size=(len(law.names), 4))
+    chances, slopes = law.probabilities(eta)
+    assert chances.min() >= 0
+    assert chances.sum(axis=1) == pytest.approx(np.ones(4))
+    for slope, step in zip(slopes, 1e-5 * np.eye(len(eta)), strict=True):
+        up, down = (law.probabilities(eta + side * step[:, None])[0] for side in (1, -1))
+        assert slope == pytest.approx((up - down) / 2e-5, abs=1e-8)
+
+
+@each(law=LAWS[:32])
+def test_chances_of_one_list_are_those_of_all_ways_to_answer_it(law) -> None:
+    """Written out: a trait, a binomial or beta-binomial count, one more for carriers of the long list unless floor or
+    ceiling holds them back, and a confession of carriers alone.
+    """
+    eta = np.random.default_rng(4).normal(size=(len(law.names), 4))
+    chances, _ = law.probabilities(eta)
+    for person, long in enumerate(TREATED):
+        by = dict(zip(law.names, eta[:, person], strict=True))
+        expected = np.zeros((5, 2))
+        for carrier in (0, 1):
+            whose = " of carriers" if carrier and not law.constrained else ""
+            mean, theta = expit(by[f"control{whose}"]), np.exp(by.get(f"overdispersion{whose}", -np.inf))
+            count = betabinom(3, mean / theta, (1 - mean) / theta) if theta else binom(3, mean)
+            for y in range(4):
+                one = count.pmf(y) * (expit(by[""]) if carrier else expit(-by[""]))
+                name = {0: "floor", 3: "ceiling"}.get(y, "")
+                kept = expit(by[name]) if carrier and long and name in by and name else 0.0
+                told = expit(by["confession"]) if carrier and law.direct else 0.0
+                for silent, confessed in product((0, 1), repeat=2):
+                    way = (kept if silent else 1 - kept) * (told if confessed else 1 - told)
+                    expected[y + (carrier and long and not silent), confessed] += one * way
+        right = expected.ravel() if law.direct else expected.sum(axis=1)
+        assert chances[person] == pytest.approx(right)
 
 
 def test_what_has_no_likelihood_is_refused() -> None:
