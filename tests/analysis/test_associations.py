@@ -151,11 +151,16 @@ KUK = kuk("4/5", "1/5", draws=2)
 
 
 def test_more_reports_than_truths_are_compared_by_likelihood() -> None:
+    """Twice what three shares gain over one, each the highest of ten thousand."""
     same = homogeneity(KUK, [[150, 100, 50], [150, 100, 50]])
     assert (same.statistic, same.df) == (pytest.approx(0, abs=1e-9), 1)
-    apart = homogeneity(KUK, [[150, 100, 50], [50, 100, 150]])
-    assert apart.p < 1e-6
-    assert apart.method == "likelihood ratio"
+    counts = np.array([[150, 100, 50], [140, 100, 60], [160, 95, 45]])
+    apart, shares = homogeneity(KUK, counts), np.linspace(0, 1, 10_001)[:, None]
+    logs = np.log(KUK.matrix[0] * (1 - shares) + KUK.matrix[1] * shares)
+    ratio = 2 * ((logs @ counts.T).max(axis=0).sum() - (logs @ counts.sum(axis=0)).max())
+    assert (apart.statistic, apart.df, apart.method) == (pytest.approx(ratio, abs=1e-4), 2, "likelihood ratio")
+    assert apart.p == pytest.approx(scipy.stats.chi2.sf(ratio, 2), abs=1e-4)
+    assert 0.01 < apart.p < 0.9
 
 
 @pytest.mark.slow

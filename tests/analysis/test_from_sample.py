@@ -3,6 +3,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.stats
 
@@ -20,6 +21,8 @@ def test_groups_stand_in_order_and_rows_without_one_are_counted() -> None:
     assert source.groups() == {("x",): 2, ("y",): 2}
     assert list(source.groups()) == [("x",), ("y",)]
     assert source.groupless() == 1
+    whole = SampleSource(pl.DataFrame({"a": [1, 0, 1], "g": [2, None, 1]}), ("g",), {"a": Reader("a", DIE)}, Sample())
+    assert repr(whole.groups()) == "{(1,): 1, (2,): 1}"
 
 
 def test_one_person_asked_about_a_box_makes_no_design_effect() -> None:
@@ -40,8 +43,8 @@ def test_bands_of_age_group_the_rows_of_a_sample() -> None:
 
 
 def test_who_was_asked_about_one_box_is_counted_for_that_box() -> None:
-    """Nobody was asked about all of them: there was no degree of freedom, and no difference. Of 61 and 29 people 20 and 9
-    were asked about the box that the fewest were asked about; a group of one says nothing of two boxes.
+    """Nobody was asked about all of them: there was no degree of freedom, and no difference. Of 61 and 29 people 20 and
+    9 were asked about the box that the fewest were asked about; a group of one says nothing of two boxes.
     """
     boxes = oracles.tick_boxes(["x", "y", "z"], 2.0, how="random")
     cells = [f"[{place % 3}, {int(place % 7 < 3)}]" for place in range(90)]
@@ -53,6 +56,7 @@ def test_who_was_asked_about_one_box_is_counted_for_that_box() -> None:
             assert other.value == pytest.approx(one.value, nan_ok=True)
             assert (np.isnan(other.interval().low) == np.isnan(one.value)).all()
             assert other.basis.df == df
+            assert other.fit.p == pytest.approx(one.fit.p, nan_ok=True)
         gaps = [found.differences(found.group_estimates[0].group[0]) for found in (counted, drawn)]
         assert gaps[1].difference.to_numpy() == pytest.approx(gaps[0].difference.to_numpy(), nan_ok=True)
         errors = [np.asarray(one.se) for one in drawn["a"].values()]

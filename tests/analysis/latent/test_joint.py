@@ -13,6 +13,7 @@ from tests.slowly import each
 from toolkit.analysis.latent import list_experiment
 from toolkit.analysis.latent.joint import JointLaw
 from toolkit.analysis.latent.lists import ListLaw
+from toolkit.analysis.latent.two_groups import GroupLaw, _cheating, _crosswise, _lying, _unknown
 
 GRID = np.linspace(-8, 8, 321)
 NORMAL = np.exp(-(GRID**2) / 2) / np.exp(-(GRID**2) / 2).sum()
@@ -158,15 +159,21 @@ LAWS += [
 ]
 
 
-@each(law=LAWS)
+CURVES = [GroupLaw(curve, np.array([0.2, 0.8] * 2)) for curve in (_cheating, _lying, _crosswise, _unknown)]
+
+
+@each(law=[*((one.probabilities, len(one.names)) for one in LAWS), *((one, 2) for one in CURVES)])
 def test_chances_of_all_answers_add_up_and_slope_as_they_say(law) -> None:
-    eta = np.random.default_rng(3).uniform(-2, 2, size=(len(law.names), 4))
-    chances, slopes = law.probabilities(eta)
+    chances_of, width = law
+    eta = np.random.default_rng(3).uniform(-2, 2, size=(width, 4))
+    chances, slopes = chances_of(eta)
     assert chances.min() >= 0
     assert chances.sum(axis=1) == pytest.approx(np.ones(4))
-    for slope, step in zip(slopes, 1e-5 * np.eye(len(eta)), strict=True):
-        up, down = (law.probabilities(eta + side * step[:, None])[0] for side in (1, -1))
+    for slope, step in zip(slopes, 1e-5 * np.eye(width), strict=True):
+        up, down = (chances_of(eta + side * step[:, None])[0] for side in (1, -1))
         assert slope == pytest.approx((up - down) / 2e-5, abs=1e-8)
+    far, _ = chances_of(5000 * eta)
+    assert far.sum(axis=1) == pytest.approx(np.ones(4))
 
 
 @each(law=LAWS[:32])
