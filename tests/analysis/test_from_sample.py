@@ -49,7 +49,7 @@ def test_who_was_asked_about_one_box_is_counted_for_that_box() -> None:
     boxes = oracles.tick_boxes(["x", "y", "z"], 2.0, how="random")
     cells = [f"[{place % 3}, {int(place % 7 < 3)}]" for place in range(90)]
     frame = pd.DataFrame({"a": cells, "g": np.arange(90) > 60})
-    few = pd.DataFrame({"a": ["[0, 1]", "[1, 0]", "[2, 1]", "[1, 1]"], "g": [0, 0, 0, 1]})
+    few = pd.DataFrame({"a": ["[0, 1]", "[0, 0]", "[1, 0]", "[2, 1]", "[2, 1]", "[1, 1]"], "g": [0, 0, 0, 0, 0, 1]})
     for data, least in ((frame, (19, 8)), (few, (0, 0))):
         counted, drawn = (estimates(data, {"a": boxes}, by="g", sample=sample) for sample in (None, Sample()))
         for one, other, df in zip(counted["a"].values(), drawn["a"].values(), least, strict=True):

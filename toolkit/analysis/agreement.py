@@ -81,7 +81,7 @@ class Reports:
             basis = Shares.from_support(np.rint(means * people[0]), int(people[0]), ones, 0 * ones)
             return Estimate(basis.value, basis.se, design.options, None, basis.n, None, SAMPLED, basis=basis)
         low, high = (np.broadcast_to(limit, means.shape) for limit in design.score_limits())
-        seen = np.where(people > 0, np.rint((means - low) / (high - low) * people), 0).astype(np.int64)
+        seen = np.rint((means - low) / (high - low) * people).astype(np.int64)
         one_each = np.isnan(self.scores[self.weights > 0]).any()  # each person was asked about one box
         by_support: Estimate = design.estimate_counts(seen, people if one_each else int(people[0]))
         return by_support

@@ -2,18 +2,24 @@
 
 import math
 from itertools import product
+from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
 from scipy.special import expit
-from scipy.stats import betabinom, binom
+from scipy.stats import betabinom, binom, chi2
 
 from tests.analysis.latent.own_likelihood import check
 from tests.slowly import each
 from toolkit.analysis.latent import list_experiment
 from toolkit.analysis.latent.joint import JointLaw
 from toolkit.analysis.latent.lists import ListLaw
+from toolkit.analysis.latent.model import LatentFit, Predictor, vanishing_share
 from toolkit.analysis.latent.two_groups import GroupLaw, _cheating, _crosswise, _lying, _unknown
+from toolkit.analysis.regression.covariates import Covariates
+from toolkit.analysis.regression.fitted import Comparison, Fitted
+from toolkit.analysis.regression.scoring import Point
 
 GRID = np.linspace(-8, 8, 321)
 NORMAL = np.exp(-(GRID**2) / 2) / np.exp(-(GRID**2) / 2).sum()
@@ -200,6 +206,40 @@ def test_chances_of_one_list_are_those_of_all_ways_to_answer_it(law) -> None:
                     expected[y + (carrier and long and not silent), confessed] += one * way
         right = expected.ravel() if law.direct else expected.sum(axis=1)
         assert chances[person] == pytest.approx(right)
+
+
+def test_what_a_person_tells_has_the_place_of_its_chance() -> None:
+    """Pairs of counts in order, a count alone, items as digits; behind those the counts of long lists."""
+    told, nobody = [np.array([2.0, 1.0]), np.array([0.0, 3.0])], np.zeros(2, dtype=bool)
+    assert JointLaw({"a": 2, "b": 2}, False, nobody, True, False).codes(told).tolist() == [8, 7]
+    assert JointLaw({"a": 2}, False, nobody, True, False).codes(told[:1]).tolist() == [2, 1]
+    items = [np.array([1.0, 0.0]), np.array([0.0, 0.0]), np.array([1.0, 0.0]), np.array([0.0, 4.0])]
+    one_by_one = JointLaw({"a": 1, "b": 1, "c": 1}, True, np.array([False, True]), True, False)
+    assert one_by_one.codes(items).tolist() == [0b101, 8 + 4]
+
+
+@pytest.mark.parametrize(("eta", "gone"), [([-9, -7.1], "floor"), ([-9, -6.9], None), ([-7.1, -9], "floor")])
+def test_a_share_has_gone_where_nobody_has_a_thousandth_of_it(eta, gone) -> None:
+    at = Covariates(np.ones((2, 1)), ("Intercept",), np.asarray, None)
+    parts = [Predictor("confession", at, np.zeros(1)), Predictor("floor", at, np.zeros(1), may_vanish=True)]
+    there = Point(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
+    model = SimpleNamespace(point=lambda _: there, predictors=lambda _: np.array([[-20.0, -20.0], eta]))
+    assert vanishing_share(model, parts, np.zeros(2)) == gone
+
+
+@each(edge=[1, 2, 3], more=[0, 1, 2], statistic=[0.0, 3.2])
+def test_shares_of_zero_lie_on_the_edge_each_for_itself(edge, more, statistic) -> None:
+    """Each is 0 half of the time: chi-squared laws with the weights of a binomial law (Self and Liang 1987)."""
+    one = Covariates(np.ones((3, 1)), ("Intercept",), np.asarray, None)
+    shares = [Predictor(f"share {place}", one, np.zeros(1), may_vanish=True) for place in range(edge)]
+    fit, smaller = LatentFit.__new__(LatentFit), SimpleNamespace(labels=("Intercept",))
+    object.__setattr__(fit, "predictors", (Predictor("", one, np.zeros(1)), *shares))
+    plain = Comparison(statistic, edge + more, 0.5, "likelihood ratio")
+    with mock.patch.object(Fitted, "compare", return_value=plain):
+        found = fit.compare(smaller)
+    above = [chi2.sf(statistic, more + there) if more + there else float(statistic == 0) for there in range(edge + 1)]
+    assert found.p == pytest.approx(binom.pmf(range(edge + 1), edge, 0.5) @ above)
+    assert found.method == "likelihood ratio, on the edge"
 
 
 def test_what_has_no_likelihood_is_refused() -> None:
