@@ -159,6 +159,16 @@ def test_a_picture_has_a_row_for_each_share() -> None:
         hours.plot()
 
 
+def test_a_report_has_a_picture_where_there_are_shares_of_somebody(tmp_path) -> None:
+    hours = numeric.one_bit((0, 80), 1.0)
+    frame = pd.DataFrame({"hours": [0, 1, 1], "nobody": [None] * 3, "forced": [1, 0, 1]})
+    for asked, pictures in (({"hours": hours}, 0), ({"nobody": DIE}, 0), ({"hours": hours, "forced": DIE}, 1)):
+        text = estimates(frame, asked).report(tmp_path / "report.md").read_text(encoding="utf-8")
+        assert text.count("the shares of the table") == pictures
+        assert all(f"{name}: " in text for name in asked)
+    assert estimates(frame, {"forced": DIE})._png(0.95).startswith(b"\x89PNG")
+
+
 def test_html_escapes_what_a_column_is_called() -> None:
     frame = pd.DataFrame({"<b>": [0] * 30 + [1] * 2, "g": ["<i>"] * 32})
     page = estimates(frame, {"<b>": DIE}, by="g")._repr_html_()

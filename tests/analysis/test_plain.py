@@ -42,7 +42,8 @@ def test_one_person_has_a_mean_and_no_error():
     found = estimated(AGE, [(20, 1)])
     assert found.value == 20
     assert np.isnan(found.se)
-    assert found.notes == ()
+    assert (found.notes, found.method) == ((), "plain answers")
+    assert estimated(AGE, [(20, 1), (30, 1)]).method == "plain answers, t with 1 degrees of freedom"
 
 
 @pytest.mark.parametrize("values", [[(20, 3)], [(20, 3), (30, 0)]])

@@ -21,7 +21,7 @@ from toolkit.analysis.regression.covariates import Covariates
 from toolkit.analysis.regression.fitted import Comparison, Fitted
 from toolkit.analysis.regression.scoring import Point
 
-GRID = np.linspace(-8, 8, 321)
+GRID = np.linspace(-8, 8, 161)
 NORMAL = np.exp(-(GRID**2) / 2) / np.exp(-(GRID**2) / 2).sum()
 
 

@@ -176,6 +176,9 @@ def test_no_message_quotes_a_person() -> None:
     with pytest.raises(TypeError, match="weights must be numbers") as problem:
         logistic("forced ~ female", DATA, DIE, weights=np.full(400, secret))
     assert secret not in "".join(traceback.format_exception(problem.value))
+    with pytest.raises(ValueError, match="every part of a formula must be computable") as problem:
+        logistic("forced ~ np.array(word)", DATA.assign(word=secret), DIE)
+    assert secret not in "".join(traceback.format_exception(problem.value))
 
 
 def test_a_sample_is_its_weights_strata_and_clusters() -> None:
