@@ -161,10 +161,21 @@ def test_text_of_any_type_is_a_category_and_a_design_may_be_data() -> None:
     words = np.where(DATA.female, "f", "m")
     fits = [
         logistic("forced ~ sex", DATA.assign(sex=pd.Series(words, dtype=kind)), DIE.to_dict())
-        for kind in ("string", "object", "category", "str")
+        for kind in ("string", "object", "category", "str", pd.ArrowDtype(pa.string()))
     ]
     assert {fit.labels for fit in fits} == {("Intercept", "sex[T.m]")}
     assert len({tuple(fit.value) for fit in fits}) == 1
+
+
+def test_columns_that_arrow_holds_are_those_of_numpy() -> None:
+    frame = DATA[["forced", "female", "group", "age10"]].assign(gap=pd.array([None, 1] * 200, dtype="Int64"))
+    one, two = (
+        logistic("forced ~ C(group) + female + age10", data, DIE)
+        for data in (frame, frame.convert_dtypes(dtype_backend="pyarrow"))
+    )
+    assert two.labels == one.labels
+    assert np.array_equal(two.value, one.value)
+    assert two.margins("group").value == pytest.approx(one.margins("group").value)
 
 
 def test_no_message_quotes_a_person() -> None:

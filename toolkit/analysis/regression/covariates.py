@@ -167,13 +167,21 @@ def _formula(right: str) -> Any:
 
 
 def _matrix_of(formula_or_spec: Any, data: object) -> Any:
-    matrix, problem = _compute_matrix(formula_or_spec, with_text_as_objects(as_frame(data)))
+    frame = _without_arrow(with_text_as_objects(as_frame(data)), set(map(str, formula_or_spec.required_variables)))
+    matrix, problem = _compute_matrix(formula_or_spec, frame)
     if problem == "levels":
         refuse("categories must be those that the fit has seen", "others", "they have no coefficient")
     if matrix is None:
         consequence = "covariates are numbers, truth values or text, and functions of them"
         refuse("every part of a formula must be computable from the data", problem, consequence)
     return matrix
+
+
+def _without_arrow(frame: Any, wanted: set[str]) -> Any:
+    """Columns of pandas that Arrow holds as those of NumPy: formulaic knows categories by these."""
+    kinds = frame.dtypes.items() if hasattr(frame, "assign") else ()
+    arrow = {name: kind.numpy_dtype for name, kind in kinds if name in wanted and hasattr(kind, "pyarrow_dtype")}
+    return frame.astype(arrow) if arrow else frame
 
 
 def _compute_matrix(formula_or_spec: Any, frame: object) -> tuple[Any, str]:
