@@ -178,6 +178,27 @@ def test_every_model_is_fitted_again_with_every_replicate() -> None:
         logistic("forced ~ age10", DATA, DIE, sample=sample, penalty="jeffreys")
 
 
+def test_models_of_replicates_are_compared_by_wald_on_f() -> None:
+    """One coefficient: F is t squared, with the same p. They were refused, as if they had no degree of freedom; of a
+    second cluster alone there is one, and two coefficients have none.
+    """
+    few = DATA[:300]
+    sample = Sample(few.weight, clusters=few.c60 % 6).jackknife()
+    larger, smaller = (logistic(f"forced ~ {right}", few, DIE, sample=sample) for right in ("female + age10", "age10"))
+    found = larger.compare(smaller)
+    assert (found.method, found.df) == ("Wald, F", 1)
+    assert (found.statistic, found.p) == pytest.approx(
+        (larger["female"].test().statistic ** 2, larger["female"].test().p)
+    )
+    two = Sample(few.weight, clusters=few.c60 % 2).jackknife()
+    alone, one, whole = (
+        logistic(f"forced ~ {right}", few, DIE, sample=two) for right in ("1", "age10", "female + age10")
+    )
+    assert one.compare(alone).p == pytest.approx(one["age10"].test().p)
+    with pytest.raises(ValueError, match="more sampling units than coefficients to test, got 1"):
+        whole.compare(alone)
+
+
 def test_a_replicate_without_anybody_of_a_group_is_left_out_and_counted() -> None:
     """The group lives in one cluster: the replicate without that cluster has nothing to say of it."""
     frame = pd.DataFrame({"a": [1, 0, 1, 1, 0, 1, 0, 0], "g": list("xxyyyyyy"), "c": [1, 1, 2, 2, 3, 3, 4, 4]})

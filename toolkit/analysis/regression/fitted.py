@@ -435,7 +435,7 @@ class Fitted:
         if len(added) != len(self.labels) - len(smaller.labels):
             rule = "the smaller model must have the coefficients of the larger, less some"
             refuse(rule, "others", "Wald's test sets coefficients to zero; write both formulas alike")
-        if self.provenance.error != "robust" or self.provenance.df < len(added):
+        if self.provenance.df < len(added):
             consequence = "F has no degrees of freedom left"
             refuse("there must be more sampling units than coefficients to test", str(self.provenance.df), consequence)
         test = wald_f(self.value[added], self.cov[np.ix_(added, added)], self.provenance.df)
