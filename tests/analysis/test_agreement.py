@@ -177,6 +177,10 @@ def test_a_group_of_whom_nobody_answered_both_questions_has_no_difference(sample
     for some, none in (found.difference("a", "b").values(), found.joint("a", "b").values()):
         assert np.isfinite(some.se).all()
         assert np.isnan(none.value).all()
+    frame.loc[2, "b"] = "no"
+    alone = estimates(frame, {"a": DIE, "b": DIE}, by="g", missing="drop", sample=sample).difference("a", "b")[1]
+    assert (alone.value, alone.n) == (pytest.approx(0), 1)
+    assert np.isnan(alone.se)
 
 
 @pytest.mark.parametrize("sample", [None, ALIKE])

@@ -44,6 +44,7 @@ def test_a_crosswise_survey_of_few_carriers_is_easily_explained_by_random_answer
 def test_silence_explains_no_high_estimate_and_false_claims_no_low_one() -> None:
     high = tipping_point(DIE.estimate_counts([600, 400]), 0)
     assert math.isnan(high.explains["self_protective"])
+    assert math.isnan(tipping_point(DIE.estimate_counts([200, 800]), 0).explains["random"])  # it would take 1.9 of all
     assert high.explains["self_incriminating"] == pytest.approx((0.4 - 1 / 6) / (5 / 6))
     low = tipping_point(DIE.estimate_counts([800, 200]), 0.5)
     assert math.isnan(low.explains["self_incriminating"])
@@ -238,6 +239,8 @@ def test_what_cannot_be_asked_of_conduct_is_refused() -> None:
         sensitivity(FIT, "female", by=np.arange(10))
     with pytest.raises(ValueError, match="a share below 1 for each of women, men"):
         sensitivity(BOTH).at(0.1, 0.1, 0.1)
+    with pytest.raises(ValueError, match="a share below 1 for each of women, men"):
+        sensitivity(BOTH).at(0.1, 1)
     with pytest.raises(ValueError, match="two estimates by name, got 3"):
         sensitivity(BOTH | {"others": MEN})
     with pytest.raises(ValueError, match="still be told from others"):

@@ -53,6 +53,9 @@ BAD = {
     "a scale of zero": (np.ones((3, 4)), {"scale": 0}, "`scale` must be"),
     "jackknife without factors": (np.ones((3, 4)), {"kind": "JKn"}, "JKn has"),
     "Fay's share missing": (np.ones((3, 4)), {"kind": "BRR", "fay": 0.5}, "`fay` must be a share below 1"),
+    "Fay's share of all": (np.ones((3, 4)), {"kind": "Fay", "fay": 1}, "`fay` must be a share below 1"),
+    "Fay's share below none": (np.ones((3, 4)), {"kind": "Fay", "fay": -0.1}, "`fay` must be a share below 1"),
+    "Fay without a share": (np.ones((3, 4)), {"kind": "Fay"}, "`fay` must be a share below 1"),
     "an unknown kind": (np.ones((3, 4)), {"kind": "JK9"}, "`kind` must be one of"),
     "too few factors": (np.ones((3, 4)), {"scale": 1, "factors": [1, 1]}, "one factor per replicate"),
 }
