@@ -74,7 +74,7 @@ def test_the_interval_of_a_groups_own_share_cuts_both_tails_of_the_mixture() -> 
     """One part alone has the normal interval; of two the chance beyond each limit is half of what is left."""
     one = _Mixture(np.array([[0.4]]), np.array([[0.2]]), np.array([1.0]), single=True)
     assert logit([*one.interval(0.9, "mixture")]) == pytest.approx(norm.interval(0.9, 0.4, 0.2), abs=1e-9)
-    centers, spreads = np.array([[-1.0, 0.2], [1.5, 0.3]]), np.array([[0.5, 0.1], [0.8, 6.0]])
+    centers, spreads = np.array([[-1.0, 0.2], [1.5, 0.3]]), np.array([[0.5, 3.0], [0.8, 6.0]])
     chances = np.array([0.3, 0.7])
     low, high = map(logit, _Mixture(centers, spreads, chances, single=False).interval(0.9, "mixture"))
     assert chances @ norm.cdf(low, centers, spreads) == pytest.approx([0.05, 0.05], abs=1e-9)
@@ -218,6 +218,12 @@ def test_the_interval_of_a_groups_share_is_that_of_brute_integration(few) -> Non
 def test_a_typical_group_has_the_interval_of_the_log_odds(few) -> None:
     low, high = few.predict({"g": [0]}, at="typical").interval(0.9)
     assert logit([low, high]) == pytest.approx(norm.interval(0.9, few.value[0], few.se[0]), abs=1e-6)
+
+
+def test_the_margin_of_a_model_without_covariates_is_its_prediction(few) -> None:
+    """The one has its slopes in closed form, the other by differences."""
+    margin, prediction = few.margins(), few.predict({"g": [0]})
+    assert (margin.value, margin.se) == pytest.approx((prediction.value, prediction.se), rel=1e-6)
 
 
 @pytest.mark.parametrize(("middle", "sd"), [(-0.7, 0.3), (-3.0, 3.0), (-3.0, 8.0), (3.0, 8.0)])
