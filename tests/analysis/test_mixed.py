@@ -224,6 +224,9 @@ def test_the_margin_of_a_model_without_covariates_is_its_prediction(few) -> None
     """The one has its slopes in closed form, the other by differences."""
     margin, prediction = few.margins(), few.predict({"g": [0]})
     assert (margin.value, margin.se) == pytest.approx((prediction.value, prediction.se), rel=1e-6)
+    one, two = prediction.interval(), few.predict({"g": [0, 1]}).interval()
+    assert (np.shape(one.low), np.shape(two.low)) == ((), (2,))
+    assert [*two.low, *two.high] == pytest.approx([one.low] * 2 + [one.high] * 2)
 
 
 @pytest.mark.parametrize(("middle", "sd"), [(-0.7, 0.3), (-3.0, 3.0), (-3.0, 8.0), (3.0, 8.0)])
