@@ -12,6 +12,7 @@ DIE = forced("1/6", "1/6")
 WARNER = COINS = warner("3/4")
 UNRELATED = unrelated("0.7", "0.3")
 CROSSWISE = BIRTHDAY = crosswise("0.15")
+DIRECT = Design([[1, 0], [0, 1]], 1, ("no", "yes"), name="direct")
 LIKERT = forced_options(5, ["0.08"] * 5)
 BOTH = Design(  # a die and two coins for one truth: four reports
     [[int(a * b) for a in DIE.weights[truth] for b in COINS.weights[truth]] for truth in (0, 1)],

@@ -27,8 +27,8 @@ def _frame(yes: int) -> pd.DataFrame:
     return pd.DataFrame({"a": ["no"] * (N - yes) + ["yes"] * yes, "g": np.arange(N) // 2 % 2})
 
 
-@pytest.mark.parametrize("sample", [ALIKE, WEIGHTED, CLUSTERS])
-def test_a_contradiction_is_told_with_a_sample_too(sample: Sample) -> None:
+@pytest.mark.parametrize("sample", [None, ALIKE, WEIGHTED, CLUSTERS])
+def test_a_contradiction_is_told_and_never_printed_as_zero(sample: Sample | None) -> None:
     """290 no of 300 by a die that makes at least 50 yes: it was "-0.231 to -0.169" and a reassuring note."""
     found = estimates(_frame(10), {"a": DIE}, sample=sample)
     one = found["a"]
@@ -38,6 +38,7 @@ def test_a_contradiction_is_told_with_a_sample_too(sample: Sample) -> None:
     assert "no share fits at 95 %" in repr(one)
     assert one.notes[0].startswith("no share agrees with these reports at 95 %")
     assert "do not publish it as a share" in found._repr_html_()
+    assert ("3e-13" in found._repr_html_()) == (sample in (None, ALIKE))
     assert found.to_table()["95 % interval"].tolist() == ["no share fits"]
     assert found.to_frame()["empty"].tolist() == [True]
     assert found.plot() is not None
@@ -172,9 +173,14 @@ def test_the_error_of_questions_that_agree_does_not_depend_on_how_weights_are_sc
 def test_a_group_of_whom_nobody_answered_both_questions_has_no_difference(sample: Sample | None) -> None:
     frame = _frame(100).assign(b=_frame(150).a)
     frame.loc[frame.g == 1, "b"] = None
-    found = estimates(frame, {"a": DIE, "b": DIE}, by="g", missing="drop", sample=sample).difference("a", "b")
-    assert np.isfinite(found[0].se)
-    assert np.isnan(found[1].value)
+    found = estimates(frame, {"a": DIE, "b": DIE}, by="g", missing="drop", sample=sample)
+    for some, none in (found.difference("a", "b").values(), found.joint("a", "b").values()):
+        assert np.isfinite(some.se).all()
+        assert np.isnan(none.value).all()
+    frame.loc[2, "b"] = "no"
+    alone = estimates(frame, {"a": DIE, "b": DIE}, by="g", missing="drop", sample=sample).difference("a", "b")[1]
+    assert (alone.value, alone.n) == (pytest.approx(0), 1)
+    assert np.isnan(alone.se)
 
 
 @pytest.mark.parametrize("sample", [None, ALIKE])
@@ -219,6 +225,22 @@ def test_results_of_a_survey_have_the_error_of_the_design_where_reports_agree() 
     for sample in (None, Sample(weights=np.ones(5))):
         found = results.estimate(survey, frame, by="sex", sample=sample, minimum=0)
         assert found["cheated"]["f"].se == pytest.approx(np.sqrt(DIE.variance(1.0, 2)), rel=1e-9)
+
+
+def test_a_few_people_are_worth_as_many_reports_as_their_weights_say() -> None:
+    """Who sent nothing outweighs all others. These are worth 121 / 27 people, so four, and counts are their cumulated
+    shares, rounded; of two boxes, of which each was asked about one, 7 / 3 and 8 / 3 people, so two each.
+    """
+    sample = Sample(weights=[4, 1, 1, 1, 2, 2, 20])
+    frame = pd.DataFrame({"a": [*"abbbcc", None]})
+    found = estimates(frame, {"a": k_ary(list("abc"), epsilon=1.0)}, sample=sample)["a"]
+    assert found.basis.kish == pytest.approx([121 / 27] * 3)
+    assert found.basis.shares.counts[:, 0].tolist() == [1, 2, 1]
+    boxes = oracles.tick_boxes(["x", "y"], 4.0, how="random")
+    cells = ["[0, 1]", "[0, 0]", "[1, 0]", "[1, 0]", "[0, 1]", "[1, 1]", None]
+    asked = estimates(pd.DataFrame({"a": cells}), {"a": boxes}, sample=sample)["a"]
+    assert asked.basis.kish == pytest.approx([7 / 3, 8 / 3])
+    assert asked.fit.p == pytest.approx(boxes.estimate_counts([2, 1], [2, 2]).fit.p)
 
 
 def test_reports_that_agree_have_no_design_effect() -> None:

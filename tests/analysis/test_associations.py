@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from tests.analysis.reference_survey import DIE, LIKERT, WARNER, survey
-from toolkit import Design, Question, Survey, forced, kuk
+from tests.analysis.reference_survey import DIE, DIRECT, LIKERT, WARNER, survey
+from toolkit import Question, Survey, forced, kuk
 from toolkit.analysis import Sample, association
 from toolkit.analysis.homogeneity import chi_squared, homogeneity, wald_f
 from toolkit.local import numeric
@@ -108,9 +108,8 @@ def test_where_a_share_is_not_above_zero_the_posterior_speaks() -> None:
 
 @pytest.mark.slow
 def test_a_share_of_exactly_zero_has_no_delta_method() -> None:
-    direct = Design(np.eye(2, dtype=int), 1, ("no", "yes"), name="direct")
     for counts, how in (([[50, 1], [30, 40]], "by the delta method"), ([[50, 0], [30, 40]], "its posterior")):
-        found = association(counts, {"a": direct, "b": direct}).log_odds_ratio()
+        found = association(counts, {"a": DIRECT, "b": DIRECT}).log_odds_ratio()
         assert how in found.method
         assert found.cov.item() == found.se**2
         assert np.isfinite(found.se)
@@ -152,11 +151,16 @@ KUK = kuk("4/5", "1/5", draws=2)
 
 
 def test_more_reports_than_truths_are_compared_by_likelihood() -> None:
+    """Twice what three shares gain over one, each the highest of ten thousand."""
     same = homogeneity(KUK, [[150, 100, 50], [150, 100, 50]])
     assert (same.statistic, same.df) == (pytest.approx(0, abs=1e-9), 1)
-    apart = homogeneity(KUK, [[150, 100, 50], [50, 100, 150]])
-    assert apart.p < 1e-6
-    assert apart.method == "likelihood ratio"
+    counts = np.array([[150, 100, 50], [140, 100, 60], [160, 95, 45]])
+    apart, shares = homogeneity(KUK, counts), np.linspace(0, 1, 10_001)[:, None]
+    logs = np.log(KUK.matrix[0] * (1 - shares) + KUK.matrix[1] * shares)
+    ratio = 2 * ((logs @ counts.T).max(axis=0).sum() - (logs @ counts.sum(axis=0)).max())
+    assert (apart.statistic, apart.df, apart.method) == (pytest.approx(ratio, abs=1e-4), 2, "likelihood ratio")
+    assert apart.p == pytest.approx(scipy.stats.chi2.sf(ratio, 2), abs=1e-4)
+    assert 0.01 < apart.p < 0.9
 
 
 @pytest.mark.slow
@@ -175,7 +179,7 @@ def test_reports_that_nobody_gave_are_left_out() -> None:
 def test_nothing_to_compare_is_refused() -> None:
     for table in ([[5, 5]], [[5, 5], [0, 0]]):
         with pytest.raises(ValueError, match="at least two groups"):
-            chi_squared(table)
+            homogeneity(DIE, table)
         with pytest.raises(ValueError, match="at least two groups"):
             homogeneity(KUK, [[*row, 1] if any(row) else [0, 0, 0] for row in table])
     with pytest.raises(ValueError, match="must have 2 columns"):

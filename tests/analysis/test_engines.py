@@ -53,6 +53,7 @@ FRAME = pd.DataFrame(
 DESIGNS = {"forced": DIE, "warner": WARNER, "unrelated": UNRELATED, "gap": DIE, "word": DIE, "truth": DIE}
 ENGINES: dict[str, Callable[[Path], Any]] = {
     "pandas": pd.read_parquet,
+    "pandas of arrow": lambda path: pd.read_parquet(path, dtype_backend="pyarrow"),
     "polars": pl.read_parquet,
     "lazy polars": pl.scan_parquet,
     "pyarrow": pyarrow.parquet.read_table,

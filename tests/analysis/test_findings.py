@@ -107,6 +107,7 @@ def test_two_questions_to_the_same_people_are_compared_person_by_person() -> Non
     found = estimates(DATA, {"forced": DIE, "unrelated": UNRELATED})
     gap = found.difference("forced", "unrelated")
     assert (gap.value, gap.se) == pytest.approx((-0.002916667, 0.014915432), abs=5e-10)
+    assert gap.cov.item() == pytest.approx(gap.se**2)
     assert (found["forced"] - found["unrelated"]).se == pytest.approx(0.019811676, abs=5e-10)
     assert gap.loss == DIE.loss + UNRELATED.loss
     groups = BY_SEX.difference("forced", "unrelated")
@@ -137,15 +138,6 @@ def test_files_are_written(tmp_path) -> None:
     assert (tmp_path / "table.tex").read_text(encoding="utf-8").startswith(r"\begin{tabular}")
 
 
-def test_what_contradicts_its_design_is_said_and_never_printed_as_zero() -> None:
-    frame = pd.DataFrame({"report": [0] * 290 + [1] * 10})
-    found = estimates(frame, {"report": DIE})
-    assert found.to_frame()["empty"].item()
-    assert np.isnan(found.to_frame()["low"].item())
-    assert found.to_table()["95 % interval"].item() == "no share fits"
-    assert "3e-13" in found._repr_html_()
-
-
 def test_an_entry_has_the_interval_that_it_has_among_the_others() -> None:
     likert = estimates(DATA, {"likert": LIKERT})
     (one,) = likert.group_estimates
@@ -165,6 +157,16 @@ def test_a_picture_has_a_row_for_each_share() -> None:
     hours = estimates(pd.DataFrame({"hours": [0, 1, 1]}), {"hours": bit})
     with pytest.raises(ValueError, match="there must be shares to draw"):
         hours.plot()
+
+
+def test_a_report_has_a_picture_where_there_are_shares_of_somebody(tmp_path) -> None:
+    hours = numeric.one_bit((0, 80), 1.0)
+    frame = pd.DataFrame({"hours": [0, 1, 1], "nobody": [None] * 3, "forced": [1, 0, 1]})
+    for asked, pictures in (({"hours": hours}, 0), ({"nobody": DIE}, 0), ({"hours": hours, "forced": DIE}, 1)):
+        text = estimates(frame, asked).report(tmp_path / "report.md").read_text(encoding="utf-8")
+        assert text.count("the shares of the table") == pictures
+        assert all(f"{name}: " in text for name in asked)
+    assert estimates(frame, {"forced": DIE})._png(0.95).startswith(b"\x89PNG")
 
 
 def test_html_escapes_what_a_column_is_called() -> None:
@@ -221,7 +223,7 @@ def test_designs_stand_below_the_table_as_comments_of_one_line() -> None:
 
 def test_a_line_has_the_digits_that_its_error_allows() -> None:
     one = GroupEstimate("q", (), DIE.estimate_counts([1538, 862]), 2400, 0)
-    (row,) = paper_rows({"q": DIE}, (), [one], 0.95)
+    (row,) = paper_rows({"q": DIE}, (), [one], 0.95, {})
     assert (row["estimate"], row["SE"], row["95 % interval"]) == ("28.9 %", "1.5 points", "26.0 to 31.8 %")
     assert (row["n"], row["missing"], row["ε"]) == (2400, 0, "1.61")
 

@@ -3,6 +3,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.stats
 
@@ -11,6 +12,7 @@ from toolkit.analysis import Sample, estimates, plain
 from toolkit.analysis.estimating import CountSource
 from toolkit.analysis.from_sample import SampleSource, _deff
 from toolkit.analysis.reports import Reader
+from toolkit.local import oracles
 
 
 def test_groups_stand_in_order_and_rows_without_one_are_counted() -> None:
@@ -19,6 +21,8 @@ def test_groups_stand_in_order_and_rows_without_one_are_counted() -> None:
     assert source.groups() == {("x",): 2, ("y",): 2}
     assert list(source.groups()) == [("x",), ("y",)]
     assert source.groupless() == 1
+    whole = SampleSource(pl.DataFrame({"a": [1, 0, 1], "g": [2, None, 1]}), ("g",), {"a": Reader("a", DIE)}, Sample())
+    assert repr(whole.groups()) == "{(1,): 1, (2,): 1}"
 
 
 def test_one_person_asked_about_a_box_makes_no_design_effect() -> None:
@@ -36,6 +40,27 @@ def test_bands_of_age_group_the_rows_of_a_sample() -> None:
     assert list(drawn["forced"]) == list(counted["forced"])
     for band, estimate in drawn["forced"].items():
         assert estimate.value == pytest.approx(counted["forced"][band].value)
+
+
+def test_who_was_asked_about_one_box_is_counted_for_that_box() -> None:
+    """Nobody was asked about all of them: there was no degree of freedom, and no difference. Of 61 and 29 people 20 and
+    9 were asked about the box that the fewest were asked about; a group of one says nothing of two boxes.
+    """
+    boxes = oracles.tick_boxes(["x", "y", "z"], 2.0, how="random")
+    cells = [f"[{place % 3}, {int(place % 7 < 3)}]" for place in range(90)]
+    frame = pd.DataFrame({"a": cells, "g": np.arange(90) > 60})
+    few = pd.DataFrame({"a": ["[0, 1]", "[0, 0]", "[1, 0]", "[2, 1]", "[2, 1]", "[1, 1]"], "g": [0, 0, 0, 0, 0, 1]})
+    for data, least in ((frame, (19, 8)), (few, (0, 0))):
+        counted, drawn = (estimates(data, {"a": boxes}, by="g", sample=sample) for sample in (None, Sample()))
+        for one, other, df in zip(counted["a"].values(), drawn["a"].values(), least, strict=True):
+            assert other.value == pytest.approx(one.value, nan_ok=True)
+            assert (np.isnan(other.interval().low) == np.isnan(one.value)).all()
+            assert other.basis.df == df
+            assert other.fit.p == pytest.approx(one.fit.p, nan_ok=True)
+        gaps = [found.differences(found.group_estimates[0].group[0]) for found in (counted, drawn)]
+        assert gaps[1].difference.to_numpy() == pytest.approx(gaps[0].difference.to_numpy(), nan_ok=True)
+        errors = [np.asarray(one.se) for one in drawn["a"].values()]
+        assert gaps[1].se.to_numpy() == pytest.approx(np.hypot(*errors), nan_ok=True)
 
 
 def test_questions_to_the_same_people_go_together() -> None:

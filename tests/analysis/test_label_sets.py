@@ -128,12 +128,11 @@ def test_a_hidden_predictor_reads_the_labels_that_estimates_read(name: str) -> N
 def test_texts_that_look_like_numbers_are_found_by_what_they_look_like(column: list[Any]) -> None:
     """Of the labels "1", "2", "3" nobody reported the last: as codes 1 and 2 would be "2" and "3"."""
     design = k_ary(("1", "2", "3"), epsilon=3.0)
-    frame = pd.DataFrame({"a": column * 150, "x": np.arange(300) % 7})
+    frame = pd.DataFrame({"a": column * 150})
     right = design.estimate_counts([150, 150, 0]).value
     assert estimates(frame, {"a": design})["a"].value == pytest.approx(right)
     assert estimates(frame, {"a": design}, sample=ALIKE)["a"].value == pytest.approx(right)
-    fit = multinomial("a ~ x", frame, design, penalty="jeffreys")
-    assert fit.predict().value.reshape(-1, 3)[:, 2].max() < 0.2
+    assert multinomial("a ~ 1", frame, design, penalty="jeffreys").margins().value[2] < 0.1
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,12 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-from toolkit import Design, forced, warner
+from tests.analysis.reference_survey import DIE, DIRECT, WARNER
 from toolkit.analysis import mixed_logistic
 from toolkit.analysis.mixed import _Mixture
 from toolkit.analysis.random_intercepts import GroupModel
 
-DESIGNS = {"d": forced("1/6", "1/6"), "w": warner("3/4")}
-DIRECT = Design(np.eye(2, dtype=int), 1, ("no", "yes"), name="direct")
+DESIGNS = {"d": DIE, "w": WARNER}
 
 
 def people(groups=40, size=30, seed=31):
@@ -75,7 +74,7 @@ def test_the_interval_of_a_groups_own_share_cuts_both_tails_of_the_mixture() -> 
     """One part alone has the normal interval; of two the chance beyond each limit is half of what is left."""
     one = _Mixture(np.array([[0.4]]), np.array([[0.2]]), np.array([1.0]), single=True)
     assert logit([*one.interval(0.9, "mixture")]) == pytest.approx(norm.interval(0.9, 0.4, 0.2), abs=1e-9)
-    centers, spreads = np.array([[-1.0, 0.2], [1.5, 0.3]]), np.array([[0.5, 0.1], [0.8, 2.0]])
+    centers, spreads = np.array([[-1.0, 0.2], [1.5, 0.3]]), np.array([[0.5, 3.0], [0.8, 6.0]])
     chances = np.array([0.3, 0.7])
     low, high = map(logit, _Mixture(centers, spreads, chances, single=False).interval(0.9, "mixture"))
     assert chances @ norm.cdf(low, centers, spreads) == pytest.approx([0.05, 0.05], abs=1e-9)
@@ -221,13 +220,22 @@ def test_a_typical_group_has_the_interval_of_the_log_odds(few) -> None:
     assert logit([low, high]) == pytest.approx(norm.interval(0.9, few.value[0], few.se[0]), abs=1e-6)
 
 
+def test_the_margin_of_a_model_without_covariates_is_its_prediction(few) -> None:
+    """The one has its slopes in closed form, the other by differences."""
+    margin, prediction = few.margins(), few.predict({"g": [0]})
+    assert (margin.value, margin.se) == pytest.approx((prediction.value, prediction.se), rel=1e-6)
+    one, two = prediction.interval(), few.predict({"g": [0, 1]}).interval()
+    assert (np.shape(one.low), np.shape(two.low)) == ((), (2,))
+    assert [*two.low, *two.high] == pytest.approx([one.low] * 2 + [one.high] * 2)
+
+
 @pytest.mark.parametrize(("middle", "sd"), [(-0.7, 0.3), (-3.0, 3.0), (-3.0, 8.0), (3.0, 8.0)])
 def test_a_group_has_the_likelihood_of_brute_integration(middle, sd) -> None:
     """Through a device the curve of a group's intercept is flat on one side: its width is bounded there."""
     reports = [[1], [0, 0], [1, 1, 0], [1, 1, 1, 1, 1]]
     yes = np.concatenate(reports) == 1
     seen = np.stack([np.where(yes, chance, 1 - chance) for chance in (0.25, 0.75)])
-    model = GroupModel(np.ones((11, 1)), seen, np.array([0, 1, 3, 6]), np.ones(4), 127)
+    model = GroupModel(np.ones((11, 1)), seen, np.array([0, 1, 3, 6]), np.ones(4), 127, np.ones(11))
     u = np.linspace(-9, 9, 3601)
     chance = 0.25 + 0.5 * expit(middle + sd * u)
     brute = [np.prod([chance if one else 1 - chance for one in group], axis=0) @ norm.pdf(u) / 200 for group in reports]
@@ -319,7 +327,7 @@ def test_as_many_nodes_are_taken_as_the_integral_needs(middle, sd, nodes) -> Non
 def test_with_nodes_enough_the_gradient_is_that_of_the_height(frame) -> None:
     seen = np.stack([DIRECT.matrix[truth][frame["y"]] for truth in (0, 1)]) * 0.5 + 0.25
     columns = np.column_stack([np.ones(1200), frame["x"]])
-    model = GroupModel(columns, seen, np.arange(0, 1200, 30), np.ones(40), 41)
+    model = GroupModel(columns, seen, np.arange(0, 1200, 30), np.ones(40), 41, np.ones(1200))
     at, point = np.array([-0.5, 0.4, 0.2]), model.point(np.array([-0.5, 0.4, 0.2]))
     slopes = [(model.point(at + d).height - model.point(at - d).height) / 2e-4 for d in 1e-4 * np.eye(3)]
     assert point.gradient == pytest.approx(slopes, rel=1e-5, abs=1e-5)

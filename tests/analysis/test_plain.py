@@ -29,6 +29,9 @@ def test_ticks_are_shares_of_each_option_with_their_covariance():
     nobody = np.diag([0, 0, 1 / 12 * 11 / 12 / 10])  # as if one more had ticked it, and one had not
     assert found.cov == pytest.approx(np.cov(rows.T) / 10 + nobody)
     assert found.labels == ("a", "b", "c")
+    two, one = estimated(question, [([0, 1], 1), ([1], 1)]), estimated(question, [([0, 1], 1)])
+    assert two.cov[0, 1] == pytest.approx(0)
+    assert np.isnan(one.cov[0, 1])
 
 
 def test_the_mean_of_a_number_is_weighted_by_how_often_it_came():
@@ -42,7 +45,8 @@ def test_one_person_has_a_mean_and_no_error():
     found = estimated(AGE, [(20, 1)])
     assert found.value == 20
     assert np.isnan(found.se)
-    assert found.notes == ()
+    assert (found.notes, found.method) == ((), "plain answers")
+    assert estimated(AGE, [(20, 1), (30, 1)]).method == "plain answers, t with 1 degrees of freedom"
 
 
 @pytest.mark.parametrize("values", [[(20, 3)], [(20, 3), (30, 0)]])

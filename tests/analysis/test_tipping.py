@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from tests.analysis.reference_survey import survey
-from toolkit import crosswise, forced, k_ary, kuk, warner
+from tests.analysis.reference_survey import CROSSWISE, DIE, WARNER, survey
+from toolkit import k_ary, kuk
 from toolkit.analysis import Sample, bounds, logistic, multinomial, sensitivity, tipping_point
 from toolkit.analysis.tipping import WAYS
 from toolkit.local import anchor
 from toolkit.local.compliance import Compliance
 
-DIE = forced("1/6", "1/6")
+DESIGNS = pytest.mark.parametrize("design", [DIE, WARNER, CROSSWISE], ids=["die", "warner", "crosswise"])
 
 
-@pytest.mark.parametrize("design", [DIE, warner("3/4"), crosswise("0.15")], ids=["die", "warner", "crosswise"])
+@DESIGNS
 @pytest.mark.parametrize("way", ["random", "self_protective"])
 def test_as_many_people_as_it_says_move_the_null_to_the_estimate(design, way: str) -> None:
     """The bias of `Compliance`, which is computed another way."""
@@ -36,15 +36,15 @@ def test_as_many_people_as_it_says_move_the_null_to_the_estimate(design, way: st
 
 def test_a_crosswise_survey_of_few_carriers_is_easily_explained_by_random_answers() -> None:
     """Of a share of 2 %, ten per cent of random answers make 6.8 %."""
-    design = crosswise("0.15")
     seen = 0.85 + 0.068 * (0.15 - 0.85)
-    estimate = design.estimate_counts([round(1e6 * (1 - seen)), round(1e6 * seen)])
+    estimate = CROSSWISE.estimate_counts([round(1e6 * (1 - seen)), round(1e6 * seen)])
     assert tipping_point(estimate, 0.02).explains["random"] == pytest.approx(0.1, abs=1e-4)
 
 
 def test_silence_explains_no_high_estimate_and_false_claims_no_low_one() -> None:
     high = tipping_point(DIE.estimate_counts([600, 400]), 0)
     assert math.isnan(high.explains["self_protective"])
+    assert math.isnan(tipping_point(DIE.estimate_counts([200, 800]), 0).explains["random"])  # it would take 1.9 of all
     assert high.explains["self_incriminating"] == pytest.approx((0.4 - 1 / 6) / (5 / 6))
     low = tipping_point(DIE.estimate_counts([800, 200]), 0.5)
     assert math.isnan(low.explains["self_incriminating"])
@@ -199,7 +199,7 @@ def test_bounds_hold_whatever_those_who_do_not_follow_have() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("design", [DIE, warner("3/4"), crosswise("0.15")], ids=["die", "warner", "crosswise"])
+@DESIGNS
 def test_bounds_hold_the_truth_of_every_mixture(design, way: str) -> None:
     """Expected counts of a population, so that nothing is left to chance."""
     for share, followers, others in ((0.1, 0.3, 0.0), (0.1, 0.3, 1.0), (0.2, 0.05, 0.5)):
@@ -222,7 +222,7 @@ def test_an_anchor_and_a_second_arm_narrow_or_contradict_bounds() -> None:
     assert (by_anchor.low, by_anchor.high) == pytest.approx((low.low, high.high), abs=1e-8)
     assert [*by_anchor.interval][:2] == pytest.approx((low.interval.low, high.interval.high), abs=1e-8)
     assert by_anchor.interval.level == 0.95
-    other = warner("3/4").estimate_counts([560, 440])
+    other = WARNER.estimate_counts([560, 440])
     both = bounds([WOMEN, other], 0.1)
     assert both.low == max(bounds(one, 0.1).low for one in (WOMEN, other))
     assert both.high == min(bounds(one, 0.1).high for one in (WOMEN, other))
@@ -239,6 +239,8 @@ def test_what_cannot_be_asked_of_conduct_is_refused() -> None:
         sensitivity(FIT, "female", by=np.arange(10))
     with pytest.raises(ValueError, match="a share below 1 for each of women, men"):
         sensitivity(BOTH).at(0.1, 0.1, 0.1)
+    with pytest.raises(ValueError, match="a share below 1 for each of women, men"):
+        sensitivity(BOTH).at(0.1, 1)
     with pytest.raises(ValueError, match="two estimates by name, got 3"):
         sensitivity(BOTH | {"others": MEN})
     with pytest.raises(ValueError, match="still be told from others"):
@@ -249,8 +251,8 @@ def test_bounds_hold_the_share_whoever_does_not_follow() -> None:
     """All counts of 100 people who use a die: a tenth does not follow, of whom none, or all who can, have the trait,
     and who report 0 or 1. Exact, so without false alarms; over 432 such cells the least was .9477 (30 people).
     """
-    die, n, off = forced("1/6", "1/6"), 100, 0.1
-    limits = np.array([[*bounds(die.estimate_counts([n - k, k]), off).interval][:2] for k in range(n + 1)])
+    n, off = 100, 0.1
+    limits = np.array([[*bounds(DIE.estimate_counts([n - k, k]), off).interval][:2] for k in range(n + 1)])
     for share, report in itertools.product((0.01, 0.05, 0.2, 0.5), (0, 1)):
         for among in (0.0, min(share, off)):
             yes = (1 - off) / 6 + (share - among) * 4 / 6 + off * report

@@ -8,6 +8,7 @@ design as counts are.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -50,8 +51,8 @@ class Reports:
         means = (share * np.nan_to_num(self.scores)).sum(axis=0)
         spread = [np.where(known, self.scores, end).T for end in (-np.inf, np.inf)]
         same = known.any(axis=0) & (spread[0].max(axis=1) == spread[1].min(axis=1))
-        if self.design.bounds is not None:
-            return None, np.diag(np.where(same, self._of_number(means, people), 0.0))
+        if (bounds := self.design.bounds) is not None:
+            return None, np.diag(np.where(same, self._of_number(bounds, means, people), 0.0))
         estimate = self._estimated(means, share[:, 0], whole)
         cov = np.zeros((len(means),) * 2)
         if estimate.cov is not None:
@@ -59,11 +60,11 @@ class Reports:
         np.fill_diagonal(cov, np.where(same, np.atleast_1d(estimate.se) ** 2, 0.0))
         return Worth(estimate, people), cov
 
-    def _of_number(self, means: Array, people: Array) -> Array:
+    def _of_number(self, bounds: tuple[Fraction, Fraction], means: Array, people: Array) -> Array:
         """The design's variance at the nearest answer in the bounds; of plain answers nothing is known."""
-        if self.design.loss is None or not hasattr(self.design, "variance") or self.design.bounds is None:
+        if self.design.loss is None or not hasattr(self.design, "variance"):
             return np.zeros_like(means)
-        low, high = map(float, self.design.bounds)
+        low, high = map(float, bounds)
         nearest = np.clip(means, low, high)
         return np.array([self.design.variance(float(mean), 1) for mean in nearest]) / np.maximum(people, 1)
 
@@ -80,7 +81,7 @@ class Reports:
             basis = Shares.from_support(np.rint(means * people[0]), int(people[0]), ones, 0 * ones)
             return Estimate(basis.value, basis.se, design.options, None, basis.n, None, SAMPLED, basis=basis)
         low, high = (np.broadcast_to(limit, means.shape) for limit in design.score_limits())
-        seen = np.where(people > 0, np.rint((means - low) / (high - low) * people), 0).astype(np.int64)
+        seen = np.rint((means - low) / (high - low) * people).astype(np.int64)
         one_each = np.isnan(self.scores[self.weights > 0]).any()  # each person was asked about one box
         by_support: Estimate = design.estimate_counts(seen, people if one_each else int(people[0]))
         return by_support
@@ -101,13 +102,14 @@ class Worth:
         if not isinstance(basis, Shares):
             return None
         value, se = np.atleast_1d(drawn.value), np.atleast_1d(drawn.se)
+        kish = np.where(self.kish > 0, self.kish, np.nan)  # nobody was asked about a box
         alone = value * basis.spread_given + (1 - value) * basis.spread_without - value**2
         with np.errstate(divide="ignore", invalid="ignore"):
-            effective = np.where((variance > 0) & (alone > 0), alone / variance, self.kish)
+            effective = np.where((variance > 0) & (alone > 0), alone / variance, kish)
             gain = np.where(variance > 0, np.minimum(variance / finite, _MOST), 1.0)
         plain = drawn.loss is None
         methods = ("korn-graubard", "wilson", "logit", "t") if plain else SampleShares.methods
-        return SampleShares(basis, value, se, effective, self.kish, n, df, gain, methods)
+        return SampleShares(basis, value, se, effective, kish, n, df, gain, methods)
 
 
 def change_variance(designs: Sequence[QuestionModel], pair: Array, weights: Array) -> Array:

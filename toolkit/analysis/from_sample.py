@@ -1,8 +1,8 @@
 """Findings from the rows of a sample: weighted, through its strata and clusters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from toolkit.analysis.homogeneity import TableTest, rao_scott, wald_f
 from toolkit.analysis.reports import GroupEstimate, QuestionModel, Reader, empty_estimate, estimated_labels, of_shares
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample, described, df_of, weights_of
-from toolkit.core.arrays import Array, Codes, Mask
+from toolkit.core.arrays import Array, Codes, Labels, Mask
 from toolkit.core.checks import choice, is_missing, refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
@@ -94,7 +94,7 @@ class SampleSource:
         )
 
     def _sample(self, design: QuestionModel) -> tuple[Sample | Replicates, dict[str, Any]]:
-        if isinstance(self.sample, Replicates) or self.sample.population is None:
+        if self.sample.population is None:
             return self.sample, {}
         if design.loss is None:  # nothing hides it, so all of its variance is that of drawing people
             return self.sample, {"noise": 0}
@@ -118,11 +118,8 @@ class SampleSource:
         for group, rows in self.groups().items():
             where = self._where(group)
             used = int(np.count_nonzero(known & where))
-            if not used:
-                estimated.append(GroupEstimate(name, group, empty_estimate(design), rows, rows, weighted=weighted))
-                continue
             estimate = self._mean(self._reports(design, values, scored, places, where), scored[places], where)
-            yes = int(np.count_nonzero(last & where)) / used if binary else None
+            yes = int(np.count_nonzero(last & where)) / used if binary and used else None
             deff = _deff(estimate, scored[places][where], weights_of(self.sample, self._rows)[where])
             estimated.append(GroupEstimate(name, group, estimate, rows, rows - used, yes, deff, weighted))
         return estimated
@@ -136,17 +133,22 @@ class SampleSource:
     def _mean(self, reports: Reports, scores: Array, where: Mask) -> Estimate:
         """A group's estimate: no error of 0 where all reports agree, and a note where they contradict their design."""
         sample, noise = self._sample(reports.design)
-        labels, (worth, added) = estimated_labels(reports.design), reports.worth()
-        mean = sample.mean(scores, where, labels=labels, **noise)
+        labels = estimated_labels(reports.design)
+        mean = _of_known(partial(sample.mean, where=where, **noise), scores, labels, where)
+        if mean is None:
+            return empty_estimate(reports.design)
+        worth, added = reports.worth()
         estimate = self._estimated(reports.design, with_variance(mean, added))
         if worth is None:
             return estimate
-        inside = where & ~np.isnan(scores if scores.ndim == 1 else scores.min(axis=1))
-        n = np.atleast_1d((~np.isnan(scores[where])).sum(axis=0))
+        known = where[:, None] & ~np.isnan(scores).reshape(len(scores), -1)
+        n = known.sum(axis=0)
+        fewest = known[:, np.argmin(np.where(n > 0, n, len(scores)))]  # who were asked about the same box
         finite = drawn = np.diag(np.asarray(mean.cov))
-        if noise:
-            drawn = np.diag(np.asarray(self._endless.mean(scores, where).cov))
-        basis = worth.basis(estimate, drawn, finite, n, df_of(sample, inside))
+        endless = _of_known(partial(self._endless.mean, where=where), scores, labels, where) if noise else None
+        if endless is not None:
+            drawn = np.diag(np.asarray(endless.cov))
+        basis = worth.basis(estimate, drawn, finite, n, df_of(sample, fewest))
         if basis is None:
             return replace(estimate, fit=worth.estimate.fit)
         fit, words = worth.estimate.fit, [word for word in described(sample) if word != "finite population"]
@@ -163,10 +165,10 @@ class SampleSource:
         design = self.readers[name].design
         scores, (sample, noise) = self._scores(name), self._sample(design)
         first, second = self._where(group), self._where(other)
-        known = ~np.isnan(scores if scores.ndim == 1 else scores.max(axis=1))
-        if not (known & first).any() or not (known & second).any():
+        apart = partial(sample.difference, first=first, second=second, **noise)
+        gap = _of_known(apart, scores, estimated_labels(design), first, second)
+        if gap is None:
             return empty_estimate(design)
-        gap = sample.difference(scores, first, second, labels=estimated_labels(design), **noise)
         gap = with_variance(gap, self._added(name, group) + self._added(name, other))
         return replace(self._estimated(design, gap), notes=())
 
@@ -194,9 +196,7 @@ class SampleSource:
         if choice(method or ("rao-scott" if kinds else "wald"), "method", ("rao-scott", "wald")) == "rao-scott":
             if not kinds:
                 refuse("'rao-scott' needs reports of few kinds", design.name, "use method='wald'")
-            values, places = self._read(name)
-            codes = np.array([-1 if value is None else value for value in values])[places]
-            return self._rao_scott(self._places[1], codes, (len(self.groups()), kinds))
+            return self._rao_scott(self._places[1], self._codes(name), (len(self.groups()), kinds))
         scores, (sample, noise) = self._scores(name), self._sample(design)
         flat = scores[:, None] if scores.ndim == 1 else scores[:, :-1]
         first, *others = self.groups()
@@ -210,13 +210,13 @@ class SampleSource:
 
     def independence(self, first: str, second: str) -> TableTest:
         """Whether two hidden answers go together: as reports are drawn independently, exactly when they do."""
-        (a, rows), (b, others) = self._read(first), self._read(second)
-        codes = [
-            np.array([-1 if value is None else value for value in values])[places]
-            for values, places in ((a, rows), (b, others))
-        ]
-        shape = tuple(len(self.readers[name].design.report_options) for name in (first, second))
-        return self._rao_scott(codes[0], codes[1], (shape[0], shape[1]))
+        rows, columns = (len(self.readers[name].design.report_options) for name in (first, second))
+        return self._rao_scott(self._codes(first), self._codes(second), (rows, columns))
+
+    def _codes(self, name: str) -> Codes:
+        """The code of each row's report; -1 where there is none."""
+        values, places = self._read(name)
+        return np.array([-1 if value is None else value for value in values])[places]
 
     def _rao_scott(self, rows: Codes, columns: Codes, shape: tuple[int, int]) -> TableTest:
         """Of the weighted table of two codes; -1 is none."""
@@ -260,6 +260,21 @@ def number_cells(column: Any) -> tuple[list[Any], Codes]:
             cells.append(cell)
         places[row] = first[key]
     return cells, places
+
+
+def _of_known(statistic: Callable[..., Estimate], scores: Array, labels: Labels, *domains: Mask) -> Estimate | None:
+    """NaN for boxes that nobody of a domain was asked about; None if that is so of all."""
+    flat = scores.reshape(len(scores), -1)
+    there = np.logical_and.reduce([~np.isnan(flat[where]).all(axis=0) for where in domains])
+    if there.all():
+        return statistic(scores, labels=labels)
+    if not there.any():
+        return None
+    some = statistic(flat[:, there], labels=np.flatnonzero(there))
+    value, se, cov = (np.full(shape, np.nan) for shape in (len(there), len(there), (len(there),) * 2))
+    value[there], se[there], cov[np.ix_(there, there)] = some.value, some.se, some.cov
+    basis = replace(some.basis, value=value, se=se)  # type: ignore[type-var]
+    return replace(some, value=value, se=se, cov=cov, labels=labels, basis=basis)
 
 
 def _covers_of(covers: Covers, *, plain: bool = False) -> Covers:

@@ -54,8 +54,6 @@ def chi_squared(table: ArrayLike) -> TableTest:
     """Pearson's test that the rows of a table of counts follow one law; empty columns are left out."""
     counts = np.asarray(table, dtype=np.float64)
     counts = counts[:, counts.any(axis=0)]
-    if len(counts) < 2 or not counts.any(axis=1).all():
-        refuse("at least two groups must have reports", len(counts), "there is nothing to compare")
     expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
     statistic, df = (float(((counts - expected) ** 2 / expected).sum()), (len(counts) - 1) * (counts.shape[1] - 1))
     p = float(chdtrc(df, statistic)) if df else 1.0
@@ -87,10 +85,10 @@ def homogeneity(design: Design, tables: Sequence[Any]) -> TableTest:
     if counts.ndim != 2 or counts.shape[1] != len(design.report_options):
         rule = f"counts must have {len(design.report_options)} columns, one a report"
         refuse(rule, f"shape {counts.shape}", "one row per group")
-    if design.matrix.shape[0] == design.matrix.shape[1]:
-        return chi_squared(counts)
     if len(counts) < 2 or not counts.any(axis=1).all():
         refuse("at least two groups must have reports", len(counts), "there is nothing to compare")
+    if design.matrix.shape[0] == design.matrix.shape[1]:
+        return chi_squared(counts)
     apart = sum(_highest(design, row) for row in counts)
     statistic = max(2 * (apart - _highest(design, counts.sum(axis=0))), 0.0)
     df = (len(counts) - 1) * (len(design.options) - 1)

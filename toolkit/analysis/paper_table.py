@@ -82,7 +82,7 @@ def paper_rows(
     by: Sequence[str],
     estimates: Iterable[GroupEstimate],
     level: float,
-    groupless: Mapping[str, int] | None = None,
+    groupless: Mapping[str, int],
 ) -> list[dict[str, Any]]:
     """One line for each question, group and option, as text; `groupless` : a column for rows in no group."""
     everything = list(estimates)
@@ -94,7 +94,7 @@ def paper_rows(
             "answer": str(line.option),
             "n": line.of.used,
             "missing": line.of.missing,
-            **(groupless or {}),
+            **groupless,
             "estimate": line.estimate,
             "SE": line.se,
             f"{100 * level:g} % interval": line.interval,

@@ -36,7 +36,7 @@ class GroupModel:
     starts: Codes
     weights: Array
     nodes: int
-    times: Array | float = 1.0
+    times: Array
 
     @property
     def each(self) -> Array:

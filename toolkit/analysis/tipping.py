@@ -106,7 +106,7 @@ def tipping_point(
     <TippingPoint: if the truth were 0, it would be explained by random 20 %, self_protective no share, ...>
     """
     truth, (no, yes) = float(probability(null, "null")), _row(estimate, design)
-    chances = dict(zip(WAYS, (0.5, 0.0, 1.0) if yes > no else (0.5, 1.0, 0.0), strict=True))
+    chances = {way: _chance((no, yes), way) for way in WAYS}
     low, high = (float(limit) for limit in estimate.interval(level))
     value = float(estimate.value)
     expected, seen = (no + (yes - no) * share for share in (truth, value))
@@ -141,12 +141,7 @@ def _row(estimate: object, design: Design | None) -> tuple[float, float]:
     basis = estimate.basis
     if not isinstance(basis, Shares) or basis.given.shape != (1, 2):
         refuse("the estimate must be made by a design of two answers and two reports", "another", "give design=…")
-    return _last(basis)
-
-
-def _last(basis: Shares) -> tuple[float, float]:
-    """From what the intervals are made of: the report that is counted first there is the last one."""
-    return float(basis.without[0, 0]), float(basis.given[0, 0])
+    return float(basis.without[0, 0]), float(basis.given[0, 0])  # the report that is counted first is the last one
 
 
 # What if they did not follow? Differences, coefficients and margins under other conduct.
@@ -476,11 +471,9 @@ class Bounds:
 
     def __sub__(self, other: "Bounds") -> "Bounds":
         low, high = self.low - other.high, self.high - other.low
-        reach = (
-            (math.hypot(self.low - self.interval.low, other.interval.high - other.high)),
-            (math.hypot(self.interval.high - self.high, other.low - other.interval.low)),
-        )
-        return Bounds(low, high, replace(self.interval, low=low - reach[0], high=high + reach[1]))
+        below = math.hypot(self.low - self.interval.low, other.interval.high - other.high)
+        above = math.hypot(self.interval.high - self.high, other.low - other.interval.low)
+        return Bounds(low, high, replace(self.interval, low=low - below, high=high + above))
 
     def __repr__(self) -> str:
         limits = f"{self.interval.low:.3f} to {self.interval.high:.3f}"

@@ -2,19 +2,27 @@
 
 import math
 from itertools import product
+from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
+from scipy.special import expit
+from scipy.stats import betabinom, binom, chi2
 
+from tests.analysis.latent.own_likelihood import check
+from tests.slowly import each
 from toolkit.analysis.latent import list_experiment
 from toolkit.analysis.latent.joint import JointLaw
+from toolkit.analysis.latent.lists import ListLaw
+from toolkit.analysis.latent.model import LatentFit, Predictor, vanishing_share
+from toolkit.analysis.latent.two_groups import GroupLaw, _cheating, _crosswise, _lying, _unknown
+from toolkit.analysis.regression.covariates import Covariates
+from toolkit.analysis.regression.fitted import Comparison, Fitted
+from toolkit.analysis.regression.scoring import Point
 
-GRID = np.linspace(-8, 8, 321)
+GRID = np.linspace(-8, 8, 161)
 NORMAL = np.exp(-(GRID**2) / 2) / np.exp(-(GRID**2) / 2).sum()
-
-
-def expit(eta):
-    return 1 / (1 + np.exp(-eta))
 
 
 def double_survey(n=400, spread=0.7):
@@ -85,17 +93,6 @@ def of_single_items(data, shared):
     return height
 
 
-def check(fit, height):
-    """The same height; there a gradient of 0; and the errors of its Hessian, all by differences."""
-    at, axes, d = np.asarray(fit.value), np.eye(len(fit.value)), 1e-3
-    assert fit.log_likelihood == pytest.approx(height(at), abs=1e-5)
-    slopes = np.array([(height(at + 1e-4 * axis) - height(at - 1e-4 * axis)) / 2e-4 for axis in axes])
-    assert slopes * fit.se == pytest.approx(np.zeros(len(at)), abs=1e-4)
-    assert np.array(
-        [(2 * height(at) - height(at + d * axis) - height(at - d * axis)) / d**2 for axis in axes]
-    ) == pytest.approx(np.diag(np.linalg.inv(fit.cov)), rel=2e-3)
-
-
 TWO = {"treatment": "t", "items": 3, "second": "b", "method": "ml"}
 ONE_BY_ONE = {"treatment": "t", "items": 3, "control_items": ["c0", "c1", "c2"], "method": "ml"}
 
@@ -105,7 +102,7 @@ ONE_BY_ONE = {"treatment": "t", "items": 3, "control_items": ["c0", "c1", "c2"],
 def test_two_lists_have_the_likelihood_of_pairs_of_counts(constrained, control) -> None:
     data, shared = double_survey(), control == "logit-normal"
     fit = list_experiment("a ~ x", data, **TWO, constrained=constrained, control=control)
-    check(fit, of_two_lists(data, 1 if constrained else 2, shared))
+    check(fit, of_two_lists(data, 1 if constrained else 2, shared), exact=1e-5)
     assert fit.labels[2:4] == ("control: Intercept", "control: x")
     assert ("spread of people: Intercept" in fit.labels) == shared
 
@@ -115,7 +112,7 @@ def test_two_lists_have_the_likelihood_of_pairs_of_counts(constrained, control) 
 def test_items_one_by_one_have_the_likelihood_of_all_ways_to_a_sum(spread, control) -> None:
     data = item_survey(spread=spread)
     fit = list_experiment("y ~ x", data, **ONE_BY_ONE, control=control)
-    check(fit, of_single_items(data, control == "logit-normal"))
+    check(fit, of_single_items(data, control == "logit-normal"), exact=1e-5)
     assert fit.difference.value == pytest.approx(
         np.nanmean(data["y"]) - np.nanmean(sum(data[f"c{j}"] for j in range(3)))
     )
@@ -157,6 +154,92 @@ def test_lists_of_one_item_are_two_lists() -> None:
 
     height = sum(np.log(chance(a, b)[(data["a"] == a) & (data["b"] == b)]).sum() for a in range(3) for b in range(3))
     assert fit.log_likelihood == pytest.approx(height, abs=1e-9)
+
+
+TREATED, TWICE = np.array([True, False] * 2), (False, True)
+LAWS = [ListLaw(3, TREATED, *options) for options in product(TWICE, repeat=5)]
+LAWS += [
+    JointLaw(parts, single, TREATED, constrained, shared)
+    for parts, single in (({"a": 2, "b": 2}, False), ({"a": 3}, False), ({"a": 1, "b": 1, "c": 1}, True))
+    for constrained, shared in product(TWICE, repeat=2)
+]
+
+
+CURVES = [GroupLaw(curve, np.array([0.2, 0.8] * 2)) for curve in (_cheating, _lying, _crosswise, _unknown)]
+
+
+@each(law=[*((one.probabilities, len(one.names)) for one in LAWS), *((one, 2) for one in CURVES)])
+def test_chances_of_all_answers_add_up_and_slope_as_they_say(law) -> None:
+    chances_of, width = law
+    eta = np.random.default_rng(3).uniform(-2, 2, size=(width, 4))
+    chances, slopes = chances_of(eta)
+    assert chances.min() >= 0
+    assert chances.sum(axis=1) == pytest.approx(np.ones(4))
+    for slope, step in zip(slopes, 1e-5 * np.eye(width), strict=True):
+        up, down = (chances_of(eta + side * step[:, None])[0] for side in (1, -1))
+        assert slope == pytest.approx((up - down) / 2e-5, abs=1e-8)
+    far, _ = chances_of(5000 * eta)
+    assert far.sum(axis=1) == pytest.approx(np.ones(4))
+
+
+@each(law=LAWS[:32])
+def test_chances_of_one_list_are_those_of_all_ways_to_answer_it(law) -> None:
+    """Written out: a trait, a binomial or beta-binomial count, one more for carriers of the long list unless floor or
+    ceiling holds them back, and a confession of carriers alone.
+    """
+    eta = np.random.default_rng(4).normal(size=(len(law.names), 4))
+    chances, _ = law.probabilities(eta)
+    for person, long in enumerate(TREATED):
+        by = dict(zip(law.names, eta[:, person], strict=True))
+        expected = np.zeros((5, 2))
+        for carrier in (0, 1):
+            whose = " of carriers" if carrier and not law.constrained else ""
+            mean, theta = expit(by[f"control{whose}"]), np.exp(by.get(f"overdispersion{whose}", -np.inf))
+            count = betabinom(3, mean / theta, (1 - mean) / theta) if theta else binom(3, mean)
+            for y in range(4):
+                one = count.pmf(y) * (expit(by[""]) if carrier else expit(-by[""]))
+                name = {0: "floor", 3: "ceiling"}.get(y, "")
+                kept = expit(by[name]) if carrier and long and name in by and name else 0.0
+                told = expit(by["confession"]) if carrier and law.direct else 0.0
+                for silent, confessed in product((0, 1), repeat=2):
+                    way = (kept if silent else 1 - kept) * (told if confessed else 1 - told)
+                    expected[y + (carrier and long and not silent), confessed] += one * way
+        right = expected.ravel() if law.direct else expected.sum(axis=1)
+        assert chances[person] == pytest.approx(right)
+
+
+def test_what_a_person_tells_has_the_place_of_its_chance() -> None:
+    """Pairs of counts in order, a count alone, items as digits; behind those the counts of long lists."""
+    told, nobody = [np.array([2.0, 1.0]), np.array([0.0, 3.0])], np.zeros(2, dtype=bool)
+    assert JointLaw({"a": 2, "b": 2}, False, nobody, True, False).codes(told).tolist() == [8, 7]
+    assert JointLaw({"a": 2}, False, nobody, True, False).codes(told[:1]).tolist() == [2, 1]
+    items = [np.array([1.0, 0.0]), np.array([0.0, 0.0]), np.array([1.0, 0.0]), np.array([0.0, 4.0])]
+    one_by_one = JointLaw({"a": 1, "b": 1, "c": 1}, True, np.array([False, True]), True, False)
+    assert one_by_one.codes(items).tolist() == [0b101, 8 + 4]
+
+
+@pytest.mark.parametrize(("eta", "gone"), [([-9, -7.1], "floor"), ([-9, -6.9], None), ([-7.1, -9], "floor")])
+def test_a_share_has_gone_where_nobody_has_a_thousandth_of_it(eta, gone) -> None:
+    at = Covariates(np.ones((2, 1)), ("Intercept",), np.asarray, None)
+    parts = [Predictor("confession", at, np.zeros(1)), Predictor("floor", at, np.zeros(1), may_vanish=True)]
+    there = Point(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
+    model = SimpleNamespace(point=lambda _: there, predictors=lambda _: np.array([[-20.0, -20.0], eta]))
+    assert vanishing_share(model, parts, np.zeros(2)) == gone
+
+
+@each(edge=[1, 2, 3], more=[0, 1, 2], statistic=[0.0, 3.2])
+def test_shares_of_zero_lie_on_the_edge_each_for_itself(edge, more, statistic) -> None:
+    """Each is 0 half of the time: chi-squared laws with the weights of a binomial law (Self and Liang 1987)."""
+    one = Covariates(np.ones((3, 1)), ("Intercept",), np.asarray, None)
+    shares = [Predictor(f"share {place}", one, np.zeros(1), may_vanish=True) for place in range(edge)]
+    fit, smaller = LatentFit.__new__(LatentFit), SimpleNamespace(labels=("Intercept",))
+    object.__setattr__(fit, "predictors", (Predictor("", one, np.zeros(1)), *shares))
+    plain = Comparison(statistic, edge + more, 0.5, "likelihood ratio")
+    with mock.patch.object(Fitted, "compare", return_value=plain):
+        found = fit.compare(smaller)
+    above = [chi2.sf(statistic, more + there) if more + there else float(statistic == 0) for there in range(edge + 1)]
+    assert found.p == pytest.approx(binom.pmf(range(edge + 1), edge, 0.5) @ above)
+    assert found.method == "likelihood ratio, on the edge"
 
 
 def test_what_has_no_likelihood_is_refused() -> None:

@@ -67,6 +67,11 @@ def test_a_column_of_times_is_summed() -> None:
     [
         ({"weights": DATA.weight}, "`weights` must be the name of a column, got Series"),
         ({"sample": Sample(DATA.weight)}, "must hold its rows in order"),
+        ({"sample": Sample("weight", population="weight")}, "must hold its rows in order"),
+        ({"sample": Sample("weight", lonely="centre")}, "must hold its rows in order"),
+        ({"sample": Sample("weight").raked({"sex": {"f": 1, "m": 1}})}, "must hold its rows in order"),
+        ({"sample": Sample("weight", clusters=DATA.psu)}, "must hold its rows in order"),
+        ({"sample": Sample()}, "must hold its rows in order"),
         ({"clusters": "village"}, "none called village"),
         ({"formula": "forced ~ village"}, "got 'village'"),
         ({"formula": "village ~ sex"}, "none called village"),

@@ -65,6 +65,7 @@ def test_one_coefficient_by_name() -> None:
     assert one.interval().low == FIT.interval().low[1]
     assert one.test().p == FIT.test().p[1]
     assert one.labels == ("female",)
+    assert one.cov.item() == pytest.approx(one.se**2)
     with pytest.raises(ValueError, match="must be one of the labels, got 'height'"):
         FIT["height"]
 

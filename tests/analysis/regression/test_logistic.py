@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.analysis.reference_survey import BIRTHDAY, BOTH, COINS, COVARIATES, DIE, UNRELATED, runaway, survey
+from tests.analysis.reference_survey import BIRTHDAY, BOTH, COINS, COVARIATES, DIE, DIRECT, UNRELATED, runaway, survey
 from tests.slowly import each
-from toolkit import Design, warner
+from toolkit import warner
 from toolkit.analysis import logistic
 from toolkit.analysis.regression.logistic import LINKS, link_named
 
@@ -260,18 +260,16 @@ def test_a_maximum_at_infinity_is_refused_and_the_penalty_is_finite() -> None:
 
 def test_separation_is_refused_as_a_maximum_at_infinity() -> None:
     truth = np.repeat([0, 1], 50)
-    direct = Design([[1, 0], [0, 1]], 1, ("no", "yes"))
     with pytest.raises(ValueError, match="maximum is not at finite coefficients"):
-        logistic(truth, np.arange(100.0), direct)
-    fit = logistic(truth, np.arange(100.0), direct, penalty="jeffreys")
+        logistic(truth, np.arange(100.0), DIRECT)
+    fit = logistic(truth, np.arange(100.0), DIRECT, penalty="jeffreys")
     assert np.isfinite(fit.value).all()
 
 
 def test_a_rare_trait_of_many_people_is_no_runaway() -> None:
     """One in ten thousand of ten million, asked directly: hardly any information a person, enough in all."""
-    direct = Design([[1, 0], [0, 1]], 1, ("no", "yes"))
     cells = {"y": [0, 1, 0, 1], "x": [0, 0, 1, 1], "n": [4_999_500, 500, 4_999_000, 1000]}
-    fit = logistic("y ~ x", cells, direct, times="n")
+    fit = logistic("y ~ x", cells, DIRECT, times="n")
     assert abs(fit.value[1] - np.log(1000 / 4_999_000 / (500 / 4_999_500))) < 1e-6
     assert fit.n == 10_000_000
 
@@ -361,8 +359,3 @@ def test_the_far_ends_are_finite_and_keep_their_small_tail(name: str) -> None:
         assert np.isfinite(part(far)).all()
     assert 0 < link.share(far)[0] < 1e-12
     assert link.rest(np.array([3.0]))[0] > 0
-
-
-def test_an_unknown_link_is_refused() -> None:
-    with pytest.raises(ValueError, match="`link` must be one of logit, probit, cloglog"):
-        link_named("cauchit")

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from tests.analysis.reference_survey import COINS, COVARIATES, DIE, survey
+from tests.analysis.reference_survey import COINS, COVARIATES, DIE, LIKERT, survey
 from toolkit import Design, forced_options, k_ary
 from toolkit.analysis import logistic, multinomial
 from toolkit.analysis.regression.multinomial import OptionsModel
 
 DATA = survey()
-LIKERT = forced_options(5, [0.08] * 5)
 VALUE = [
     [-0.42271951, 0.24119473, -0.03354213],
     [-0.45484480, -0.08227255, -0.07864279],

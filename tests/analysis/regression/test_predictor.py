@@ -10,8 +10,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tests.analysis.reference_survey import COINS, DIE, survey
-from toolkit import Design, k_ary
+from tests.analysis.reference_survey import COINS, DIE, DIRECT, survey
+from toolkit import k_ary
 from toolkit.analysis import predictor
 from toolkit.analysis.regression.fitted import covers_of
 from toolkit.analysis.regression.mixture import FAMILIES, MixtureModel
@@ -20,7 +20,6 @@ from toolkit.analysis.regression.predictor import combinations, read_hidden
 DATA = survey().assign(high=lambda frame: (frame.outcome > 2.5).astype(int))
 FORMULA = "outcome ~ female + age10 + forced"
 DESIGNS = {"forced": DIE}
-DIRECT = Design([[1, 0], [0, 1]], 1, ("no", "yes"))
 
 
 def two_items() -> pd.DataFrame:
@@ -105,6 +104,17 @@ def test_units_do_not_matter() -> None:
     assert abs(without.value[1] - with_one.value[:2].sum()) < 1e-7
 
 
+def test_a_constant_column_takes_the_place_of_the_intercept() -> None:
+    """Twice as large, so with half the coefficient; the mean of the outcome, which is taken off, comes back to it."""
+    few = DATA[:300].assign(two=2.0)
+    given: dict[str, Any] = {"designs": DESIGNS, "truth": "1"}
+    one, two = (predictor(f"outcome ~ {right} + forced", few, **given) for right in ("1", "0 + two"))
+    assert two.labels == ("two", "forced")
+    assert two.value == pytest.approx(one.value * [0.5, 1], rel=1e-6)
+    assert two.se == pytest.approx(one.se * [0.5, 1], rel=1e-6)
+    assert two.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-8)
+
+
 @pytest.mark.slow
 def test_interactions_with_the_truth_are_found() -> None:
     """4 standard errors of three coefficients: false alarms 2e-4."""
@@ -151,7 +161,7 @@ def test_gradient_and_observed_information_are_those_of_differences(family: str)
     model = MixtureModel(columns, rows.truths.matrix, rows.seen, rows.outcome, FAMILIES[family], rows.people)
     at, step = np.linspace(-0.4, 0.5, model.width), 1e-6
     found, axes = model.point(at), np.eye(model.width)
-    slopes = [(model.log_likelihood(at + step * a) - model.log_likelihood(at - step * a)) / (2 * step) for a in axes]
+    slopes = [(model.point(at + step * a).height - model.point(at - step * a).height) / (2 * step) for a in axes]
     assert np.allclose(found.gradient, slopes, atol=1e-4)
     bent = [(model.point(at - step * a).gradient - model.point(at + step * a).gradient) / (2 * step) for a in axes]
     assert np.allclose(model.observed(at), bent, atol=1e-3)

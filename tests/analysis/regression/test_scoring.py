@@ -9,7 +9,16 @@ from toolkit.analysis import logistic
 from toolkit.analysis.regression.covariates import from_arrays, standardize
 from toolkit.analysis.regression.logistic import LINKS, BinaryModel, link_named
 from toolkit.analysis.regression.rows import channel, people
-from toolkit.analysis.regression.scoring import Climb, Point, climb, covariance, inverse, kind_of_error, newton
+from toolkit.analysis.regression.scoring import (
+    Climb,
+    Point,
+    climb,
+    covariance,
+    inverse,
+    kind_of_error,
+    newton,
+    penalized_maximum,
+)
 
 DATA = survey()
 
@@ -69,6 +78,15 @@ def test_newton_continues_where_scoring_stops() -> None:
     point, arrived = newton(one.point, one.point(np.zeros(3)))
     assert arrived
     assert np.allclose(point.at, climb(one.point, np.zeros(3)).point.at, atol=1e-6)
+
+
+def test_a_penalized_climb_that_has_not_arrived_goes_on_by_newton() -> None:
+    def evaluate(at: np.ndarray) -> Point:
+        return Point(at, float(-at @ at / 2), -at, np.eye(2))
+
+    start = evaluate(np.ones(2))
+    assert penalized_maximum(evaluate, Climb(start, False, start)) == pytest.approx(np.zeros(2), abs=1e-6)
+    assert penalized_maximum(evaluate, Climb(start, True, start)).tolist() == [1, 1]
 
 
 def test_what_is_singular_is_neither_climbed_nor_inverted() -> None:

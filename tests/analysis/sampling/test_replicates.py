@@ -53,6 +53,9 @@ BAD = {
     "a scale of zero": (np.ones((3, 4)), {"scale": 0}, "`scale` must be"),
     "jackknife without factors": (np.ones((3, 4)), {"kind": "JKn"}, "JKn has"),
     "Fay's share missing": (np.ones((3, 4)), {"kind": "BRR", "fay": 0.5}, "`fay` must be a share below 1"),
+    "Fay's share of all": (np.ones((3, 4)), {"kind": "Fay", "fay": 1}, "`fay` must be a share below 1"),
+    "Fay's share below none": (np.ones((3, 4)), {"kind": "Fay", "fay": -0.1}, "`fay` must be a share below 1"),
+    "Fay without a share": (np.ones((3, 4)), {"kind": "Fay"}, "`fay` must be a share below 1"),
     "an unknown kind": (np.ones((3, 4)), {"kind": "JK9"}, "`kind` must be one of"),
     "too few factors": (np.ones((3, 4)), {"scale": 1, "factors": [1, 1]}, "one factor per replicate"),
 }
@@ -176,6 +179,27 @@ def test_every_model_is_fitted_again_with_every_replicate() -> None:
         assert fit.se == pytest.approx(np.sqrt(0.25 * ((np.array(again) - fit.value) ** 2).sum(axis=0)), rel=1e-5)
     with pytest.raises(ValueError, match="must be left out with replicate weights"):
         logistic("forced ~ age10", DATA, DIE, sample=sample, penalty="jeffreys")
+
+
+def test_models_of_replicates_are_compared_by_wald_on_f() -> None:
+    """One coefficient: F is t squared, with the same p. They were refused, as if they had no degree of freedom; of a
+    second cluster alone there is one, and two coefficients have none.
+    """
+    few = DATA[:300]
+    sample = Sample(few.weight, clusters=few.c60 % 6).jackknife()
+    larger, smaller = (logistic(f"forced ~ {right}", few, DIE, sample=sample) for right in ("female + age10", "age10"))
+    found = larger.compare(smaller)
+    assert (found.method, found.df) == ("Wald, F", 1)
+    assert (found.statistic, found.p) == pytest.approx(
+        (larger["female"].test().statistic ** 2, larger["female"].test().p)
+    )
+    two = Sample(few.weight, clusters=few.c60 % 2).jackknife()
+    alone, one, whole = (
+        logistic(f"forced ~ {right}", few, DIE, sample=two) for right in ("1", "age10", "female + age10")
+    )
+    assert one.compare(alone).p == pytest.approx(one["age10"].test().p)
+    with pytest.raises(ValueError, match="more sampling units than coefficients to test, got 1"):
+        whole.compare(alone)
 
 
 def test_a_replicate_without_anybody_of_a_group_is_left_out_and_counted() -> None:

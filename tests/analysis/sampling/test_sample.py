@@ -284,6 +284,8 @@ def test_columns_may_come_from_anywhere() -> None:
         assert sample.mean(SCORES, frame["female"] == 1).value == pytest.approx(0.371984779, abs=5e-10)
     texts = Sample(strata=list("aabb"), clusters=["x", "y", "x", "y"])
     assert texts.df == 2
+    tuples = Sample(weights=(1, 2, 1, 2), strata=tuple("aabb"))  # of more than two a column, and no stages
+    assert (tuples.df, tuples.rows, tuples.weights.tolist()) == (2, 4, [1, 2, 1, 2])
 
 
 def test_a_sample_says_what_it_is() -> None:
@@ -303,6 +305,7 @@ BAD = {
     "no column": (lambda: Sample(weights=np.ones((2, 2))), "`weights` must be a column"),
     "too few in all": (lambda: Sample(weights=[1, 1, 1], population=2), "got fewer"),
     "one number for strata": (lambda: Sample(strata=[1, 1, 2, 2], population=9), "for each stratum, by name"),
+    "names without strata": (lambda: Sample([1, 1], population={"all": 9}), "must name every stratum"),
     "an unnamed stratum": (lambda: Sample(strata=[1, 1, 2, 2], population={1: 9}), "1 not named"),
     "other rows": (lambda: Sample(weights=[1, 2]).mean([0.5, 0.5, 0.5]), "must have 2 rows"),
     "words as scores": (lambda: Sample().mean(["yes", "no"]), "scores must be numbers"),

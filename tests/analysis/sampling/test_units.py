@@ -94,5 +94,7 @@ def test_scores_that_are_all_equal_have_no_error_rather_than_none() -> None:
     assert np.isnan(found.se)
     assert np.isnan(found.interval().low)
     assert "all answers are equal" in found.notes[0]
-    both = sample.mean([[3.0, 1], [3.0, 2], [3.0, 1], [3.0, 2]])
-    assert np.isnan(both.se).tolist() == [True, False]
+    for one in (sample, sample.jackknife()):
+        both = one.mean([[3.0, 1], [3.0, 2], [3.0, 1], [3.0, 2]])
+        assert np.isnan(both.se).tolist() == [True, False]
+        assert one.difference([3.0, 3.0, 1.0, 2.0], [True, True, False, False], [False, False, True, True]).se > 0

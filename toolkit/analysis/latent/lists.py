@@ -196,23 +196,12 @@ def list_experiment(
     if method == "nls":
         return _least_squares(answers, design)
     if joint:
-        return _of_all(answers, treated, design, constrained, control == "logit-normal", se)
+        parts = {name: part.most for name, part in design.short.items()}
+        together = JointLaw(parts, control_items is not None, treated, constrained, control == "logit-normal")
+        return _likelihood(answers, together, together.codes(design.columns), design, se)
     law = ListLaw(most, treated, control != "binomial", constrained, *map(bool, rest.values()))
-    return _of_one_list(answers, counts, law, design, se)
-
-
-def _of_one_list(answers: Answers, counts: Array, law: "ListLaw", design: "Lists", se: Error | None) -> ListFit:
     confessed = encode(answers.columns["direct"], ("no", "yes"), "direct").codes if law.direct else 0
     return _likelihood(answers, law, ((1 + law.direct) * counts + confessed).astype(np.intp), design, se)
-
-
-def _of_all(
-    answers: Answers, treated: Mask, design: "Lists", constrained: bool, shared: bool, se: Error | None
-) -> ListFit:
-    single = any(name.startswith("control item ") for name in design.short)
-    parts = {name: part.most for name, part in design.short.items()}
-    law = JointLaw(parts, single, treated, constrained, shared)
-    return _likelihood(answers, law, law.codes(design.columns), design, se)
 
 
 def _is_joint(second: bool, single: bool, control: str, rest: Mapping[str, object]) -> bool:
@@ -270,7 +259,7 @@ def _design(answers: Answers, counts: Array, treated: Mask, most: int) -> "Lists
     single = {
         name: values.astype(float) for name, values in answers.columns.items() if name.startswith("control item ")
     }
-    if "second" in answers.columns and not single:
+    if "second" in answers.columns:
         other = _counts(answers.columns["second"], ~treated, most)
         short = {"control": Told(~treated, counts, most), "second control": Told(treated, other, most)}
         long = [Told(treated, counts, holds=(0,)), Told(~treated, other, holds=(1,))]
@@ -494,15 +483,15 @@ class ListLaw:
     def _long(self, law: Array, slopes: Array, by: dict[str, Array], slots: dict[str, int]) -> tuple[Array, Array]:
         """What carriers say of the long list: one more, unless floor or ceiling holds them back."""
         long, d_long = np.pad(law, ((0, 0), (1, 0))), np.pad(slopes, ((0, 0), (0, 0), (1, 0)))
-        for name, place, to in (("floor", 0, 0), ("ceiling", self.items, self.items)):
+        for name, place in (("floor", 0), ("ceiling", self.items)):
             if name in slots:
                 share = expit(by[name])
                 moved, d_moved = share * law[:, place], share * slopes[:, :, place]
                 d_moved[slots[name]] += share * (1 - share) * law[:, place]
-                long[:, to] += moved
-                long[:, to + 1] -= moved
-                d_long[:, :, to] += d_moved
-                d_long[:, :, to + 1] -= d_moved
+                long[:, place] += moved
+                long[:, place + 1] -= moved
+                d_long[:, :, place] += d_moved
+                d_long[:, :, place + 1] -= d_moved
         return long, d_long
 
     def _with_direct(

@@ -69,10 +69,6 @@ class Model:
         ends = np.cumsum([one.shape[1] for one in self.columns])
         return np.array([x @ b for x, b in zip(self.columns, np.split(at, ends[:-1]), strict=True)])
 
-    def log_likelihood(self, at: Array) -> float:
-        chances, _ = self.law(self.predictors(at))
-        return float(self.people.mass @ np.log(np.maximum(self._seen(chances), _TINY)))
-
     def point(self, at: Array) -> Point:
         """Height, gradient and expected information."""
         chances, slopes = self.law(self.predictors(at))
@@ -283,7 +279,7 @@ class LatentFit(Fitted):
 
     def _matrix(self, predictor: Predictor, data: Data) -> Array:
         """The covariates of new people; those of other shares are needed only where they move the trait's."""
-        if predictor is self.predictors[0] or (predictor.covariates.data is not None and self.share is not trait_share):
+        if predictor is self.predictors[0] or self.share is not trait_share:
             return predictor.covariates.of(data)
         return np.ones((len(self.predictors[0].covariates.of(data)), len(predictor.labels)))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.arrays import Array, DataFrame, Mask
+from toolkit.core.arrays import Array, Codes, DataFrame, Mask
 from toolkit.core.checks import refuse
 from toolkit.core.extras import extra
 from toolkit.frames.table import (
@@ -132,11 +132,7 @@ def _columns_behind(data: Any, wanted: tuple[str, ...], matrix: Array, labels: t
 def from_arrays(given: object) -> Covariates:
     """Columns of numbers as they are, after a column of ones: the intercept comes first."""
     columns = _columns(given)
-    if isinstance(given, np.ndarray) or not names(given):
-        labels = tuple(f"x{place}" for place in range(1, columns.shape[1] + 1))
-    else:
-        labels = names(given)
-    labels = ("Intercept", *labels)
+    labels = ("Intercept", *(names(given) or (f"x{place}" for place in range(1, columns.shape[1] + 1))))
     of = partial(_with_ones, len(labels) - 1)
     return Covariates(_checked(of(given), labels), labels, of, given if names(given) else columns)
 
@@ -171,13 +167,21 @@ def _formula(right: str) -> Any:
 
 
 def _matrix_of(formula_or_spec: Any, data: object) -> Any:
-    matrix, problem = _compute_matrix(formula_or_spec, with_text_as_objects(as_frame(data)))
+    frame = _without_arrow(with_text_as_objects(as_frame(data)), set(map(str, formula_or_spec.required_variables)))
+    matrix, problem = _compute_matrix(formula_or_spec, frame)
     if problem == "levels":
         refuse("categories must be those that the fit has seen", "others", "they have no coefficient")
     if matrix is None:
         consequence = "covariates are numbers, truth values or text, and functions of them"
         refuse("every part of a formula must be computable from the data", problem, consequence)
     return matrix
+
+
+def _without_arrow(frame: Any, wanted: set[str]) -> Any:
+    """Columns of pandas that Arrow holds as those of NumPy: formulaic knows categories by these."""
+    kinds = frame.dtypes.items() if hasattr(frame, "assign") else ()
+    arrow = {name: kind.numpy_dtype for name, kind in kinds if name in wanted and hasattr(kind, "pyarrow_dtype")}
+    return frame.astype(arrow) if arrow else frame
 
 
 def _compute_matrix(formula_or_spec: Any, frame: object) -> tuple[Any, str]:
@@ -221,10 +225,15 @@ def _checked(matrix: Array, labels: tuple[str, ...]) -> Array:
     return matrix
 
 
+def constants(matrix: Array) -> Codes:
+    """The places of columns that are the same for all, and not 0: the first is the intercept."""
+    return np.flatnonzero((matrix == matrix[0]).all(axis=0) & (matrix[0] != 0))
+
+
 def standardize(covariates: Covariates) -> tuple[Array, Array]:
     """Columns of mean 0 (if one is constant) and variance 1, and the matrix that turns their coefficients back."""
     matrix, width = covariates.matrix, covariates.matrix.shape[1]
-    constant = np.flatnonzero((matrix == matrix[0]).all(axis=0) & (matrix[0] != 0))
+    constant = constants(matrix)
     mean = np.zeros(width)
     if len(constant):
         one = int(constant[0])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from toolkit.analysis.homogeneity import wald_f
 from toolkit.analysis.regression.covariates import Covariates
 from toolkit.analysis.regression.rows import People, Rows
 from toolkit.analysis.regression.tables import FitTable, p_value
@@ -20,7 +21,7 @@ from toolkit.core.extras import extra, lazy
 from toolkit.core.inference.digits import between, concise
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.significance import Significance
-from toolkit.core.inference.special import chdtrc, fdtrc
+from toolkit.core.inference.special import chdtrc
 from toolkit.core.loss import Loss
 from toolkit.frames.table import Values
 
@@ -434,13 +435,11 @@ class Fitted:
         if len(added) != len(self.labels) - len(smaller.labels):
             rule = "the smaller model must have the coefficients of the larger, less some"
             refuse(rule, "others", "Wald's test sets coefficients to zero; write both formulas alike")
-        if self.provenance.error != "robust" or self.provenance.df < len(added):
+        if self.provenance.df < len(added):
             consequence = "F has no degrees of freedom left"
             refuse("there must be more sampling units than coefficients to test", str(self.provenance.df), consequence)
-        gone, count, df = self.value[added], len(added), self.provenance.df
-        wald = float(gone @ np.linalg.solve(self.cov[np.ix_(added, added)], gone))
-        scaled = (df - count + 1) / (df * count) * wald
-        return Comparison(scaled, count, float(fdtrc(count, df - count + 1, scaled)), "Wald, F")
+        test = wald_f(self.value[added], self.cov[np.ix_(added, added)], self.provenance.df)
+        return Comparison(test.statistic, len(added), test.p, "Wald, F")
 
     def _added(self, smaller: "Fitted") -> list[int]:
         """Places of the coefficients that the smaller model lacks."""

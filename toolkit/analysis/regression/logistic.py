@@ -103,10 +103,6 @@ class BinaryModel:
     def _difference(self) -> Array:
         return np.asarray(self.channel.seen[1] - self.channel.seen[0])
 
-    def log_likelihood(self, at: Array) -> float:
-        eta = self.columns @ at
-        return float(self.people.mass @ np.log(self.channel.likelihood(self.link.share(eta), self.link.rest(eta))))
-
     def point(self, at: Array) -> Point:
         """Height, gradient and expected information at these coefficients."""
         eta = self.columns @ at

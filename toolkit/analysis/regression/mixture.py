@@ -126,9 +126,6 @@ class MixtureModel:
         total = np.logaddexp.reduce(joint, axis=0)
         return np.exp(joint - total), total
 
-    def log_likelihood(self, at: Array) -> float:
-        return float(self.people.mass @ self.behind(at)[1])
-
     def point(self, at: Array) -> Point:
         """Height and gradient; the information of complete data, which EM climbs by, or the observed one."""
         behind, total = self.behind(at)

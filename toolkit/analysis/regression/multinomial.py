@@ -53,9 +53,6 @@ class OptionsModel:
         """Pr(truth), one row per option in `order`, one column per person."""
         return option_shares(self.columns, at, len(self.order))
 
-    def log_likelihood(self, at: Array) -> float:
-        return float(self.people.mass @ np.log(self._joint(self.shares(at)).sum(axis=0)))
-
     def point(self, at: Array) -> Point:
         """Height, gradient and expected information at these coefficients."""
         shares = self.shares(at)
@@ -290,17 +287,18 @@ def _fit(rows: Rows, order: tuple[int, ...], kind: str, jeffreys: bool) -> Multi
     options = rows.channel.options
     columns, back = standardize(rows.covariates)
     model = OptionsModel(columns, rows.channel, rows.people, order)
-    point = with_penalty(model.point, lambda at: model.point(at).information) if jeffreys else model.point
-    ascent = climb(point, np.zeros(model.width))
-    at = penalized_maximum(point, ascent) if jeffreys else inner_maximum(model.observed, ascent, _ADVICE)
-    cov = covariance(model, at, kind, model.point(at).information)
+    evaluate = with_penalty(model.point, lambda at: model.point(at).information) if jeffreys else model.point
+    ascent = climb(evaluate, np.zeros(model.width))
+    at = penalized_maximum(evaluate, ascent) if jeffreys else inner_maximum(model.observed, ascent, _ADVICE)
+    point = model.point(at)
+    cov = covariance(model, at, kind, point.information)
     wide = np.kron(np.eye(len(order) - 1), back)
     labels = tuple(f"{options[place]}: {name}" for place in order[1:] for name in rows.covariates.labels)
     method = f"{rows.channel.described}, {'penalized' if jeffreys else 'maximum'} likelihood, {kind} errors"
     against = f"against {options[order[0]]!r}{', Jeffreys penalty' if jeffreys else ''}"
     return MultinomialFit(
         as_estimate(wide @ at, wide @ cov @ wide.T, labels, rows.people, rows.channel.loss, method, rows.notes),
-        model.log_likelihood(at),
+        point.height,
         {"used": rows.people.n, **rows.dropped},
         f"multinomial regression through a randomized answer ({against})",
         provenance_of(rows, f"against {options[order[0]]!r}", kind, jeffreys),

@@ -10,6 +10,7 @@ import numpy as np
 from toolkit.analysis.regression.covariates import (
     Covariates,
     absent_in,
+    constants,
     from_formula,
     sides,
     standardize,
@@ -33,6 +34,7 @@ from toolkit.analysis.regression.rows import (
 from toolkit.analysis.regression.scoring import (
     Curved,
     Penalized,
+    Point,
     climb,
     covariance,
     inner_maximum,
@@ -65,7 +67,7 @@ class Hidden:
     channels: tuple[Channel, ...]
     people: People
     dropped: Mapping[str, int]
-    said: tuple[str, ...] = ()
+    said: tuple[str, ...]
 
     @property
     def cells(self) -> list[tuple[int, ...]]:
@@ -305,14 +307,14 @@ def predictor(
     by_cell = columns.reshape(len(rows.columns), -1, columns.shape[1])
     model = MixtureModel(by_cell, truths, rows.seen, (outcome - shift) / scale, FAMILIES[family], rows.people)
     at, curved = _fitted(model, jeffreys)
-    cov = covariance(curved, at, kind, model.point(at).information)
-    return _as_fit(rows, model, at, cov, (kind, family, jeffreys), (back, truths_back, shift, scale))
+    point = model.point(at)
+    cov = covariance(curved, at, kind, point.information)
+    return _as_fit(rows, model, point, cov, (kind, family, jeffreys), (back, truths_back, shift, scale))
 
 
 def _scale(outcome: Array, matrix: Array) -> tuple[float, float]:
     """What is taken off an outcome, if there is an intercept to put it back, and what it is divided by."""
-    constant = (matrix == matrix[0]).all(axis=0) & (matrix[0] != 0)
-    return (float(outcome.mean()) if constant.any() else 0.0), float(outcome.std())
+    return (float(outcome.mean()) if len(constants(matrix)) else 0.0), float(outcome.std())
 
 
 def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Curved]:
@@ -321,38 +323,33 @@ def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Curved]:
     slow, fast = (with_penalty(one.point, model.complete) if jeffreys else one.point for one in (model, faster))
     near = climb(slow, np.zeros(model.width), steps=15)
     if np.any(model.parts(near.point.at)[1] < _NO_SPREAD / 2):
-        _with_errors(model.parts(climb(slow, near.point.at, steps=15).point.at)[1])
+        later = climb(slow, near.point.at, steps=15).point
+        if np.any(model.parts(later.at)[1] < _NO_SPREAD):  # on its way to -infinity
+            consequence = "its errors would have no spread; family='logistic' is for an outcome of 0 or 1"
+            refuse("a linear outcome must have errors", "one that columns and truths explain", consequence)
     ascent = replace(climb(fast, near.point.at), start=near.start)
     if jeffreys:
         return penalized_maximum(fast, ascent), Penalized(model, fast)
     return inner_maximum(model.observed, ascent, _ADVICE), faster
 
 
-def _with_errors(spread: Array) -> None:
-    """The logarithm of the errors' spread tends to -infinity where an outcome is explained exactly."""
-    if np.any(spread < _NO_SPREAD):
-        consequence = "its errors would have no spread; family='logistic' is for an outcome of 0 or 1"
-        refuse("a linear outcome must have errors", "one that columns and truths explain", consequence)
-
-
 def _as_fit(
     rows: Hidden,
     model: MixtureModel,
-    at: Array,
+    point: Point,
     cov: Array,
     options: tuple[str, str, bool],
     scales: tuple[Array, Array, float, float],
 ) -> PredictorFit:
     """Everything back in the units of the data."""
     (kind, family, jeffreys), (back, truths_back, shift, scale) = options, scales
-    beta, more, gamma = model.parts(at)
+    beta, more, gamma = model.parts(point.at)
     wide = np.kron(np.eye(model.cells - 1), truths_back)
     first, last = len(beta), len(beta) + len(more)
-    value = scale * (back @ beta)
+    value, matrix = scale * (back @ beta), np.concatenate(rows.columns)
     if shift:
-        constant = (np.concatenate(rows.columns) == rows.columns[0][0]).all(axis=0) & (rows.columns[0][0] != 0)
-        one = int(np.argmax(constant))
-        value[one] += shift / rows.columns[0][0, one]
+        one = constants(matrix)[0]
+        value[one] += shift / matrix[0, one]
     through = " and ".join(item.described for item in rows.channels)
     how = "penalized" if jeffreys else "maximum"
     method = f"{through}, {family} outcome, {how} likelihood, {kind} errors"
@@ -360,23 +357,20 @@ def _as_fit(
     outcome_cov = scale**2 * back @ cov[:first, :first] @ back.T
     truth_cov = wide @ cov[last:, last:] @ wide.T
     mass = rows.people.mass
+    answers = "a randomized answer" if len(rows.items) == 1 else "randomized answers"
+    shared = (family, rows.seen, rows.outcome, rows.truths.matrix, mass)
     return PredictorFit(
         as_estimate(value, outcome_cov, rows.labels, rows.people, rows.loss, method, rows.notes),
-        model.log_likelihood(at) - float(mass.sum()) * np.log(scale),
+        point.height - float(mass.sum()) * np.log(scale),
         {"used": rows.people.n, **rows.dropped},
-        _title(rows, family, jeffreys),
-        _foot(rows, family, kind, jeffreys),
+        f"{family} regression on {answers}{' (Jeffreys penalty)' if jeffreys else ''}",
+        FitProvenance(shared, matrix, kind, jeffreys, rows.people.df if rows.people.complex else None),
         as_estimate(wide @ gamma, truth_cov, _truth_labels(rows), rows.people, rows.loss, of_truth, rows.notes),
         float(np.exp(more[0]) * scale) if len(more) else None,
-        np.asarray(model.shares(at) @ mass / mass.sum()),
+        np.asarray(model.shares(point.at) @ mass / mass.sum()),
         tuple(rows.cells),
         family,
     )
-
-
-def _title(rows: Hidden, family: str, jeffreys: bool) -> str:
-    answers = "a randomized answer" if len(rows.items) == 1 else "randomized answers"
-    return f"{family} regression on {answers}{' (Jeffreys penalty)' if jeffreys else ''}"
 
 
 def _truth_labels(rows: Hidden) -> tuple[str, ...]:
@@ -385,9 +379,3 @@ def _truth_labels(rows: Hidden) -> tuple[str, ...]:
         return tuple(f"{rows.items[0]}: {name}" for name in rows.truths.labels)
     cells = [", ".join(f"{item} = {one}" for item, one in zip(rows.items, cell, strict=True)) for cell in rows.cells]
     return tuple(f"{cell}: {name}" for cell in cells[1:] for name in rows.truths.labels)
-
-
-def _foot(rows: Hidden, family: str, kind: str, jeffreys: bool) -> FitProvenance:
-    shared = (family, rows.seen, rows.outcome, rows.truths.matrix, rows.people.mass)
-    df = rows.people.df if rows.people.complex else None
-    return FitProvenance(shared, np.concatenate(rows.columns), kind, jeffreys, df)

@@ -4,7 +4,7 @@ missing values are refused or counted.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -129,7 +129,7 @@ def channel(reports: Values, design: object, ways: Values | None, missing: tuple
     return Channel(designs, which, codes)
 
 
-def without_answer(reports: Values, codes: tuple[Any, ...] = ()) -> Mask:
+def without_answer(reports: Values, codes: tuple[Any, ...]) -> Mask:
     """Which reports are nobody's answer: empty text, or what was said to stand for none."""
     if reports.dtype.kind not in "OUT" and not codes:
         return np.zeros(len(reports), dtype=bool)
@@ -278,7 +278,7 @@ class Rows:
     channel: Channel
     people: People
     dropped: Mapping[str, int]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
 
 def read_rows(
@@ -323,7 +323,7 @@ class Answers:
     people: People
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
-    shares: Mapping[str, Covariates] = field(default_factory=dict)
+    shares: Mapping[str, Covariates]
 
 
 def read_answers(

@@ -287,9 +287,7 @@ def _column(columns: Array, place: int) -> Array:
     return columns[:, place]
 
 
-def jackknife(
-    units: Units, base: Array, calibration: Calibration | None, index: "pd.Index[Any] | None" = None
-) -> Replicates:
+def jackknife(units: Units, base: Array, calibration: Calibration | None, index: "pd.Index[Any] | None") -> Replicates:
     """Each cluster left out once; the others of its stratum weigh m / (m - 1) times more."""
     if np.any(units.drawn < 2):
         refuse("every stratum must have at least two clusters", "one", "nobody stands in for it when it is left out")

@@ -252,7 +252,7 @@ def _collapse(stratum: Codes, drawn: Codes, there: Array) -> tuple[Codes, Codes,
     """Strata of one cluster merged with the next in order; the last with the one before it."""
     into, number = np.arange(len(drawn)), drawn.copy()
     for place in range(len(drawn)):
-        if number[place] == 1 and len(drawn) > 1:
+        if number[place] == 1:
             target = place + 1 if place + 1 < len(drawn) else into[place - 1]
             number[target] += 1
             number[place] = 0
