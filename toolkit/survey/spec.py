@@ -391,17 +391,7 @@ class Survey:
         dict
             Words by language and name.
         """
-        return page_words(
-            self.questions,
-            self.languages,
-            self.interface_words,
-            check=self.check,
-            access=self.access,
-            promised=self.words,
-            waves=self.waves,
-            household=self.household,
-            station=self.is_station,
-        )
+        return page_words(self)
 
     def consent_text(self, language: str | None = None, *, paper: bool = False) -> str:
         """Return all that people agree to: the consequence, who asks, the odds of each question, the rest.

@@ -3,12 +3,12 @@
 import re
 import subprocess
 import xml.etree.ElementTree as ET
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 from tests.needs import lacking_program, program
+from tests.survey.documents import read
 from tests.survey.exchange.test_importing import MIXED, reports, words
 from tests.survey.samples import DESIGNS, survey_with
 from toolkit import Question, Survey, k_ary, warner
@@ -62,30 +62,10 @@ def test_names_are_those_that_the_programs_know():
     assert sorted(map(len, short)) == [31] * 3
 
 
-class Text(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.parts = []
-
-    def handle_data(self, data):
-        self.parts.append(data)
-
-
 @pytest.mark.parametrize("suffix", [".md", ".html", ".docx"])
 def test_the_matrix_and_the_lines_stand_in_every_document(tmp_path, suffix):
-    path = write_codebook(MIXED, tmp_path / f"r{suffix}", "de")
-    if suffix == ".docx":
-        docx = pytest.importorskip("docx").Document(str(path))
-        text = "\n".join(one.text for one in docx.paragraphs)
-        cells = [[cell.text for cell in row.cells] for table in docx.tables for row in table.rows]
-        assert ["no", "0.75", "0.25"] in cells
-    else:
-        text = path.read_text()
-        if suffix == ".html":
-            parser = Text()
-            parser.feed(text)
-            text = "\n".join(parser.parts)
-        assert "0.75" in text
+    rows, text = read(write_codebook(MIXED, tmp_path / f"r{suffix}", "de"))
+    assert ["no", "0.75", "0.25"] in rows
     assert "mean(c(-0.5, 1.5)[d$cheated + 1], na.rm = TRUE)" in text
     assert MIXED.hash in text
     assert "Prüfungen" in text or "Exams (de)" in text

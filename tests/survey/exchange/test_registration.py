@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.survey.exchange.test_written_report import read
+from tests.survey.documents import read
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import plan as solve
 from toolkit import warner

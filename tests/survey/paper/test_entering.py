@@ -79,6 +79,17 @@ def says(words: str, outcome: str) -> bool:
     return outcome in re.split(", | or ", words)
 
 
+def label_by(rules: list[str], outcome: str, label: str) -> str:
+    """What the printed rules say, read again: by somebody who got this, and whose real answer is this."""
+    for line in rules[1:]:
+        if case := re.fullmatch(r"If your answer is “(.*)”, then on (.*) choose “(.*)”\.", line):
+            if case[1] == label and says(case[2], outcome):
+                return case[3]
+        elif says(line.partition(":")[0], outcome):
+            return label if "your real answer" in line else re.search(r"choose “(.*)”,", line)[1]
+    raise AssertionError((rules, outcome))
+
+
 def follow(lines: list[str], label: str, rng: np.random.Generator) -> str:
     """The label that a person with this true answer ticks, by the letter of the sheet."""
     if "whose birthday you know" in lines[0]:
@@ -87,14 +98,7 @@ def follow(lines: list[str], label: str, rng: np.random.Generator) -> str:
         other = "Yes" if MONTHS.index(first) <= MONTHS.index(month) <= MONTHS.index(last) else "No"
         same, different = re.search(r"Choose “(\w+)” if both answers .* Choose “(\w+)” if one", lines[3]).groups()
         return same if other == label else different
-    outcome = draw(lines, rng)
-    for line in lines[1:]:
-        if case := re.fullmatch(r"If your answer is “(.*)”, then on (.*) choose “(.*)”\.", line):
-            if case[1] == label and says(case[2], outcome):
-                return case[3]
-        elif says(line.partition(":")[0], outcome):
-            return label if "your real answer" in line else re.search(r"choose “(.*)”,", line)[1]
-    raise AssertionError((lines, outcome))
+    return label_by(lines, draw(lines, rng), label)
 
 
 def people(n: int, seed: int) -> list[dict[str, str]]:
@@ -330,17 +334,6 @@ def check_printed(made: Survey) -> list[tuple[str, str, dict[str, str]]]:
         (label_by(rules, came, truth), truth, {label: code for code, label in codes.items()})
         for (came, truth, *_), codes in zip(found, boxes, strict=True)
     ]
-
-
-def label_by(rules: list[str], outcome: str, label: str) -> str:
-    """What the printed rules say, read again: by somebody who got this, and whose real answer is this."""
-    for line in rules[1:]:
-        if case := re.fullmatch(r"If your answer is “(.*)”, then on (.*) choose “(.*)”\.", line):
-            if case[1] == label and says(case[2], outcome):
-                return case[3]
-        elif says(line.partition(":")[0], outcome):
-            return label if "your real answer" in line else re.search(r"choose “(.*)”,", line)[1]
-    raise AssertionError((rules, outcome))
 
 
 @pytest.mark.slow

@@ -20,25 +20,8 @@ from toolkit.texts.phrases import phrases
 AGE = Question("age", "How old are you?", bounds=(18, "99.5"))
 TICKS = Question("langs", "Which do you speak?", options=["en", "de", "fr"], multiple=True)
 TEXT = Question("comment", "Anything else?", free_text=True)
-STRANGE = [
-    None,
-    True,
-    False,
-    "",
-    "0",
-    0.5,
-    -1,
-    99,
-    math.nan,
-    math.inf,
-    -math.inf,
-    [],
-    [0],
-    [[0]],
-    {},
-    {"a": 1},
-    10**400,
-]
+STRANGE = [None, True, False, "", "0", 0.5, -1, 99, math.nan, math.inf, -math.inf, 10**400]
+STRANGE += [[], [0], [[0]], {}, {"a": 1}]
 
 
 def test_kinds_follow_from_the_design_or_from_what_is_given() -> None:

@@ -9,23 +9,7 @@ from tests.slowly import case
 from tests.survey.samples import panel, survey
 from toolkit import Pure, Survey
 from toolkit.survey.questions.question_fields import flag
-from toolkit.survey.questions.survey_fields import Panel, checked_languages, checked_waves, own_words
-
-
-def test_languages_are_a_list_of_distinct_codes():
-    assert checked_languages(["en", "de"]) == ("en", "de")
-    for wrong, error in (("en", TypeError), ([], TypeError), (["en", "en"], ValueError), (["tlh!"], ValueError)):
-        with pytest.raises(error, match="language"):
-            checked_languages(wrong)
-
-
-def test_words_belong_to_a_language_of_the_survey():
-    assert own_words(None, ["it"]) is own_words({}, ["it"]) is None
-    assert dict(own_words({"it": {"next": "Avanti"}}, ["en", "it"])["it"]) == {"next": "Avanti"}
-    with pytest.raises(TypeError, match="by language and name"):
-        own_words({"it": "Avanti"}, ["it"])
-    with pytest.raises(ValueError, match="nobody would see them"):
-        own_words({"it": {"next": "Avanti"}}, ["en"])
+from toolkit.survey.questions.survey_fields import Panel, checked_waves
 
 
 def test_a_flag_is_true_or_false_and_not_a_number_or_a_word():
@@ -92,13 +76,14 @@ FIELDS = {
     ],
     "arms": [
         ({"arms": {"a": 0.5, "b": 0.5}}, None),
-        ({"arms": ["a", "b"]}, "must be shares by name, of 2 to 8 arms"),
+        *(({"arms": wrong}, "must be shares by name, of 2 to 8 arms") for wrong in (["a", "b"], {"a": 1})),
         ({"arms": {"a": 0.5, "b": 0.4}}, "above 0 and add up to 1, got 0.9"),
         ({"arms": {"a": 1, "b": 0}}, "above 0 and add up to 1"),
         ({"arms": {"a": 1.5, "b": -0.5}}, "above 0 and add up to 1"),
     ],
     "words": [
         ({"words": {"en": {"next": "On"}}}, None),
+        ({"words": {}}, None),
         ({"words": {"en": {"nothing": "On"}}}, "words must be named as in en.toml"),
         ({"words": {"en": {"review_note": "We see nothing."}}}, "may put otherwise what asks, not what is promised"),
     ],
@@ -107,7 +92,8 @@ FIELDS = {
         ({"panel": {"identity": "ab" * 16, "loss": "inf"}, "waves": 2}, None),
         ({"panel": {"identity": "ab" * 16, "loss": 3}}, "in a survey with `waves`"),
         ({"panel": {"identity": "ab" * 16}, "waves": 2}, "the fields identity, loss"),
-        ({"panel": ["identity", "loss"], "waves": 2}, "the fields identity, loss"),
+        ({"panel": {"identity": "ab" * 16, "loss": 3, "more": 1}, "waves": 2}, "the fields identity, loss"),
+        *(({"panel": wrong, "waves": 2}, "the fields identity, loss") for wrong in (["identity", "loss"], "ab" * 16)),
         ({"panel": {"identity": "AB" * 16, "loss": 3}, "waves": 2}, "32 hexadecimal digits"),
         ({"panel": {"identity": "ab" * 16 + "a", "loss": 3}, "waves": 2}, "32 hexadecimal digits"),
     ],

@@ -62,8 +62,7 @@ def check_translations(
     for question in questions:
         with naming(f"question {question.name!r}"):
             for name in LONGEST:
-                text = getattr(question, name)
-                _check_text(name, None if text is None else in_language(text, languages[0]), languages)
+                _check_text(name, getattr(question, name), languages)
             for option in dict.fromkeys((*question.options, *question.report_options)):
                 _check_label(option, question.labels.get(option), languages)
             _check_distinct(question, languages, own)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Any
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
@@ -81,16 +81,7 @@ def merged(layers: Sequence[Layer]) -> list[Layer]:
     return [by_name[name] for name in ("head", "who", "learn", "stored", "choice") if name in by_name]
 
 
-class _Survey(Protocol):
-    """What `check_reach` needs of a survey."""
-
-    @property
-    def rehearsal(self) -> bool: ...
-    @property
-    def stated(self) -> Stated: ...
-
-
-def check_reach(survey: _Survey, host: str, public_url: str | None) -> None:
+def check_reach(survey: Any, host: str, public_url: str | None) -> None:
     """Refuse to ask people beyond this machine without saying who asks; a rehearsal is for colleagues."""
     beyond = host not in _OWN or public_url is not None
     if beyond and not survey.rehearsal and (absent := missing(survey.stated)):
@@ -202,11 +193,6 @@ def odds(
     voice = Voice(phrases(language, own), icons=True)
     lines = sentences(question.design, voice, _names(question, language, voice), ratio=ratio)
     return lines if waves == 1 else [*lines, voice.say("odds_waves")]
-
-
-def birthday_note(question: Question, language: str, own: Own | None = None) -> list[str]:
-    """Return that numbers are approximate where a birthday decides: days are counted, and seasons differ."""
-    return [] if question.innocent is None else [phrases(language, own, "paper")["innocent_days"]]
 
 
 def odds_by_answer(question: Question, language: str, own: Own | None = None) -> list[str]:
@@ -344,9 +330,7 @@ def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, wav
 def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure) -> list[str]:
     """That "prefer not to say" is hidden as every answer is, where a design has it among its answers."""
     labels = [
-        one.in_language(language).label(way_out, language, voice.phrases)
-        for one in randomized
-        if (way_out := declining(one)) is not None
+        one.label(way_out, language, voice.phrases) for one in randomized if (way_out := declining(one)) is not None
     ]
     if not labels:
         return []

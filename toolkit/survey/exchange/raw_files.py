@@ -138,6 +138,15 @@ def sheets(file: Path) -> dict[str, list[Any]]:
     return {"": next(iter(filled.values()), []), **filled}
 
 
+def whole_number(value: Any) -> Any:
+    """Return a whole number as one, where a program made a float of it; all else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def cell_text(cell: object) -> str:
+    return "" if cell is None else str(whole_number(cell)).strip()
+
+
 def _trimmed(rows: list[list[Any]]) -> list[list[Any]]:
     """Without empty rows, and without columns that have no head."""
     there = [row for row in rows if any(cell not in (None, "") for cell in row)]

@@ -25,7 +25,6 @@ _TEXTS = {
 }
 _FIELDS = ("n", *_TEXTS, "level", "questions", "groups", "contrasts", "prevalence", "subgroup", "power", "hypotheses")
 _CONTRAST = ("question", "by", "reference")
-_AGREED = "registered", "exploratory"
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ class Registration:
                 (one["question"], _listed(one["by"]), one["reference"]) for one in self.plan.get("contrasts", [])
             ]
             planned = (question, list(by), reference) in contrast
-        return _AGREED[not planned]
+        return "registered" if planned else "exploratory"
 
 
 def _hash(survey: Survey) -> str:
