@@ -92,37 +92,22 @@ def check_reach(survey: Any, host: str, public_url: str | None) -> None:
 _LONGEST = 120
 
 
-def promise(
-    questions: Sequence[Question],
-    language: str,
-    *,
-    check: bool | str,
-    access: str,
-    own: Own | None = None,
-    last: Day | None = None,
-    withdrawal: bool = False,
-    paper: bool = False,
-    waves: int = 1,
-    wave: int = 1,
-    least: Pure = Pure(0),  # noqa: B008 (a frozen value)
-    send: str = "",
-    station: bool = False,
-) -> list[Layer]:
+def promise(survey: Any, language: str, check: bool | str, least: Pure, *, paper: bool) -> list[Layer]:
     """Return the promise in four parts: the consequence, what can be learned, what is stored, what one can choose.
 
-    The odds stand with each question, and not here. `withdrawal` says that the researchers have a way of their own to
-    take back what was sent; `paper` that a sheet is handed in, `station` that the device is the researchers'; `send` is
-    what the button says. Of several `waves` all is said for all of them together; a later wave does not say less than
-    the first one did, `least`.
+    The odds stand with each question, and not here. `check` is what is asked about the method, `paper` says that a
+    sheet is handed in. Of several waves all is said for all of them together; a later wave does not say less than the
+    first one did, `least`.
     """
+    questions, waves, own = survey.questions, survey.waves, survey.words
     if paper:
         _check_paper(questions, waves)
-    voice = Voice(phrases(language, own, *([STATION] if station else []), *_also(questions, paper)))
+    voice = Voice(phrases(language, own, *([STATION] if survey.is_station else []), *_also(questions, paper)))
     randomized = [question for question in questions if question.randomized]
-    stored = _stored(questions, voice, check, access, paper, waves)
-    back = [] if paper else [voice.say("may_stop", send=send)]
-    back += [] if withdrawal else [voice.say("final_paper" if paper else "final")]
-    choice = Layer("choice", (" ".join(back), *_arms(questions, voice)), tuple(until(last, language, own)))
+    stored = _stored(questions, voice, check, survey.access, paper, waves)
+    back = [] if paper else [voice.say("may_stop", send=survey.page_words()[language]["send"])]
+    back += [] if survey.withdrawal is not None else [voice.say("final_paper" if paper else "final")]
+    choice = Layer("choice", (" ".join(back), *_arms(questions, voice)), tuple(until(survey.closes, language, own)))
     if not randomized:
         return [Layer("head", (voice.say("head_plain"),)), stored, choice]
     left_out = [voice.say(f"no_skip{'_paper' * paper}"), *_declined(randomized, language, voice, waves, least)]
@@ -130,13 +115,13 @@ def promise(
         [
             Layer("head", (_head(questions, voice, waves, least),)),
             _how(randomized, voice, paper),
-            _total(randomized, language, voice, waves, least, later=wave > 1),
+            _total(randomized, language, voice, waves, least, later=survey.wave > 1),
             _unprotected(questions, language, voice, paper),
             *([] if paper else [_trust(randomized, voice)]),
             stored,
             Layer("choice", (), (" ".join(left_out),)),
             choice,
-            *_asked_again(voice, access, waves, wave),
+            *_asked_again(voice, survey.access, waves, survey.wave),
         ]
     )
 
