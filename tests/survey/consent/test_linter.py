@@ -10,7 +10,7 @@ import pytest
 from tests.survey.samples import MEMO, cheated, faculty, panel, survey
 from toolkit import Design, crosswise, k_ary, kuk, mangat, triangular, warner
 from toolkit.local.numeric import additive
-from toolkit.survey.consent.linter import LARGEST, RESERVED, check_size
+from toolkit.survey.consent.linter import LARGEST, RESERVED, check_size, largest
 from toolkit.survey.questions.files import SurveyError
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
@@ -175,12 +175,21 @@ def test_the_longest_submission_fits_into_what_a_server_takes() -> None:
     check_size(many[:7])
 
 
-def test_what_is_not_refused_is_as_long_as_the_linter_thinks() -> None:
-    """The longest submission of a survey at the limit, with four bytes per character, is below 64 kB."""
-    names = [f"{'n' * 38}_{place}" for place in range(7)]
-    body = {"survey": "0" * 64, "key": "0" * 32, "understood": False, "token": "x" * 2300}
-    body["answers"] = dict.fromkeys(names, "😀" * 2000)
-    assert len(json.dumps(body, ensure_ascii=False).encode()) < 64 * 1024
+def test_no_submission_is_longer_than_the_linter_thinks_and_the_longest_is_not_much_shorter() -> None:
+    """Codes of three digits, and four bytes per character."""
+    name, boxes = "n" * 40, [*range(1000)]
+    asked: list[tuple[dict[str, Any], Any]] = [
+        ({"free_text": True}, "😀" * 2000),
+        ({"bounds": (-(10**300), 10**300)}, -1.2345678901234567e-289),
+        ({"options": boxes, "multiple": True}, boxes),
+        ({"options": boxes[:12], "multiple": True}, boxes[:12]),
+    ]
+    for given, answer in asked:
+        question = Question(name, "?", **given)
+        assert question.accepts(answer)
+        true = len(json.dumps({name: answer}, separators=(",", ":"), ensure_ascii=False).encode())
+        assert true <= largest([question]) <= true + 30 + 3 * len(question.options)
+    assert largest([question, question]) == 2 * largest([question])
 
 
 def test_a_wheel_must_say_what_people_can_keep_in_mind() -> None:

@@ -20,16 +20,39 @@ from toolkit.survey.export import write
 from toolkit.survey.results.table import value_of
 
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
-WITHOUT = {"local_hash", "random_box", "capped_boxes", "tick_boxes", "hybrid", "piecewise", "square_wave"}
+WITHOUT = {"local_hash", "random_box", "tick_boxes", "hybrid", "square_wave"}
 
 
-def computed(line: str, column: np.ndarray) -> np.ndarray:
-    """What R would make of a line."""
-    if table := re.search(rf"c\(((?:{NUMBER}(?:, )?)+)\)(?:, ncol = (\d+))?", line):
-        scores = np.array([float(one) for one in table[1].split(", ")]).reshape(-1, int(table[2] or 1))
-        return scores[column.astype(int)].mean(axis=0)
-    zero, step = re.match(rf"mean\(({NUMBER}) \+ ({NUMBER}) \* d\$", line).groups()
-    return np.array([(float(zero) + float(step) * column).mean()])
+N = f"({NUMBER})"
+LINES = {  # how each program is told of a line, and of a table of scores
+    "R": (
+        rf"mean\({N} \+ {N} \* d\$(\w+), na.rm = TRUE\)",
+        r"c\((.*?)\)(?:, ncol = (\d+), byrow = TRUE\))?\[d\$\w+ \+ 1",
+    ),
+    "Stata": (rf'mean\({N} :\+ {N} :\* select\(st_data\(., "(\w+)"\)', r"mean\(\((.*?)\)\[.* :\+ 1(, \.)?\]\)$"),
+    "SPSS": (rf"COMPUTE e = {N} \+ {N} \* (\w+)\.\nFORMATS e .*\nDESCRIPTIVES e\.", r"RECODE \w+ (.*) INTO e(\d+)\."),
+}
+
+
+def computed(program: str, text: str, columns: dict[str, np.ndarray]) -> np.ndarray:
+    """What a program would make of its lines."""
+    line, table = LINES[program]
+    if lines := re.findall(line, text):
+        assert [name for _, _, name in lines] == list(columns)
+        return np.array([(float(zero) + float(step) * columns[name]).mean() for zero, step, name in lines])
+    found = re.findall(table, text)
+    if program == "SPSS":
+        parts = [re.findall(rf"\((\d+)={N}\)", part) for part, _ in found]
+        assert [[int(code) for code, _ in part] for part in parts] == [[*range(len(parts[0]))]] * len(parts)
+        assert [int(place) for _, place in found] == [*range(1, len(found) + 1)]
+        scores = np.array([[float(score) for _, score in part] for part in parts]).T
+    else:
+        ((numbers, more),) = found
+        rows = [part.split(", ") for part in numbers.split(" \\ ")]
+        scores = np.array(rows, dtype=float).reshape(-1, int(more) if more.isdigit() else len(rows[0]) if more else 1)
+    ((name, column),) = columns.items()
+    assert name in text
+    return scores[column.astype(int)].mean(axis=0)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -38,16 +61,15 @@ def test_the_line_for_a_file_computes_the_estimate(name):
     question = asked["asked"]
     frame = asked.simulate(80, np.random.default_rng(5))
     codes = [value_of(question, cell) for cell in frame["asked"]]
-    lines = program_lines(question).get("R", "").splitlines()
-    if not lines:
-        assert name in WITHOUT or question.design.name in WITHOUT
-        return
+    programs = program_lines(question)
+    assert bool(programs) == (name not in WITHOUT)
     if is_set(question):
-        columns = [np.array([float(i in code) for code in codes]) for i in range(len(question.options))]
+        columns = {f"asked__{i + 1}": np.array([i in code for code in codes]) for i in range(len(question.options))}
     else:
-        columns = [np.array(codes, dtype=float)]
-    values = np.concatenate([computed(line, column) for line, column in zip(lines, columns, strict=True)])
-    assert values == pytest.approx(np.atleast_1d(estimate(asked, frame)["asked"].value), rel=1e-9)
+        columns = {"asked": np.array(codes)} if programs else {}
+    for called, text in programs.items():
+        values = computed(called, text, columns)
+        assert values == pytest.approx(np.atleast_1d(estimate(asked, frame)["asked"].value), rel=1e-9), called
 
 
 def test_a_plain_question_needs_no_line():

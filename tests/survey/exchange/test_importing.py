@@ -7,7 +7,9 @@ import zipfile
 import numpy as np
 import openpyxl
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import feather, parquet
 
 from tests.survey.samples import DESIGNS, MEMO, cheated, faculty, panel, survey, survey_with
 from toolkit import Question, Survey, crosswise, k_ary, warner
@@ -216,6 +218,19 @@ def test_reports_are_not_read_under_another_design(tmp_path):
     path = write(reports(ASKED), tmp_path / "r.csv", ASKED)
     with pytest.raises(ValueError, match="the design of 'cheated' must be the one that the file's codebook has"):
         read_reports(path, survey(faculty(), cheated(design=warner("4/5")), check=False))
+
+
+def test_reports_need_a_survey_and_columns_a_name_of_their_own(tmp_path):
+    path = table_file(tmp_path, "faculty,cheated\narts,yes\n")
+    for given, received in ((None, "no codebook beside the file"), (3, "int")):
+        with pytest.raises(TypeError, match=f"`survey` must be a Survey, or designs by column, got {received}"):
+            read_reports(path, given)
+    columns = pa.table([["arts"], ["yes"], ["no"], ["law"]], names=["faculty", "cheated", "cheated", "other"])
+    parquet.write_table(columns, tmp_path / "twice.parquet")
+    feather.write_feather(columns, tmp_path / "twice.feather")
+    for suffix in ("parquet", "feather"):
+        with pytest.raises(ValueError, match="must have a name of its own, got cheated more than once"):
+            read_reports(tmp_path / f"twice.{suffix}", ASKED)
 
 
 def test_everything_that_is_written_can_be_read():

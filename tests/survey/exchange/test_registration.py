@@ -79,6 +79,10 @@ def test_another_survey_and_a_changed_registration_are_refused(tmp_path):
         ({"questions": ["other"]}, "other"),
         ({"groups": ["cheated"]}, "`by` must name plain questions"),
         ({"contrasts": [{"question": "cheated", "by": "faculty", "refrence": "arts"}]}, "refrence"),
+        ({"contrasts": [{"question": "other", "by": "faculty", "reference": "arts"}]}, "other"),
+        ({"contrasts": [{"question": "cheated", "by": "cheated", "reference": "arts"}]}, "plain questions"),
+        ({"power": {"other": {}}}, "other"),
+        ({"level": 1}, "`level` must lie strictly between"),
         ({"power": {"faculty": {"prevalence": 0.1, "detect": 0.2}}}, "`power` must be of randomized questions"),
     ],
 )
@@ -92,6 +96,8 @@ def test_fields_that_are_needed_are_asked_for(tmp_path):
     for name in ("n", "stopping", "exclusions", "missing"):
         with pytest.raises(ValueError, match=f"a plan must have `{name}`"):
             register(ASKED, {key: value for key, value in PLAN.items() if key != name}, tmp_path / "p.md")
+    with pytest.raises(TypeError, match=r"a plan must be a table of fields, got list: they are n, stopping"):
+        register(ASKED, [PLAN], tmp_path / "p.md")
     with pytest.raises(ValueError, match=r"must end in \.md"):
         register(ASKED, PLAN, tmp_path / "p.txt")
 

@@ -143,6 +143,8 @@ def test_a_form_of_others_becomes_a_survey(tmp_path):
         (("integer", "age", "Age?"), "a number must have a constraint"),
         (("text", "t", "T?", "", "${s} > 3"), "a condition must be of plain choices"),
         (("calculate", "c", "C"), "a type must be"),
+        (("begin group", "g", "G", "", "${s} = 'y'"), "a group must have no condition of its own, got g"),
+        (("end_group", "g", "G", "", "${s} = 'y'"), "a group must have no condition of its own, got g"),
     ],
 )
 def test_what_a_survey_does_not_know_is_refused(tmp_path, row, sentence):

@@ -174,7 +174,8 @@ def _from_arrow(file: Path, suffix: str) -> tuple["pd.DataFrame", Any]:
     arrow = extra("pyarrow")
     try:
         if suffix == ".parquet":
-            table = extra("pyarrow.parquet").read_table(file)
+            with extra("pyarrow.parquet").ParquetFile(file) as whole:
+                table = whole.read()
         else:
             table = extra("pyarrow.feather").read_table(file)
     except (arrow.ArrowException, OSError):

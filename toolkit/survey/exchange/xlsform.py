@@ -88,9 +88,6 @@ def _check(question: Question) -> None:
         why = "the true answer would be stored in clear beside it: take mode='physical', and say what people do"
         received = f"{question.name!r} with mode {question.mode!r}"
         refuse("what a form randomizes must be drawn with a die or coin of the respondent's own", received, why)
-    if question.design is not None and question.design.matrix is None:
-        rule = "a protected question in a form must have a design that is a matrix"
-        refuse(rule, question.name, "its report is none of a few answers")
 
 
 def _texts(survey: Survey, column: str, words: Mapping[str, str | None]) -> dict[str, str]:
