@@ -5,13 +5,14 @@ import re
 import pandas as pd
 import pytest
 
-from tests.survey.samples import DESIGNS, MEMO, panel, survey, survey_with
+from tests.survey.samples import DESIGNS, MEMO, cheated, panel, survey, survey_with
 from toolkit import warner
 from toolkit.core import extras
 from toolkit.local import numeric
 from toolkit.survey.export import codebook, write
 from toolkit.survey.results import estimate
 from toolkit.survey.results.table import table
+from toolkit.survey.spec import OPEN_ACCESS, TRIED_OUT
 
 FRAME = pd.DataFrame({"faculty": ["arts", "law"], "cheated": ["yes", "no"], "understood": [True, False]})
 
@@ -79,6 +80,16 @@ def test_a_number_in_the_codebook_s_reading_has_the_mean_that_is_estimated():
     reports = [-70_000, 12, 30_000, 90_000]
     mean = sum(zero + step * report for report in reports) / len(reports)
     assert design.estimate(reports).value == pytest.approx(mean, rel=1e-9)
+    mixed = codebook(survey_with(DESIGNS["hybrid"]))["columns"]["asked"]["reading"]
+    assert re.fullmatch(r"0 is a no and 1 is a yes; any other report r is the number \S+ \+ \S+ \* r", mixed)
+
+
+def test_the_codebook_says_once_what_must_be_known_of_the_collection():
+    sure = codebook(survey_with(DESIGNS["mangat"], access="token"), ["One.", "Two.", "One."])
+    assert (sure["remarks"], sure["epsilon"], sure["columns"]["asked"]["epsilon"]) == (["One.", "Two."], "inf", "inf")
+    tried = codebook(survey().as_rehearsal(), [OPEN_ACCESS])
+    assert (tried["remarks"], tried["rehearsal"]) == ([TRIED_OUT, OPEN_ACCESS], True)
+    assert codebook(survey(cheated(anchor="no")))["columns"]["cheated"]["anchor"] == "no"
 
 
 def test_without_pyarrow_a_parquet_file_is_not_begun(tmp_path, monkeypatch):

@@ -167,6 +167,31 @@ def test_boxes_are_read_as_one_text_or_as_columns(tmp_path, text):
     assert [None if pd.isna(one) else one for one in frame["tried"]] == ["[0,1]", "[1]", None]
 
 
+def test_boxes_hold_yes_and_no_and_nothing_else(tmp_path):
+    path = table_file(tmp_path, "tried___1,tried___2\n1,0\n-99,-99\n,1\n")
+    assert read_reports(path, TICKS, missing=(-99,))["tried"].fillna("none").tolist() == ["[0]", "none", "[1]"]
+    for missing, strange in (((-99,), 1), ((), 2)):
+        path = table_file(tmp_path, "tried___1,tried___2\n1,0\n-99,-99\n2,1\n,\n")
+        said = f"the columns of 'tried' must hold 0 and 1, got {strange} of 4 rows with something else"
+        with pytest.raises(ValueError, match=said):
+            read_reports(path, TICKS, missing=missing)
+
+
+def test_the_column_of_a_question_and_the_one_that_numbers_rows_can_be_named(tmp_path):
+    path = table_file(tmp_path, "nr,id,Q1,cheated\n1,7,arts,yes\n1,,law,no\n,,law,no\n")
+    named = {"columns": {"faculty": "Q1"}}
+    for unique in ("auto", "id", None):  # what is missing is no number
+        assert list(read_reports(path, ASKED, unique=unique, **named)["faculty"]) == ["arts", "law", "law"]
+    for unique, said in (("nr", "each number in 'nr' must be there once, got 1 rows more"), ("no", "must be a column")):
+        with pytest.raises(ValueError, match=said):
+            read_reports(path, ASKED, unique=unique, **named)
+    with pytest.raises(ValueError, match="`columns` must name a column for 'faculty', got 'Q2'"):
+        read_reports(path, ASKED, columns={"faculty": "Q2"})
+    for design in ({"other": warner("3/4")}, survey(faculty(), Question("other", "O?", options=["a", "b"]))):
+        with pytest.raises(ValueError, match=r"none for (other|faculty, other): nothing was read; where it is called"):
+            read_reports(path, design)
+
+
 def test_codes_stand_for_what_the_file_s_own_labels_say(tmp_path):
     pyreadstat = pytest.importorskip("pyreadstat")
     frame = pd.DataFrame({"faculty": [1.0, 2.0, 2.0], "cheated": [1.0, 2.0, 9.0]})

@@ -52,8 +52,21 @@ def test_codes_stand_for_answers_and_for_why_there_is_none(tmp_path, suffix, low
     assert meta.column_names_to_labels["cheated"].startswith("RANDOMIZED, epsilon 0.6931: Have you ever")
     assert [meta.column_names_to_labels[name] for name in ("rent", "tried__2")] == ["Rent?", "wine — Tried?"]
     assert meta.file_label == f"Exams; reports, not answers; hash {ASKED.hash[:12]}"
+    if suffix == ".sav":
+        assert meta.notes[:2] == ["Reports, not answers: columns marked", "RANDOMIZED were changed by chance."]
+        assert max(map(len, meta.notes)) <= 40
+        said = " ".join(meta.notes)
+        assert f"Survey hash {ASKED.hash}" in said.replace(f"{ASKED.hash[:28]} ", ASKED.hash[:28])
+        assert f"Epsilon of all questions 0.693147 cheated: {ASKED['cheated'].design.describe()}" in said
     plain, _ = getattr(pyreadstat, f"read_{suffix[1:]}")(str(path))
     assert plain["rent"].isna().tolist() == [True, False, True, True]
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".dta"])
+def test_a_text_that_nobody_wrote_stays_a_text(tmp_path, suffix):
+    path = write(FRAME.assign(note=None), tmp_path / f"r{suffix}", ASKED)
+    frame, meta = getattr(pyreadstat, f"read_{suffix[1:]}")(str(path))
+    assert (list(frame["note"]), "note" in meta.variable_value_labels) == ([""] * 4, False)
 
 
 def test_codes_for_what_is_missing_lie_below_all_others():
