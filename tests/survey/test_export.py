@@ -50,6 +50,9 @@ def test_exported_reports_can_be_read_by_their_owner_alone(tmp_path, suffix):
 def test_another_suffix_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(ValueError, match=r"must end in \.csv or .* or \.dta, got '\.xlsx'"):
         write(FRAME, tmp_path / "reports.xlsx")
+    for suffix in (".sav", ".dta"):
+        with pytest.raises(ValueError, match=f"a {suffix} file must have a survey, got none"):
+            write(FRAME, tmp_path / f"reports{suffix}")
     assert list(tmp_path.iterdir()) == []
 
 

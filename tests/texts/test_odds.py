@@ -95,6 +95,10 @@ def test_every_report_that_rules_out_an_answer_is_told_or_all_are_told_at_once()
         "If we receive “b”, your answer can only be “a” or “b”.",
         "If we receive “c”, your answer can only be “b” or “c”.",
     ]
+    rare = sentences(Design([[20_000, 1, 0], [1, 19_999, 1]], 20_001, ("no", "yes"), ("a", "b", "c")), ENGLISH, str)
+    assert rare[-3:-1] == [ENGLISH.say("leaves_sure", report=f"“{report}”") for report in "ab"]
+    three = sentences(Design(np.eye(3, dtype=int), 1, tuple("abc")), ENGLISH, str)
+    assert three[:3] == [f"If your answer is “{one}”, we always receive “{one}”." for one in "abc"]
     four = sentences(Design(np.eye(4, dtype=int), 1, tuple("abcd")), ENGLISH, str)
     assert sum("can only be" in sentence for sentence in four) == 4
     five = Design(np.eye(5, dtype=int), 1, tuple("abcde"))

@@ -97,6 +97,13 @@ def test_a_phone_without_a_wheel_says_what_the_device_asks_for() -> None:
     assert (labels, right) == (["0", "1", "Nothing"], "0")
 
 
+def test_a_sheet_asks_about_the_weakest_device_that_it_has() -> None:
+    far = Question("far", "F?", design=forced("0.301", "0.2"))  # which no hand can draw
+    made = survey(far, cheated(design=warner("3/4")), check="device")
+    assert ["two coins" in one.text["en"] for one, _ in sheet_tries(made)] == [True, True]
+    assert sheet_tries(survey(far, check="device")) == sheet_tries(survey(far)) == []
+
+
 def test_labels_that_run_from_right_to_left_begin_at_the_right() -> None:
     """Browsers go by the first letter that has a direction: the wheel's is Latin."""
     for _, labels, right in tries(cheated(), "ar"):

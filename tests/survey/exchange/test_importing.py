@@ -206,6 +206,10 @@ def test_codes_stand_for_what_the_file_s_own_labels_say(tmp_path):
         read_reports(tmp_path / "b.sav", ASKED)
     given = read_reports(tmp_path / "b.sav", ASKED, codes={"cheated": {1: "yes", 2: "no"}}, missing=(9,))
     assert list(given["cheated"])[:2] == ["yes", "no"]
+    fewer = {"faculty": labels["faculty"], "cheated": {1: "Yes", 2: "No"}}
+    pyreadstat.write_sav(frame, str(tmp_path / "d.sav"), variable_value_labels=fewer)
+    with pytest.raises(ValueError, match="1 of 3 rows with something else"):  # a number without a label
+        read_reports(tmp_path / "d.sav", ASKED)
     wrong = {"faculty": {1: "Arts", 2: "Music"}, "cheated": labels["cheated"]}
     pyreadstat.write_dta(frame, str(tmp_path / "c.dta"), variable_value_labels=wrong)
     with pytest.raises(ValueError, match="the labels of codes for 'faculty' must be among its answers"):
@@ -247,6 +251,12 @@ def test_reports_are_not_read_under_another_design(tmp_path):
 
 def test_reports_need_a_survey_and_columns_a_name_of_their_own(tmp_path):
     path = table_file(tmp_path, "faculty,cheated\narts,yes\n")
+    with pytest.raises(ValueError, match=r"a file of reports must end in \.csv, .*, got '\.ods': nothing was read"):
+        read_reports(tmp_path / "x.ods", ASKED)
+    with pytest.raises(
+        FileNotFoundError, match=r"the file must be there, got no file 'x\.csv' in .*: nothing was read"
+    ):
+        read_reports(tmp_path / "x.csv", ASKED)
     for given, received in ((None, "no codebook beside the file"), (3, "int")):
         with pytest.raises(TypeError, match=f"`survey` must be a Survey, or designs by column, got {received}"):
             read_reports(path, given)

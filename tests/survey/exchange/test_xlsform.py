@@ -156,6 +156,11 @@ def test_another_file_is_refused(tmp_path):
     (tmp_path / "bad.xlsx").write_bytes(b"no")
     with pytest.raises(ValueError, match="must be a whole"):
         from_xlsform(tmp_path / "bad.xlsx", consent="Why.")
+    alone = book_of(tmp_path, ("text", "t", "T?"))
+    book = openpyxl.load_workbook(alone)
+    book["choices"].delete_rows(1)
+    book.save(alone)
+    assert [one.kind for one in from_xlsform(alone, consent="Why.").questions] == ["text"]
     book = openpyxl.Workbook()
     book.active.append(["a"])
     book.save(tmp_path / "empty.xlsx")

@@ -125,6 +125,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"design": crosswise("1/3"), "mode": "physical", "innocent": {"born": "jan-apr"}},
         r"must be that of the days, 120.25 of 365.25, got 1/3: .*born\(.jan-apr.\)",
     ),
+    **{
+        f"{wrong} as an innocent question": ({"free_text": True, "innocent": wrong}, "months of a birthday")
+        for wrong in ("jan", {"born": 3}, {"month": "jan"}, {"born": "jan", "more": 1})
+    },
     "a birthday that the phone hears": (
         {"design": crosswise("1/4"), "innocent": {"born": "jan-apr"}},
         '`innocent` needs mode "physical" and a crosswise.*got crosswise in mode .auto.',

@@ -93,7 +93,7 @@ def program_lines(question: Question) -> dict[str, str]:
         lines = [
             _affine(file_name(f"{question.name}__{i + 1}", ".dta"), *ends) for i, ends in enumerate(_by_tick(design))
         ]
-        return {program: "\n".join(line[program] for line in lines) for program in lines[0]} if lines else {}
+        return {program: "\n".join(line[program] for line in lines) for program in lines[0]}
     if design.matrix is not None:
         codes = list(range(len(design.report_options)))
         return _coded(name, np.asarray(design.scores_sent(codes)).reshape(len(codes), -1))
@@ -102,7 +102,7 @@ def program_lines(question: Question) -> dict[str, str]:
 
 
 def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
-    """What an option that is not in a report counts, and one that is; nothing if that depends on the others."""
+    """What an option that is not in a report counts, and one that is: it depends on no other."""
     k = len(design.options)
     sets = [sorted((first + i) % k for i in range(size)) for size in range(k + 1) for first in range(k)]
     reports = [one for one in sets if design.accepts(one)]
@@ -110,10 +110,7 @@ def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
     ends = []
     for option in range(k):
         inside = np.array([option in one for one in reports])
-        parts = [scores[inside == so, option] for so in (False, True)]
-        if any(not len(part) or np.ptp(part) > 1e-9 for part in parts):
-            return []
-        ends.append((float(parts[0][0]), float(parts[1][0])))
+        ends.append((float(scores[~inside, option][0]), float(scores[inside, option][0])))
     return ends
 
 
