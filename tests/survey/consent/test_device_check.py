@@ -79,10 +79,12 @@ def test_it_is_asked_in_every_language_with_one_right_answer(language: str) -> N
 
 
 def test_there_are_three_answers_whatever_the_design_so_that_chance_is_the_same() -> None:
-    for design in (forced_options(list("abcd"), ["1/10"] * 4), kuk("1/2", "1/4", draws=2)):
+    slips, cards = forced_options(list("abcd"), ["1/10"] * 4), kuk("1/2", "1/4", draws=2)
+    for design, codes in ((slips, [("answer 1", "answer 2")] * 2), (cards, [("0", "2"), ("0", "1")])):
         made = survey(Question("x", "X?", design=design, mode="physical"), check="device", ceiling=9)
         phone = device_tries(made.questions, made.page_words())
         sheet = [([*one.labels.values()], right) for one, right in sheet_tries(made)]
+        assert [one.options for one, _ in sheet_tries(made)] == [(*pair, "answer 3") for pair in codes]
         for labels, right in [*((labels, right) for _, labels, right in phone), *sheet]:
             assert len({one["en"] for one in labels}) == 3
             assert labels[-1]["en"] == "Nothing"

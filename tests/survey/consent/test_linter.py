@@ -88,10 +88,6 @@ def test_a_randomized_question_cannot_be_evaded_by_leaving_out_a_plain_one() -> 
     assert survey(faculty(required=False), Question("lecture", "Which?", options=["a", "b"], show_if=LAW), cheated())
 
 
-def test_declining_is_fine_as_an_option_of_the_design() -> None:
-    assert survey(cheated(design=k_ary(["no", "yes", "prefer not to say"], epsilon=1.0)))
-
-
 def test_a_plain_question_must_not_ask_what_a_randomized_one_asks() -> None:
     twin = Question("direct", "HAVE you ever cheated, on an exam!", options=["no", "yes"])
     message = "must not ask what a randomized one asks"
@@ -161,11 +157,6 @@ def test_a_language_needs_words_for_the_page_and_for_the_promise() -> None:
     refused(r"`words` must be in a language of the survey \(en\), got 'it'", words={"it": {"next": "Avanti"}})
     refused("`words.en.next` must be plain text", words={"en": {"next": "\x00"}})
     assert survey(words={"en": {"next": "Go on"}}).interface_words == {"en": {"next": "Go on"}}
-
-
-def test_options_are_shown_by_different_words() -> None:
-    message = "question 'cheated': options must be shown by different words in en, got 'Yes' twice"
-    refused(message, cheated(labels={"no": "Yes"}))
 
 
 def test_the_longest_submission_fits_into_what_a_server_takes() -> None:
@@ -312,7 +303,8 @@ def test_the_quotation_marks_of_words_of_one_s_own_are_refused_in_labels_too() -
     ],
 )
 def test_labels_that_look_the_same_are_the_same(one: str, other: str) -> None:
-    refused("different words in en", cheated(labels={"yes": one, "no": other}))
+    refused("question 'cheated': options must be shown by different words", cheated(labels={"yes": one, "no": other}))
+    refused("different words in en, got 'Yes' twice", cheated(labels={"no": "Yes"}))
     refused("different words in en", Question("ways", "How?", options=[one, other]))
 
 

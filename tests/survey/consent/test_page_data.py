@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey
-from toolkit import crosswise, mangat
+from toolkit import crosswise
 from toolkit.local.numeric import additive, hybrid, local_laplace, multiplicative, one_bit, piecewise, square_wave
 from toolkit.survey.consent import page_data
 from toolkit.survey.consent.page_data import minutes, shown_question
@@ -100,11 +100,6 @@ def test_a_yes_or_no_that_was_made_of_a_number_is_no_number() -> None:
     assert not shown_question(Question("q", "?", design=DESIGNS["piecewise"]), ["en"])["scale"]["bits"]
 
 
-def test_conditions_are_told_in_codes() -> None:
-    page = shown_question(cheated(show_if={"faculty": ["law"]}), ["en"], {"faculty": faculty()})
-    assert page["show_if"] == {"faculty": [1]}
-
-
 def test_bounds_are_numbers() -> None:
     assert shown_question(Question("hours", "How many?", design=one_bit((0, 80), 1.0)), ["en"])["bounds"] == [0, 80]
     assert shown_question(Question("share", "Which?", bounds=("1/4", 0.5)), ["en"])["bounds"] == [0.25, 0.5]
@@ -113,10 +108,6 @@ def test_bounds_are_numbers() -> None:
 def test_numbers_that_a_browser_would_round_are_refused_when_the_question_is_made() -> None:
     with pytest.raises(ValueError, match=r"question 'hours': `bounds` must have fewer digits"):
         Question("hours", "How many?", design=local_laplace((0, "1/9007199254740993"), 1.0))
-
-
-def test_a_report_that_can_prove_an_answer_is_not_called_deniable() -> None:
-    assert shown_question(Question("x", "X?", design=mangat("1/2")), ["en"])["deniable"] is False
 
 
 PHYSICAL = {"mode": "physical", "instructions": "Throw a die."}
