@@ -256,7 +256,7 @@ def test_words_of_one_s_own_must_say_what_being_asked_again_means() -> None:
     lacking = {"it": {name: text for name, text in said.items() if name != "promise_new_draws"}}
     survey(cheated(), languages=["it"], words=lacking)  # which is asked once
     with pytest.raises(ValueError, match="`words` must hold promise_new_draws where a survey has waves, got none"):
-        panel(cheated(design=MEMO), languages=["it"], words=lacking)
+        panel(cheated(design=MEMO), languages=["it"], words=lacking, waves=2)
 
 
 @pytest.mark.parametrize(

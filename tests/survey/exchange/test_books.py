@@ -140,7 +140,12 @@ def test_the_archive_s_codebook_has_the_structure_of_ddi_2_5(tmp_path):
         assert len({var.get("ID") for var in root.iter("{ddi:codebook:2_5}var")}) == len(names)
     cheated = root.find("d:dataDscr/d:var[@name='cheated']", ns)
     assert '"weights": [[3, 1], [1, 3]]' in cheated.find("d:notes[@type='randomization']", ns).text
-    assert [one.text for one in cheated.iterfind("d:catgry/d:labl", ns)] == ["No", "Nein", "Yes", "Ja"]
+    labels = {"en": ["No", "Yes"], "de": ["Nein", "Ja"]}
+    for language, said in labels.items():
+        own = f"[@{{http://www.w3.org/XML/1998/namespace}}lang='{language}']"
+        assert [one.text for one in cheated.iterfind(f"d:catgry/d:labl{own}", ns)] == said
+        assert [one.text for one in cheated.iterfind(f"d:labl{own}", ns)] == [MIXED["cheated"].text[language]]
+        assert cheated.find(f"d:qstn/d:qstnLit{own}", ns).text == MIXED["cheated"].text[language]
     assert cheated.find("d:txt", ns).text.startswith("Randomized, epsilon 1.09861. If your answer is")
     assert root.find("d:dataDscr/d:var[@name='faculty']/d:txt", ns).text == "Plain."
 

@@ -190,7 +190,7 @@ def _names(question: Question, language: str, voice: Voice) -> Name:
     return lambda option: question.label(option, language, voice.phrases)
 
 
-def odds_in_all(questions: Sequence[Question], language: str, own: Own | None = None, waves: int = 1) -> list[str]:
+def odds_in_all(questions: Sequence[Question], language: str, own: Own | None, waves: int) -> list[str]:
     """Return the odds of every randomized question, one paragraph each."""
     voice = Voice(phrases(language, own))
     return [

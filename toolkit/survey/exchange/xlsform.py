@@ -100,7 +100,7 @@ def _consent(survey: Survey, code: str) -> list[str]:
     """The researchers' own words, and what can be learned; what is stored, and by whom, another program decides."""
     own = stated_layers(survey.stated, survey.consent[code], code, survey.words, paper=True)
     lines = [text for layer in own for text in (*layer.open, *layer.more)]
-    return [*lines, *odds_in_all(survey.questions, code, survey.words)]
+    return [*lines, *odds_in_all(survey.questions, code, survey.words, survey.waves)]
 
 
 def _survey_rows(survey: Survey) -> list[dict[str, str]]:
