@@ -62,7 +62,7 @@ def test_groups_of_too_few_are_withheld_and_the_others_compared(tmp_path, suffix
 
 @pytest.mark.slow
 def test_a_picture_per_question_says_what_it_shows():
-    blocks = written(results()).blocks
+    blocks = written(results(), 0.95).blocks
     pictures = [block for block in blocks if block.kind == "picture"]
     assert len(pictures) == 3
     assert all(one.png.startswith(b"\x89PNG") for one in pictures)

@@ -126,7 +126,7 @@ def promise(survey: Any, language: str, check: bool | str, least: Pure, *, paper
     )
 
 
-def _also(questions: Sequence[Question], paper: bool = False) -> list[str]:
+def _also(questions: Sequence[Question], paper: bool) -> list[str]:
     """The table of what people do themselves, where something of it is promised."""
     return ["paper"] if paper or any(question.innocent is not None for question in questions) else []
 
@@ -155,7 +155,7 @@ def _unprotected(questions: Sequence[Question], language: str, voice: Voice, pap
     return Layer("learn", (voice.say("plain_open"),), (named,))
 
 
-def until(last: Day | None, language: str, own: Own | None = None) -> list[str]:
+def until(last: Day | None, language: str, own: Own | None) -> list[str]:
     """Return the last day on which reports are taken, if there is one; words of one's own must then say it."""
     words = phrases(language, own)
     if last is None:
@@ -180,7 +180,7 @@ def odds(
     return lines if waves == 1 else [*lines, voice.say("odds_waves")]
 
 
-def odds_by_answer(question: Question, language: str, own: Own | None = None) -> list[str]:
+def odds_by_answer(question: Question, language: str, own: Own | None) -> list[str]:
     """Return for each answer to a question all that may be received, and how often."""
     voice = Voice(phrases(language, own), icons=True)
     return outcomes(question.design, voice, _names(question, language, voice))
