@@ -150,6 +150,8 @@ def test_results_say_how_many_understood_at_which_try_and_what_chance_would_give
         "the first."
     )
     assert found.understood == (60, 15, 100)
+    by = estimate(survey(cheated(), check="device", minimum=1), frame, "understood").to_table()
+    assert list(by["understood"]) == ["did not pass", "passed", "passed at the second try"]
 
 
 def test_two_questions_to_practise_with_are_two_and_neither_is_sent() -> None:

@@ -1,5 +1,7 @@
 """The numbers of a report are those of the results: they are read back out of every form of it."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ from tests.survey.samples import cheated, faculty, survey
 from toolkit import Ledger, Pure, Question, warner
 from toolkit.analysis import estimates
 from toolkit.survey import Collector, estimate, read_reports
-from toolkit.survey.exchange.written_report import methods, written
+from toolkit.survey.exchange.written_report import _differences, _people, methods, written
 from toolkit.survey.storage import Entry, State, open_store
 
 pytest.importorskip("matplotlib")
@@ -58,6 +60,32 @@ def test_groups_of_too_few_are_withheld_and_the_others_compared(tmp_path, suffix
     expected = frame.set_index("question").loc["cheated"]
     assert float(found[3].split()[0]) == pytest.approx(100 * expected["difference"], abs=0.051)
     assert found[5] == f"{expected['p']:.4f}"
+
+
+@pytest.mark.parametrize(
+    ("by", "group"), [("faculty", "faculty law"), (["faculty", "channel"], "faculty law, channel a")]
+)
+def test_differences_are_in_points_or_in_the_unit_of_the_answers(by, group):
+    asked = survey(faculty(), cheated(design=warner("3/4")), Question("age", "Age?", bounds=(18, 98)), minimum=10)
+    frame = asked.simulate(300, np.random.default_rng(3)).assign(channel="a")
+    frame["age"] = np.where(frame["faculty"] == "law", 60, 20) + np.arange(300) % 5
+    found = estimate(asked, frame, by)
+    title, table = _differences(found, 0.9)
+    numbers = found.differences("arts" if by == "faculty" else ("arts", "a"), adjust="holm", level=0.9)
+    assert title.text == f"Differences from {group.replace('law', 'arts')}"
+    head, *rows = table.rows
+    assert head == ("question", "group", "answer", "difference", "90 % interval", "p (Holm)")
+    assert [row[:3] for row in rows] == [("cheated", group, "Yes"), ("age", group, "mean")]
+    for row, scale, unit in zip(rows, (100, 1), (" points", ""), strict=True):
+        given = numbers.set_index("question").loc[row[0]]
+        words = re.fullmatch(rf"(\S+){unit}, (\S+) to (\S+){unit}", ", ".join(row[3:5])).groups()
+        expected = [scale * given[name] for name in ("difference", "low", "high")]
+        assert [float(word) for word in words] == pytest.approx(expected, abs=0.006)
+    assert [row[5] for row in rows] == [f"{numbers['p'][0]:.4f}", "below 0.0001"]
+    assert _people(found)[0].rows[1:] == (("cheated", "300", "0", "0", "0"), ("age", "300", "0", "0", "0"))
+    said = methods(found, 0.9)
+    assert said.startswith(f"{frame['faculty'].value_counts().max()} reports of the largest group were analysed. Rand")
+    assert _differences(estimate(asked, frame), 0.9) == []
 
 
 @pytest.mark.slow
