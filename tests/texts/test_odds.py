@@ -15,7 +15,7 @@ from tests.survey.samples import DESIGNS
 from toolkit import Design, k_ary, mangat, warner
 from toolkit.local.numeric import additive, local_laplace, piecewise
 from toolkit.local.oracles import subset
-from toolkit.texts.odds import WEAK_EPSILON, _laplace, sentences
+from toolkit.texts.odds import WEAK_EPSILON, _laplace, epsilon_bound, sentences
 from toolkit.texts.phrases import LANGUAGES, phrases
 from toolkit.texts.voice import Voice, frequency
 
@@ -103,6 +103,14 @@ def test_every_report_that_rules_out_an_answer_is_told_or_all_are_told_at_once()
     assert sum("can only be" in sentence for sentence in four) == 4
     five = Design(np.eye(5, dtype=int), 1, tuple("abcde"))
     assert sentences(five, ENGLISH, str)[-1] == ENGLISH.say("proves_some")
+
+
+def test_what_any_loss_proves_at_most() -> None:
+    for epsilon, weak in ((1.0, ""), (3.0, ""), (3.01, "_weak")):
+        ratio = ENGLISH.say(f"ratio{weak}", factor=ENGLISH.factor(epsilon))
+        bound = ENGLISH.say(f"bound{weak}", guess=ENGLISH.guess(epsilon))
+        assert (epsilon_bound(epsilon), epsilon_bound(epsilon, ratio=False)) == (f"{ratio} {bound}", bound)
+    assert (epsilon_bound(20.0), epsilon_bound(math.inf)) == (ENGLISH.say("bound_sure"), ENGLISH.say("proves_some"))
 
 
 def test_still_is_said_only_where_it_fits() -> None:

@@ -253,8 +253,9 @@ def test_words_of_one_s_own_must_say_what_being_asked_again_means() -> None:
     made = panel(cheated(design=MEMO), languages=["it"], words={"it": said})
     assert "We ask the same people up to 4 times." in made.consent_text()
     assert "at different times is sent, too" in made.page_words()["it"]["review_note"]
-    lacking = {"it": {name: text for name, text in said.items() if name != "promise_new_draws"}}
-    survey(cheated(), languages=["it"], words=lacking)  # which is asked once
+    lacking = {"it": {name: text for name, text in said.items() if name not in ("promise_new_draws", "promise_until")}}
+    survey(cheated(), languages=["it"], words=lacking)  # which is asked once, and without a last day
+    refused("hold promise_until where a survey has a last day", languages=["it"], words=lacking, closes="2026-12-01")
     with pytest.raises(ValueError, match="`words` must hold promise_new_draws where a survey has waves, got none"):
         panel(cheated(design=MEMO), languages=["it"], words=lacking, waves=2)
 
