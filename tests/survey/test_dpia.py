@@ -81,6 +81,8 @@ def test_what_is_missing_is_listed_and_cells_are_counted() -> None:
     told = sheet(survey(faculty(required=False), Question("year", "Year?", options=[1, 2, 3]), cheated()))
     assert "Not said yet: controller, contact, purpose, retention, publication, approval, legal_basis" in told
     assert "Plain answers together make 9 different answers" in told  # two faculties or none, three years
+    ticks = Question("year", "Year?", options=[1, 2, 3], multiple=True, required=False)
+    assert "together make 16 different answers" in sheet(survey(faculty(), ticks, cheated()))
 
 
 @pytest.mark.parametrize("access", ["open", "token", "blind"])

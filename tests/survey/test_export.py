@@ -4,12 +4,13 @@ import re
 
 import pandas as pd
 import pytest
+from pyarrow import feather, parquet
 
 from tests.survey.samples import DESIGNS, MEMO, cheated, panel, survey, survey_with
 from toolkit import warner
 from toolkit.core import extras
 from toolkit.local import numeric
-from toolkit.survey.export import codebook, write
+from toolkit.survey.export import METADATA, codebook, write
 from toolkit.survey.results import estimate
 from toolkit.survey.results.table import table
 from toolkit.survey.spec import OPEN_ACCESS, TRIED_OUT
@@ -45,6 +46,16 @@ def test_exported_reports_can_be_read_by_their_owner_alone(tmp_path, suffix):
     write(pd.DataFrame({"a": [1]}), path)
     assert path.stat().st_mode & 0o077 == 0
     assert path.stat().st_size < 10_000
+
+
+@pytest.mark.parametrize(("suffix", "read"), [("parquet", parquet.read_table), ("feather", feather.read_table)])
+def test_the_codebook_stands_in_the_file_beside_what_pandas_wrote_there(tmp_path, suffix, read):
+    path = write(FRAME, tmp_path / f"reports.{suffix}", survey())
+    assert set(read(path).schema.metadata) == {b"pandas", METADATA}
+    assert json.loads(read(path).schema.metadata[METADATA]) == json.loads(
+        path.with_name("reports.codebook.json").read_text()
+    )
+    assert METADATA not in read(write(FRAME, path)).schema.metadata
 
 
 def test_another_suffix_is_refused_before_anything_is_written(tmp_path):

@@ -79,7 +79,8 @@ def test_a_randomized_question_cannot_be_declined_by_a_plain_one_before_it(optio
     refused(message, gate, cheated(show_if={"gate": ["yes"]}))
     named = Question("gate", "May we ask?", options=["go", "stop"], labels={"stop": option})
     refused("can be declined, got 'gate' with 'stop'", named, cheated(show_if={"gate": ["go"]}))
-    assert survey(gate, cheated())  # declining a plain question hides nothing that matters here
+    plain = Question("year", "Year?", options=[1, 2], show_if={"gate": ["yes"]})
+    assert survey(gate, plain, cheated())  # declining a plain question hides nothing that matters here
 
 
 def test_a_randomized_question_cannot_be_evaded_by_leaving_out_a_plain_one() -> None:

@@ -127,6 +127,7 @@ def test_the_archive_s_codebook_has_the_structure_of_ddi_2_5(tmp_path):
     assert root.tag == "{ddi:codebook:2_5}codeBook"
     assert [part.tag.split("}")[1] for part in root] == ["stdyDscr", "fileDscr", "dataDscr"]
     assert root.find("d:stdyDscr/d:citation/d:titlStmt/d:IDNo", ns).text == MIXED.hash
+    assert root.find("d:fileDscr/d:fileTxt/d:fileName", ns).text == "r.sav"
     names = [var.get("name") for var in root.iterfind("d:dataDscr/d:var", ns)]
     assert names == [
         *("faculty", "cheated", "by_", "age", "tried__1", "tried__2", "tried__3"),

@@ -210,6 +210,11 @@ def test_codes_stand_for_what_the_file_s_own_labels_say(tmp_path):
     pyreadstat.write_sav(frame, str(tmp_path / "d.sav"), variable_value_labels=fewer)
     with pytest.raises(ValueError, match="1 of 3 rows with something else"):  # a number without a label
         read_reports(tmp_path / "d.sav", ASKED)
+    long = {"arts": "Subject A, and much more", "law": "Subject B, and much more"}
+    cut = {"faculty": {1: "Subject A…", 2: "Subject B…"}, "cheated": labels["cheated"]}
+    pyreadstat.write_sav(frame, str(tmp_path / "e.sav"), variable_value_labels=cut)
+    by_label = survey(faculty(labels=long), cheated(), check=False)
+    assert list(read_reports(tmp_path / "e.sav", by_label)["faculty"]) == ["arts", "law", "law"]
     wrong = {"faculty": {1: "Arts", 2: "Music"}, "cheated": labels["cheated"]}
     pyreadstat.write_dta(frame, str(tmp_path / "c.dta"), variable_value_labels=wrong)
     with pytest.raises(ValueError, match="the labels of codes for 'faculty' must be among its answers"):
@@ -315,15 +320,19 @@ def test_files_that_are_cut_off_or_no_such_files_are_refused(tmp_path, suffix, p
 
 
 @pytest.mark.slow
-def test_a_bomb_and_entities_in_a_workbook_are_refused_unread(tmp_path):
+def test_a_bomb_in_a_workbook_is_refused_unread(tmp_path):
     packed = zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED)
     with packed, packed.open("xl/worksheets/sheet1.xml", "w", force_zip64=True) as part:
         for _ in range(600):
             part.write(b" " * 1_000_000)
     with pytest.raises(ValueError, match="must unpack to at most 500,000,000 bytes"):
         read_reports(tmp_path / "bomb.xlsx", ASKED)
+
+
+@pytest.mark.parametrize("name", ["xl/workbook.xml", "_rels/.rels"])
+def test_entities_in_a_workbook_are_refused_unread(tmp_path, name):
     with zipfile.ZipFile(tmp_path / "xxe.xlsx", "w") as packed:
-        packed.writestr("xl/workbook.xml", "<!doctype x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><x>&e;</x>")
+        packed.writestr(name, "<!doctype x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><x>&e;</x>")
     with pytest.raises(ValueError, match="must define no entities"):
         read_reports(tmp_path / "xxe.xlsx", ASKED)
 

@@ -73,7 +73,7 @@ SAME = ("name", "text", "design", "options", "mode", "required", "show_if", "bou
 
 def test_the_questions_come_back(form):
     back = from_xlsform(form, consent=words("Why we ask."), ceiling=6)
-    assert back.languages == ("en", "de")
+    assert (back.languages, back.title) == (("en", "de"), dict.fromkeys(("en", "de"), "Field $ {work}"))
     for one, other in zip(FORM.questions, back.questions, strict=True):
         assert [getattr(one, name) for name in SAME] == [getattr(other, name) for name in SAME]
         for option in dict.fromkeys((*one.options, *one.report_options)):
@@ -130,7 +130,7 @@ def test_a_form_of_others_becomes_a_survey(tmp_path):
     rows += [("integer", "cigs", "How many?", "", "${Smokes} = 'y'", ". >= 0 and . <= 80"), ("end group",)]
     with pytest.warns(UserWarning, match="Left out of the form: start"):
         made = from_xlsform(book_of(tmp_path, *rows, choices=YES_NO), consent="Why.")
-    assert [one.name for one in made.questions] == ["smokes", "cigs"]
+    assert (made.name, [one.name for one in made.questions]) == ("other", ["smokes", "cigs"])
     assert made["cigs"].show_if == {"smokes": ("y",)}
     assert made["cigs"].bounds == (0, 80)
     assert made["smokes"].labels["y"] == {"en": "Yes"}

@@ -10,7 +10,7 @@ from tests.survey.samples import cheated, survey
 from toolkit import Question, forced, warner
 from toolkit.core.extras import MissingExtraError
 from toolkit.survey.paper.coding import is_serial, remainder
-from toolkit.survey.paper.kit import typed, write_kit
+from toolkit.survey.paper.kit import _rule, typed, write_kit
 
 DIE = forced("1/6", "1/6")
 MADE = survey(
@@ -61,6 +61,12 @@ def test_the_spreadsheet_checks_numbers_codes_and_ranges_and_holds_no_formula(tm
     cells = [cell.value for sheet in book for row in sheet.iter_rows() for cell in row]
     assert "'=cmd()" in cells
     assert not any(isinstance(cell, str) and cell.startswith("=") for cell in cells)
+
+
+def test_codes_are_a_list_as_long_as_a_spreadsheet_takes_one():
+    longest, longer = ([*range(1, last), 100, *more] for last, more in ((85, []), (84, [101])))
+    rules = [_rule(Question("q", "Which?", options=options), "B2") for options in (longest, longer)]
+    assert (len(rules[0]), rules[1]) == (250, None)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question, Survey, crosswise, forced, kuk, unrelated, warner
 from toolkit.local import born, numeric
 from toolkit.survey.paper.coding import serial_numbers
-from toolkit.survey.paper.sheets import on_paper, sheets
+from toolkit.survey.paper.sheets import _question, on_paper, sheets
 from toolkit.texts.phrases import LANGUAGES, interface, phrases
 from toolkit.texts.voice import Voice
 
@@ -45,6 +45,21 @@ def test_every_page_says_which_sheet_and_page_it_is_and_of_which_survey() -> Non
         (made.hash[:8], number, page) for number in numbers for page in range(1, pages + 1)
     ]
     assert form.count("class='sheet'") == 3 * pages
+
+
+def test_few_short_answers_stand_in_a_row_and_a_line_of_text_ends_after_seventy_letters() -> None:
+    def asked(labels: list[str], text: str = "Which?") -> tuple[str, float]:
+        question = Question("q", text, options=[*range(len(labels))], labels=dict(enumerate(labels)))
+        made = survey(question)
+        return _question(made["q"], made, "en", Voice(phrases("en", None, "paper")))
+
+    six, seven, wide = [f"{i}xx" for i in range(6)], [*"abcdefg"], ["a" * 27, "b" * 27]
+    labels = (six, seven, wide, ["a" * 27, "b" * 28], [f"{i}xxxx" for i in range(6)])
+    assert ["class='boxes row'" in asked(some)[0] for some in labels] == [True, False, True, False, False]
+    row = 4.5 + 11 + 5.5 + 1.4  # millimetres: around it, the boxes, a line and what is below it
+    assert [asked(six, "x" * size)[1] for size in (70, 71)] == pytest.approx([row, row + 5.5])
+    boxes = [["a" * 65, *"bcdefg"], ["a" * 66, *"bcdefg"]]
+    assert [asked(some)[1] - row for some in boxes] == pytest.approx([3 + 7 * 6.5 - 11, 3 + 8 * 6.5 - 1 - 11])
 
 
 def test_a_question_that_fits_on_no_page_is_refused() -> None:

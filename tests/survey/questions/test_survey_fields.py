@@ -110,6 +110,8 @@ FIELDS = {
     "arms": [
         ({"arms": {"a": 0.5, "b": 0.5}}, None),
         *(({"arms": wrong}, "must be shares by name, of 2 to 8 arms") for wrong in (["a", "b"], {"a": 1})),
+        ({"arms": {"a" * 40: 0.5, "b": 0.5}}, None),
+        ({"arms": {"a" * 41: 0.5, "b": 0.5}}, "`arms` must have at most 40 characters, got 41"),
         ({"arms": {"a": 0.5, "b": 0.4}}, "above 0 and add up to 1, got 0.9"),
         ({"arms": {"a": 1, "b": 0}}, "above 0 and add up to 1"),
         ({"arms": {"a": 1.5, "b": -0.5}}, "above 0 and add up to 1"),
