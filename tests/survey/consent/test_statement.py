@@ -151,6 +151,14 @@ def test_what_is_stored_is_told() -> None:
     assert all(("anonymous ticket" in text) == (access == "blind") for (_, access), text in stored.items())
 
 
+def test_a_phone_of_several_people_and_a_device_of_ours_are_told_of_and_a_sheet_of_neither() -> None:
+    said = {"household": phrases("en")["household"], "field": phrases("en", None, "station")["station_own"]}
+    shared, ours = survey(household=True), survey(cheated(), access="token", field={"station": "kiosk"})
+    for made, names in ((survey(), []), (shared, ["household"]), (ours, []), (ours.at_station, ["field"])):
+        assert [name for name, text in said.items() if text in made.consent_text()] == names
+        assert [name for name, text in said.items() if text in made.consent_text(paper=True)] == []
+
+
 @pytest.mark.parametrize("paper", [False, True])
 def test_who_would_rather_not_say_is_told_what_that_means_in_this_design(paper: bool) -> None:
     """An answer of the design is hidden as all are; where there is none, the only way is to send nothing."""

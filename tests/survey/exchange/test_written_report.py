@@ -11,6 +11,7 @@ from tests.survey.samples import cheated, faculty, survey
 from toolkit import Ledger, Pure, Question, warner
 from toolkit.analysis import estimates
 from toolkit.survey import Collector, estimate, read_reports
+from toolkit.survey.client import code_hash
 from toolkit.survey.exchange.written_report import _differences, _people, methods, written
 from toolkit.survey.storage import Entry, State, open_store
 
@@ -41,6 +42,7 @@ def test_every_estimate_stands_in_the_report_as_in_the_table(tmp_path, suffix):
     assert "passed the comprehension check" in text
     assert "at most epsilon 1.504" in text
     assert "Who must be trusted, with what" in text
+    assert f"program {code_hash()}" in text
 
 
 @pytest.mark.slow
