@@ -142,6 +142,14 @@ def test_files_of_others_are_read(tmp_path, text):
     assert list(read_reports(table_file(tmp_path, text, encoding="utf-16"), ASKED)["cheated"]) == OURS[1]
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_try_at_which_a_check_about_the_device_was_passed_comes_back(tmp_path, suffix):
+    asked = survey(cheated(), check="device", minimum=1)
+    frame = pd.DataFrame({"cheated": ["yes", "no"] * 50, "understood": [1] * 60 + [2] * 15 + [0] * 24 + [None]})
+    back = read_reports(write(frame, tmp_path / f"r{suffix}", asked))
+    assert estimate(asked, back).understood == estimate(asked, frame).understood == (60, 15, 99)
+
+
 def test_whether_the_check_was_passed_is_read_where_it_is_written_and_missing_elsewhere(tmp_path):
     checked, rows = survey(faculty(), cheated()), ["faculty,cheated,understood", "arts,yes,True", "law,no,0", "law,no,"]
     with_it, without = (

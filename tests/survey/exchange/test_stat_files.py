@@ -69,6 +69,15 @@ def test_a_text_that_nobody_wrote_stays_a_text(tmp_path, suffix):
     assert (list(frame["note"]), "note" in meta.variable_value_labels) == ([""] * 4, False)
 
 
+def test_the_tries_of_a_check_about_the_device_have_labels_and_those_of_others_none(tmp_path):
+    for check, labels in ((True, ["no", "yes"]), ("device", ["no", "at the first try", "at the second try"])):
+        frame = pd.DataFrame({"cheated": ["yes"] * 2, "understood": [0, 1], "REHEARSAL": True})
+        path = write(frame, tmp_path / "r.sav", survey(cheated(), check=check).as_rehearsal())
+        found = pyreadstat.read_sav(str(path))[1].variable_value_labels
+        assert [found["understood"][code] for code in range(len(labels))] == labels
+        assert found["REHEARSAL"] == {0: "no", 1: "yes", -9: "not asked", -8: "no answer"}
+
+
 def test_codes_for_what_is_missing_lie_below_all_others():
     lowest = {5: -9, -7: -9, -7.5: -9, -8: -99, -97: -99, -98: -999}
     for least, code in lowest.items():

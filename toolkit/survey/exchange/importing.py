@@ -226,9 +226,10 @@ def _of_survey(raw: RawTable, survey: Survey, named: Any, codes: Any, missing: S
 def _with_marks(frame: "pd.DataFrame", read: "pd.DataFrame", survey: Survey) -> "pd.DataFrame":
     """What a collection's table has besides answers."""
     truth = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-    for name in (UNDERSTOOD, REHEARSAL):
+    tries: dict[str, Any] = {"0": 0, "1": 1, "2": 2}  # which one was right, of a check about the device
+    for name, known in ((UNDERSTOOD, tries if survey.check == "device" else truth), (REHEARSAL, truth)):
         if name in read:
-            frame[name] = [truth.get(cell_key(entry)) for entry in read[name]]
+            frame[name] = [known.get(cell_key(_number(entry))) for entry in read[name]]
     if survey.check and UNDERSTOOD not in read:
         frame[UNDERSTOOD] = None
     if PERSON in read and survey.waves > 1:

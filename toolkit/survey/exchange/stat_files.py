@@ -118,7 +118,9 @@ def write_stat(frame: "pd.DataFrame", path: Path, suffix: str, survey: Survey, l
     for name, text in ((UNDERSTOOD, "passed the comprehension check"), (REHEARSAL, "a rehearsal: no real reports")):
         if name in frame:
             truths = [_NO_ANSWER if is_missing(cell) else int(cell) for cell in frame[name]]
-            file.add(name, text, truths, {0: "no", 1: "yes"})
+            tries = {0: "no", 1: "at the first try", 2: "at the second try"}
+            by_try = name == UNDERSTOOD and survey.check == "device"
+            file.add(name, text, truths, tries if by_try else {0: "no", 1: "yes"})
     if PERSON in frame:
         file.add(PERSON, "joins the reports of one phone over waves; no answer", [str(cell) for cell in frame[PERSON]])
     names = {name: file_name(name, suffix) for name in file.columns}
