@@ -150,6 +150,15 @@ def test_the_try_at_which_a_check_about_the_device_was_passed_comes_back(tmp_pat
     assert estimate(asked, back).understood == estimate(asked, frame).understood == (60, 15, 99)
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_where_a_report_comes_from_is_written_and_read_and_nothing_else_is_taken_for_it(tmp_path, suffix):
+    channels = ["paper", "phone", "phone"]
+    frame = pd.DataFrame({"faculty": ["arts", "law", "law"], "cheated": ["yes", "no", "no"], "channel": channels})
+    assert list(read_reports(write(frame, tmp_path / f"r{suffix}", ASKED))["channel"]) == channels
+    frame["channel"] = ["mail", "phone", "phone"]
+    assert list(read_reports(write(frame, tmp_path / f"r{suffix}", ASKED))["channel"].isna()) == [True, False, False]
+
+
 def test_whether_the_check_was_passed_is_read_where_it_is_written_and_missing_elsewhere(tmp_path):
     checked, rows = survey(faculty(), cheated()), ["faculty,cheated,understood", "arts,yes,True", "law,no,0", "law,no,"]
     with_it, without = (

@@ -110,6 +110,12 @@ def test_what_a_device_would_draw_is_refused_with_the_reason(tmp_path, mode):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_people_are_not_asked_to_choose_what_chance_must(tmp_path):
+    asked = [Question(name, f"{name}?", options=[1, 2], show_if={"arm": [name]}) for name in "ab"]
+    with pytest.raises(ValueError, match="a survey with arms cannot be asked in a form, got arms: people would choose"):
+        write_xlsform(survey(*asked, arms={"a": 0.5, "b": 0.5}), tmp_path / "form.xlsx")
+
+
 def book_of(tmp_path, *rows, choices=()):
     book = openpyxl.Workbook()
     book.active.title = "survey"

@@ -21,7 +21,7 @@ from toolkit.survey.exchange.raw_files import RawTable, read_table, whole_number
 from toolkit.survey.exchange.stat_files import GAPS, file_name, is_set
 from toolkit.survey.exchange.xlsform import choice_names
 from toolkit.survey.questions.question import Question, answers_of
-from toolkit.survey.questions.survey_fields import PERSON, REHEARSAL, UNDERSTOOD
+from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, PERSON, PHONE, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.table import cell
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import phrases
@@ -234,6 +234,8 @@ def _with_marks(frame: "pd.DataFrame", read: "pd.DataFrame", survey: Survey) -> 
         frame[UNDERSTOOD] = None
     if PERSON in read and survey.waves > 1:
         frame[PERSON] = [None if is_missing(entry) else str(entry) for entry in read[PERSON]]
+    if CHANNEL in read:
+        frame[CHANNEL] = [entry if entry in (PAPER, PHONE) else None for entry in read[CHANNEL]]
     return frame
 
 

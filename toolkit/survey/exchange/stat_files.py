@@ -11,7 +11,7 @@ from toolkit.core.checks import is_missing
 from toolkit.core.extras import extra
 from toolkit.survey.exchange.raw_files import whole_number
 from toolkit.survey.questions.question import Question, code_labels
-from toolkit.survey.questions.survey_fields import PERSON, REHEARSAL, UNDERSTOOD
+from toolkit.survey.questions.survey_fields import CHANNEL, PERSON, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.table import value_of
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in
@@ -121,8 +121,10 @@ def write_stat(frame: "pd.DataFrame", path: Path, suffix: str, survey: Survey, l
             tries = {0: "no", 1: "at the first try", 2: "at the second try"}
             by_try = name == UNDERSTOOD and survey.check == "device"
             file.add(name, text, truths, tries if by_try else {0: "no", 1: "yes"})
-    if PERSON in frame:
-        file.add(PERSON, "joins the reports of one phone over waves; no answer", [str(cell) for cell in frame[PERSON]])
+    origins = {PERSON: "joins the reports of one phone over waves; no answer", CHANNEL: "where a report comes from"}
+    for name, text in origins.items():
+        if name in frame:
+            file.add(name, text, [str(cell) for cell in frame[name]])
     names = {name: file_name(name, suffix) for name in file.columns}
     by_name: dict[str, Any] = {
         "column_labels": {names[name]: label for name, label in file.labels.items()},

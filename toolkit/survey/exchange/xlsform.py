@@ -84,6 +84,9 @@ def write_xlsform(survey: Survey, path: str | Path) -> Path:
 
 
 def _check(question: Question) -> None:
+    if question.chances is not None:
+        rule = "a survey with arms cannot be asked in a form"
+        refuse(rule, "arms", "people would choose theirs: write a form for each, and deal them by chance")
     if question.mode not in ("plain", "physical"):
         why = "the true answer would be stored in clear beside it: take mode='physical', and say what people do"
         received = f"{question.name!r} with mode {question.mode!r}"
