@@ -185,7 +185,9 @@ def test_the_practice_question_is_randomized_as_the_weakest_question_is() -> Non
 def test_there_is_no_check_where_nothing_is_randomized_or_its_right_answer_would_be_untrue() -> None:
     assert survey(cheated(mode="physical", instructions="Throw a die.")).check is True
     assert survey(faculty()).check is survey(cheated(), check=False).check is False
-    assert survey(cheated(design=warner(epsilon=3.5)), ceiling=4).check is False
+    for epsilon, so in ((3.0, True), (3.01, False)):
+        made = survey(cheated(design=warner(epsilon=epsilon)), ceiling=4)
+        assert [made.check, made.practice, made.for_page()["questions"][0]["deniable"]] == [so] * 3
     assert survey(Question("x", "X?", design=mangat("1/2")), ceiling=math.inf).check is False
 
 

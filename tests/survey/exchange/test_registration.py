@@ -81,6 +81,15 @@ def test_another_survey_and_a_changed_registration_are_refused(tmp_path):
         ({"contrasts": [{"question": "cheated", "by": "faculty", "refrence": "arts"}]}, "refrence"),
         ({"contrasts": [{"question": "other", "by": "faculty", "reference": "arts"}]}, "other"),
         ({"contrasts": [{"question": "cheated", "by": "cheated", "reference": "arts"}]}, "plain questions"),
+        *(
+            (
+                {"contrasts": [{key: "faculty" for key in ("question", "by", "reference") if key != name}]},
+                f"must have `{name}`",
+            )
+            for name in ("question", "by", "reference")
+        ),
+        ({"power": {"cheated": {"prevalence": 0.1}}}, "power of 'cheated': it must have prevalence and detect"),
+        ({"power": {"cheated": 0.1}}, "power of 'cheated': it must have prevalence and detect"),
         ({"power": {"other": {}}}, "other"),
         ({"level": 1}, "`level` must lie strictly between"),
         ({"power": {"faculty": {"prevalence": 0.1, "detect": 0.2}}}, "`power` must be of randomized questions"),
@@ -100,6 +109,16 @@ def test_fields_that_are_needed_are_asked_for(tmp_path):
         register(ASKED, [PLAN], tmp_path / "p.md")
     with pytest.raises(ValueError, match=r"must end in \.md"):
         register(ASKED, PLAN, tmp_path / "p.txt")
+
+
+def test_one_question_group_or_hypothesis_needs_no_list(tmp_path):
+    alone = {"questions": "cheated", "groups": "faculty", "hypotheses": "More cheat in law."}
+    made = register(ASKED, {**PLAN, **alone}, tmp_path / "p.md")
+    assert made == register(ASKED, PLAN, tmp_path / "q.md")
+    assert (tmp_path / "p.md").read_bytes() == (tmp_path / "q.md").read_bytes()
+    told = [("faculty", None), (("faculty",), None), ("faculty", "arts"), ("faculty", "law"), ("understood", None)]
+    status = [made.status("cheated", by, reference) for by, reference in told]
+    assert status == ["registered"] * 3 + ["exploratory"] * 2
 
 
 def test_a_plan_in_a_file_is_read(tmp_path):
