@@ -78,11 +78,17 @@ def test_files_of_spreadsheets_are_read_whatever_parts_their_cells(tmp_path) -> 
     path.write_bytes("serial,who\n1,ä\n".encode("cp1252"))
     with pytest.raises(ValueError, match=r"must be UTF-8, got x\.csv: save it as CSV UTF-8"):
         typed(path)
+    (tmp_path / "x.xlsx").write_bytes(b"no workbook")
+    with pytest.raises(ValueError, match=r"x\.xlsx must be a whole \.xlsx file, got something else"):
+        typed(tmp_path / "x.xlsx")
+    with pytest.raises(FileNotFoundError, match=r"no file 'y\.xlsx'"):
+        typed(tmp_path / "y.xlsx")
     book = openpyxl.Workbook()
     book.active.append(["serial", "age", "x"])
+    book.active.append([None, None, None])  # rows keep their numbers
     book.active.append([183103819.0, 1.5, None])
     book.save(tmp_path / "x.xlsx")
-    assert typed(tmp_path / "x.xlsx") == [["serial", "age", "x"], ["183103819", "1.5", ""]]
+    assert typed(tmp_path / "x.xlsx") == [["serial", "age", "x"], ["", "", ""], ["183103819", "1.5", ""]]
 
 
 def test_without_the_package_for_spreadsheets_the_extra_is_named_and_the_rest_written(tmp_path, monkeypatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.document import harmless
 from toolkit.core.extras import MissingExtraError, extra
-from toolkit.survey.exchange.raw_files import cell_text
+from toolkit.survey.exchange.raw_files import cell_text, workbook
 from toolkit.survey.paper.coding import MODULUS, NO_ANSWER, box_codes, named_codes, remainder, serial_numbers
 from toolkit.survey.paper.sheets import columns, on_paper, sheets
 from toolkit.survey.questions.question import Question
@@ -94,9 +94,7 @@ def typed(path: str | Path) -> list[list[str]]:
     """Return the rows of a .csv or .xlsx file as texts, without those that are empty; the first has the names."""
     source = Path(path)
     if source.suffix == ".xlsx":
-        book = extra("openpyxl").load_workbook(source, read_only=True, data_only=True)
-        rows: Sequence[Sequence[Any]] = list(book.worksheets[0].iter_rows(values_only=True))
-        book.close()
+        rows: Sequence[Sequence[Any]] = next(iter(workbook(source).values()))
     else:
         try:
             lines = source.read_bytes().decode("utf-8-sig").splitlines(keepends=True)
