@@ -109,6 +109,7 @@ def test_plain_questions_have_the_usual_margin():
     assert found["age"].margin == pytest.approx(
         Z * 40 / math.sqrt(400)
     )  # people at both ends: a standard deviation of 40
+    assert found["age"].small_margin == pytest.approx(Z * 40 / math.sqrt(200))
     three = survey(faculty(options=["a", "b", "c"]), cheated()).plan(n=400)
     assert three["faculty"].margin == pytest.approx(Z * math.sqrt(2 / 9 / 400))
 

@@ -157,6 +157,11 @@ def test_a_phone_of_several_people_and_a_device_of_ours_are_told_of_and_a_sheet_
     for made, names in ((survey(), []), (shared, ["household"]), (ours, []), (ours.at_station, ["field"])):
         assert [name for name, text in said.items() if text in made.consent_text()] == names
         assert [name for name, text in said.items() if text in made.consent_text(paper=True)] == []
+    tables, there = (phrases("en"), phrases("en", None, "station")), ("trust_phone", "stored", "stored_more")
+    for made, table, names in ((ours, 0, ("how_auto",)), (ours.at_station, 1, ("how_guided", "stored_open"))):
+        found = [{name for name in (*there, *names) if words[name] in made.consent_text()} for words in tables]
+        assert found[table] == {*there, *names}
+        assert "stored" not in found[1 - table]
 
 
 @pytest.mark.parametrize("paper", [False, True])
