@@ -291,6 +291,16 @@ def test_reports_need_a_survey_and_columns_a_name_of_their_own(tmp_path):
             read_reports(tmp_path / f"twice.{suffix}", ASKED)
 
 
+def test_an_apostrophe_before_a_formula_is_taken_away_where_it_was_put_there(tmp_path):
+    asked = survey(Question("note", "Note?", free_text=True), check=False)
+    frame = pd.DataFrame({"note": ["=1+1", "'=x", "plain"]})
+    path = write(frame, tmp_path / "r.csv", asked)
+    assert list(read_reports(path)["note"]) == list(frame["note"])
+    (tmp_path / "r.codebook.json").unlink()
+    assert list(read_reports(path, asked)["note"]) == ["'=1+1", "''=x", "plain"]
+    assert list(read_reports(write(frame, tmp_path / "r.parquet", asked))["note"]) == list(frame["note"])
+
+
 def test_everything_that_is_written_can_be_read():
     assert set(SUFFIXES) <= set(raw_files.SUFFIXES)
 
