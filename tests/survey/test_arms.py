@@ -83,20 +83,6 @@ def test_a_report_answers_the_questions_of_its_arm_and_no_others(
             checked(made, raw)
 
 
-WRONG = [
-    ({"direct": 0.3, "randomized": 0.6}, "add up to 1"),
-    ({"direct": 1.2, "randomized": -0.2}, "above 0 and add up to 1"),
-    ({"direct": 1}, "of 2 to 8 arms"),
-    (["direct"], "shares by name"),
-]
-
-
-@pytest.mark.parametrize(("arms", "said"), WRONG)
-def test_what_are_no_arms_is_refused(arms: Any, said: str) -> None:
-    with pytest.raises((ValueError, TypeError), match=said):
-        asked(arms)
-
-
 def test_a_plain_twin_of_a_randomized_question_is_refused_unless_nobody_is_asked_both() -> None:
     twin = Question("direct", TEXT, options=["no", "yes"])
     with pytest.raises(ValueError, match="must not ask what a randomized one asks"):

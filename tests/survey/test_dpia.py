@@ -2,11 +2,11 @@
 
 import math
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from tests.survey.documents import Cells
 from tests.survey.samples import DESIGNS, MEMO, SAID, cheated, faculty, panel, survey, survey_with
 from toolkit import Question, Survey, crosswise, warner
 from toolkit.local import born
@@ -17,15 +17,6 @@ from toolkit.texts.phrases import LANGUAGES, phrases
 
 CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
 PROTECTED = {name: f"about {name}" for name in PROTECTION} | {"review": "2027-06-01"}
-
-
-class Text(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.said: list[str] = []
-
-    def handle_data(self, data: str) -> None:
-        self.said.append(data)
 
 
 def row(told: str, source: str) -> list[str]:
@@ -90,6 +81,8 @@ def test_what_is_missing_is_listed_and_cells_are_counted() -> None:
     told = sheet(survey(faculty(required=False), Question("year", "Year?", options=[1, 2, 3]), cheated()))
     assert "Not said yet: controller, contact, purpose, retention, publication, approval, legal_basis" in told
     assert "Plain answers together make 9 different answers" in told  # two faculties or none, three years
+    ticks = Question("year", "Year?", options=[1, 2, 3], multiple=True, required=False)
+    assert "together make 16 different answers" in sheet(survey(faculty(), ticks, cheated()))
 
 
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
@@ -128,11 +121,10 @@ def test_every_design_has_a_sheet_in_every_language_and_the_page_says_the_same(d
         one: {language: f"({one})"} for one in (*getattr(design, "options", ()), *design.report_options)
     })  # fmt: skip
     made = Survey({language: "T"}, [asked], consent={language: "C"}, languages=[language], ceiling=math.inf)
-    page, told = Text(), sheet(made)
-    page.feed(sheet_html(made).split("</style>")[1])
+    told = sheet(made)
     lines = [line for line in told.splitlines() if not line.startswith("| ---")]
     plain = [cell for line in lines for cell in (line[2:-2].split(" | ") if line[0] == "|" else [line.lstrip("#- ")])]
-    assert page.said == plain
+    assert Cells(sheet_html(made).split("</style>")[1]).text == plain
     assert (phrases(language, None, "assessment")["shown_proof"] in told) == math.isinf(made.loss.epsilon)
     assert f"dir='{'rtl' if language == 'ar' else 'ltr'}'" in sheet_html(made)
     assert not re.search(r"[{}]|None\b(?! of)", told)

@@ -4,14 +4,16 @@ import re
 
 import pandas as pd
 import pytest
+from pyarrow import feather, parquet
 
-from tests.survey.samples import DESIGNS, MEMO, panel, survey, survey_with
+from tests.survey.samples import DESIGNS, MEMO, cheated, panel, survey, survey_with
 from toolkit import warner
 from toolkit.core import extras
 from toolkit.local import numeric
-from toolkit.survey.export import codebook, write
+from toolkit.survey.export import METADATA, codebook, write
 from toolkit.survey.results import estimate
 from toolkit.survey.results.table import table
+from toolkit.survey.spec import OPEN_ACCESS, TRIED_OUT
 
 FRAME = pd.DataFrame({"faculty": ["arts", "law"], "cheated": ["yes", "no"], "understood": [True, False]})
 
@@ -46,9 +48,22 @@ def test_exported_reports_can_be_read_by_their_owner_alone(tmp_path, suffix):
     assert path.stat().st_size < 10_000
 
 
+@pytest.mark.parametrize(("suffix", "read"), [("parquet", parquet.read_table), ("feather", feather.read_table)])
+def test_the_codebook_stands_in_the_file_beside_what_pandas_wrote_there(tmp_path, suffix, read):
+    path = write(FRAME, tmp_path / f"reports.{suffix}", survey())
+    assert set(read(path).schema.metadata) == {b"pandas", METADATA}
+    assert json.loads(read(path).schema.metadata[METADATA]) == json.loads(
+        path.with_name("reports.codebook.json").read_text()
+    )
+    assert METADATA not in read(write(FRAME, path)).schema.metadata
+
+
 def test_another_suffix_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(ValueError, match=r"must end in \.csv or .* or \.dta, got '\.xlsx'"):
         write(FRAME, tmp_path / "reports.xlsx")
+    for suffix in (".sav", ".dta"):
+        with pytest.raises(ValueError, match=f"a {suffix} file must have a survey, got none"):
+            write(FRAME, tmp_path / f"reports{suffix}")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -79,6 +94,16 @@ def test_a_number_in_the_codebook_s_reading_has_the_mean_that_is_estimated():
     reports = [-70_000, 12, 30_000, 90_000]
     mean = sum(zero + step * report for report in reports) / len(reports)
     assert design.estimate(reports).value == pytest.approx(mean, rel=1e-9)
+    mixed = codebook(survey_with(DESIGNS["hybrid"]))["columns"]["asked"]["reading"]
+    assert re.fullmatch(r"0 is a no and 1 is a yes; any other report r is the number \S+ \+ \S+ \* r", mixed)
+
+
+def test_the_codebook_says_once_what_must_be_known_of_the_collection():
+    sure = codebook(survey_with(DESIGNS["mangat"], access="token"), ["One.", "Two.", "One."])
+    assert (sure["remarks"], sure["epsilon"], sure["columns"]["asked"]["epsilon"]) == (["One.", "Two."], "inf", "inf")
+    tried = codebook(survey().as_rehearsal(), [OPEN_ACCESS])
+    assert (tried["remarks"], tried["rehearsal"]) == ([TRIED_OUT, OPEN_ACCESS], True)
+    assert codebook(survey(cheated(anchor="no")))["columns"]["cheated"]["anchor"] == "no"
 
 
 def test_without_pyarrow_a_parquet_file_is_not_begun(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
-from toolkit import Question, Survey, plan, warner
+from toolkit import Question, Survey, forced, plan, warner
 from toolkit.local.numeric import one_bit
 from toolkit.planning import plan_slope
 from toolkit.survey.plan import Planned, _notes, _up, planned
@@ -93,6 +93,10 @@ def test_guesses_can_be_given_and_an_anchor_is_its_own():
     assert found["hours"].guess == "mean 20"
     assert found["moon"].guess == "all no"
     assert found["moon"].margin == plan(CAMPUS["moon"].design, prevalence=0.0, n=600).margin
+    die = forced("1/3", "1/6")  # whose margin is not the same at 0 and at 1
+    sure = [survey(cheated(design=die, anchor=one), check=False).plan(n=600)["cheated"].margin for one in ("no", "yes")]
+    assert sure == [plan(die, prevalence=share, n=600).margin for share in (0.0, 1.0)]
+    assert sure[0] != sure[1]
     with pytest.raises(ValueError, match="`prevalence` must be guesses by question, got 'cheat'"):
         CAMPUS.plan(n=600, prevalence={"cheat": 0.1})
     with pytest.raises(ValueError, match="question 'cheated'"):
@@ -105,6 +109,7 @@ def test_plain_questions_have_the_usual_margin():
     assert found["age"].margin == pytest.approx(
         Z * 40 / math.sqrt(400)
     )  # people at both ends: a standard deviation of 40
+    assert found["age"].small_margin == pytest.approx(Z * 40 / math.sqrt(200))
     three = survey(faculty(options=["a", "b", "c"]), cheated()).plan(n=400)
     assert three["faculty"].margin == pytest.approx(Z * math.sqrt(2 / 9 / 400))
 

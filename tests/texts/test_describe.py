@@ -10,7 +10,6 @@ from tests.slowly import each
 from toolkit import crosswise, k_ary, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
 from toolkit.local.questionnaire import likert
-from toolkit.texts.voice import times_in
 
 
 def test_two_coins_in_plain_words() -> None:
@@ -89,19 +88,3 @@ def test_a_design_that_gives_an_answer_away_says_so() -> None:
 
 def test_many_options_are_summed_up() -> None:
     assert "one of the 9 other answers, drawn by chance" in k_ary(10, epsilon=1.0).describe()
-
-
-@pytest.mark.parametrize(
-    ("share", "words"),
-    [
-        (Fraction(1, 20), "1 time in 20"),
-        (Fraction(37, 100), "37 times in 100"),
-        (Fraction(1, 1000), "10 times in 10,000"),
-        (Fraction(999, 1000), "9,990 times in 10,000"),
-        (Fraction(1, 3), "1 time in 3"),
-        (Fraction(22, 67), "about 33 times in 100"),
-        (Fraction(0), "never"),
-    ],
-)
-def test_probabilities_are_told_as_frequencies(share: Fraction, words: str) -> None:
-    assert times_in(share) == words

@@ -25,7 +25,8 @@ def test_figures_for_people():
 def test_a_promised_factor_is_rounded_up_and_nothing_else_is():
     assert [bound(x) for x in (1.001, 9.991, 10.01, 100.4)] == ["1.01", "10.00", "10.1", "101"]
     assert [figure(x) for x in (1.001, 9.991, 10.01, 100.4)] == ["1.00", "9.99", "10.0", "100"]
-    assert [bound(x) for x in (1.01, 10, 100_000, 100_000.1)] == ["1.01", "10.0", "100,000", "100,000 and more"]
+    assert [bound(x) for x in (1.01, 10, 100, 100_000)] == ["1.01", "10.0", "100", "100,000"]
+    assert bound(100_000.1) == "100,000 and more"
 
 
 def test_the_ends_of_a_chance_are_rounded_outwards_with_a_decimal_below_one():

@@ -15,7 +15,7 @@ from tests.survey.samples import DESIGNS
 from toolkit import Design, k_ary, mangat, warner
 from toolkit.local.numeric import additive, local_laplace, piecewise
 from toolkit.local.oracles import subset
-from toolkit.texts.odds import WEAK_EPSILON, _laplace, sentences
+from toolkit.texts.odds import WEAK_EPSILON, _laplace, epsilon_bound, sentences
 from toolkit.texts.phrases import LANGUAGES, phrases
 from toolkit.texts.voice import Voice, frequency
 
@@ -95,10 +95,22 @@ def test_every_report_that_rules_out_an_answer_is_told_or_all_are_told_at_once()
         "If we receive “b”, your answer can only be “a” or “b”.",
         "If we receive “c”, your answer can only be “b” or “c”.",
     ]
+    rare = sentences(Design([[20_000, 1, 0], [1, 19_999, 1]], 20_001, ("no", "yes"), ("a", "b", "c")), ENGLISH, str)
+    assert rare[-3:-1] == [ENGLISH.say("leaves_sure", report=f"“{report}”") for report in "ab"]
+    three = sentences(Design(np.eye(3, dtype=int), 1, tuple("abc")), ENGLISH, str)
+    assert three[:3] == [f"If your answer is “{one}”, we always receive “{one}”." for one in "abc"]
     four = sentences(Design(np.eye(4, dtype=int), 1, tuple("abcd")), ENGLISH, str)
     assert sum("can only be" in sentence for sentence in four) == 4
     five = Design(np.eye(5, dtype=int), 1, tuple("abcde"))
     assert sentences(five, ENGLISH, str)[-1] == ENGLISH.say("proves_some")
+
+
+def test_what_any_loss_proves_at_most() -> None:
+    for epsilon, weak in ((1.0, ""), (3.0, ""), (3.01, "_weak")):
+        ratio = ENGLISH.say(f"ratio{weak}", factor=ENGLISH.factor(epsilon))
+        bound = ENGLISH.say(f"bound{weak}", guess=ENGLISH.guess(epsilon))
+        assert (epsilon_bound(epsilon), epsilon_bound(epsilon, ratio=False)) == (f"{ratio} {bound}", bound)
+    assert (epsilon_bound(20.0), epsilon_bound(math.inf)) == (ENGLISH.say("bound_sure"), ENGLISH.say("proves_some"))
 
 
 def test_still_is_said_only_where_it_fits() -> None:
@@ -141,7 +153,7 @@ def test_the_size_of_laplace_noise_is_in_the_unit_of_the_answers() -> None:
         near, all_ = (
             sum(math.exp(-abs(k) / scale) for k in some) for some in ([k for k in steps if abs(k) <= scale], steps)
         )
-        said = _laplace(SimpleNamespace(scale=scale, steps=10, low=0, high=20), ENGLISH)
+        said = _laplace(SimpleNamespace(scale=scale, steps=10, low=30, high=50), ENGLISH)
         assert (
             f"is {ENGLISH.number(2 * scale)} or less, up or down, about {min(99, round(100 * near / all_))} times"
             in said
@@ -157,7 +169,7 @@ def test_noise_of_any_size_is_told_in_plain_digits(high: int) -> None:
 
 
 def test_how_near_a_number_comes_is_said_in_the_unit_of_the_answers() -> None:
-    assert "within 12.1 of yours, up or down," in told(piecewise((0, 40), 1.0))
+    assert all("within 12.1 of yours, up or down," in told(piecewise(ends, 1.0)) for ends in ((0, 40), (10, 50)))
     assert "within 19 of yours, up or down," in told(piecewise((0, 40), 0.1))
 
 

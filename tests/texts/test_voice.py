@@ -47,7 +47,8 @@ def test_what_nobody_could_count_is_not_told_as_a_number() -> None:
 
 def test_frequencies() -> None:
     said = {"2/3": "2 times in 3", "1/3": "1 time in 3", "73/100": "73 times in 100", "0": "never", "1": "always"}
-    said["1/3000"] = "about 3 times in 10,000"
+    said |= {"1/3000": "about 3 times in 10,000", "1/20": "1 time in 20", "22/67": "about 33 times in 100"}
+    said |= {"1/1000": "10 times in 10,000", "999/1000": "9,990 times in 10,000"}
     assert {share: ENGLISH.often(Fraction(share)) for share in said} == said
     rounded = {"19/20": (19, 20, True), "20/21": (95, 100, False), "3/200": (2, 100, False)}
     rounded |= {"149/10000": (15, 1000, False), "9851/10000": (985, 1000, False), "1/1000": (10, 10_000, True)}

@@ -30,7 +30,7 @@ from toolkit.show.canvas import (
     percent_ticks,
 )
 from toolkit.survey.results import Results
-from toolkit.texts.voice import times_in
+from toolkit.texts.voice import Voice
 
 _SHADES = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", "#80C7EE"])  # pale: words are read in the dark, too
 _MOST_CELLS_WITH_WORDS = 5
@@ -77,7 +77,7 @@ def design_matrix(design: Design, *, ax: Axes | None = None) -> Axes:
 def _cell(ax: Axes, design: Design, truth: int, report: int) -> None:
     share = Fraction(int(design.weights[truth, report]), design.denominator)
     if max(design.matrix.shape) <= _MOST_CELLS_WITH_WORDS:
-        text = percent(float(share), 1) + (f"\n{times_in(share)}" if share.denominator <= _LARGEST_SPOKEN else "")
+        text = percent(float(share), 1) + (f"\n{Voice().often(share)}" if share.denominator <= _LARGEST_SPOKEN else "")
         ax.text(report, truth, text, ha="center", va="center", color=INK)
     if share == 0:
         line: dict[str, Any] = {"edgecolor": VERMILLION, "linewidth": 2.5, "linestyle": "--"}

@@ -97,7 +97,7 @@ def _how(question: Question, waves: int, voice: Voice) -> str:
 def _shows(survey: Survey, question: Question, code: str, voice: Voice) -> str:
     if question.design is None:
         return _cells([question], voice)
-    return " ".join(odds(question.in_language(survey.languages[0]), code, survey.words))
+    return " ".join(odds(question, code, survey.words))
 
 
 def _needed(survey: Survey, code: str, voice: Voice) -> list[str]:

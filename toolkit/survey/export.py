@@ -1,7 +1,6 @@
 """Reports and results as files for other programs, with a codebook that says what they mean."""
 
 import json
-import math
 import os
 import tempfile
 import textwrap
@@ -15,7 +14,8 @@ from toolkit.core.document import harmless
 from toolkit.core.extras import check_extras, extra, lazy
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import scale
-from toolkit.survey.questions.question import Question, code_labels
+from toolkit.survey.questions.question import Question, answers_of
+from toolkit.survey.questions.strict_json import as_plain
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON
 from toolkit.survey.spec import OPEN_ACCESS, TRIED_OUT, Survey
 from toolkit.texts.multilingual import text_in
@@ -116,7 +116,7 @@ def codebook(survey: Survey, remarks: Sequence[str] = ()) -> dict[str, Any]:
         "rehearsal": survey.rehearsal,
         "access": survey.access,
         "remarks": list(dict.fromkeys([*always, *remarks])),
-        "epsilon": _finite(survey.loss.epsilon),
+        "epsilon": as_plain(survey.loss.epsilon),
         "consent": survey.consent_text(),
         "survey": survey.to_dict(),
         "labels": {code: _labels(survey, code) for code in survey.languages},
@@ -125,18 +125,13 @@ def codebook(survey: Survey, remarks: Sequence[str] = ()) -> dict[str, Any]:
     }
 
 
-def _finite(epsilon: float) -> float | str:
-    """JSON knows no infinity."""
-    return epsilon if math.isfinite(epsilon) else "inf"
-
-
 def _labels(survey: Survey, language: str) -> dict[str, Any]:
     """What people read of each column, in a language: the question, and its answers or reports by code."""
     words = phrases(language, survey.words)
     return {
         one.name: {
             "text": text_in(one.text, language),
-            "values": [one.label(option, language, words) for option in code_labels(one) or one.options],
+            "values": [one.label(option, language, words) for option in answers_of(one)],
         }
         for one in survey.questions
     }
@@ -158,7 +153,7 @@ def _column(question: Question, language: str) -> dict[str, Any]:
         column["anchor"] = question.anchor
     if question.design is None:
         return {**column, "randomized": False}
-    column |= {"randomized": True, "epsilon": _finite(question.loss.epsilon), "design": question.design.to_dict()}
+    column |= {"randomized": True, "epsilon": as_plain(question.loss.epsilon), "design": question.design.to_dict()}
     if question.memo is not None:
         column["memo"] = question.memo.to_dict()
     reading = _reading(question, question.design)

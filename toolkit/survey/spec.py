@@ -339,7 +339,9 @@ class Survey:
             own.append(consenting.Layer("stored", (), (phrases(language, self.words)["household"],)))
         if self.is_station and not paper:
             own.insert(0, consenting.Layer("who", (phrases(language, None, STATION)["station_own"],)))
-        return consenting.merged([*self._promise(language, paper), *own])
+        check = self.check if not paper else "device" if sheet_tries(self) else False
+        promised = consenting.promise(self, language, check, self._earlier_loss, paper=paper)
+        return consenting.merged([*promised, *own])
 
     @property
     def heading(self) -> dict[str, str]:
@@ -391,17 +393,7 @@ class Survey:
         dict
             Words by language and name.
         """
-        return page_words(
-            self.questions,
-            self.languages,
-            self.interface_words,
-            check=self.check,
-            access=self.access,
-            promised=self.words,
-            waves=self.waves,
-            household=self.household,
-            station=self.is_station,
-        )
+        return page_words(self)
 
     def consent_text(self, language: str | None = None, *, paper: bool = False) -> str:
         """Return all that people agree to: the consequence, who asks, the odds of each question, the rest.
@@ -434,24 +426,6 @@ class Survey:
             Plain data for JSON.
         """
         return {"hash": self.hash, **shown_survey(self)}
-
-    def _promise(self, language: str, paper: bool) -> list[consenting.Layer]:
-        check = self.check if not paper else "device" if sheet_tries(self) else False
-        return consenting.promise(
-            self.questions,
-            language,
-            check=check,
-            access=self.access,
-            own=self.words,
-            last=self.closes,
-            withdrawal=self.withdrawal is not None,
-            paper=paper,
-            waves=self.waves,
-            wave=self.wave,
-            least=self._earlier_loss,
-            send=self.page_words()[language]["send"],
-            station=self.is_station,
-        )
 
     @cached_property
     def at_station(self) -> "Survey":

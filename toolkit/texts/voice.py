@@ -98,8 +98,3 @@ def frequency(share: Fraction) -> tuple[int, int, bool]:
     while min(share, 1 - share) * of < Fraction(3, 2):
         of *= 10
     return round(share * of), of, (share * of).denominator == 1
-
-
-def times_in(share: Fraction) -> str:
-    """Return a probability as a frequency in English; rare or odd ones are rounded to a hundred or more."""
-    return Voice().often(share)

@@ -79,10 +79,12 @@ def test_it_is_asked_in_every_language_with_one_right_answer(language: str) -> N
 
 
 def test_there_are_three_answers_whatever_the_design_so_that_chance_is_the_same() -> None:
-    for design in (forced_options(list("abcd"), ["1/10"] * 4), kuk("1/2", "1/4", draws=2)):
+    slips, cards = forced_options(list("abcd"), ["1/10"] * 4), kuk("1/2", "1/4", draws=2)
+    for design, codes in ((slips, [("answer 1", "answer 2")] * 2), (cards, [("0", "2"), ("0", "1")])):
         made = survey(Question("x", "X?", design=design, mode="physical"), check="device", ceiling=9)
         phone = device_tries(made.questions, made.page_words())
         sheet = [([*one.labels.values()], right) for one, right in sheet_tries(made)]
+        assert [one.options for one, _ in sheet_tries(made)] == [(*pair, "answer 3") for pair in codes]
         for labels, right in [*((labels, right) for _, labels, right in phone), *sheet]:
             assert len({one["en"] for one in labels}) == 3
             assert labels[-1]["en"] == "Nothing"
@@ -95,6 +97,13 @@ def test_a_phone_without_a_wheel_says_what_the_device_asks_for() -> None:
     assert text.startswith("If your answer is “No”, then on 1 to 8 choose “0”.")
     assert text.endswith("1 comes out, and your real answer is “No”. What do you choose?")
     assert (labels, right) == (["0", "1", "Nothing"], "0")
+
+
+def test_a_sheet_asks_about_the_weakest_device_that_it_has() -> None:
+    far = Question("far", "F?", design=forced("0.301", "0.2"))  # which no hand can draw
+    made = survey(far, cheated(design=warner("3/4")), check="device")
+    assert ["two coins" in one.text["en"] for one, _ in sheet_tries(made)] == [True, True]
+    assert sheet_tries(survey(far, check="device")) == sheet_tries(survey(far)) == []
 
 
 def test_labels_that_run_from_right_to_left_begin_at_the_right() -> None:
@@ -141,6 +150,8 @@ def test_results_say_how_many_understood_at_which_try_and_what_chance_would_give
         "the first."
     )
     assert found.understood == (60, 15, 100)
+    by = estimate(survey(cheated(), check="device", minimum=1), frame, "understood").to_table()
+    assert list(by["understood"]) == ["did not pass", "passed", "passed at the second try"]
 
 
 def test_two_questions_to_practise_with_are_two_and_neither_is_sent() -> None:

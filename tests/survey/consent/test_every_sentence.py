@@ -16,7 +16,7 @@ from toolkit import k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.local.waves import Memo
 from toolkit.survey.client import code_hash
-from toolkit.survey.consent.statement import odds, promise
+from toolkit.survey.consent.statement import odds
 from toolkit.survey.dpia import sheet
 from toolkit.survey.paper.sheets import sheets
 from toolkit.survey.questions.question import Question
@@ -219,7 +219,7 @@ def test_what_is_filled_in_is_set_apart_where_writing_runs_the_other_way(languag
 def test_paper_speaks_of_no_phone_in_any_language(language: str) -> None:
     question = asked(warner("2/3"), language)
     for check, access in itertools.product((True, False), ("open", "token", "blind")):
-        sheet = promise([question], language, check=check, access=access, paper=True)
+        sheet = made(language, question, check=check, access=access).layers(language, paper=True)
         assert not any(PHONE[language] in text for layer in sheet for text in (*layer.open, *layer.more))
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.survey.samples import MEMO, cheated, faculty, panel, survey
 from toolkit import Design, crosswise, k_ary, kuk, mangat, triangular, warner
 from toolkit.local.numeric import additive
-from toolkit.survey.consent.linter import LARGEST, RESERVED, check_size
+from toolkit.survey.consent.linter import LARGEST, RESERVED, check_size, largest
 from toolkit.survey.questions.files import SurveyError
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
@@ -79,17 +79,14 @@ def test_a_randomized_question_cannot_be_declined_by_a_plain_one_before_it(optio
     refused(message, gate, cheated(show_if={"gate": ["yes"]}))
     named = Question("gate", "May we ask?", options=["go", "stop"], labels={"stop": option})
     refused("can be declined, got 'gate' with 'stop'", named, cheated(show_if={"gate": ["go"]}))
-    assert survey(gate, cheated())  # declining a plain question hides nothing that matters here
+    plain = Question("year", "Year?", options=[1, 2], show_if={"gate": ["yes"]})
+    assert survey(gate, plain, cheated())  # declining a plain question hides nothing that matters here
 
 
 def test_a_randomized_question_cannot_be_evaded_by_leaving_out_a_plain_one() -> None:
     message = "'faculty' must be required, because a randomized question depends on it"
     refused(message, faculty(required=False), cheated(show_if=LAW))
     assert survey(faculty(required=False), Question("lecture", "Which?", options=["a", "b"], show_if=LAW), cheated())
-
-
-def test_declining_is_fine_as_an_option_of_the_design() -> None:
-    assert survey(cheated(design=k_ary(["no", "yes", "prefer not to say"], epsilon=1.0)))
 
 
 def test_a_plain_question_must_not_ask_what_a_randomized_one_asks() -> None:
@@ -163,11 +160,6 @@ def test_a_language_needs_words_for_the_page_and_for_the_promise() -> None:
     assert survey(words={"en": {"next": "Go on"}}).interface_words == {"en": {"next": "Go on"}}
 
 
-def test_options_are_shown_by_different_words() -> None:
-    message = "question 'cheated': options must be shown by different words in en, got 'Yes' twice"
-    refused(message, cheated(labels={"no": "Yes"}))
-
-
 def test_the_longest_submission_fits_into_what_a_server_takes() -> None:
     many = [Question(f"text_{place}", "Anything?", free_text=True) for place in range(8)]
     with pytest.raises(ValueError, match=f"must stay below {LARGEST} bytes, got"):
@@ -175,12 +167,21 @@ def test_the_longest_submission_fits_into_what_a_server_takes() -> None:
     check_size(many[:7])
 
 
-def test_what_is_not_refused_is_as_long_as_the_linter_thinks() -> None:
-    """The longest submission of a survey at the limit, with four bytes per character, is below 64 kB."""
-    names = [f"{'n' * 38}_{place}" for place in range(7)]
-    body = {"survey": "0" * 64, "key": "0" * 32, "understood": False, "token": "x" * 2300}
-    body["answers"] = dict.fromkeys(names, "😀" * 2000)
-    assert len(json.dumps(body, ensure_ascii=False).encode()) < 64 * 1024
+def test_no_submission_is_longer_than_the_linter_thinks_and_the_longest_is_not_much_shorter() -> None:
+    """Codes of three digits, and four bytes per character."""
+    name, boxes = "n" * 40, [*range(1000)]
+    asked: list[tuple[dict[str, Any], Any]] = [
+        ({"free_text": True}, "😀" * 2000),
+        ({"bounds": (-(10**300), 10**300)}, -1.2345678901234567e-289),
+        ({"options": boxes, "multiple": True}, boxes),
+        ({"options": boxes[:12], "multiple": True}, boxes[:12]),
+    ]
+    for given, answer in asked:
+        question = Question(name, "?", **given)
+        assert question.accepts(answer)
+        true = len(json.dumps({name: answer}, separators=(",", ":"), ensure_ascii=False).encode())
+        assert true <= largest([question]) <= true + 30 + 3 * len(question.options)
+    assert largest([question, question]) == 2 * largest([question])
 
 
 def test_a_wheel_must_say_what_people_can_keep_in_mind() -> None:
@@ -253,10 +254,11 @@ def test_words_of_one_s_own_must_say_what_being_asked_again_means() -> None:
     made = panel(cheated(design=MEMO), languages=["it"], words={"it": said})
     assert "We ask the same people up to 4 times." in made.consent_text()
     assert "at different times is sent, too" in made.page_words()["it"]["review_note"]
-    lacking = {"it": {name: text for name, text in said.items() if name != "promise_new_draws"}}
-    survey(cheated(), languages=["it"], words=lacking)  # which is asked once
+    lacking = {"it": {name: text for name, text in said.items() if name not in ("promise_new_draws", "promise_until")}}
+    survey(cheated(), languages=["it"], words=lacking)  # which is asked once, and without a last day
+    refused("hold promise_until where a survey has a last day", languages=["it"], words=lacking, closes="2026-12-01")
     with pytest.raises(ValueError, match="`words` must hold promise_new_draws where a survey has waves, got none"):
-        panel(cheated(design=MEMO), languages=["it"], words=lacking)
+        panel(cheated(design=MEMO), languages=["it"], words=lacking, waves=2)
 
 
 @pytest.mark.parametrize(
@@ -303,7 +305,8 @@ def test_the_quotation_marks_of_words_of_one_s_own_are_refused_in_labels_too() -
     ],
 )
 def test_labels_that_look_the_same_are_the_same(one: str, other: str) -> None:
-    refused("different words in en", cheated(labels={"yes": one, "no": other}))
+    refused("question 'cheated': options must be shown by different words", cheated(labels={"yes": one, "no": other}))
+    refused("different words in en, got 'Yes' twice", cheated(labels={"no": "Yes"}))
     refused("different words in en", Question("ways", "How?", options=[one, other]))
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey
-from toolkit import crosswise, mangat
+from toolkit import crosswise
 from toolkit.local.numeric import additive, hybrid, local_laplace, multiplicative, one_bit, piecewise, square_wave
 from toolkit.survey.consent import page_data
-from toolkit.survey.consent.page_data import minutes, page_words, shown_question
+from toolkit.survey.consent.page_data import minutes, shown_question
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import interface, phrases
@@ -69,19 +69,22 @@ def test_reports_have_labels_of_their_own_in_every_language() -> None:
 
 
 @pytest.mark.parametrize(
-    ("design", "answer", "shown"),
+    ("design", "answer", "shown", "decimals"),
     [
-        (local_laplace((0, 900), 1.0), 500, "500"),  # no noise at all
-        (piecewise((0, 1000), 1.0), 500, "500"),  # the middle of its window
-        (hybrid((0, 80), 2.0), 40, "40"),
-        (square_wave((0, 20), 1.0, points=21), 12, "12"),
-        (additive((0, 20), {-3: "1/4", 0: "1/2", 3: "1/4"}), 12, "9"),  # the first card
-        (multiplicative((1, 31), {"1/2": "1/2", "3/2": "1/2"}), 7, "3.5"),
+        (local_laplace((0, 900), 1.0), 500, "500", 0),  # no noise at all
+        (local_laplace((0, "0.5"), 1.0), "0.25", "0.25", 3),
+        (piecewise((0, 1000), 1.0), 500, "500", 0),  # the middle of its window
+        (hybrid((0, 80), 2.0), 40, "40", 1),
+        (square_wave((0, 20), 1.0, points=21), 12, "12", 1),
+        (additive((0, 20), {-3: "1/4", 0: "1/2", 3: "1/4"}), 12, "9", 12),  # the first card
+        (multiplicative((1, 31), {"1/2": "1/2", "3/2": "1/2"}), 7, "3.5", 12),
     ],
     ids=lambda one: getattr(one, "name", None),
 )
-def test_a_report_of_a_number_is_read_on_the_scale_that_was_asked_for(design, answer, shown) -> None:
-    """Reports are whole steps of a grid: the one that stands where the answer stands is read as that."""
+def test_a_report_of_a_number_is_read_on_the_scale_that_was_asked_for(design, answer, shown, decimals) -> None:
+    """Reports are whole steps of a grid: the one that stands where the answer stands is read as that, in about three
+    digits of the range; what a deck gives is exact.
+    """
     scale = shown_question(Question("q", "How many?", design=design), ["en"])["scale"]
     index = design.grid.index(answer)[0][0] if hasattr(design, "grid") else answer - int(design.low)
     if design.name == "local_laplace":
@@ -91,18 +94,14 @@ def test_a_report_of_a_number_is_read_on_the_scale_that_was_asked_for(design, an
     else:
         starts, slopes = design.lines
         report = int(starts[0] + index * slopes[0])
-    assert abs(scale["zero"] + scale["step"] * report - float(shown)) <= 10.0 ** -scale["decimals"]
+    assert scale["decimals"] == decimals
+    assert abs(scale["zero"] + scale["step"] * report - float(shown)) <= 10.0**-decimals
 
 
 def test_a_yes_or_no_that_was_made_of_a_number_is_no_number() -> None:
     asked = {name: Question("q", "How many?", design=DESIGNS[name]) for name in ("one_bit", "hybrid")}
     assert all(shown_question(question, ["en"])["scale"]["bits"] for question in asked.values())
     assert not shown_question(Question("q", "?", design=DESIGNS["piecewise"]), ["en"])["scale"]["bits"]
-
-
-def test_conditions_are_told_in_codes() -> None:
-    page = shown_question(cheated(show_if={"faculty": ["law"]}), ["en"], {"faculty": faculty()})
-    assert page["show_if"] == {"faculty": [1]}
 
 
 def test_bounds_are_numbers() -> None:
@@ -115,16 +114,12 @@ def test_numbers_that_a_browser_would_round_are_refused_when_the_question_is_mad
         Question("hours", "How many?", design=local_laplace((0, "1/9007199254740993"), 1.0))
 
 
-def test_a_report_that_can_prove_an_answer_is_not_called_deniable() -> None:
-    assert shown_question(Question("x", "X?", design=mangat("1/2")), ["en"])["deniable"] is False
-
-
 PHYSICAL = {"mode": "physical", "instructions": "Throw a die."}
 STAYS = "stay on this phone"
 
 
 def review(*questions: Question, check: bool = True, access: str = "open") -> str:
-    return page_words(questions, ["en"], {}, check=check, access=access)["en"]["review_note"]
+    return survey(*questions, check=check, access=access).page_words()["en"]["review_note"]
 
 
 def test_a_plain_survey_is_not_told_that_answers_stay_on_the_phone() -> None:
@@ -146,10 +141,6 @@ def test_all_that_goes_with_the_answers_is_listed(access: str, words: str) -> No
     assert "with a random number and the hash of this survey" in review(cheated())
     assert "question about the method" in review(cheated())
     assert "question about the method" not in review(cheated(), check=False)
-
-
-def test_the_page_has_these_words_and_the_hash_covers_them() -> None:
-    assert survey(cheated()).page_words()["en"]["review_note"] == review(cheated())
 
 
 def test_the_minutes_count_every_word_that_is_not_folded_and_every_tap(monkeypatch) -> None:

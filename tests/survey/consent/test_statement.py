@@ -9,24 +9,23 @@ import numpy as np
 import pytest
 
 from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey, survey_with
-from toolkit import Pure, crosswise, k_ary, mangat, triangular, warner
+from toolkit import Pure, Survey, crosswise, k_ary, mangat, triangular, warner
 from toolkit.local.waves import Memo
-from toolkit.survey.consent.statement import Layer, loss, odds, patterns, promise
+from toolkit.survey.consent.statement import loss, odds, patterns
 from toolkit.survey.questions.question import Question
 from toolkit.texts.phrases import LANGUAGES, interface, phrases
 from toolkit.texts.voice import Voice
 
 PHYSICAL = {"mode": "physical", "instructions": "Throw a die."}
+MOON = Question("moon", "Been to the moon?", design=warner(p="3/4"), anchor="no")
 PROMISES_SECRECY = ("head_one", "head_all", "head_some", "head_each")
 
 
-def told(*questions: Question, language: str = "en", check: bool = True, access: str = "open") -> list[str]:
-    asked = [question.in_language(language) for question in questions]
-    return read(promise(asked, language, check=check, access=access))
-
-
-def read(layers: list[Layer]) -> list[str]:
+def told(*questions: Question, language: str = "en", paper: bool = False, **changes: Any) -> list[str]:
     """All that is told, open or folded."""
+    asked = [question.in_language(language) for question in questions]
+    given = {"title": {language: "T"}, "consent": {language: "C"}, "languages": [language], "ceiling": math.inf}
+    layers = Survey(questions=asked, **{**given, **changes}).layers(language, paper=paper)
     return [text for layer in layers for text in (*layer.open, *layer.more)]
 
 
@@ -61,8 +60,7 @@ def test_secrecy_is_promised_only_up_to_odds_of_twenty(design: Any) -> None:
 
 
 def test_the_loss_is_the_sum_of_all_reports_anchors_too() -> None:
-    questions = [faculty(), cheated(), Question("moon", "Been to the moon?", design=warner(p="3/4"), anchor="no")]
-    assert loss(questions) == warner(p="2/3").loss + warner(p="3/4").loss
+    assert loss([faculty(), cheated(), MOON]) == warner(p="2/3").loss + warner(p="3/4").loss
     assert loss([faculty()]) == Pure(0)
     assert math.isinf(loss([cheated(), Question("x", "X?", design=triangular("1/4"))]).epsilon)
 
@@ -130,13 +128,12 @@ def test_a_question_that_hangs_on_somebodys_ignorance_says_so_where_a_person_ans
 
 def test_an_anchor_is_announced() -> None:
     said = "has the same true answer for everybody"
-    assert said in " ".join(told(cheated(), cheated(anchor="no")))
+    assert said in " ".join(told(cheated(), MOON))
     assert said not in " ".join(told(cheated()))
 
 
 def test_on_paper_there_is_no_phone() -> None:
-    asked = [question.in_language("en") for question in (faculty(), cheated(), cheated(anchor="no"))]
-    sheet = " ".join(read(promise(asked, "en", check=True, access="token", paper=True)))
+    sheet = " ".join(told(faculty(), cheated(), MOON, access="token", paper=True))
     assert not any(word in sheet for word in ("phone", "browser", "airplane", "network", "link", "server’s"))
     assert "We receive only what you tick" in sheet
     assert "handwriting" in sheet
@@ -152,6 +149,19 @@ def test_what_is_stored_is_told() -> None:
     assert all(("question about the method right" in text) == check for (check, _), text in stored.items())
     assert all(("crossed off a list" in text) == (access == "token") for (_, access), text in stored.items())
     assert all(("anonymous ticket" in text) == (access == "blind") for (_, access), text in stored.items())
+
+
+def test_a_phone_of_several_people_and_a_device_of_ours_are_told_of_and_a_sheet_of_neither() -> None:
+    said = {"household": phrases("en")["household"], "field": phrases("en", None, "station")["station_own"]}
+    shared, ours = survey(household=True), survey(cheated(), access="token", field={"station": "kiosk"})
+    for made, names in ((survey(), []), (shared, ["household"]), (ours, []), (ours.at_station, ["field"])):
+        assert [name for name, text in said.items() if text in made.consent_text()] == names
+        assert [name for name, text in said.items() if text in made.consent_text(paper=True)] == []
+    tables, there = (phrases("en"), phrases("en", None, "station")), ("trust_phone", "stored", "stored_more")
+    for made, table, names in ((ours, 0, ("how_auto",)), (ours.at_station, 1, ("how_guided", "stored_open"))):
+        found = [{name for name in (*there, *names) if words[name] in made.consent_text()} for words in tables]
+        assert found[table] == {*there, *names}
+        assert "stored" not in found[1 - table]
 
 
 @pytest.mark.parametrize("paper", [False, True])
@@ -275,5 +285,5 @@ def test_secrecy_is_promised_for_all_waves_and_a_question_is_deniable_in_all() -
 
 
 def test_the_memo_of_a_survey_on_paper_is_refused() -> None:
-    with pytest.raises(ValueError, match="a survey with waves cannot be asked on paper, got 4 waves"):
+    with pytest.raises(ValueError, match="a survey with waves cannot be asked on paper, got 4 waves: paper keeps"):
         panel().consent_text(paper=True)

@@ -3,12 +3,12 @@
 import re
 import subprocess
 import xml.etree.ElementTree as ET
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 from tests.needs import lacking_program, program
+from tests.survey.documents import read
 from tests.survey.exchange.test_importing import MIXED, reports, words
 from tests.survey.samples import DESIGNS, survey_with
 from toolkit import Question, Survey, k_ary, warner
@@ -20,16 +20,39 @@ from toolkit.survey.export import write
 from toolkit.survey.results.table import value_of
 
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
-WITHOUT = {"local_hash", "random_box", "capped_boxes", "tick_boxes", "hybrid", "piecewise", "square_wave"}
+WITHOUT = {"local_hash", "random_box", "tick_boxes", "hybrid", "square_wave"}
 
 
-def computed(line: str, column: np.ndarray) -> np.ndarray:
-    """What R would make of a line."""
-    if table := re.search(rf"c\(((?:{NUMBER}(?:, )?)+)\)(?:, ncol = (\d+))?", line):
-        scores = np.array([float(one) for one in table[1].split(", ")]).reshape(-1, int(table[2] or 1))
-        return scores[column.astype(int)].mean(axis=0)
-    zero, step = re.match(rf"mean\(({NUMBER}) \+ ({NUMBER}) \* d\$", line).groups()
-    return np.array([(float(zero) + float(step) * column).mean()])
+N = f"({NUMBER})"
+LINES = {  # how each program is told of a line, and of a table of scores
+    "R": (
+        rf"mean\({N} \+ {N} \* d\$(\w+), na.rm = TRUE\)",
+        r"c\((.*?)\)(?:, ncol = (\d+), byrow = TRUE\))?\[d\$\w+ \+ 1",
+    ),
+    "Stata": (rf'mean\({N} :\+ {N} :\* select\(st_data\(., "(\w+)"\)', r"mean\(\((.*?)\)\[.* :\+ 1(, \.)?\]\)$"),
+    "SPSS": (rf"COMPUTE e = {N} \+ {N} \* (\w+)\.\nFORMATS e .*\nDESCRIPTIVES e\.", r"RECODE \w+ (.*) INTO e(\d+)\."),
+}
+
+
+def computed(program: str, text: str, columns: dict[str, np.ndarray]) -> np.ndarray:
+    """What a program would make of its lines."""
+    line, table = LINES[program]
+    if lines := re.findall(line, text):
+        assert [name for _, _, name in lines] == list(columns)
+        return np.array([(float(zero) + float(step) * columns[name]).mean() for zero, step, name in lines])
+    found = re.findall(table, text)
+    if program == "SPSS":
+        parts = [re.findall(rf"\((\d+)={N}\)", part) for part, _ in found]
+        assert [[int(code) for code, _ in part] for part in parts] == [[*range(len(parts[0]))]] * len(parts)
+        assert [int(place) for _, place in found] == [*range(1, len(found) + 1)]
+        scores = np.array([[float(score) for _, score in part] for part in parts]).T
+    else:
+        ((numbers, more),) = found
+        rows = [part.split(", ") for part in numbers.split(" \\ ")]
+        scores = np.array(rows, dtype=float).reshape(-1, int(more) if more.isdigit() else len(rows[0]) if more else 1)
+    ((name, column),) = columns.items()
+    assert name in text
+    return scores[column.astype(int)].mean(axis=0)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -38,16 +61,15 @@ def test_the_line_for_a_file_computes_the_estimate(name):
     question = asked["asked"]
     frame = asked.simulate(80, np.random.default_rng(5))
     codes = [value_of(question, cell) for cell in frame["asked"]]
-    lines = program_lines(question).get("R", "").splitlines()
-    if not lines:
-        assert name in WITHOUT or question.design.name in WITHOUT
-        return
+    programs = program_lines(question)
+    assert bool(programs) == (name not in WITHOUT)
     if is_set(question):
-        columns = [np.array([float(i in code) for code in codes]) for i in range(len(question.options))]
+        columns = {f"asked__{i + 1}": np.array([i in code for code in codes]) for i in range(len(question.options))}
     else:
-        columns = [np.array(codes, dtype=float)]
-    values = np.concatenate([computed(line, column) for line, column in zip(lines, columns, strict=True)])
-    assert values == pytest.approx(np.atleast_1d(estimate(asked, frame)["asked"].value), rel=1e-9)
+        columns = {"asked": np.array(codes)} if programs else {}
+    for called, text in programs.items():
+        values = computed(called, text, columns)
+        assert values == pytest.approx(np.atleast_1d(estimate(asked, frame)["asked"].value), rel=1e-9), called
 
 
 def test_a_plain_question_needs_no_line():
@@ -62,30 +84,10 @@ def test_names_are_those_that_the_programs_know():
     assert sorted(map(len, short)) == [31] * 3
 
 
-class Text(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.parts = []
-
-    def handle_data(self, data):
-        self.parts.append(data)
-
-
 @pytest.mark.parametrize("suffix", [".md", ".html", ".docx"])
 def test_the_matrix_and_the_lines_stand_in_every_document(tmp_path, suffix):
-    path = write_codebook(MIXED, tmp_path / f"r{suffix}", "de")
-    if suffix == ".docx":
-        docx = pytest.importorskip("docx").Document(str(path))
-        text = "\n".join(one.text for one in docx.paragraphs)
-        cells = [[cell.text for cell in row.cells] for table in docx.tables for row in table.rows]
-        assert ["no", "0.75", "0.25"] in cells
-    else:
-        text = path.read_text()
-        if suffix == ".html":
-            parser = Text()
-            parser.feed(text)
-            text = "\n".join(parser.parts)
-        assert "0.75" in text
+    rows, text = read(write_codebook(MIXED, tmp_path / f"r{suffix}", "de"))
+    assert ["no", "0.75", "0.25"] in rows
     assert "mean(c(-0.5, 1.5)[d$cheated + 1], na.rm = TRUE)" in text
     assert MIXED.hash in text
     assert "Prüfungen" in text or "Exams (de)" in text
@@ -125,6 +127,7 @@ def test_the_archive_s_codebook_has_the_structure_of_ddi_2_5(tmp_path):
     assert root.tag == "{ddi:codebook:2_5}codeBook"
     assert [part.tag.split("}")[1] for part in root] == ["stdyDscr", "fileDscr", "dataDscr"]
     assert root.find("d:stdyDscr/d:citation/d:titlStmt/d:IDNo", ns).text == MIXED.hash
+    assert root.find("d:fileDscr/d:fileTxt/d:fileName", ns).text == "r.sav"
     names = [var.get("name") for var in root.iterfind("d:dataDscr/d:var", ns)]
     assert names == [
         *("faculty", "cheated", "by_", "age", "tried__1", "tried__2", "tried__3"),
@@ -138,7 +141,12 @@ def test_the_archive_s_codebook_has_the_structure_of_ddi_2_5(tmp_path):
         assert len({var.get("ID") for var in root.iter("{ddi:codebook:2_5}var")}) == len(names)
     cheated = root.find("d:dataDscr/d:var[@name='cheated']", ns)
     assert '"weights": [[3, 1], [1, 3]]' in cheated.find("d:notes[@type='randomization']", ns).text
-    assert [one.text for one in cheated.iterfind("d:catgry/d:labl", ns)] == ["No", "Nein", "Yes", "Ja"]
+    labels = {"en": ["No", "Yes"], "de": ["Nein", "Ja"]}
+    for language, said in labels.items():
+        own = f"[@{{http://www.w3.org/XML/1998/namespace}}lang='{language}']"
+        assert [one.text for one in cheated.iterfind(f"d:catgry/d:labl{own}", ns)] == said
+        assert [one.text for one in cheated.iterfind(f"d:labl{own}", ns)] == [MIXED["cheated"].text[language]]
+        assert cheated.find(f"d:qstn/d:qstnLit{own}", ns).text == MIXED["cheated"].text[language]
     assert cheated.find("d:txt", ns).text.startswith("Randomized, epsilon 1.09861. If your answer is")
     assert root.find("d:dataDscr/d:var[@name='faculty']/d:txt", ns).text == "Plain."
 

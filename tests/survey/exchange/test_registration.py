@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.survey.exchange.test_written_report import read
+from tests.survey.documents import read
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import plan as solve
 from toolkit import warner
@@ -79,6 +79,19 @@ def test_another_survey_and_a_changed_registration_are_refused(tmp_path):
         ({"questions": ["other"]}, "other"),
         ({"groups": ["cheated"]}, "`by` must name plain questions"),
         ({"contrasts": [{"question": "cheated", "by": "faculty", "refrence": "arts"}]}, "refrence"),
+        ({"contrasts": [{"question": "other", "by": "faculty", "reference": "arts"}]}, "other"),
+        ({"contrasts": [{"question": "cheated", "by": "cheated", "reference": "arts"}]}, "plain questions"),
+        *(
+            (
+                {"contrasts": [{key: "faculty" for key in ("question", "by", "reference") if key != name}]},
+                f"must have `{name}`",
+            )
+            for name in ("question", "by", "reference")
+        ),
+        ({"power": {"cheated": {"prevalence": 0.1}}}, "power of 'cheated': it must have prevalence and detect"),
+        ({"power": {"cheated": 0.1}}, "power of 'cheated': it must have prevalence and detect"),
+        ({"power": {"other": {}}}, "other"),
+        ({"level": 1}, "`level` must lie strictly between"),
         ({"power": {"faculty": {"prevalence": 0.1, "detect": 0.2}}}, "`power` must be of randomized questions"),
     ],
 )
@@ -92,8 +105,20 @@ def test_fields_that_are_needed_are_asked_for(tmp_path):
     for name in ("n", "stopping", "exclusions", "missing"):
         with pytest.raises(ValueError, match=f"a plan must have `{name}`"):
             register(ASKED, {key: value for key, value in PLAN.items() if key != name}, tmp_path / "p.md")
+    with pytest.raises(TypeError, match=r"a plan must be a table of fields, got list: they are n, stopping"):
+        register(ASKED, [PLAN], tmp_path / "p.md")
     with pytest.raises(ValueError, match=r"must end in \.md"):
         register(ASKED, PLAN, tmp_path / "p.txt")
+
+
+def test_one_question_group_or_hypothesis_needs_no_list(tmp_path):
+    alone = {"questions": "cheated", "groups": "faculty", "hypotheses": "More cheat in law."}
+    made = register(ASKED, {**PLAN, **alone}, tmp_path / "p.md")
+    assert made == register(ASKED, PLAN, tmp_path / "q.md")
+    assert (tmp_path / "p.md").read_bytes() == (tmp_path / "q.md").read_bytes()
+    told = [("faculty", None), (("faculty",), None), ("faculty", "arts"), ("faculty", "law"), ("understood", None)]
+    status = [made.status("cheated", by, reference) for by, reference in told]
+    assert status == ["registered"] * 3 + ["exploratory"] * 2
 
 
 def test_a_plan_in_a_file_is_read(tmp_path):

@@ -1,17 +1,18 @@
 """The numbers of a report are those of the results: they are read back out of every form of it."""
 
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from tests.survey.documents import read
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Ledger, Pure, Question, warner
 from toolkit.analysis import estimates
 from toolkit.survey import Collector, estimate, read_reports
-from toolkit.survey.exchange.written_report import methods, written
+from toolkit.survey.client import code_hash
+from toolkit.survey.exchange.written_report import _differences, _people, methods, written
 from toolkit.survey.storage import Entry, State, open_store
 
 pytest.importorskip("matplotlib")
@@ -29,46 +30,6 @@ def results(by=None):
     return estimate(ASKED, frame, by)
 
 
-class Cells(HTMLParser):
-    """Rows of tables, and all text."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.rows, self.text, self.cell = [], [], None
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in ("td", "th"):
-            self.rows[-1].append("")
-            self.cell = True
-        elif tag == "img":
-            self.text.append(dict(attrs)["alt"])
-
-    def handle_endtag(self, tag):
-        self.cell = None if tag in ("td", "th") else self.cell
-
-    def handle_data(self, data):
-        self.text.append(data)
-        if self.cell:
-            self.rows[-1][-1] += data
-
-
-def read(path):
-    """All rows of tables, and the text."""
-    if path.suffix == ".docx":
-        made = pytest.importorskip("docx").Document(str(path))
-        rows = [[cell.text for cell in row.cells] for table in made.tables for row in table.rows]
-        return rows, "\n".join(one.text for one in made.paragraphs)
-    if path.suffix == ".html":
-        cells = Cells(path.read_text(encoding="utf-8"))
-        return cells.rows, "\n".join(cells.text)
-    text = path.read_text(encoding="utf-8")
-    lines = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line.startswith("|")]
-    return [[re.sub(r"\\(.)", r"\1", cell.strip()) for cell in line] for line in lines], text
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".html", ".docx", ".md"])
 def test_every_estimate_stands_in_the_report_as_in_the_table(tmp_path, suffix):
@@ -81,6 +42,7 @@ def test_every_estimate_stands_in_the_report_as_in_the_table(tmp_path, suffix):
     assert "passed the comprehension check" in text
     assert "at most epsilon 1.504" in text
     assert "Who must be trusted, with what" in text
+    assert f"program {code_hash()}" in text
 
 
 @pytest.mark.slow
@@ -102,9 +64,35 @@ def test_groups_of_too_few_are_withheld_and_the_others_compared(tmp_path, suffix
     assert found[5] == f"{expected['p']:.4f}"
 
 
+@pytest.mark.parametrize(
+    ("by", "group"), [("faculty", "faculty law"), (["faculty", "channel"], "faculty law, channel a")]
+)
+def test_differences_are_in_points_or_in_the_unit_of_the_answers(by, group):
+    asked = survey(faculty(), cheated(design=warner("3/4")), Question("age", "Age?", bounds=(18, 98)), minimum=10)
+    frame = asked.simulate(300, np.random.default_rng(3)).assign(channel="a")
+    frame["age"] = np.where(frame["faculty"] == "law", 60, 20) + np.arange(300) % 5
+    found = estimate(asked, frame, by)
+    title, table = _differences(found, 0.9)
+    numbers = found.differences("arts" if by == "faculty" else ("arts", "a"), adjust="holm", level=0.9)
+    assert title.text == f"Differences from {group.replace('law', 'arts')}"
+    head, *rows = table.rows
+    assert head == ("question", "group", "answer", "difference", "90 % interval", "p (Holm)")
+    assert [row[:3] for row in rows] == [("cheated", group, "Yes"), ("age", group, "mean")]
+    for row, scale, unit in zip(rows, (100, 1), (" points", ""), strict=True):
+        given = numbers.set_index("question").loc[row[0]]
+        words = re.fullmatch(rf"(\S+){unit}, (\S+) to (\S+){unit}", ", ".join(row[3:5])).groups()
+        expected = [scale * given[name] for name in ("difference", "low", "high")]
+        assert [float(word) for word in words] == pytest.approx(expected, abs=0.006)
+    assert [row[5] for row in rows] == [f"{numbers['p'][0]:.4f}", "below 0.0001"]
+    assert _people(found)[0].rows[1:] == (("cheated", "300", "0", "0", "0"), ("age", "300", "0", "0", "0"))
+    said = methods(found, 0.9)
+    assert said.startswith(f"{frame['faculty'].value_counts().max()} reports of the largest group were analysed. Rand")
+    assert _differences(estimate(asked, frame), 0.9) == []
+
+
 @pytest.mark.slow
 def test_a_picture_per_question_says_what_it_shows():
-    blocks = written(results()).blocks
+    blocks = written(results(), 0.95).blocks
     pictures = [block for block in blocks if block.kind == "picture"]
     assert len(pictures) == 3
     assert all(one.png.startswith(b"\x89PNG") for one in pictures)

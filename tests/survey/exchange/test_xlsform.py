@@ -73,7 +73,7 @@ SAME = ("name", "text", "design", "options", "mode", "required", "show_if", "bou
 
 def test_the_questions_come_back(form):
     back = from_xlsform(form, consent=words("Why we ask."), ceiling=6)
-    assert back.languages == ("en", "de")
+    assert (back.languages, back.title) == (("en", "de"), dict.fromkeys(("en", "de"), "Field $ {work}"))
     for one, other in zip(FORM.questions, back.questions, strict=True):
         assert [getattr(one, name) for name in SAME] == [getattr(other, name) for name in SAME]
         for option in dict.fromkeys((*one.options, *one.report_options)):
@@ -110,6 +110,12 @@ def test_what_a_device_would_draw_is_refused_with_the_reason(tmp_path, mode):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_people_are_not_asked_to_choose_what_chance_must(tmp_path):
+    asked = [Question(name, f"{name}?", options=[1, 2], show_if={"arm": [name]}) for name in "ab"]
+    with pytest.raises(ValueError, match="a survey with arms cannot be asked in a form, got arms: people would choose"):
+        write_xlsform(survey(*asked, arms={"a": 0.5, "b": 0.5}), tmp_path / "form.xlsx")
+
+
 def book_of(tmp_path, *rows, choices=()):
     book = openpyxl.Workbook()
     book.active.title = "survey"
@@ -130,7 +136,7 @@ def test_a_form_of_others_becomes_a_survey(tmp_path):
     rows += [("integer", "cigs", "How many?", "", "${Smokes} = 'y'", ". >= 0 and . <= 80"), ("end group",)]
     with pytest.warns(UserWarning, match="Left out of the form: start"):
         made = from_xlsform(book_of(tmp_path, *rows, choices=YES_NO), consent="Why.")
-    assert [one.name for one in made.questions] == ["smokes", "cigs"]
+    assert (made.name, [one.name for one in made.questions]) == ("other", ["smokes", "cigs"])
     assert made["cigs"].show_if == {"smokes": ("y",)}
     assert made["cigs"].bounds == (0, 80)
     assert made["smokes"].labels["y"] == {"en": "Yes"}
@@ -143,6 +149,8 @@ def test_a_form_of_others_becomes_a_survey(tmp_path):
         (("integer", "age", "Age?"), "a number must have a constraint"),
         (("text", "t", "T?", "", "${s} > 3"), "a condition must be of plain choices"),
         (("calculate", "c", "C"), "a type must be"),
+        (("begin group", "g", "G", "", "${s} = 'y'"), "a group must have no condition of its own, got g"),
+        (("end_group", "g", "G", "", "${s} = 'y'"), "a group must have no condition of its own, got g"),
     ],
 )
 def test_what_a_survey_does_not_know_is_refused(tmp_path, row, sentence):
@@ -154,6 +162,11 @@ def test_another_file_is_refused(tmp_path):
     (tmp_path / "bad.xlsx").write_bytes(b"no")
     with pytest.raises(ValueError, match="must be a whole"):
         from_xlsform(tmp_path / "bad.xlsx", consent="Why.")
+    alone = book_of(tmp_path, ("text", "t", "T?"))
+    book = openpyxl.load_workbook(alone)
+    book["choices"].delete_rows(1)
+    book.save(alone)
+    assert [one.kind for one in from_xlsform(alone, consent="Why.").questions] == ["text"]
     book = openpyxl.Workbook()
     book.active.append(["a"])
     book.save(tmp_path / "empty.xlsx")

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from contextlib import closing
+from functools import cache
 from html import unescape
 
 import numpy as np
@@ -49,7 +50,7 @@ DAYS = [31, 28.25, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 MONTHS = phrases("en", None, "paper")["months"].split("|")
 
 
-def printed_lines(form: str) -> dict[str, tuple[list[str], dict[str, str]]]:
+def printed_lines(form: str) -> dict[str, tuple[tuple[str, ...], dict[str, str]]]:
     """What a person reads on the sheet, by question: the lines to follow, and the code beside each box."""
     found = {}
     for section in re.findall(r"<section>(.*?)</section>", form):
@@ -59,11 +60,11 @@ def printed_lines(form: str) -> dict[str, tuple[list[str], dict[str, str]]]:
             for one in re.findall(r"<p class='do'>(.*?)</p>", section)
         ]
         boxes = {unescape(label): code for code, label in re.findall(r"<small>(\d+)</small><bdi>(.*?)</bdi>", section)}
-        found[text] = ("\n".join(lines).split("\n"), boxes)
+        found[text] = (tuple("\n".join(lines).split("\n")), boxes)
     return found
 
 
-def draw(lines: list[str], rng: np.random.Generator) -> str:
+def draw(lines: tuple[str, ...], rng: np.random.Generator) -> str:
     """Use the device that the first line names."""
     if "one of" in lines[0]:
         return str(rng.integers(1, int(re.search(r"one of (\d+) slips", lines[0])[1]) + 1))
@@ -79,7 +80,19 @@ def says(words: str, outcome: str) -> bool:
     return outcome in re.split(", | or ", words)
 
 
-def follow(lines: list[str], label: str, rng: np.random.Generator) -> str:
+@cache
+def label_by(rules: tuple[str, ...], outcome: str, label: str) -> str:
+    """What the printed rules say, read again: by somebody who got this, and whose real answer is this."""
+    for line in rules[1:]:
+        if case := re.fullmatch(r"If your answer is “(.*)”, then on (.*) choose “(.*)”\.", line):
+            if case[1] == label and says(case[2], outcome):
+                return case[3]
+        elif says(line.partition(":")[0], outcome):
+            return label if "your real answer" in line else re.search(r"choose “(.*)”,", line)[1]
+    raise AssertionError((rules, outcome))
+
+
+def follow(lines: tuple[str, ...], label: str, rng: np.random.Generator) -> str:
     """The label that a person with this true answer ticks, by the letter of the sheet."""
     if "whose birthday you know" in lines[0]:
         first, last = re.search(r"months: (\w+) to (\w+)\?", lines[2]).groups()
@@ -87,14 +100,7 @@ def follow(lines: list[str], label: str, rng: np.random.Generator) -> str:
         other = "Yes" if MONTHS.index(first) <= MONTHS.index(month) <= MONTHS.index(last) else "No"
         same, different = re.search(r"Choose “(\w+)” if both answers .* Choose “(\w+)” if one", lines[3]).groups()
         return same if other == label else different
-    outcome = draw(lines, rng)
-    for line in lines[1:]:
-        if case := re.fullmatch(r"If your answer is “(.*)”, then on (.*) choose “(.*)”\.", line):
-            if case[1] == label and says(case[2], outcome):
-                return case[3]
-        elif says(line.partition(":")[0], outcome):
-            return label if "your real answer" in line else re.search(r"choose “(.*)”,", line)[1]
-    raise AssertionError((lines, outcome))
+    return label_by(lines, draw(lines, rng), label)
 
 
 def people(n: int, seed: int) -> list[dict[str, str]]:
@@ -325,22 +331,11 @@ def check_printed(made: Survey) -> list[tuple[str, str, dict[str, str]]]:
     found = re.findall(asked + r"<p>This is about the method, not about you\.(.*?)</p>(.*?)</section>", page)
     boxes = [dict(re.findall(r"<small>(\d+)</small><bdi>(\w+)</bdi>", one[3])) for one in found]
     assert found[1][2] == ""
-    rules = unescape(found[0][2]).split("<br>")
+    rules = tuple(unescape(found[0][2]).split("<br>"))
     return [
         (label_by(rules, came, truth), truth, {label: code for code, label in codes.items()})
         for (came, truth, *_), codes in zip(found, boxes, strict=True)
     ]
-
-
-def label_by(rules: list[str], outcome: str, label: str) -> str:
-    """What the printed rules say, read again: by somebody who got this, and whose real answer is this."""
-    for line in rules[1:]:
-        if case := re.fullmatch(r"If your answer is “(.*)”, then on (.*) choose “(.*)”\.", line):
-            if case[1] == label and says(case[2], outcome):
-                return case[3]
-        elif says(line.partition(":")[0], outcome):
-            return label if "your real answer" in line else re.search(r"choose “(.*)”,", line)[1]
-    raise AssertionError((rules, outcome))
 
 
 @pytest.mark.slow

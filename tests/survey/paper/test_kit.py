@@ -10,7 +10,7 @@ from tests.survey.samples import cheated, survey
 from toolkit import Question, forced, warner
 from toolkit.core.extras import MissingExtraError
 from toolkit.survey.paper.coding import is_serial, remainder
-from toolkit.survey.paper.kit import typed, write_kit
+from toolkit.survey.paper.kit import _rule, typed, write_kit
 
 DIE = forced("1/6", "1/6")
 MADE = survey(
@@ -63,6 +63,12 @@ def test_the_spreadsheet_checks_numbers_codes_and_ranges_and_holds_no_formula(tm
     assert not any(isinstance(cell, str) and cell.startswith("=") for cell in cells)
 
 
+def test_codes_are_a_list_as_long_as_a_spreadsheet_takes_one():
+    longest, longer = ([*range(1, last), 100, *more] for last, more in ((85, []), (84, [101])))
+    rules = [_rule(Question("q", "Which?", options=options), "B2") for options in (longest, longer)]
+    assert (len(rules[0]), rules[1]) == (250, None)
+
+
 @pytest.mark.slow
 def test_files_of_spreadsheets_are_read_whatever_parts_their_cells(tmp_path) -> None:
     for mark in ",;\t":
@@ -72,11 +78,17 @@ def test_files_of_spreadsheets_are_read_whatever_parts_their_cells(tmp_path) -> 
     path.write_bytes("serial,who\n1,ä\n".encode("cp1252"))
     with pytest.raises(ValueError, match=r"must be UTF-8, got x\.csv: save it as CSV UTF-8"):
         typed(path)
+    (tmp_path / "x.xlsx").write_bytes(b"no workbook")
+    with pytest.raises(ValueError, match=r"x\.xlsx must be a whole \.xlsx file, got something else"):
+        typed(tmp_path / "x.xlsx")
+    with pytest.raises(FileNotFoundError, match=r"no file 'y\.xlsx'"):
+        typed(tmp_path / "y.xlsx")
     book = openpyxl.Workbook()
     book.active.append(["serial", "age", "x"])
+    book.active.append([None, None, None])  # rows keep their numbers
     book.active.append([183103819.0, 1.5, None])
     book.save(tmp_path / "x.xlsx")
-    assert typed(tmp_path / "x.xlsx") == [["serial", "age", "x"], ["183103819", "1.5", ""]]
+    assert typed(tmp_path / "x.xlsx") == [["serial", "age", "x"], ["", "", ""], ["183103819", "1.5", ""]]
 
 
 def test_without_the_package_for_spreadsheets_the_extra_is_named_and_the_rest_written(tmp_path, monkeypatch) -> None:

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from tests.survey.samples import cheated, faculty, panel, survey
+from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question, Survey, crosswise, forced, kuk, unrelated, warner
 from toolkit.local import born, numeric
 from toolkit.survey.paper.coding import serial_numbers
-from toolkit.survey.paper.sheets import on_paper, sheets
+from toolkit.survey.paper.sheets import _question, on_paper, sheets
 from toolkit.texts.phrases import LANGUAGES, interface, phrases
 from toolkit.texts.voice import Voice
 
@@ -29,12 +29,6 @@ def test_a_die_in_the_respondents_hand_realizes_the_design_exactly() -> None:
     assert "2: choose “Yes”," in form
     assert "3 to 6: choose your real answer." in form
     assert form.count("<li>") == 4
-    assert form.count("<svg class='face'") == 6
-    assert [form.count(f"aria-label='{face}'") for face in range(1, 7)] == [1] * 6
-
-
-def test_pips_are_those_of_a_die() -> None:
-    form = printed(survey(cheated(design=DIE)))
     faces = re.findall(r"aria-label='(\d)'>(.*?)</svg>", form)
     assert [(number, face.count("<circle")) for number, face in faces] == [(str(n), n) for n in range(1, 7)]
 
@@ -53,6 +47,21 @@ def test_every_page_says_which_sheet_and_page_it_is_and_of_which_survey() -> Non
     assert form.count("class='sheet'") == 3 * pages
 
 
+def test_few_short_answers_stand_in_a_row_and_a_line_of_text_ends_after_seventy_letters() -> None:
+    def asked(labels: list[str], text: str = "Which?") -> tuple[str, float]:
+        question = Question("q", text, options=[*range(len(labels))], labels=dict(enumerate(labels)))
+        made = survey(question)
+        return _question(made["q"], made, "en", Voice(phrases("en", None, "paper")))
+
+    six, seven, wide = [f"{i}xx" for i in range(6)], [*"abcdefg"], ["a" * 27, "b" * 27]
+    labels = (six, seven, wide, ["a" * 27, "b" * 28], [f"{i}xxxx" for i in range(6)])
+    assert ["class='boxes row'" in asked(some)[0] for some in labels] == [True, False, True, False, False]
+    row = 4.5 + 11 + 5.5 + 1.4  # millimetres: around it, the boxes, a line and what is below it
+    assert [asked(six, "x" * size)[1] for size in (70, 71)] == pytest.approx([row, row + 5.5])
+    boxes = [["a" * 65, *"bcdefg"], ["a" * 66, *"bcdefg"]]
+    assert [asked(some)[1] - row for some in boxes] == pytest.approx([3 + 7 * 6.5 - 11, 3 + 8 * 6.5 - 1 - 11])
+
+
 def test_a_question_that_fits_on_no_page_is_refused() -> None:
     with pytest.raises(ValueError, match="must fit on a page, got long"):
         printed(survey(Question("long", "Which?", options=list(range(200)))))
@@ -65,6 +74,8 @@ def test_the_page_to_keep_speaks_of_paper_and_not_of_a_phone() -> None:
     assert "We receive only what you tick" in kept
     assert "handwriting or its number" in kept
     assert "This page is yours to keep." in kept
+    said = ["Who asks", "What can be learned", "What is stored", "Your choice"]
+    assert re.findall(r"<h2>(.*?)</h2>", kept) == said
 
 
 def test_the_interviewer_has_rules_a_script_materials_practice_and_a_log_without_answers() -> None:
@@ -192,23 +203,12 @@ def test_a_device_that_a_sheet_cannot_ask_about_is_not_asked_about() -> None:
     assert "about the method" not in printed(rest) + printed(rest, "consent")
 
 
-def test_the_page_to_keep_has_the_headings_of_the_consent() -> None:
-    kept = printed(survey(faculty(), cheated(design=DIE)), "consent")
-    said = ["Who asks", "What can be learned", "What is stored", "Your choice"]
-    assert re.findall(r"<h2>(.*?)</h2>", kept) == said
-
-
 def test_the_page_to_keep_says_where_help_is_in_the_order_to_dial() -> None:
     words = {"en": "Call 0800 111", "ar": "اتصل 0800 111"}
     made = Survey(words, [Question("x", words, design=DIE)], consent=words, languages=["en", "ar"], help=words)
     kept = [sheets(made, code, serial_numbers(made, 1))[f"consent.{code}.html"] for code in made.languages]
     assert "<h2>If you need help</h2><p>Call 0800 111</p>" in kept[0]
     assert f"<h2>{interface(['ar'])['ar']['help_title']}</h2><p>اتصل \u20660800 111\u2069</p>" in kept[1]
-
-
-def test_a_survey_of_several_waves_has_no_sheet() -> None:
-    with pytest.raises(ValueError, match="a survey with waves cannot be asked on paper, got 4 waves: paper keeps"):
-        printed(panel(), "consent")
 
 
 def test_numbers_on_paper_say_which_can_be_written() -> None:

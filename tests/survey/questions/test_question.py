@@ -20,25 +20,8 @@ from toolkit.texts.phrases import phrases
 AGE = Question("age", "How old are you?", bounds=(18, "99.5"))
 TICKS = Question("langs", "Which do you speak?", options=["en", "de", "fr"], multiple=True)
 TEXT = Question("comment", "Anything else?", free_text=True)
-STRANGE = [
-    None,
-    True,
-    False,
-    "",
-    "0",
-    0.5,
-    -1,
-    99,
-    math.nan,
-    math.inf,
-    -math.inf,
-    [],
-    [0],
-    [[0]],
-    {},
-    {"a": 1},
-    10**400,
-]
+STRANGE = [None, True, False, "", "0", 0.5, -1, 99, math.nan, math.inf, -math.inf, 10**400]
+STRANGE += [[], [0], [[0]], {}, {"a": 1}]
 
 
 def test_kinds_follow_from_the_design_or_from_what_is_given() -> None:
@@ -142,6 +125,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"design": crosswise("1/3"), "mode": "physical", "innocent": {"born": "jan-apr"}},
         r"must be that of the days, 120.25 of 365.25, got 1/3: .*born\(.jan-apr.\)",
     ),
+    **{
+        f"{wrong} as an innocent question": ({"free_text": True, "innocent": wrong}, "months of a birthday")
+        for wrong in ("jan", {"born": 3}, {"month": "jan"}, {"born": "jan", "more": 1})
+    },
     "a birthday that the phone hears": (
         {"design": crosswise("1/4"), "innocent": {"born": "jan-apr"}},
         '`innocent` needs mode "physical" and a crosswise.*got crosswise in mode .auto.',

@@ -1,31 +1,19 @@
 """Languages, words and flags of a survey: taken as they should be, refused otherwise with what to write."""
 
+import contextlib
 import re
 from dataclasses import replace
 
 import pytest
 
 from tests.slowly import case
-from tests.survey.samples import panel, survey
-from toolkit import Pure, Survey
+from tests.survey.samples import MEMO, cheated, faculty, panel, survey
+from toolkit import Pure, Question, Survey, warner
+from toolkit.local.waves import Memo
 from toolkit.survey.questions.question_fields import flag
-from toolkit.survey.questions.survey_fields import Panel, checked_languages, checked_waves, own_words
+from toolkit.survey.questions.survey_fields import Panel, check_panel, checked_waves
 
-
-def test_languages_are_a_list_of_distinct_codes():
-    assert checked_languages(["en", "de"]) == ("en", "de")
-    for wrong, error in (("en", TypeError), ([], TypeError), (["en", "en"], ValueError), (["tlh!"], ValueError)):
-        with pytest.raises(error, match="language"):
-            checked_languages(wrong)
-
-
-def test_words_belong_to_a_language_of_the_survey():
-    assert own_words(None, ["it"]) is own_words({}, ["it"]) is None
-    assert dict(own_words({"it": {"next": "Avanti"}}, ["en", "it"])["it"]) == {"next": "Avanti"}
-    with pytest.raises(TypeError, match="by language and name"):
-        own_words({"it": "Avanti"}, ["it"])
-    with pytest.raises(ValueError, match="nobody would see them"):
-        own_words({"it": {"next": "Avanti"}}, ["en"])
+ASKED = Question("stolen", "Stolen?", design=MEMO)
 
 
 def test_a_flag_is_true_or_false_and_not_a_number_or_a_word():
@@ -61,6 +49,34 @@ def test_a_panel_is_random_is_part_of_the_hash_and_is_not_made_before_a_collecti
         Survey.from_dict(survey().to_dict() | {"panel": one.to_dict()})
 
 
+IT = {"identity": "ab" * 16, "loss": 3}
+WAVES = {
+    None: [{}, {"wave": 2}, {"title": "Again"}, {"panel": IT}, {"minimum": 9}],
+    "another number of waves": [{"waves": 3}],
+    "another kind, of a rehearsal and a real collection": [{"rehearsal": True}],
+    "another list of questions with a memo": [{"questions": [cheated(design=MEMO), ASKED]}, {"questions": [ASKED]}],
+    "another text of 'cheated'": [{"questions": [Question("cheated", "Cheated?", design=MEMO)]}],
+    "another help of 'cheated'": [{"questions": [cheated(design=MEMO, help="Think.")]}],
+    "other labels of 'cheated'": [{"questions": [cheated(design=MEMO, labels={"yes": "Yes, once"})]}],
+    "another design of 'cheated'": [{"questions": [cheated(design=Memo(warner("3/4"), warner("4/5")))]}],
+    "another way of asking 'cheated'": [{"questions": [faculty(), cheated(design=MEMO, show_if={"faculty": ["law"]})]}],
+    "another panel": [{"panel": IT | {"identity": "cd" * 16}}, {"panel": IT | {"loss": 2}}],
+    "a survey without waves": [{"waves": 1, "questions": [faculty()]}],
+}
+
+
+@pytest.mark.parametrize("received", WAVES)
+def test_surveys_are_waves_of_one_panel_or_it_is_said_what_is_not_the_same(received):
+    earlier = replace(panel(), panel=Panel("ab" * 16, Pure(3).amount))
+    for changes in WAVES[received]:
+        with case(changes), contextlib.ExitStack() as stack:
+            if received is not None:
+                said = f"waves must fit, got {received}: phones"
+                stack.enter_context(pytest.raises(ValueError, match=f"^{re.escape(said)}"))
+            given = {"title": "Exams", "questions": panel().questions, "consent": "Why.", "waves": 4, "ceiling": 9}
+            check_panel(Survey(**{**given, **changes}), earlier, "waves must fit", "phones")
+
+
 STATION = {"station": "kiosk"}
 FIELDS = {
     "household": [
@@ -83,6 +99,7 @@ FIELDS = {
     "field": [
         ({"field": STATION, "access": "token"}, None),
         ({"field": STATION | {"auto": True}, "access": "token"}, None),
+        ({"field": STATION, "access": "token", "languages": ["it"]}, "in languages that the toolkit speaks, got 'it'"),
         ({"field": "kiosk", "access": "token"}, "`field` must be a table, got str"),
         ({"field": STATION}, "needs access \"token\", and one wave, got access 'open'"),
         ({"field": STATION, "access": "token", "waves": 2}, 'needs access "token", and one wave, got 2 waves'),
@@ -92,13 +109,16 @@ FIELDS = {
     ],
     "arms": [
         ({"arms": {"a": 0.5, "b": 0.5}}, None),
-        ({"arms": ["a", "b"]}, "must be shares by name, of 2 to 8 arms"),
+        *(({"arms": wrong}, "must be shares by name, of 2 to 8 arms") for wrong in (["a", "b"], {"a": 1})),
+        ({"arms": {"a" * 40: 0.5, "b": 0.5}}, None),
+        ({"arms": {"a" * 41: 0.5, "b": 0.5}}, "`arms` must have at most 40 characters, got 41"),
         ({"arms": {"a": 0.5, "b": 0.4}}, "above 0 and add up to 1, got 0.9"),
         ({"arms": {"a": 1, "b": 0}}, "above 0 and add up to 1"),
         ({"arms": {"a": 1.5, "b": -0.5}}, "above 0 and add up to 1"),
     ],
     "words": [
         ({"words": {"en": {"next": "On"}}}, None),
+        ({"words": {}}, None),
         ({"words": {"en": {"nothing": "On"}}}, "words must be named as in en.toml"),
         ({"words": {"en": {"review_note": "We see nothing."}}}, "may put otherwise what asks, not what is promised"),
     ],
@@ -107,7 +127,8 @@ FIELDS = {
         ({"panel": {"identity": "ab" * 16, "loss": "inf"}, "waves": 2}, None),
         ({"panel": {"identity": "ab" * 16, "loss": 3}}, "in a survey with `waves`"),
         ({"panel": {"identity": "ab" * 16}, "waves": 2}, "the fields identity, loss"),
-        ({"panel": ["identity", "loss"], "waves": 2}, "the fields identity, loss"),
+        ({"panel": {"identity": "ab" * 16, "loss": 3, "more": 1}, "waves": 2}, "the fields identity, loss"),
+        *(({"panel": wrong, "waves": 2}, "the fields identity, loss") for wrong in (["identity", "loss"], "ab" * 16)),
         ({"panel": {"identity": "AB" * 16, "loss": 3}, "waves": 2}, "32 hexadecimal digits"),
         ({"panel": {"identity": "ab" * 16 + "a", "loss": 3}, "waves": 2}, "32 hexadecimal digits"),
     ],

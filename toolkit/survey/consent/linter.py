@@ -36,7 +36,7 @@ LARGEST = 60_000
 """Bytes of a submission that a server takes, with room for its frame."""
 
 
-def check_names(questions: Sequence[Question], waves: int = 1) -> None:
+def check_names(questions: Sequence[Question], waves: int) -> None:
     """Refuse a survey without questions, and a name that is there twice or reserved."""
     reserved = RESERVED if waves == 1 else (*RESERVED, PERSON)
     if not questions:
@@ -51,7 +51,7 @@ def check_names(questions: Sequence[Question], waves: int = 1) -> None:
 
 
 def check_translations(
-    words: Mapping[str, Text | None], questions: Sequence[Question], languages: Sequence[str], own: Own | None = None
+    words: Mapping[str, Text | None], questions: Sequence[Question], languages: Sequence[str], own: Own | None
 ) -> None:
     """Refuse what people could not read in every language of the survey."""
     for name, text in words.items():
@@ -62,8 +62,7 @@ def check_translations(
     for question in questions:
         with naming(f"question {question.name!r}"):
             for name in LONGEST:
-                text = getattr(question, name)
-                _check_text(name, None if text is None else in_language(text, languages[0]), languages)
+                _check_text(name, getattr(question, name), languages)
             for option in dict.fromkeys((*question.options, *question.report_options)):
                 _check_label(option, question.labels.get(option), languages)
             _check_distinct(question, languages, own)
@@ -90,7 +89,7 @@ def _check_label(option: str | int, label: str | Text | None, languages: Sequenc
         refuse(rule, "none", f'write labels={{{option!r}: {{"{one}": "…", "{other}": "…"}}}}, {in_file}')
 
 
-def check_labels(questions: Sequence[Question], languages: Sequence[str], own: Own | None = None) -> None:
+def check_labels(questions: Sequence[Question], languages: Sequence[str], own: Own | None) -> None:
     """Refuse a label that could change how a sentence that quotes it reads."""
     quotes = {
         code: phrases(code, own)["quote"] + raw_words(code, (own or {}).get(code, {}))["quoted"] for code in languages
@@ -110,7 +109,7 @@ def check_labels(questions: Sequence[Question], languages: Sequence[str], own: O
                         )
 
 
-def check_claims(words: Mapping[str, Text | None], questions: Sequence[Question], own: Own | None = None) -> None:
+def check_claims(words: Mapping[str, Text | None], questions: Sequence[Question], own: Own | None) -> None:
     """Refuse titles and words that say what becomes of answers, which the page says itself; warn of texts."""
     known = re.compile("|".join(phrases(code)["claims"] for code in LANGUAGES))
     short = {f"words.{code}.{name}": text for code, table in (own or {}).items() for name, text in table.items()}
@@ -174,7 +173,7 @@ def _check_condition(question: Question, other: Question, options: Sequence[str 
         refuse(rule, f"{name!r} with {way_out!r}", evade)
 
 
-def check_waves(questions: Sequence[Question], waves: int, languages: Sequence[str], own: Own | None = None) -> None:
+def check_waves(questions: Sequence[Question], waves: int, languages: Sequence[str], own: Own | None) -> None:
     """Refuse a memo without waves, waves without a memo, and words of one's own that do not mention waves."""
     with_memo = next((question.name for question in questions if question.memo is not None), None)
     if with_memo is not None and waves == 1:
@@ -232,7 +231,7 @@ def _lines(question: Question) -> list[str]:
     return [line.lower() for text in texts for line in _versions(text)]
 
 
-def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int = 1) -> None:
+def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int) -> None:
     """Refuse what costs one respondent more than the ceiling in all waves, or could prove an answer."""
     spent = loss(questions, waves)
     certain = next((one.name for one in questions if math.isinf(one.cost(waves).epsilon)), None)

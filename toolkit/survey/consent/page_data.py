@@ -15,42 +15,30 @@ from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import Own, interface, phrases, station_words
 
 
-def page_words(
-    questions: Sequence[Question],
-    languages: Sequence[str],
-    own: Mapping[str, Mapping[str, str]],
-    *,
-    check: bool | str,
-    access: str,
-    promised: Own | None = None,
-    waves: int = 1,
-    household: bool = False,
-    station: bool = False,
-) -> dict[str, dict[str, str]]:
-    """Return all words of the page by language; what is said before sending is true of these questions. `promised` are
-    sentences for languages that the toolkit does not know.
-    """
-    modes = {question.mode for question in questions if question.chances is None}
+def page_words(survey: Any) -> dict[str, dict[str, str]]:
+    """Return all words of the page by language; what is said before sending is true of this survey."""
+    check, access = survey.check, survey.access
+    modes = {question.mode for question in survey.questions if question.chances is None}
     review = {  # all that leaves the phone, and what stays there: only what is so
         "review_note": True,
         "review_tries" if check == "device" else "review_check": bool(check),
         f"review_{access}": access != "open",
-        "review_arms": any(question.chances is not None for question in questions),
+        "review_arms": survey.arms is not None,
         "review_auto": "auto" in modes,
         "review_tapped": bool(modes & {"guided", "physical"}),
         "review_plain": "plain" in modes,
     }
-    pages = interface(languages, own)
-    if station:
+    pages = interface(survey.languages, survey.interface_words)
+    if survey.is_station:
         pages = {code: {**words, **station_words(code)} for code, words in pages.items()}
     for code, words in pages.items():
         words["review_note"] = " ".join(words[name] for name, is_so in review.items() if is_so)
         if access == "blind":
             words["end_403"] = words["used_blind"]
-        if household:
+        if survey.household:
             words["end_already"] = words["already_household"]
-        if waves > 1:
-            sentences = phrases(code, promised)
+        if survey.waves > 1:
+            sentences = phrases(code, survey.words)
             words["review_note"] += f" {sentences['review_person']}"
             words["keeps_nothing"] += f" {sentences['new_draws']}"
             words |= {"end_already": sentences["already_waves"], "new_draws": sentences["new_draws"]}
@@ -188,7 +176,9 @@ def shown_question(
 
 
 def _odds(question: Question, language: str, own: Own | None, waves: int) -> list[str]:
-    return [*consent.odds(question, language, own, waves=waves), *consent.birthday_note(question, language, own)]
+    """With a note that they are approximate where a birthday decides: days are counted, and seasons differ."""
+    note = [] if question.innocent is None else [phrases(language, own, "paper")["innocent_days"]]
+    return [*consent.odds(question, language, own, waves=waves), *note]
 
 
 def _instructions(question: Question, languages: Sequence[str], own: Own | None) -> dict[str, str] | None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Any
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
@@ -81,16 +81,7 @@ def merged(layers: Sequence[Layer]) -> list[Layer]:
     return [by_name[name] for name in ("head", "who", "learn", "stored", "choice") if name in by_name]
 
 
-class _Survey(Protocol):
-    """What `check_reach` needs of a survey."""
-
-    @property
-    def rehearsal(self) -> bool: ...
-    @property
-    def stated(self) -> Stated: ...
-
-
-def check_reach(survey: _Survey, host: str, public_url: str | None) -> None:
+def check_reach(survey: Any, host: str, public_url: str | None) -> None:
     """Refuse to ask people beyond this machine without saying who asks; a rehearsal is for colleagues."""
     beyond = host not in _OWN or public_url is not None
     if beyond and not survey.rehearsal and (absent := missing(survey.stated)):
@@ -101,37 +92,22 @@ def check_reach(survey: _Survey, host: str, public_url: str | None) -> None:
 _LONGEST = 120
 
 
-def promise(
-    questions: Sequence[Question],
-    language: str,
-    *,
-    check: bool | str,
-    access: str,
-    own: Own | None = None,
-    last: Day | None = None,
-    withdrawal: bool = False,
-    paper: bool = False,
-    waves: int = 1,
-    wave: int = 1,
-    least: Pure = Pure(0),  # noqa: B008 (a frozen value)
-    send: str = "",
-    station: bool = False,
-) -> list[Layer]:
+def promise(survey: Any, language: str, check: bool | str, least: Pure, *, paper: bool) -> list[Layer]:
     """Return the promise in four parts: the consequence, what can be learned, what is stored, what one can choose.
 
-    The odds stand with each question, and not here. `withdrawal` says that the researchers have a way of their own to
-    take back what was sent; `paper` that a sheet is handed in, `station` that the device is the researchers'; `send` is
-    what the button says. Of several `waves` all is said for all of them together; a later wave does not say less than
-    the first one did, `least`.
+    The odds stand with each question, and not here. `check` is what is asked about the method, `paper` says that a
+    sheet is handed in. Of several waves all is said for all of them together; a later wave does not say less than the
+    first one did, `least`.
     """
+    questions, waves, own = survey.questions, survey.waves, survey.words
     if paper:
         _check_paper(questions, waves)
-    voice = Voice(phrases(language, own, *([STATION] if station else []), *_also(questions, paper)))
+    voice = Voice(phrases(language, own, *([STATION] if survey.is_station else []), *_also(questions, paper)))
     randomized = [question for question in questions if question.randomized]
-    stored = _stored(questions, voice, check, access, paper, waves)
-    back = [] if paper else [voice.say("may_stop", send=send)]
-    back += [] if withdrawal else [voice.say("final_paper" if paper else "final")]
-    choice = Layer("choice", (" ".join(back), *_arms(questions, voice)), tuple(until(last, language, own)))
+    stored = _stored(questions, voice, check, survey.access, paper, waves)
+    back = [] if paper else [voice.say("may_stop", send=survey.page_words()[language]["send"])]
+    back += [] if survey.withdrawal is not None else [voice.say("final_paper" if paper else "final")]
+    choice = Layer("choice", (" ".join(back), *_arms(questions, voice)), tuple(until(survey.closes, language, own)))
     if not randomized:
         return [Layer("head", (voice.say("head_plain"),)), stored, choice]
     left_out = [voice.say(f"no_skip{'_paper' * paper}"), *_declined(randomized, language, voice, waves, least)]
@@ -139,18 +115,18 @@ def promise(
         [
             Layer("head", (_head(questions, voice, waves, least),)),
             _how(randomized, voice, paper),
-            _total(randomized, language, voice, waves, least, later=wave > 1),
+            _total(randomized, language, voice, waves, least, later=survey.wave > 1),
             _unprotected(questions, language, voice, paper),
             *([] if paper else [_trust(randomized, voice)]),
             stored,
             Layer("choice", (), (" ".join(left_out),)),
             choice,
-            *_asked_again(voice, access, waves, wave),
+            *_asked_again(voice, survey.access, waves, survey.wave),
         ]
     )
 
 
-def _also(questions: Sequence[Question], paper: bool = False) -> list[str]:
+def _also(questions: Sequence[Question], paper: bool) -> list[str]:
     """The table of what people do themselves, where something of it is promised."""
     return ["paper"] if paper or any(question.innocent is not None for question in questions) else []
 
@@ -179,7 +155,7 @@ def _unprotected(questions: Sequence[Question], language: str, voice: Voice, pap
     return Layer("learn", (voice.say("plain_open"),), (named,))
 
 
-def until(last: Day | None, language: str, own: Own | None = None) -> list[str]:
+def until(last: Day | None, language: str, own: Own | None) -> list[str]:
     """Return the last day on which reports are taken, if there is one; words of one's own must then say it."""
     words = phrases(language, own)
     if last is None:
@@ -204,12 +180,7 @@ def odds(
     return lines if waves == 1 else [*lines, voice.say("odds_waves")]
 
 
-def birthday_note(question: Question, language: str, own: Own | None = None) -> list[str]:
-    """Return that numbers are approximate where a birthday decides: days are counted, and seasons differ."""
-    return [] if question.innocent is None else [phrases(language, own, "paper")["innocent_days"]]
-
-
-def odds_by_answer(question: Question, language: str, own: Own | None = None) -> list[str]:
+def odds_by_answer(question: Question, language: str, own: Own | None) -> list[str]:
     """Return for each answer to a question all that may be received, and how often."""
     voice = Voice(phrases(language, own), icons=True)
     return outcomes(question.design, voice, _names(question, language, voice))
@@ -219,7 +190,7 @@ def _names(question: Question, language: str, voice: Voice) -> Name:
     return lambda option: question.label(option, language, voice.phrases)
 
 
-def odds_in_all(questions: Sequence[Question], language: str, own: Own | None = None, waves: int = 1) -> list[str]:
+def odds_in_all(questions: Sequence[Question], language: str, own: Own | None, waves: int) -> list[str]:
     """Return the odds of every randomized question, one paragraph each."""
     voice = Voice(phrases(language, own))
     return [
@@ -344,9 +315,7 @@ def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, wav
 def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure) -> list[str]:
     """That "prefer not to say" is hidden as every answer is, where a design has it among its answers."""
     labels = [
-        one.in_language(language).label(way_out, language, voice.phrases)
-        for one in randomized
-        if (way_out := declining(one)) is not None
+        one.label(way_out, language, voice.phrases) for one in randomized if (way_out := declining(one)) is not None
     ]
     if not labels:
         return []

@@ -15,7 +15,7 @@ from toolkit.core.document import Block, Document
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.exchange.stat_files import file_name, is_set
 from toolkit.survey.export import codebook
-from toolkit.survey.questions.question import Question, code_labels
+from toolkit.survey.questions.question import Question, answers_of, code_labels
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
@@ -93,7 +93,7 @@ def program_lines(question: Question) -> dict[str, str]:
         lines = [
             _affine(file_name(f"{question.name}__{i + 1}", ".dta"), *ends) for i, ends in enumerate(_by_tick(design))
         ]
-        return {program: "\n".join(line[program] for line in lines) for program in lines[0]} if lines else {}
+        return {program: "\n".join(line[program] for line in lines) for program in lines[0]}
     if design.matrix is not None:
         codes = list(range(len(design.report_options)))
         return _coded(name, np.asarray(design.scores_sent(codes)).reshape(len(codes), -1))
@@ -102,7 +102,7 @@ def program_lines(question: Question) -> dict[str, str]:
 
 
 def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
-    """What an option that is not in a report counts, and one that is; nothing if that depends on the others."""
+    """What an option that is not in a report counts, and one that is: it depends on no other."""
     k = len(design.options)
     sets = [sorted((first + i) % k for i in range(size)) for size in range(k + 1) for first in range(k)]
     reports = [one for one in sets if design.accepts(one)]
@@ -110,10 +110,7 @@ def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
     ends = []
     for option in range(k):
         inside = np.array([option in one for one in reports])
-        parts = [scores[inside == so, option] for so in (False, True)]
-        if any(not len(part) or np.ptp(part) > 1e-9 for part in parts):
-            return []
-        ends.append((float(parts[0][0]), float(parts[1][0])))
+        ends.append((float(scores[~inside, option][0]), float(scores[inside, option][0])))
     return ends
 
 
@@ -179,16 +176,17 @@ def _described(survey: Survey, question: Question, language: str, column: dict[s
     words = phrases(language, survey.words)
     label_rows = [
         (str(code), str(option), question.label(option, language, words))
-        for code, option in enumerate(code_labels(question) or question.options)
+        for code, option in enumerate(answers_of(question))
     ]
-    blocks = [Block("table", rows=(("code", "report" if question.randomized else "answer", "label"), *label_rows))]
-    blocks = blocks if label_rows else []
+    head = ("code", "report" if question.randomized else "answer", "label")
+    blocks = [Block("table", rows=(head, *label_rows))] if label_rows else []
     if question.show_if:
         condition = "; ".join(f"{name} is {' or '.join(map(str, those))}" for name, those in question.show_if.items())
         blocks.append(Block("p", f"Asked if {condition}."))
     if question.design is None:
         return [*blocks, Block("p", "Plain: the answer as it was given.")]
-    blocks.append(Block("p", f"Randomized ({question.mode}), epsilon {question.loss.epsilon:.6g}. {_how(question)}"))
+    cost = f"epsilon {question.loss.epsilon:.6g}"
+    blocks.append(Block("p", f"Randomized ({question.mode}), {cost}. {question.design.describe()}"))
     if question.anchor is not None:
         blocks.append(Block("p", f"An anchor: everybody's true answer is {question.anchor}."))
     if "reading" in column and question.design.matrix is None:
@@ -201,10 +199,6 @@ def _described(survey: Survey, question: Question, language: str, column: dict[s
     names = ", ".join(map(str, estimated_labels(question.design)))
     blocks.append(Block("p", f"Estimator: the mean of unbiased scores of the reports. It estimates: {names}."))
     return [*blocks, Block("code", "\n".join(f"{program}: {line}" for program, line in lines.items()))]
-
-
-def _how(question: Question) -> str:
-    return "" if question.design is None else question.design.describe()
 
 
 def _matrix(design: Randomizer) -> list[Block]:
@@ -255,8 +249,9 @@ def _variable(data: object, survey: Survey, question: Question, place: int) -> N
     wording = _part(var, "qstn")
     for code in survey.languages:
         _part(wording, "qstnLit", text_in(question.text, code), lang=code)
-    hidden = f"Randomized, epsilon {question.loss.epsilon:.6g}. {_how(question)}" if question.randomized else "Plain."
-    _part(var, "txt", hidden)
+    design = question.design
+    cost = f"epsilon {question.loss.epsilon:.6g}"
+    _part(var, "txt", "Plain." if design is None else f"Randomized, {cost}. {design.describe()}")
     for number, label in enumerate(labels):
         category = _part(var, "catgry")
         _part(category, "catValu", str(number))
@@ -264,8 +259,8 @@ def _variable(data: object, survey: Survey, question: Question, place: int) -> N
             words = ("not ticked", "ticked")[label] if place else None
             text = words or question.label(label, code, phrases(code, survey.words))
             _part(category, "labl", text, lang=code)
-    if question.design is not None:
-        _part(var, "notes", json.dumps(question.design.to_dict()), type="randomization")
+    if design is not None:
+        _part(var, "notes", json.dumps(design.to_dict()), type="randomization")
         for program, line in program_lines(question).items():
             _part(var, "notes", line, type="estimator", subject=program)
 

@@ -17,11 +17,11 @@ from toolkit.core.checks import is_missing, refuse
 from toolkit.core.document import as_written, harmless
 from toolkit.core.extras import extra
 from toolkit.local.numeric.square_wave import SquareWave
-from toolkit.survey.exchange.raw_files import RawTable, read_table
+from toolkit.survey.exchange.raw_files import RawTable, read_table, whole_number
 from toolkit.survey.exchange.stat_files import GAPS, file_name, is_set
 from toolkit.survey.exchange.xlsform import choice_names
-from toolkit.survey.questions.question import Question, code_labels
-from toolkit.survey.questions.survey_fields import PERSON, REHEARSAL, UNDERSTOOD
+from toolkit.survey.questions.question import Question, answers_of
+from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, PERSON, PHONE, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.table import cell
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import phrases
@@ -226,24 +226,27 @@ def _of_survey(raw: RawTable, survey: Survey, named: Any, codes: Any, missing: S
 def _with_marks(frame: "pd.DataFrame", read: "pd.DataFrame", survey: Survey) -> "pd.DataFrame":
     """What a collection's table has besides answers."""
     truth = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-    for name in (UNDERSTOOD, REHEARSAL):
+    tries: dict[str, Any] = {"0": 0, "1": 1, "2": 2}  # which one was right, of a check about the device
+    for name, known in ((UNDERSTOOD, tries if survey.check == "device" else truth), (REHEARSAL, truth)):
         if name in read:
-            frame[name] = [truth.get(cell_key(entry)) for entry in read[name]]
+            frame[name] = [known.get(cell_key(_number(entry))) for entry in read[name]]
     if survey.check and UNDERSTOOD not in read:
         frame[UNDERSTOOD] = None
     if PERSON in read and survey.waves > 1:
         frame[PERSON] = [None if is_missing(entry) else str(entry) for entry in read[PERSON]]
+    if CHANNEL in read:
+        frame[CHANNEL] = [entry if entry in (PAPER, PHONE) else None for entry in read[CHANNEL]]
     return frame
 
 
 def _labels(survey: Survey, question: Question, language: str) -> list[str]:
     words = phrases(language, survey.words)
-    return [question.label(one, language, words) for one in code_labels(question) or question.options]
+    return [question.label(one, language, words) for one in answers_of(question)]
 
 
 def _words(question: Question, labels: Sequence[Sequence[str]]) -> dict[str, Any]:
     """What may stand for an option, in any language or as a form or an export writes it; its own name wins."""
-    options, words = code_labels(question) or question.options, dict[str, Any]()
+    options, words = answers_of(question), dict[str, Any]()
     for some in (choice_names(question), *labels, options):
         for place, (word, option) in enumerate(zip(some, options, strict=True), 1):
             words |= {cell_key(one): option for one in (word, harmless(str(word)), f"{place}. {word}")}
@@ -313,7 +316,7 @@ def _number(entry: object) -> Any:
     if isinstance(entry, str):
         with suppress(ValueError):
             entry = json.loads(entry)
-    return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
+    return whole_number(entry)
 
 
 def _joined(raw: RawTable, question: Question, boxes: Sequence[str], missing: Sequence[Any]) -> list[Any]:

@@ -40,8 +40,7 @@ def read_table(path: str | Path) -> RawTable:
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         refuse(f"a file of reports must end in {', '.join(SUFFIXES)}", repr(file.suffix), _NOTHING)
-    if not file.is_file():
-        refuse("the file must be there", f"no file {file.name!r} in {str(file.parent)!r}", _NOTHING, FileNotFoundError)
+    _check_there(file)
     labels: Mapping[str, Mapping[Any, str]] = {}
     book = _book_beside(file)
     if suffix in _TEXTS:
@@ -56,6 +55,11 @@ def read_table(path: str | Path) -> RawTable:
     if not len(frame.columns) or not len(frame):
         refuse("a file of reports must have a head and rows", "none", _NOTHING)
     return RawTable(frame, labels, book, defused=suffix in _TEXTS and book is not None)
+
+
+def _check_there(file: Path) -> None:
+    if not file.is_file():
+        refuse("the file must be there", f"no file {file.name!r} in {str(file.parent)!r}", _NOTHING, FileNotFoundError)
 
 
 def _book_beside(file: Path) -> Any:
@@ -118,9 +122,17 @@ def _is_import_row(row: Any) -> bool:
 
 
 def sheets(file: Path) -> dict[str, list[Any]]:
-    """Return the rows of each sheet of an .xlsx file by its name, and of the first one by the name "" too. What unpacks
-    to more than half a gigabyte, or defines entities, is refused before it is read.
+    """Return the rows that hold something of each sheet of an .xlsx file by its name, of the first one by "" too."""
+    filled = {name: _trimmed(rows) for name, rows in workbook(file).items()}
+    return {"": next(iter(filled.values()), []), **filled}
+
+
+def workbook(file: Path) -> dict[str, list[Any]]:
+    """Return all rows of each sheet of an .xlsx file by its name. What unpacks to more than half a gigabyte, or defines
+    entities, is refused before it is read.
     """
+    load = extra("openpyxl").load_workbook
+    _check_there(file)
     try:
         with zipfile.ZipFile(file) as packed:
             if sum(part.file_size for part in packed.infolist()) > _MOST_UNPACKED:
@@ -129,13 +141,21 @@ def sheets(file: Path) -> dict[str, list[Any]]:
                 with packed.open(part) as stream:
                     if part.filename.endswith((".xml", ".rels")) and b"<!DOCTYPE" in stream.read(4096).upper():
                         refuse(f"{file.name} must define no entities", "a document type", _NOTHING)
-        book = extra("openpyxl").load_workbook(file, read_only=True, data_only=True)
+        book = load(file, read_only=True, data_only=True)
         rows = {sheet.title: [list(row) for row in sheet.iter_rows(values_only=True)] for sheet in book.worksheets}
         book.close()
     except (zipfile.BadZipFile, KeyError, EOFError, OSError):
         _unreadable(file, "something else")
-    filled = {name: _trimmed(those) for name, those in rows.items()}
-    return {"": next(iter(filled.values()), []), **filled}
+    return rows
+
+
+def whole_number(value: Any) -> Any:
+    """Return a whole number as one, where a program made a float of it; all else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def cell_text(cell: object) -> str:
+    return "" if cell is None else str(whole_number(cell)).strip()
 
 
 def _trimmed(rows: list[list[Any]]) -> list[list[Any]]:
@@ -165,7 +185,8 @@ def _from_arrow(file: Path, suffix: str) -> tuple["pd.DataFrame", Any]:
     arrow = extra("pyarrow")
     try:
         if suffix == ".parquet":
-            table = extra("pyarrow.parquet").read_table(file)
+            with extra("pyarrow.parquet").ParquetFile(file) as whole:
+                table = whole.read()
         else:
             table = extra("pyarrow.feather").read_table(file)
     except (arrow.ArrowException, OSError):

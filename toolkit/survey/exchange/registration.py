@@ -25,7 +25,6 @@ _TEXTS = {
 }
 _FIELDS = ("n", *_TEXTS, "level", "questions", "groups", "contrasts", "prevalence", "subgroup", "power", "hypotheses")
 _CONTRAST = ("question", "by", "reference")
-_AGREED = "registered", "exploratory"
 
 
 @dataclass(frozen=True)
@@ -128,13 +127,13 @@ class Registration:
             "registered" or "exploratory".
         """
         groups = [_listed(one) for one in self.plan.get("groups", [])]
-        planned = question in self.plan["questions"] and (not by or list(by) in groups)
+        planned = question in self.plan["questions"] and (not by or _listed(by) in groups)
         if reference is not None:
             contrast = [
                 (one["question"], _listed(one["by"]), one["reference"]) for one in self.plan.get("contrasts", [])
             ]
-            planned = (question, list(by), reference) in contrast
-        return _AGREED[not planned]
+            planned = (question, _listed(by), reference) in contrast
+        return "registered" if planned else "exploratory"
 
 
 def _hash(survey: Survey) -> str:
@@ -199,6 +198,7 @@ def _checked(survey: Survey, plan: object) -> dict[str, Any]:
             refuse(f"a plan must have `{name}`", "none", "say none where there is none")
     fields = {"questions": [one.name for one in survey.questions if one.kind != "text"], **plan}
     fields |= {"n": whole(plan["n"], "n"), "level": checked_level(plan.get("level", 0.95))}
+    fields |= {name: _listed(fields[name]) for name in ("questions", "groups", "hypotheses") if name in fields}
     for name in [*fields["questions"], *fields.get("power", {})]:
         survey[name]
     for groups in fields.get("groups", []):
@@ -206,6 +206,9 @@ def _checked(survey: Survey, plan: object) -> dict[str, Any]:
     for contrast in fields.get("contrasts", []):
         with naming("contrasts"):
             refuse_unknown(contrast, list(_CONTRAST), "a contrast")
+            for name in _CONTRAST:
+                if name not in contrast:
+                    refuse(f"a contrast must have `{name}`", "none", "it says what is compared")
             checked_groups(survey, contrast["by"])
             survey[contrast["question"]]
     return fields
@@ -243,6 +246,8 @@ def _powers(survey: Survey, fields: Mapping[str, Any]) -> list[Block]:
         if design is None:
             refuse("`power` must be of randomized questions", f"{name!r}, which is plain", "leave it out")
         with naming(f"power of {name!r}"):
+            if not isinstance(wish, Mapping) or "detect" not in wish:
+                refuse("it must have prevalence and detect", "others", "write {prevalence = 0.1, detect = 0.2}")
             solution = solve(design, n=fields["n"], level=fields["level"], **wish)
         rows.append((name, str(wish["prevalence"]), str(wish["detect"]), f"{solution.power:.3f}"))
     if not rows:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import is_missing
 from toolkit.core.extras import extra
+from toolkit.survey.exchange.raw_files import whole_number
 from toolkit.survey.questions.question import Question, code_labels
-from toolkit.survey.questions.survey_fields import PERSON, REHEARSAL, UNDERSTOOD
+from toolkit.survey.questions.survey_fields import CHANNEL, PERSON, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.table import value_of
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in
@@ -35,12 +36,15 @@ class _Gap(str):
 
 
 GAPS = _NOT_ASKED, _NO_ANSWER = _Gap("not asked"), _Gap("no answer")
-_SAV, _DTA = {"label": 256, "value": 120, "name": 64, "file": 64}, {"label": 80, "value": 2000, "name": 31, "file": 80}
+_LIMITS = {
+    ".sav": {"label": 256, "value": 120, "name": 64, "file": 64},
+    ".dta": {"label": 80, "value": 2000, "name": 31, "file": 80},
+}
 
 
 def file_name(name: str, suffix: str) -> str:
     """Return how a column is called in a file: as in the survey, unless the program knows no such name."""
-    most = (_DTA if suffix == ".dta" else _SAV)["name"]
+    most = _LIMITS[suffix]["name"]
     own = f"{name}_" if _RESERVED.fullmatch(name) else name
     return own if len(own) <= most else f"{own[: most - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
@@ -54,7 +58,6 @@ class _File:
     """What goes into a file, column by column."""
 
     suffix: str
-    limits: Mapping[str, int]
     columns: dict[str, Any] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
     values: dict[str, dict[Any, str]] = field(default_factory=dict)
@@ -63,7 +66,7 @@ class _File:
     def add(self, name: str, label: str, cells: list[Any], values: Mapping[Any, str] | None = None) -> None:
         """Numbers, or texts; a word for why it is missing stands where nothing else does."""
         texts = any(isinstance(cell, str) and not isinstance(cell, _Gap) for cell in cells)
-        self.labels[name] = _cut(label, self.limits["label"], in_bytes=self.suffix == ".sav")
+        self.labels[name] = _cut(label, _LIMITS[self.suffix]["label"], in_bytes=self.suffix == ".sav")
         if texts or (not values and all(isinstance(cell, str) for cell in cells)):
             self.columns[name] = ["" if isinstance(cell, _Gap) else cell for cell in cells]
             return
@@ -74,7 +77,7 @@ class _File:
 
     def _named(self, values: Mapping[Any, str]) -> dict[Any, str]:
         """Labels that fit; where two would be the same, the number of each before it."""
-        most = self.limits["value"]
+        most = _LIMITS[self.suffix]["value"]
         named = {code: _cut(text, most, in_bytes=True) for code, text in values.items()}
         if len(set(named.values())) == len(named):
             return named
@@ -109,15 +112,19 @@ def _cut(text: str, most: int, *, in_bytes: bool) -> str:
 def write_stat(frame: "pd.DataFrame", path: Path, suffix: str, survey: Survey, language: str, note: list[str]) -> None:
     """Write reports as an SPSS (.sav) or Stata (.dta) file, with labels in a language."""
     program = extra("pyreadstat")
-    file = _File(suffix, _DTA if suffix == ".dta" else _SAV)
+    file = _File(suffix)
     for question in survey.questions:
         _add_question(file, survey, question, frame, language)
     for name, text in ((UNDERSTOOD, "passed the comprehension check"), (REHEARSAL, "a rehearsal: no real reports")):
         if name in frame:
             truths = [_NO_ANSWER if is_missing(cell) else int(cell) for cell in frame[name]]
-            file.add(name, text, truths, {0: "no", 1: "yes"})
-    if PERSON in frame:
-        file.add(PERSON, "joins the reports of one phone over waves; no answer", [str(cell) for cell in frame[PERSON]])
+            tries = {0: "no", 1: "at the first try", 2: "at the second try"}
+            by_try = name == UNDERSTOOD and survey.check == "device"
+            file.add(name, text, truths, tries if by_try else {0: "no", 1: "yes"})
+    origins = {PERSON: "joins the reports of one phone over waves; no answer", CHANNEL: "where a report comes from"}
+    for name, text in origins.items():
+        if name in frame:
+            file.add(name, text, [str(cell) for cell in frame[name]])
     names = {name: file_name(name, suffix) for name in file.columns}
     by_name: dict[str, Any] = {
         "column_labels": {names[name]: label for name, label in file.labels.items()},
@@ -125,7 +132,7 @@ def write_stat(frame: "pd.DataFrame", path: Path, suffix: str, survey: Survey, l
     }
     missing = {names[name]: codes for name, codes in file.missing.items()}
     data, title = file.frame().rename(columns=names), f"{survey.name}; reports, not answers; hash {survey.hash[:12]}"
-    title = _cut(title, file.limits["file"], in_bytes=suffix == ".sav")
+    title = _cut(title, _LIMITS[suffix]["file"], in_bytes=suffix == ".sav")
     if suffix == ".dta":
         program.write_dta(data, str(path), file_label=title, missing_user_values=missing, **by_name)
     else:
@@ -156,13 +163,8 @@ def _cells(question: Question, frame: "pd.DataFrame") -> list[Any]:
     is_asked = [True] * len(frame)
     for name, options in (question.show_if or {}).items():
         known = {str(option) for option in options}
-        is_asked = [so and _word(cell) in known for so, cell in zip(is_asked, frame[name], strict=True)]
+        is_asked = [so and str(whole_number(cell)) in known for so, cell in zip(is_asked, frame[name], strict=True)]
     return [
         (_NO_ANSWER if so else _NOT_ASKED) if gone else read[cell]
         for cell, gone, so in zip(frame[question.name], empty, is_asked, strict=True)
     ]
-
-
-def _word(cell: object) -> str:
-    """A label as text, whatever an engine made of a whole number."""
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)

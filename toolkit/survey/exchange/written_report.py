@@ -25,7 +25,7 @@ _SERVER = (
 _CERTAIN = "Reports of {names} can prove an answer: their epsilon is infinite. "
 
 
-def written(results: Results, level: float = 0.95) -> Document:
+def written(results: Results, level: float) -> Document:
     """Return the report of results that are shown: what has too few people for them is not in it."""
     survey = results.survey
     blocks = [Block("h1", survey.name), *(Block("p", note) for note in results.remarks), Block("h2", "What was asked")]

@@ -13,9 +13,9 @@ from toolkit.local.catalogue import restore
 from toolkit.survey.consent.page_data import as_number
 from toolkit.survey.consent.statement import odds_in_all, stated_layers
 from toolkit.survey.consent.wheel import filled
-from toolkit.survey.exchange.raw_files import sheets
+from toolkit.survey.exchange.raw_files import cell_text, sheets
 from toolkit.survey.questions.files import naming
-from toolkit.survey.questions.question import Question, code_labels
+from toolkit.survey.questions.question import Question, answers_of
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
@@ -84,13 +84,13 @@ def write_xlsform(survey: Survey, path: str | Path) -> Path:
 
 
 def _check(question: Question) -> None:
+    if question.chances is not None:
+        rule = "a survey with arms cannot be asked in a form"
+        refuse(rule, "arms", "people would choose theirs: write a form for each, and deal them by chance")
     if question.mode not in ("plain", "physical"):
         why = "the true answer would be stored in clear beside it: take mode='physical', and say what people do"
         received = f"{question.name!r} with mode {question.mode!r}"
         refuse("what a form randomizes must be drawn with a die or coin of the respondent's own", received, why)
-    if question.design is not None and question.design.matrix is None:
-        rule = "a protected question in a form must have a design that is a matrix"
-        refuse(rule, question.name, "its report is none of a few answers")
 
 
 def _texts(survey: Survey, column: str, words: Mapping[str, str | None]) -> dict[str, str]:
@@ -103,7 +103,7 @@ def _consent(survey: Survey, code: str) -> list[str]:
     """The researchers' own words, and what can be learned; what is stored, and by whom, another program decides."""
     own = stated_layers(survey.stated, survey.consent[code], code, survey.words, paper=True)
     lines = [text for layer in own for text in (*layer.open, *layer.more)]
-    return [*lines, *odds_in_all(survey.questions, code, survey.words)]
+    return [*lines, *odds_in_all(survey.questions, code, survey.words, survey.waves)]
 
 
 def _survey_rows(survey: Survey) -> list[dict[str, str]]:
@@ -134,7 +134,7 @@ def _type(question: Question) -> str:
 
 def choice_names(question: Question) -> list[str]:
     """Return a name for each choice: as the option is written if a form can hold it."""
-    options = [str(option) for option in code_labels(question) or question.options]
+    options = [str(option) for option in answers_of(question)]
     good = all(map(_CHOICE_NAME.fullmatch, options))
     return options if good else [f"option{code}" for code in range(1, len(options) + 1)]
 
@@ -142,7 +142,7 @@ def choice_names(question: Question) -> list[str]:
 def _choice_rows(survey: Survey) -> list[dict[str, str]]:
     rows = []
     for question in survey.questions:
-        for option, name in zip(code_labels(question) or question.options, choice_names(question), strict=True):
+        for option, name in zip(answers_of(question), choice_names(question), strict=True):
             labels = {code: question.label(option, code, phrases(code, survey.words)) for code in survey.languages}
             row = {"list_name": question.name, "name": name, **_texts(survey, "label", labels)}
             rows.append({**row, _OPTION: json.dumps(option, ensure_ascii=False)})
@@ -235,12 +235,9 @@ def _records(rows: Sequence[Sequence[Any]]) -> list[dict[str, str]]:
         return []
     head = [str(cell).strip() for cell in rows[0]]
     return [
-        {key: _plain(cell) for key, cell in zip(head, row, strict=True) if cell not in (None, "")} for row in rows[1:]
+        {key: cell_text(cell) for key, cell in zip(head, row, strict=True) if cell not in (None, "")}
+        for row in rows[1:]
     ]
-
-
-def _plain(cell: object) -> str:
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 
 
 def _languages(rows: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:

@@ -11,9 +11,8 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from toolkit.core.checks import refuse
 from toolkit.survey.consent.page_data import as_number
-from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.question import Question, answers_of
 from toolkit.survey.questions.strict_json import digest
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import looks
@@ -51,11 +50,6 @@ def key_of(survey: Survey, serial: str) -> bytes:
     return hashlib.sha256(f"{remainder(survey)} {serial}".encode()).digest()[:16]
 
 
-def answers_of(question: Question) -> tuple[str | int, ...]:
-    """Return what stands beside the boxes of a question: its reports, or its options."""
-    return question.report_options or question.options
-
-
 def box_codes(question: Question) -> list[int]:
     """Return the small numbers beside the boxes: an option that is a number keeps it, others take the next free one."""
     options = answers_of(question)
@@ -67,11 +61,9 @@ def box_codes(question: Question) -> list[int]:
 
 
 def read_cell(survey: Survey, question: Question, text: str) -> Any:
-    """Return what a cell means, by code or label in any language; refuse, unquoted, what the question cannot have."""
+    """Return what a cell means, by code or label in any language; None for what the question cannot have."""
     value = _value(survey, question, text)
-    if value is None or not question.accepts(value):
-        refuse(f"{question.name} must be one of its codes or labels, or a number in its range", "another", "look it up")
-    return value
+    return value if question.accepts(value) else None
 
 
 def _value(survey: Survey, question: Question, text: str) -> Any:

@@ -10,8 +10,8 @@ from typing import Any
 from toolkit.core.checks import refuse
 from toolkit.survey.consent.device_check import sheet_tries
 from toolkit.survey.paper.coding import NO_ANSWER, is_serial, key_of, plainly, read_cell
-from toolkit.survey.paper.kit import SERIAL, columns, typed
-from toolkit.survey.paper.sheets import on_paper
+from toolkit.survey.paper.kit import SERIAL, typed
+from toolkit.survey.paper.sheets import columns, on_paper
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, UNDERSTOOD
 from toolkit.survey.spec import Survey, asked
@@ -119,10 +119,10 @@ class _File:
             raise ValueError("it was not to be answered after the answers before it; leave it empty")
         if text == NO_ANSWER:
             return None
-        try:
-            return read_cell(self.survey, question, text)
-        except ValueError:
-            raise ValueError("no code or label of this question, or a number out of its range") from None
+        value = read_cell(self.survey, question, text)
+        if value is None:
+            raise ValueError("no code or label of this question, or a number out of its range")
+        return value
 
 
 def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, int]:

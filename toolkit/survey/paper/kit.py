@@ -10,9 +10,9 @@ from typing import Any
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.document import harmless
 from toolkit.core.extras import MissingExtraError, extra
-from toolkit.survey.consent.device_check import sheet_tries
+from toolkit.survey.exchange.raw_files import cell_text, workbook
 from toolkit.survey.paper.coding import MODULUS, NO_ANSWER, box_codes, named_codes, remainder, serial_numbers
-from toolkit.survey.paper.sheets import on_paper, sheets
+from toolkit.survey.paper.sheets import columns, on_paper, sheets
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 
@@ -45,11 +45,6 @@ def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: 
     for name, content in files.items():
         (target / name).write_bytes(content)
     return [target / name for name in files]
-
-
-def columns(survey: Survey) -> list[Question]:
-    """Return what is typed in of a sheet, in its order: what it asks about the device, then its questions."""
-    return [*(question for question, _ in sheet_tries(survey)), *survey.questions]
 
 
 def _xlsx(survey: Survey, rest: int, rows: int) -> bytes:
@@ -99,9 +94,7 @@ def typed(path: str | Path) -> list[list[str]]:
     """Return the rows of a .csv or .xlsx file as texts, without those that are empty; the first has the names."""
     source = Path(path)
     if source.suffix == ".xlsx":
-        book = extra("openpyxl").load_workbook(source, read_only=True, data_only=True)
-        rows: Sequence[Sequence[Any]] = list(book.worksheets[0].iter_rows(values_only=True))
-        book.close()
+        rows: Sequence[Sequence[Any]] = next(iter(workbook(source).values()))
     else:
         try:
             lines = source.read_bytes().decode("utf-8-sig").splitlines(keepends=True)
@@ -109,9 +102,4 @@ def typed(path: str | Path) -> list[list[str]]:
             refuse("a file of entries must be UTF-8", source.name, "save it as CSV UTF-8, or as .xlsx")
         mark = next((mark for mark in ";\t" if mark in (lines or [""])[0]), ",")
         rows = list(csv.reader(lines, delimiter=mark))
-    return [[_text(cell) for cell in row] for row in rows]
-
-
-def _text(cell: Any) -> str:
-    whole_number = isinstance(cell, float) and cell.is_integer()
-    return "" if cell is None else str(int(cell) if whole_number else cell).strip()
+    return [list(map(cell_text, row)) for row in rows]

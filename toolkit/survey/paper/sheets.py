@@ -15,8 +15,8 @@ from toolkit.survey.consent.instructions import device_of, device_words, instruc
 from toolkit.survey.consent.linter import SHEET_TRIES
 from toolkit.survey.consent.page_data import as_number
 from toolkit.survey.consent.wheel import filled
-from toolkit.survey.paper.coding import answers_of, box_codes
-from toolkit.survey.questions.question import Question
+from toolkit.survey.paper.coding import box_codes
+from toolkit.survey.questions.question import Question, answers_of
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import numbers_apart, right_to_left, text_in
 from toolkit.texts.phrases import phrases
@@ -53,6 +53,11 @@ def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
         return survey, left_out
     unasked = survey.check == "device" and not sheet_tries(survey, rest)
     return replace(survey, questions=rest, check=False if unasked else survey.check), left_out
+
+
+def columns(survey: Survey) -> list[Question]:
+    """Return what a sheet asks, in its order: about the device, then the questions."""
+    return [*(question for question, _ in sheet_tries(survey)), *survey.questions]
 
 
 def sheets(survey: Survey, code: str, serials: Sequence[str], number: str = "") -> dict[str, str]:
@@ -97,7 +102,7 @@ def _forms(survey: Survey, code: str, voice: Voice, serials: Sequence[str], numb
     """The sheets: questions on as few pages as hold them, and on each page which sheet and page it is."""
     pages: list[list[list[str]]] = [[]]  # each question in all orders of its boxes
     left = _HEIGHT
-    for question in [*(question for question, _ in sheet_tries(survey)), *survey.questions]:
+    for question in columns(survey):
         text, height = _question(question, survey, code, voice)
         turns = range(1, len(question.options) if question.name in SHEET_TRIES else 1)
         ways = [text, *(_question(question, survey, code, voice, turn)[0] for turn in turns)]

@@ -311,9 +311,9 @@ class Question:
         return f"<Question {self.name}: {self.kind}, {self.mode}{cost}>"
 
 
-def drawn_question(name: str, text: Words, chances: Mapping[str, Fraction]) -> Question:
+def drawn_question(name: str, text: Mapping[str, str], chances: Mapping[str, Fraction]) -> Question:
     """Return a plain question that chance answers on the device, with these probabilities; nobody sees it."""
-    question = Question(name, text, options=list(chances), labels={one: _everywhere(one, text) for one in chances})
+    question = Question(name, text, options=list(chances), labels={one: dict.fromkeys(text, one) for one in chances})
     object.__setattr__(question, "chances", tuple(chances.values()))
     return question
 
@@ -329,10 +329,6 @@ def by_wheel(question: Question) -> Question:
     turned = copy(question)
     object.__setattr__(turned, "mode", "guided")
     return turned
-
-
-def _everywhere(word: str, text: Words) -> Words:
-    return word if isinstance(text, str) else dict.fromkeys(text, word)
 
 
 @cache
@@ -388,6 +384,11 @@ def code_labels(question: Question) -> tuple[str | int, ...]:
     """Return what codes stand for: the reports of a matrix, or the options of a plain choice."""
     plain = question.kind == "choice" and not question.randomized
     return question.options if plain else question.report_options
+
+
+def answers_of(question: Question) -> tuple[str | int, ...]:
+    """Return what is ticked, or stands for codes: the reports of a matrix, or the options."""
+    return question.report_options or question.options
 
 
 def arm_pairs(questions: Sequence[Question]) -> list[tuple[Question, Question]]:

@@ -12,6 +12,7 @@ from typing import Any
 from toolkit.core.checks import choice, exact, refuse, whole
 from toolkit.core.loss import Amount, Pure
 from toolkit.survey.questions.files import refuse_unknown
+from toolkit.survey.questions.question_fields import flag
 from toolkit.survey.questions.strict_json import as_plain
 from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, checked_words, in_language
 from toolkit.texts.phrases import OWN, Own, base_language, phrases
@@ -114,12 +115,10 @@ def checked_completion(completion: object, access: str) -> str | None:
 
 def checked_household(household: object, access: object, waves: int) -> bool:
     """Return whether several people may answer on one phone."""
-    if not isinstance(household, bool):
-        refuse("`household` must be true or false", type(household).__name__, "nothing else is defined", TypeError)
-    if household and (access != "open" or waves > 1):
+    if flag(household, "household") and (access != "open" or waves > 1):
         received = f"access {access!r}" if access != "open" else f"{waves} waves"
         refuse("`household` needs open access, and one wave", received, "a phone would take people for one another")
-    return household
+    return bool(household)
 
 
 def checked_field(field: object, access: object, waves: int, languages: Sequence[str]) -> Frozen[str, Any] | None:
@@ -137,9 +136,7 @@ def checked_field(field: object, access: object, waves: int, languages: Sequence
     if strange := [code for code in languages if base_language(code) is None]:
         rule = "a survey with stations must be in languages that the toolkit speaks"
         refuse(rule, repr(strange[0]), "what is promised on a phone is not true on a station")
-    auto = field.get("auto", False)
-    if not isinstance(auto, bool):
-        refuse("`field.auto` must be true or false", type(auto).__name__, "nothing else is defined", TypeError)
+    auto = flag(field.get("auto", False), "field.auto")
     return Frozen({"station": choice(field.get("station"), "field.station", STATIONS), "auto": auto})
 
 
@@ -241,7 +238,7 @@ def panel_terms(survey: Any) -> dict[str, Any]:
         labels = {code: [one.label(option, code, phrases(code, survey.words)) for option in options] for code in codes}
         for name in ("text", "help", "instructions", "warning"):
             text = getattr(one, name)
-            versions = None if text is None else {code: in_language(text, codes[0])[code] for code in codes}
+            versions = None if text is None else {code: text[code] for code in codes}
             terms[f"{name} of {one.name!r}"] = versions
         terms |= {
             f"labels of {one.name!r}": labels,

@@ -21,6 +21,7 @@ from toolkit.local.anchor import at_random
 from toolkit.local.waves import Memo
 from toolkit.survey.consent.device_check import chance
 from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.survey_fields import CHANNEL
 from toolkit.survey.results.comparing import ArmDifference, Between, between, check_waves, differences, frame_of
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in
@@ -45,8 +46,13 @@ class Row:
 def label_of(survey: Survey, name: str, option: object) -> str:
     """Return an option of a question, or a group by it, in the words that people read."""
     known = {question.name: question for question in survey.questions}.get(name)
-    if known is None:  # the comprehension check
-        return "passed" if option in (True, 1, "True", "true") else "did not pass"
+    if name == CHANNEL:
+        return str(option)
+    if known is None:  # the comprehension check; of one about the device, at which try
+        again = option in (2, "2", "2.0")
+        return (
+            "passed at the second try" if again else "passed" if option in (True, 1, "True", "true") else "did not pass"
+        )
     code = survey.languages[0]
     options = {str(one): one for one in (*known.options, *known.report_options)}
     return (
