@@ -146,11 +146,6 @@ def test_the_curve_counts_ties_as_one_half_and_runs_from_corner_to_corner():
         attack.roc([], [1])
 
 
-def test_weights_that_fit_everyone_have_no_theory():
-    with pytest.raises(ValueError, match="more people than columns"):
-        attack.fit_area(100, 100)
-
-
 def test_the_area_is_the_chance_that_a_member_scores_higher():
     rng = np.random.default_rng(1)
     members, outsiders = rng.integers(2, 9, 40), rng.integers(0, 7, 30)

@@ -138,7 +138,8 @@ def test_the_same_for_other_designs(design, prevalence, detect, n):
 def test_a_note_says_how_the_power_was_found():
     counted = plan(**DIE, detect=0.1, n=300)
     assert counted.notes == ("two-sided test at 5 %, power counted from the binomial law",)
-    for given in ({"subgroup": 0.5}, {"population": 10_000}, {"compliance": {"random": 0.1}}, {"questions": 2}):
+    fields = ({"subgroup": 0.5}, {"population": 10_000}, {"compliance": {"random": 0.1}}, {"questions": 2})
+    for given in (*fields, {"deff": 2}, {"weighting": 1.1}):
         notes = plan(**DIE, detect=0.1, n=300, sides=1, **given).notes
         assert "one-sided test at 5 %, power by the normal approximation" in notes
     many = plan(**DIE, detect=0.001, power=0.8)
@@ -363,7 +364,6 @@ def test_no_more_errors_than_a_sure_thing():
         ({"epsilon": 1, "n": 100, "detect": 0.3, "margin": 0.1}, "`margin` must be left out with `detect`"),
         ({"epsilon": 1, "power": 0.01, "detect": 0.3}, "`power` must lie between 0.05 and 1"),
         ({"epsilon": 1, "power": 1, "detect": 0.3}, "`power` must lie between 0.05 and 1"),
-        ({"epsilon": 1, "power": 0.8, "detect": 0.3, "sides": 3}, "`sides` must be 1 or 2"),
         ({"epsilon": 1, "power": 0.8, "detect": 0.5}, "`detect` must differ from `prevalence`"),
         ({"epsilon": 1, "n": 300, "population": 200}, "`n` must be at most the population"),
         ({"epsilon": 1, "n": 300, "subgroup": 0}, "`subgroup` must be a share"),

@@ -8,7 +8,7 @@ from toolkit import show
 from toolkit.show.canvas import BLUE, GREY, SKY, new_figure
 from toolkit.show.widgets import budget_explorer, ledger_view, mechanism_explorer, tradeoff_explorer
 from toolkit.show.widgets.design_explorer import point
-from toolkit.show.widgets.explorer import icons
+from toolkit.show.widgets.explorer import icons, say
 
 
 @pytest.fixture
@@ -34,6 +34,12 @@ def test_a_hundred_people_stand_in_rows_of_twenty_and_the_first_are_filled(ax):
     filled, hollow = marks(ax)
     assert filled + hollow == [(place % 20, place // 20) for place in range(100)]
     assert len(filled) == 37
+    assert [line.get_markerfacecolor() for line in ax.lines] == [BLUE, "none"]
+
+
+def test_sentences_are_broken_into_lines_and_kept_apart(ax):
+    say(ax, 1, "one two three four", "five", width=9)
+    assert texts(ax) == ["one two\nthree\nfour\n\nfive"]
 
 
 def test_as_many_people_are_filled_as_the_sentence_says_where_the_limit_is_a_whole_number():
