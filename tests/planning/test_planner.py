@@ -288,6 +288,17 @@ def test_of_two_ways_to_ask_several_questions_the_one_with_more_power_is_planned
         assert "would have power" in found.notes[-1]
 
 
+@pytest.mark.parametrize(("epsilon", "questions", "population", "margin"), [(1, 3, 4000, 0.08), (12, 2, 100, 0.05)])
+def test_where_one_way_to_ask_several_questions_is_out_of_reach_the_other_is_planned(
+    epsilon, questions, population, margin
+):
+    """Everybody would answer all three with a third of the budget; or each of two questions half of the people."""
+    asked = {"questions": questions, "population": population}
+    found = plan(warner, prevalence=0.1, epsilon=epsilon, margin=margin, **asked)
+    assert found.case.field.one_each is (questions == 3)
+    assert found.notes[-1] == "the other way to ask several questions cannot reach this"
+
+
 def test_thirty_questions_can_be_asked_one_each():
     """Direct questioning is judged at an epsilon that a report can have, however many questions there are."""
     found = plan(warner, prevalence=0.1, n=100_000, margin=0.05, questions=30)

@@ -1,6 +1,9 @@
+from functools import partial
+
 import pytest
 
 from toolkit import forced, warner
+from toolkit.local import oracles
 from toolkit.planning import search as solving
 from toolkit.planning.accuracy import Case
 from toolkit.planning.fieldwork import Field
@@ -57,6 +60,13 @@ def test_where_the_error_rises_with_epsilon_less_is_looked_for():
     assert 0.8535 <= found <= 0.8535 * (1 + 1e-6)
     assert solving._less(lambda epsilon: 1 - epsilon, 1.0) == 1
     assert solving._less(lambda epsilon: -epsilon, 1e-3) == 1e-3
+
+
+def test_of_an_oracle_whose_subsets_change_with_epsilon_the_smaller_of_two_that_are_enough_is_found():
+    case, target = Case(partial(oracles.best, 5), [0.9, *[0.025] * 4], 0.95), Target(margin=0.08)
+    reached = [target.reached(case.accuracy(epsilon), 2000) for epsilon in (0.876, 0.877, 1.02, 1.04)]
+    assert reached == [False, True, False, True]
+    assert 0.876 < epsilon_for(case, target, 2000) < 0.877
 
 
 def test_a_goal_just_short_of_direct_questioning_asks_for_too_much():
