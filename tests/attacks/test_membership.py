@@ -49,6 +49,13 @@ def test_a_private_mean_leaves_the_area_that_its_noise_does(kind):
     assert found < attack.inner_product_area(d, n) - 0.1
 
 
+def test_the_mean_is_released_by_the_mechanism_that_is_given():
+    """One that tells nothing leaves a coin; an estimate is read by its value."""
+    rng = np.random.default_rng(1)
+    assert attack.simulate(200, 20, lambda mean: 0 * mean, studies=2, rng=rng) == 0.5
+    assert attack.simulate(200, 20, Laplace.for_epsilon(10**6), studies=2, rng=rng) > 0.9
+
+
 def pools(d, n, studies, score, seed=1):
     rng = np.random.default_rng(seed)
     for _ in range(studies):

@@ -1,5 +1,6 @@
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -31,6 +32,17 @@ def test_delta_is_what_exceeds_the_claim():
     assert float(exact_delta(yes, no, 0.5)) == pytest.approx(2 / 3 - math.exp(0.5) / 3)
     assert not enumerate_laws(DESIGN, pairs_for(DESIGN), (0.5, 0.2)).violated
     assert enumerate_laws(DESIGN, pairs_for(DESIGN), (0.5, 0.1)).violated
+
+
+def test_the_worst_pair_and_its_worse_direction_decide():
+    """Of "no" a yes is never told: what tells them apart has probability 1/2 on one side, and 0 on the other."""
+    laws = {"no": {"no": 1}, "yes": {"no": "1/2", "yes": "1/2"}, "maybe": {"no": "9/10", "yes": "1/10"}}
+    told = SimpleNamespace(law=laws.__getitem__)
+    for pairs in ([("no", "yes"), ("no", "maybe")], [("yes", "no")], [("maybe", "no"), ("yes", "no")]):
+        named = dict(enumerate(pairs))
+        assert enumerate_laws(told, named, (1.0, 0.49)).violated
+        assert not enumerate_laws(told, named, (1.0, 0.5)).violated
+    assert not enumerate_laws(told, {0: ("no", "maybe")}, (1.0, 0.1)).violated
 
 
 def test_delta_takes_an_epsilon_that_numpy_computed():

@@ -31,6 +31,10 @@ def test_randomizers_releases_and_functions_are_run_alike():
     assert set(run(lambda value, rng: value + rng.integers(0, 2), 3)) == {3, 4}
 
 
+def test_of_an_estimate_its_value_is_seen():
+    assert run(lambda _: warner(p="2/3").estimate_counts([50, 50]), 0, 2) == [0.5, 0.5]
+
+
 def test_an_array_is_one_answer_of_many_boxes():
     class Boxes:
         def randomize(self, answers, _):
@@ -133,9 +137,12 @@ def test_no_query_moves_further_than_one_person_can_move_it(size):
 
 
 def test_a_replacement_changes_one_record_and_one_only():
-    for a, b in replacements([1.0, 2.0, 3.0], (0, 10)).values():
-        assert np.array_equal(a[1:], b[1:])
-        assert a[0] != b[0]
+    pairs = replacements([13.0, 12.0, 17.0], (10, 20), options=[np.inf])
+    for a, b in pairs.values():
+        assert a.tolist() == [13, 12, 17]
+        assert b[1:].tolist() == [12, 17]
+    first = {name: float(b[0]) for name, (_, b) in pairs.items()}
+    assert first == {"lowest": 10, "highest": 20, "far above": 100_020, "far below": -99_990, "option inf": np.inf}
 
 
 def test_shapes_move_answers_the_way_their_names_say():
