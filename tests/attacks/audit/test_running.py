@@ -76,6 +76,13 @@ def test_the_pace_is_that_of_the_fastest_try_and_takes_the_same_runs_on_any_mach
     assert runner.runs == 2 * 3 * 5
 
 
+@pytest.mark.parametrize(("mechanism", "tried"), [(warner(p="2/3"), 1024), (lambda value: value, 20)])
+def test_a_thousand_runs_at_once_or_twenty_one_by_one_tell_the_pace(mechanism, tried):
+    runner = Runner(mechanism, np.random.default_rng(1))
+    runner.pace(["yes"], most=10**6)
+    assert runner.runs == 3 * tried
+
+
 def test_a_function_that_cannot_do_without_a_generator_gets_one_and_it_is_always_the_same():
     """A fresh one for each run would be slow; one with a fixed seed would draw the same noise in every audit."""
     given = [rng for _, rng in Runner(lambda value, rng: (value, rng), None)(0, 3)]

@@ -76,6 +76,8 @@ def test_unequal_groups_margins_and_design_effects() -> None:
     assert 689 < weighted.n[0] < 1.21 * 689
     assert 689 < clustered.n[0] < 1.95 * 689  # randomization has no design effect
     assert "normal approximation" in clustered.notes[0]
+    fewer = plan_difference(DIE, prevalence=(0.1, 0.2), n=clustered.n[0] - 1, deff=1.95)
+    assert clustered.power >= 0.8 > fewer.power
 
 
 def test_power_is_counted_for_up_to_50_000_people_drawn_alike() -> None:

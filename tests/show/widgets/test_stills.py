@@ -53,7 +53,7 @@ def test_as_many_people_are_filled_as_the_sentence_says_where_the_limit_is_a_who
 def test_noise_is_stacked_and_what_lies_beyond_is_counted_at_the_edges(ax):
     """An error of 10 has a reach of 14: 31 columns of 28 / 31 each."""
     size = 28 / 31
-    mechanism_explorer._dots(ax, [0.0, 0.1, -0.1, 3 * size, 13.9, 14.1, 20.0, -50.0], 10.0)
+    mechanism_explorer._dots(ax, [0.0, 0.1, -0.1, 3 * size, 14.0, 14.1, 20.0, -50.0], 10.0)
     places = [(round(x / size), y) for [(x, y)] in marks(ax)]
     stacked = [(0, 0.5), (0, 1.5), (0, 2.5), (3, 0.5)]
     assert places[:4] == stacked
