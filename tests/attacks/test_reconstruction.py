@@ -84,6 +84,8 @@ def test_the_pull_towards_one_half_is_that_of_the_posterior_mean():
     """One person, one answer 1 with noise of variance v: the best linear guess is 1/2 + (1/2) (1/4) / (1/4 + v)."""
     guess = attack.reconstruct(np.array([[True]]), [1.0], noise_sd=2.0).fractional[0]
     assert guess == pytest.approx(0.5 + 0.5 * 0.25 / (0.25 + 4.0))
+    nobody = attack.reconstruct(np.array([[True, False]]), [1.0])
+    assert (nobody.fractional[1], nobody.bits.tolist()) == (0.5, [True, False])  # asked about nowhere
 
 
 def test_more_queries_wash_out_noise_beyond_the_root_of_n():

@@ -276,7 +276,10 @@ def test_several_questions_one_random_each_is_better_and_the_plan_says_by_how_mu
     one, all_split = (plan(warner, prevalence=0.1, margin=0.05, epsilon=e).n for e in (1.0, 0.25))
     assert found.case.field.one_each
     assert abs(found.n - 4 * one) <= 4
-    assert found.notes[-1] == f"all questions to everybody would have n {all_split:,}"
+    assert found.notes == (
+        "4 questions: each person is asked one of them, drawn at random",
+        f"all questions to everybody would have n {all_split:,}",
+    )
 
 
 def test_of_two_ways_to_ask_several_questions_the_one_with_more_power_is_planned():
@@ -324,6 +327,7 @@ def test_with_a_large_budget_asking_everybody_everything_is_better():
     found = plan(warner, prevalence=0.1, n=1000, epsilon=12.0, questions=2)
     assert not found.case.field.one_each
     assert found.design.epsilon <= 6.0
+    assert found.notes[0] == "2 questions: everybody answers all, with the budget split"
     assert "one random question each" in found.notes[-1]
 
 

@@ -46,9 +46,10 @@ def test_an_array_is_one_answer_of_many_boxes():
 def test_packed_bytes_are_read_bit_by_bit_lowest_first():
     class Packed:
         def randomize(self, answers, _):
-            return np.full((len(answers), 1), 5, dtype=np.uint8)
+            return np.full((len(answers), answers[0]), 5, dtype=np.uint8)
 
-    assert run(Packed(), 0)[0].tolist() == [1, 0, 1, 0, 0, 0, 0, 0]
+    assert run(Packed(), 1)[0].tolist() == [1, 0, 1, 0, 0, 0, 0, 0]
+    assert run(Packed(), 80)[0].tolist() == [1, 0, 1, 0, 0, 0, 0, 0] * 64  # as far as will be looked at
 
 
 def test_long_arrays_are_kept_as_far_as_they_will_be_looked_at():

@@ -70,6 +70,7 @@ def test_unequal_groups_margins_and_design_effects() -> None:
         if deff * weighting > 1:
             assert found.power == pytest.approx(ndtr(0.1 / np.sqrt(variance) - ndtri(0.95)))
     wide = plan_difference(DIE, prevalence=(0.1, 0.2), margin=0.03)
+    assert plan_difference(DIE, prevalence=(0.1, 0.2), margin=wide.margin).n == wide.n  # which is reached exactly
     assert wide.margin <= 0.03 < plan_difference(DIE, prevalence=(0.1, 0.2), n=wide.n[0] - 1).margin
     clustered = plan_difference(DIE, prevalence=(0.1, 0.2), power=0.8, deff=1.95)
     weighted = plan_difference(DIE, prevalence=(0.1, 0.2), power=0.8, weighting=1.2)

@@ -112,6 +112,7 @@ def test_a_margin_is_reached_and_not_by_one_person_fewer() -> None:
     options = {"prevalence": 0.1, "other": 0.25}
     found = plan_two_groups("unknown_question", (0.7, 0.3), margin=0.05, **options)
     assert found.margin <= 0.05
+    assert plan_two_groups("unknown_question", (0.7, 0.3), margin=found.margin, **options).n == found.n
     assert plan_two_groups("unknown_question", (0.7, 0.3), n=found.n[0] - 1, **options).margin > 0.05
 
 

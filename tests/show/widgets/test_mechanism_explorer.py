@@ -88,6 +88,8 @@ def test_of_forty_dots_in_the_picture_as_many_lie_within_the_error_as_the_level_
     for level, outside in ((0.95, 2), (0.5, 20)):
         explorer.level = level
         dots = [line.get_xdata()[0] for ax in explorer.picture().axes for line in ax.lines if line.get_marker() == "o"]
+        one, other = (line.get_xdata() for line in explorer.picture().axes[0].lines)
+        assert np.array(other) - one == pytest.approx(1 / explorer.row["ratio"])  # a neighbor, in units of the noise
         assert len(dots) == 40
         assert np.count_nonzero(np.abs(dots) > explorer.row["error"]) == outside
 
