@@ -58,6 +58,19 @@ def test_canaries_refute_a_loss_that_is_too_small_and_no_other() -> None:
     assert kept.right < 45
 
 
+def test_a_canary_is_added_in_about_every_other_week() -> None:
+    """400 coins: 200 heads within five standard errors of 10."""
+    added = []
+
+    def publish(counts, rng):
+        added.extend(count - 7 for count in counts)
+        return exact_totals(counts, rng)
+
+    assert canaries(publish, [7] * 400, rng=np.random.default_rng(6)).right == 400
+    assert set(added) == {0, 1}
+    assert sum(added) == pytest.approx(200, abs=50)
+
+
 def test_the_bound_is_the_epsilon_at_which_so_many_right_guesses_have_the_chance() -> None:
     found = Canaries(100, 80, 0.95)
     share = 1 / (1 + math.exp(-found.epsilon))

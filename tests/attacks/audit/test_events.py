@@ -1,3 +1,6 @@
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -179,6 +182,20 @@ def test_last_bits_are_looked_at_where_there_are_fractions_or_minus_zero():
     assert "the last bits of a" not in looks(whole + 0.1, whole, last_bits=False)
     signed = looks(whole * -1.0, whole)["the last bits of a"]
     assert signed(np.array([[-0.0]])) != signed(np.array([[0.0]]))
+
+
+def test_last_bits_are_the_same_where_the_lowest_and_the_highest_bit_are():
+    """Of halves and less, each with its bits set down to every place."""
+    values = [sign * 2.0**high * (1 + 2.0**-low) for sign in (1, -1) for high in range(-6, 7) for low in range(1, 53)]
+    table = np.array([[value, 0.5, 0.5] for value in values])
+    bits = looks(table, table)["the last bits of a"](table)
+    places = []
+    for value in values:
+        exact = Fraction(abs(value))
+        lowest = (exact.numerator & -exact.numerator).bit_length() - exact.denominator.bit_length()
+        places.append((lowest, math.frexp(value)[1]))
+    pairs = set(zip(places, bits.tolist(), strict=True))
+    assert len(pairs) == len(set(places)) == len(set(bits.tolist())) == 13 * 52
 
 
 def test_the_fingerprint_is_the_same_for_the_same_row_and_no_other():
