@@ -53,7 +53,7 @@ import json
 import toolkit
 from toolkit import *
 from toolkit.analysis import Findings, estimates
-from toolkit.attacks import Breach, audit, linkage, table
+from toolkit.attacks import audit
 from toolkit.planning import split
 from toolkit.survey import Collector, Results, estimate, tally
 from toolkit.survey.serving.blind import Issuer, IssuerKey
@@ -99,7 +99,7 @@ call(
 call(
     "lab",
     shares.to_frame, planned.compare, planned.sensitivity, parts.to_frame, ledger.to_frame, verdict.to_frame,
-    nothing.plot, lambda: table([]),
+    nothing.plot,
 )
 call(
     "collect",

@@ -1,11 +1,13 @@
 """Every exhibit is as broken as it says, and its repair is not."""
 
+import math
+
 import numpy as np
 import pytest
 
 from toolkit.attacks import gallery
 from toolkit.attacks.audit.auditor import audit
-from toolkit.attacks.gallery import EXHIBITS, MISSED, telling_event
+from toolkit.attacks.gallery import EXHIBITS, MISSED, SLIDE, laplace_delta, slide_beta, telling_event
 
 NAMES = list(EXHIBITS)
 
@@ -150,3 +152,39 @@ def test_without_its_noise_each_mechanism_does_what_it_says_and_its_noise_has_it
     found = getattr(gallery, name)(np.array(given) if isinstance(given, list) else given, Told(), **said)
     assert np.asarray(found).tolist() == output
     assert scales == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("claimed", "true"), [(1e-6, 1.5e-3), (1e-4, 2.2e-3)])
+def test_the_slides_noise_in_dimensions_breaks_its_claim_a_thousandfold(claimed: float, true: float) -> None:
+    """At p = 1 and epsilon = 1; the repair, twice the noise, keeps it."""
+    shrunk = math.exp(-slide_beta(1, claimed))
+    assert laplace_delta(1, (0, 1), (shrunk, shrunk)) == pytest.approx(true, rel=0.05)
+    assert laplace_delta(1, (0, 2), (shrunk, 2 * shrunk)) < claimed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("second", [(1.0, 1.0), (0.9, 0.9), (0.5, 1.2), (-0.7, 0.8), (0.0, 2.0), (3.0, 0.5)])
+def test_the_delta_is_the_integral(second: tuple[float, float]) -> None:
+    z = np.linspace(-60, 60, 1_200_001)
+    p, q = (np.exp(-np.abs(z - m) / s) / (2 * s) for m, s in ((0.0, 1.0), second))
+    for epsilon in (0.1, 1.0):
+        expected = np.maximum(p - math.exp(epsilon) * q, 0).sum() * (z[1] - z[0])
+        assert laplace_delta(epsilon, (0, 1), second) == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.slow
+def test_an_audit_of_twenty_thousand_runs_sees_nothing_of_it() -> None:
+    assert not SLIDE.audit(runs=20_000, seconds=math.inf, rng=np.random.default_rng(1)).violated
+
+
+def test_the_slide_has_noise_of_the_scale_of_its_smooth_sensitivity_and_its_repair_twice_that(monkeypatch) -> None:
+    """Neighbors whose sensitivities differ by a factor of e**beta, as far apart as the smaller, on the grid of 1/64."""
+    scales = []
+    monkeypatch.setattr(gallery, "laplace", lambda scale, size, _: scales.append(scale) or np.zeros(size))
+    for mechanism in (SLIDE.broken, SLIDE.repaired):
+        for value, smooth in SLIDE.neighbors:
+            assert mechanism((value, smooth), None).tolist() == value.tolist()
+    shrunk = 64 * math.exp(-1 / (4 * (2 + 2 * math.log(2e6))))
+    assert scales == pytest.approx([64, shrunk, 128, 2 * shrunk])
+    (here, _), (there, _) = SLIDE.neighbors
+    assert (here.tolist(), there.tolist()) == ([0, 0], [math.floor(64 * shrunk) / 64, 0])

@@ -84,6 +84,8 @@ def test_the_pull_towards_one_half_is_that_of_the_posterior_mean():
     """One person, one answer 1 with noise of variance v: the best linear guess is 1/2 + (1/2) (1/4) / (1/4 + v)."""
     guess = attack.reconstruct(np.array([[True]]), [1.0], noise_sd=2.0).fractional[0]
     assert guess == pytest.approx(0.5 + 0.5 * 0.25 / (0.25 + 4.0))
+    nobody = attack.reconstruct(np.array([[True, False]]), [1.0])
+    assert (nobody.fractional[1], nobody.bits.tolist()) == (0.5, [True, False])  # asked about nowhere
 
 
 def test_more_queries_wash_out_noise_beyond_the_root_of_n():
@@ -136,14 +138,15 @@ def test_subset_sums_are_the_sums_of_the_subsets():
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
 def test_differential_privacy_keeps_the_attack_within_its_bound(epsilon):
     """One bit a table, 1500 tables: success at most e**eps / (1 + e**eps), plus Hoeffding's margin at
-    false-alarm rate 1e-6.
+    false-alarm rate 1e-6. The noise of all answers is drawn in one row.
     """
     trials, n, count = 1500, 8, 24
-    mechanism = Laplace.for_epsilon(epsilon, sensitivity=count)
     rng, found = np.random.default_rng(4), 0
-    for _ in range(trials):
+    zeros = np.zeros(trials * count, dtype=np.int64)
+    noise = Laplace.for_epsilon(epsilon, sensitivity=count).release(zeros, rng).value.reshape(trials, count)
+    for added in noise:
         secret, asked = rng.integers(0, 2, n), attack.queries(n, count, rng)
-        found += attack.reconstruct(asked, attack.answers(secret, asked, mechanism, rng)).bits[0] == secret[0]
+        found += attack.reconstruct(asked, attack.answers(secret, asked) + added).bits[0] == secret[0]
     assert found / trials <= math.exp(epsilon) / (1 + math.exp(epsilon)) + math.sqrt(math.log(1e6) / (2 * trials))
 
 

@@ -58,6 +58,19 @@ def test_canaries_refute_a_loss_that_is_too_small_and_no_other() -> None:
     assert kept.right < 45
 
 
+def test_a_canary_is_added_in_about_every_other_week() -> None:
+    """400 coins: 200 heads within five standard errors of 10."""
+    added = []
+
+    def publish(counts, rng):
+        added.extend(count - 7 for count in counts)
+        return exact_totals(counts, rng)
+
+    assert canaries(publish, [7] * 400, rng=np.random.default_rng(6)).right == 400
+    assert set(added) == {0, 1}
+    assert sum(added) == pytest.approx(200, abs=50)
+
+
 def test_the_bound_is_the_epsilon_at_which_so_many_right_guesses_have_the_chance() -> None:
     found = Canaries(100, 80, 0.95)
     share = 1 / (1 + math.exp(-found.epsilon))
@@ -67,14 +80,10 @@ def test_the_bound_is_the_epsilon_at_which_so_many_right_guesses_have_the_chance
     assert min(Canaries(400, right, 0.95).epsilon for right in range(401)) == 0.0
 
 
-def test_a_week_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="`week` must be one of the weeks, got 11: there are 10"):
-        spot(exact_totals, COUNTS, 11)
-
-
 def test_the_first_and_the_last_week_and_four_runs_are_enough() -> None:
     for week in (1, 10):
         assert spot(exact_totals, COUNTS, week, runs=4, rng=np.random.default_rng(1)).area == 1.0
-    for said, error in (({"week": 0}, "`week` must"), ({"week": 1, "runs": 3}, "`runs` must")):
+    late = "`week` must be one of the weeks, got 11: there are 10"
+    for said, error in (({"week": 0}, "`week` must"), ({"week": 11}, late), ({"week": 1, "runs": 3}, "`runs` must")):
         with pytest.raises(ValueError, match=error):
             spot(exact_totals, COUNTS, **said)

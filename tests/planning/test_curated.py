@@ -68,6 +68,17 @@ def test_a_simulated_test_of_a_curator_has_its_size_and_power(sides):
         )
 
 
+def test_an_option_that_does_not_move_tells_nothing():
+    shares, other = [0.4, 0.4, 0.2], [0.4, 0.5, 0.1]
+    curated = Curated(Case(partial(k_ary, 3), shares, 0.95, detect=other).accuracy(1.0).without_noise(), 2.0)
+    n, powers = 100, []
+    for before, after in ((0.4, 0.5), (0.2, 0.1)):
+        edge = quantile(0.025, math.sqrt(before * (1 - before) / n), 2 / n)
+        powers.append(float(tail(edge - 0.1, math.sqrt(after * (1 - after) / n), 2 / n)))
+    assert max(powers) < 0.9
+    assert curated.power(n) == pytest.approx(max(powers))
+
+
 def test_many_numbers_of_people_have_the_margins_of_each():
     curated = Curated(Case(warner, 0.1, 0.95).accuracy(1.0).without_noise(), 3.0)
     sizes = np.array([20, 300, 4000])

@@ -95,20 +95,20 @@ def test_who_is_sure_learns_nothing_and_no_loss_gives_nothing_away():
     assert roc_limit([0, 0.3, 1], 0).tolist() == [0, 0.3, 1]
 
 
-def test_what_makes_no_sense_is_refused():
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        learned(warner("3/4"), Fraction(-1, 1000))
-    with pytest.raises(ValueError, match="shares"):
-        roc_limit([-1e-9, 0.5], 1.0)
-    with pytest.raises(ValueError, match="two options"):
-        learned(k_ary(3, epsilon=1.0), 0.1)
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        learned(warner("3/4"), 1.1)
-    with pytest.raises(ValueError, match="finite epsilon"):
-        people_at_equal_epsilon(mangat("1/2"), 0.1)
-    with pytest.raises(ValueError, match="negative"):
-        bet(Fraction(-1))
-    with pytest.raises(ValueError, match="shares"):
-        roc_limit([0.5, 1.2], 1.0)
-    with pytest.raises(ValueError, match="two options"):
-        roc(k_ary(3, epsilon=1.0))
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: learned(warner("3/4"), Fraction(-1, 1000)), "between 0 and 1"),
+        (lambda: learned(warner("3/4"), 1.1), "between 0 and 1"),
+        (lambda: learned(k_ary(3, epsilon=1.0), 0.1), "two options"),
+        (lambda: roc(k_ary(3, epsilon=1.0)), "two options"),
+        (lambda: people_at_equal_epsilon(mangat("1/2"), 0.1), "`design` must have two options and a finite epsilon"),
+        (lambda: people_at_equal_epsilon(k_ary(3, epsilon=1.0), [0.5, 0.3, 0.2]), "two options and a finite epsilon"),
+        (lambda: bet(Fraction(-1)), "negative"),
+        (lambda: roc_limit([-1e-9, 0.5], 1.0), "shares"),
+        (lambda: roc_limit([0.5, 1.2], 1.0), "shares"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

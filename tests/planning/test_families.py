@@ -1,6 +1,7 @@
 """Families are declared by the keyword `epsilon`, and held to it."""
 
 import math
+import re
 from fractions import Fraction
 from functools import partial
 
@@ -24,8 +25,9 @@ FAMILIES = {
 @pytest.mark.parametrize("maker", [mangat, triangular, forced, unrelated], ids=lambda maker: maker.__name__)
 def test_a_design_that_takes_a_probability_is_never_given_an_epsilon_instead(maker):
     """mangat(0.7) and triangular(0.7) have an infinite epsilon, and crosswise(0.7) one of 0.847."""
+    own = re.escape(f"{maker.__name__}({', '.join(f'{name}=…' for name in parameters(maker))})")
     with pytest.raises(
-        ValueError, match=rf"must take the keyword `epsilon`, got {maker.__name__}\(.*give the design itself"
+        ValueError, match=rf"must take the keyword `epsilon`, got {maker.__name__}\(.*give the design itself, {own}"
     ):
         plan(maker, prevalence=0.1, epsilon=0.7, n=500)
     with pytest.raises(ValueError, match="must take the keyword `epsilon`"):

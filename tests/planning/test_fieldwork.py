@@ -114,17 +114,6 @@ def test_clusters_multiply_the_sampling_variance_and_weights_all_of_it(
     assert plan(design, **asked, weighting="1.2292143").n == weighted
 
 
-def test_a_design_effect_is_said_and_a_test_is_then_by_the_normal_approximation():
-    planned = plan(warner("3/4"), prevalence=0.1, detect=0.2, power=0.8, deff=2, weighting=1.1)
-    assert any("design effect of 2" in note for note in planned.notes)
-    assert any("weights multiply" in note for note in planned.notes)
-    assert any("normal approximation" in note for note in planned.notes)
-    with pytest.raises(ValueError, match="`weighting` must be at least 1"):
-        plan(warner("3/4"), prevalence=0.1, margin=0.1, weighting=0.5)
-    with pytest.raises(ValueError, match="`deff` must be above 0"):
-        plan(warner("3/4"), prevalence=0.1, margin=0.1, deff=0)
-
-
 def test_a_finite_population_counts_people_and_not_their_weight():
     field = Field(population=1000, weighting=2.0)
     assert field.left(500) == pytest.approx(Field(population=1000).left(500))

@@ -91,7 +91,7 @@ def test_anything_with_the_protocol_is_compared():
 def test_as_many_shuffled_people_as_are_needed_are_enough_and_fewer_are_not(field):
     """Of several questions each has its own shuffler: those who got it hide each other, in all subgroups."""
     case, target = Case(warner, 0.2, 0.95, field=field), Target(margin=0.08)
-    needed = int(_shuffled(case, 1.0, 1000, target, 1e-6)[1])
+    needed = int(_shuffled(case, 1.0, 1000, target, 1e-6)[2])
 
     def loss(n):
         together, at_once = (n // 2, 1) if field.questions == 2 and field.one_each else (n, field.at_once)

@@ -138,7 +138,8 @@ def test_the_same_for_other_designs(design, prevalence, detect, n):
 def test_a_note_says_how_the_power_was_found():
     counted = plan(**DIE, detect=0.1, n=300)
     assert counted.notes == ("two-sided test at 5 %, power counted from the binomial law",)
-    for given in ({"subgroup": 0.5}, {"population": 10_000}, {"compliance": {"random": 0.1}}, {"questions": 2}):
+    fields = ({"subgroup": 0.5}, {"population": 10_000}, {"compliance": {"random": 0.1}}, {"questions": 2})
+    for given in (*fields, {"deff": 2}, {"weighting": 1.1}):
         notes = plan(**DIE, detect=0.1, n=300, sides=1, **given).notes
         assert "one-sided test at 5 %, power by the normal approximation" in notes
     many = plan(**DIE, detect=0.001, power=0.8)
@@ -275,7 +276,10 @@ def test_several_questions_one_random_each_is_better_and_the_plan_says_by_how_mu
     one, all_split = (plan(warner, prevalence=0.1, margin=0.05, epsilon=e).n for e in (1.0, 0.25))
     assert found.case.field.one_each
     assert abs(found.n - 4 * one) <= 4
-    assert found.notes[-1] == f"all questions to everybody would have n {all_split:,}"
+    assert found.notes == (
+        "4 questions: each person is asked one of them, drawn at random",
+        f"all questions to everybody would have n {all_split:,}",
+    )
 
 
 def test_of_two_ways_to_ask_several_questions_the_one_with_more_power_is_planned():
@@ -285,6 +289,17 @@ def test_of_two_ways_to_ask_several_questions_the_one_with_more_power_is_planned
         other = float(found.notes[-1].split()[-1])
         assert found.power > other
         assert "would have power" in found.notes[-1]
+
+
+@pytest.mark.parametrize(("epsilon", "questions", "population", "margin"), [(1, 3, 4000, 0.08), (12, 2, 100, 0.05)])
+def test_where_one_way_to_ask_several_questions_is_out_of_reach_the_other_is_planned(
+    epsilon, questions, population, margin
+):
+    """Everybody would answer all three with a third of the budget; or each of two questions half of the people."""
+    asked = {"questions": questions, "population": population}
+    found = plan(warner, prevalence=0.1, epsilon=epsilon, margin=margin, **asked)
+    assert found.case.field.one_each is (questions == 3)
+    assert found.notes[-1] == "the other way to ask several questions cannot reach this"
 
 
 def test_thirty_questions_can_be_asked_one_each():
@@ -312,6 +327,7 @@ def test_with_a_large_budget_asking_everybody_everything_is_better():
     found = plan(warner, prevalence=0.1, n=1000, epsilon=12.0, questions=2)
     assert not found.case.field.one_each
     assert found.design.epsilon <= 6.0
+    assert found.notes[0] == "2 questions: everybody answers all, with the budget split"
     assert "one random question each" in found.notes[-1]
 
 
@@ -363,7 +379,6 @@ def test_no_more_errors_than_a_sure_thing():
         ({"epsilon": 1, "n": 100, "detect": 0.3, "margin": 0.1}, "`margin` must be left out with `detect`"),
         ({"epsilon": 1, "power": 0.01, "detect": 0.3}, "`power` must lie between 0.05 and 1"),
         ({"epsilon": 1, "power": 1, "detect": 0.3}, "`power` must lie between 0.05 and 1"),
-        ({"epsilon": 1, "power": 0.8, "detect": 0.3, "sides": 3}, "`sides` must be 1 or 2"),
         ({"epsilon": 1, "power": 0.8, "detect": 0.5}, "`detect` must differ from `prevalence`"),
         ({"epsilon": 1, "n": 300, "population": 200}, "`n` must be at most the population"),
         ({"epsilon": 1, "n": 300, "subgroup": 0}, "`subgroup` must be a share"),

@@ -1,6 +1,10 @@
+from functools import partial
+from types import SimpleNamespace
+
 import pytest
 
 from toolkit import forced, warner
+from toolkit.local import oracles
 from toolkit.planning import search as solving
 from toolkit.planning.accuracy import Case
 from toolkit.planning.fieldwork import Field
@@ -52,11 +56,21 @@ def test_the_smallest_epsilon_is_found_from_above():
 
 
 def test_where_the_error_rises_with_epsilon_less_is_looked_for():
-    """Reached from .8535 to .9, and again from 1 on."""
-    found = solving._less(lambda epsilon: (0.8535 if epsilon <= 0.9 else 1) - epsilon, 1.0)
-    assert 0.8535 <= found <= 0.8535 * (1 + 1e-6)
+    """Reached from .8535 to .9, and again from 1 on; or from three times as much."""
+    for unit in (1.0, 3.0):
+        found = solving._less(
+            lambda epsilon, unit=unit: (0.8535 if epsilon <= 0.9 * unit else 1) * unit - epsilon, unit
+        )
+        assert 0.8535 <= found / unit <= 0.8535 * (1 + 1e-6)
     assert solving._less(lambda epsilon: 1 - epsilon, 1.0) == 1
     assert solving._less(lambda epsilon: -epsilon, 1e-3) == 1e-3
+
+
+def test_of_an_oracle_whose_subsets_change_with_epsilon_the_smaller_of_two_that_are_enough_is_found():
+    case, target = Case(partial(oracles.best, 5), [0.9, *[0.025] * 4], 0.95), Target(margin=0.08)
+    reached = [target.reached(case.accuracy(epsilon), 2000) for epsilon in (0.876, 0.877, 1.02, 1.04)]
+    assert reached == [False, True, False, True]
+    assert 0.876 < epsilon_for(case, target, 2000) < 0.877
 
 
 def test_a_goal_just_short_of_direct_questioning_asks_for_too_much():
@@ -68,6 +82,15 @@ def test_a_goal_just_short_of_direct_questioning_asks_for_too_much():
 def test_a_power_beyond_direct_questioning_is_said_to_be_so():
     with pytest.raises(ValueError, match=r"no epsilon was found .* even direct questioning has a power of 0.444"):
         epsilon_for(Case(warner, 0.3, 0.95, detect=0.4), Target(power=0.8), 60)
+
+
+@pytest.mark.parametrize(("tips", "least"), [(0.5, 1.9), (0.9, 1.2345)])
+def test_smaller_epsilons_are_looked_for_to_three_digits_while_the_tips_of_the_teeth_reach_the_power(tips, least):
+    """A power that is kept from 1.2345 to 1.5 and from 1.9 on."""
+    counted = SimpleNamespace(ceiling=lambda _: tips)
+    case = SimpleNamespace(accuracy=lambda epsilon: SimpleNamespace(epsilon=epsilon, counted=counted))
+    target = SimpleNamespace(power=0.8, kept=lambda one, _: 1.2345 <= one.epsilon <= 1.5 or one.epsilon >= 1.9)
+    assert least <= solving._lower_epsilon(case, target, 100, 2.0) <= least * 1.001
 
 
 def test_a_power_that_any_epsilon_has_gets_the_smallest():

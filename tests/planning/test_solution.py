@@ -35,10 +35,6 @@ def test_the_html_marks_the_answer_and_shows_what_it_rests_on():
 def test_the_comparison_has_four_ways_and_says_whom_to_trust():
     frame = PLAN.compare()
     assert list(frame.index) == ["direct", "local", "shuffled", "central"]
-    assert (
-        list(frame["margin"]) == sorted(frame["margin"], reverse=False)
-        or frame.loc["local", "margin"] == frame["margin"].max()
-    )
     assert "curator" in frame.loc["central", "who must be trusted"]
     assert "shuffler" in frame.loc["shuffled", "who must be trusted"]
     assert frame.loc["local", "n needed"] == PLAN.n

@@ -53,6 +53,9 @@ def test_with_plenty_of_budget_everybody_answers_all():
 def test_what_cannot_be_split_is_refused():
     with pytest.raises(ValueError, match="at least one question"):
         budget_for({}, epsilon=1.0)
+    for wrong in ({"a": warner}, {"a": (warner,)}, {"a": "ab"}, [("a", (warner, 0.1))]):
+        with pytest.raises(TypeError, match="each question must be a family and a guess"):
+            budget_for(wrong, epsilon=1.0)
     with pytest.raises(ValueError, match="a fixed design"):
         budget_for({"cheated": (warner("3/4"), 0.1)}, epsilon=1.0)
     with pytest.raises(ValueError, match="name every question"):

@@ -43,6 +43,18 @@ def test_clusters_and_weights_cost_people() -> None:
     assert needed({"slope": 0.5, "intercept": -1}, weighting=1.2292143).n == 611  # 497 * 1.2292, upwards
 
 
+def test_notes_say_what_was_not_accounted_for() -> None:
+    slope, margin = {"slope": 0.5, "intercept": -1}, {"margin": 0.03}
+    for wishes, options, words in (
+        ([margin], {}, []),
+        ([margin, slope], {}, ["people for a slope are approximate"]),
+        ([margin], {"population": 10_000}, ["no error was taken to be smaller because the population is finite"]),
+    ):
+        first, *others = needed(wishes, **options).notes
+        assert first.startswith("n are people whose reports arrive")
+        assert [note.partition(",")[0] for note in others] == words
+
+
 def test_a_test_is_that_of_the_houses_plan() -> None:
     found = plan_survey({"a": DIE}, {"a": {"detect": 0.1}}, prevalence={"a": 0})
     assert found.n == plan(DIE, prevalence=0, detect=0.1, power=0.8).n == 277

@@ -60,6 +60,8 @@ def test_curves_are_drawn_by_the_number_of_runs_and_the_claim_is_a_line():
     assert ax.get_ylim()[1] > 1.5
 
 
-def test_outcomes_must_be_numbers():
-    with pytest.raises(ValueError, match="one a run"):
-        auditing.outcome_ratios([[1, 2]], [[1, 2]], epsilon=1)
+@pytest.mark.parametrize("wrong", [[[1, 2]], []])
+def test_outcomes_must_be_numbers(wrong):
+    for runs in ((wrong, [1, 2]), ([1, 2], wrong)):
+        with pytest.raises(ValueError, match="one a run"):
+            auditing.outcome_ratios(*runs, epsilon=1)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ def verdict(violated):
     return Verdict(Pure(1), 2.0 if violated else 0.9, 0.0, violated, "", 0.999, (), ("pair",), 10)
 
 
-VERDICTS = {"good": verdict(False), "bad": verdict(True)}
+VERDICTS = {"good": verdict(False), "bad": verdict(True), "mute": replace(verdict(False), claim=None)}
 
 
 def test_the_root_of_n_and_the_coin_are_marked_in_the_picture_of_bits():
@@ -75,13 +77,17 @@ def test_several_people_are_their_median_in_a_band_of_the_middle_nine_in_ten():
 
 def test_a_belief_is_never_rounded_to_certain_in_words():
     sure = {"often asked": Belief(("no", "yes"), np.array([[0.5, 0.5], [0.00004, 0.99996]]))}
-    assert "often asked at least 99.9 % after 1 report" in repr(breaches.belief_path(sure, "yes"))
+    assert "often asked at least 99.9 % after 1 report>" in repr(breaches.belief_path(sure, "yes"))
+    edges = {0.9949: "99 %", 0.995: "at least 99.5 %", 1.0: "100 %"}
+    assert {belief: breaches._short_of(belief) for belief in edges} == edges
 
 
 def test_refuted_claims_stand_out_by_mark_and_colour():
     ax = breaches.audit_bounds(VERDICTS)
     dots = [line for line in ax.lines if line.get_marker() in "oD"]
-    assert [dot.get_marker() for dot in dots] == ["o", "D"]
+    assert [dot.get_marker() for dot in dots] == ["o", "D", "o"]
+    claims = [line.get_data() for line in ax.lines if line.get_marker() == "|"]
+    assert claims == [([1], [0]), ([1], [1])]  # where something was claimed
     assert dots[0].get_color() != dots[1].get_color()
-    assert ax.get_title(loc="left") == "1 of 2 claims refuted"
+    assert ax.get_title(loc="left") == "1 of 3 claims refuted"
     assert "bad refuted (at least 2)" in repr(ax)

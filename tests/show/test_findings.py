@@ -1,4 +1,5 @@
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -7,7 +8,7 @@ import pytest
 from tests.survey.results.test_printing import asked, frame
 from tests.survey.samples import DESIGNS, cheated, survey, survey_with
 from toolkit import Question
-from toolkit.show import estimate_intervals
+from toolkit.show import estimate_intervals, findings
 from toolkit.survey.results import estimate
 
 
@@ -35,16 +36,32 @@ def test_groups_stand_in_one_row_with_a_legend_of_labels_and_marks_of_their_own(
     assert len(set(marks)) == 2
 
 
-def test_with_many_groups_each_has_a_row_and_no_mark_is_used_twice():
-    city = Question("city", "City?", options=[f"c{i}" for i in range(9)])
+def by_city(*names):
+    city = Question("city", "City?", options=names)
     rng = np.random.default_rng(1)
-    reports = pd.DataFrame({"city": rng.choice(city.options, 900), "cheated": rng.choice(["no", "yes"], 900)})
-    (ax,) = estimate(survey(city, cheated(), check=False), reports, by="city").plot().figure.axes
+    reports = pd.DataFrame({"city": rng.choice(names, 900), "cheated": rng.choice(["no", "yes"], 900)})
+    return estimate(survey(city, cheated(), check=False), reports, by="city")
+
+
+def test_with_many_groups_each_has_a_row_and_no_mark_is_used_twice():
+    """Of six each has a mark of its own. A name of 34 letters stands there whole."""
+    (ax,) = by_city(*"abcde", "f" * 14, "g" * 15).plot().figure.axes
     assert ax.get_legend() is None
-    assert [label.get_text() for label in ax.get_yticklabels()][:2] == [
-        "cheated: Yes (city c0)",
-        "cheated: Yes (city c1)",
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        *(f"cheated: Yes (city {name})" for name in ("a", "b", "c", "d", "e", "f" * 14)),
+        f"cheated: Yes (city {'g' * 14}…",
     ]
+    (six,) = by_city(*"abcdef").plot().figure.axes
+    assert len({line.get_marker() for line in six.get_legend().get_lines()}) == 6
+    assert [label.get_text() for label in six.get_yticklabels()] == ["cheated: Yes"]
+
+
+def test_more_estimates_than_a_picture_holds_are_refused(monkeypatch):
+    results = by_city(*"abcdefg")
+    for most, refused in ((7, False), (6, True)):
+        monkeypatch.setattr(findings, "_MOST_ROWS", most)
+        with pytest.raises(ValueError, match="at most 6 estimates, got 7") if refused else nullcontext():
+            results.plot()
 
 
 @pytest.mark.slow

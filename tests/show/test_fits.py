@@ -1,5 +1,7 @@
 """Pictures of fits: their words are their numbers."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,20 @@ def test_categories_and_several_options_have_marks_of_their_own() -> None:
     assert [label.get_text() for label in picture.get_xticklabels()] == ["a", "b"]
     assert [text.get_text() for text in picture.get_legend().get_texts()] == ["no", "once", "often"]
     assert show.fits.along(FIT, "female").get_legend() is None
+
+
+def test_few_values_are_drawn_one_by_one_two_as_categories_and_many_as_a_line() -> None:
+    def drawn(values, declared=None, labels=("x",)):
+        covariates = SimpleNamespace(values=lambda _: np.array(values), declared=lambda _: declared, labels=labels)
+        return show.fits._grid(covariates, "x")
+
+    assert drawn([1.0, 0.0, 1.0]) == ([0, 1], False)
+    assert drawn([*range(12), 3]) == ([*range(12)], True)
+    assert drawn([*range(12), 3], labels=("C(x)[1]",)) == ([*range(12)], False)
+    grid, quantity = drawn(range(13))
+    assert (grid[0], grid[-1], len(grid), quantity) == (0, 12, 41, True)
+    assert drawn(["b", "a", "b"]) == (["a", "b"], False)
+    assert drawn([2.0, 1.0, 3.0], declared=(3, 2, 1)) == ([3, 2, 1], False)
 
 
 def test_a_fit_without_margins_draws_its_coefficients_only() -> None:

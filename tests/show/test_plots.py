@@ -5,6 +5,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
+from tests.show.test_canvas import contrast
 from toolkit import k_ary, kuk, mangat, show, triangular, warner
 
 DESIGN = warner(p="2/3")
@@ -47,8 +48,10 @@ def test_an_infinite_epsilon_is_shown_as_infinite():
 
 
 def test_a_matrix_of_many_options_has_no_room_for_words_and_a_middle_one_no_long_fractions():
-    assert texts(show.design_matrix(k_ary(12, epsilon=1.0))) == []
+    assert [len(texts(show.design_matrix(k_ary(size, epsilon=1.0)))) for size in (5, 6)] == [25, 0]
     assert texts(show.design_matrix(k_ary(3, epsilon=1.0)))[0] == "57.6 %"
+    for p, text in (("7/20", "35 %\n7 times in 20"), ("8/21", "38.1 %")):
+        assert texts(show.design_matrix(warner(p=p)))[0] == text
 
 
 @pytest.mark.parametrize("design", [DESIGN, triangular("1/4"), kuk("4/5", "1/5", draws=2)])
@@ -119,6 +122,12 @@ def test_each_interval_is_the_estimates_own():
     assert ax.get_title(loc="left") == "Estimates with 90 % intervals"
 
 
+@pytest.mark.parametrize(("surveys", "names", "label"), [(20, 20, ""), (21, 0, "21 surveys")])
+def test_so_many_surveys_that_no_name_could_be_read_have_none(surveys, names, label):
+    ax = show.estimate_intervals([DESIGN.estimate_counts([6, 4])] * surveys)
+    assert (len(ax.get_yticks()), ax.get_ylabel()) == (names, label)
+
+
 def test_intervals_that_miss_the_truth_stand_out_by_more_than_colour():
     near, far = DESIGN.estimate_counts([600, 400]), DESIGN.estimate_counts([400, 600])
     ax = show.estimate_intervals([near, far], truth=0.2)
@@ -132,18 +141,7 @@ def test_the_words_in_every_cell_have_a_contrast_of_at_least_four_to_its_shade()
     for share in np.linspace(0, 1, 21):
         ax = show.design_matrix(warner(p=float(share)) if share != 0.5 else DESIGN)
         shade = ax.images[0].cmap(ax.images[0].norm(ax.images[0].get_array()[0, 0]))
-        assert contrast(to_rgb(ax.texts[0].get_color()), shade[:3]) > 4
-
-
-def contrast(first, second):
-    """The contrast ratio of WCAG 2.1."""
-
-    def luminance(rgb):
-        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
-        return float(np.dot(parts, (0.2126, 0.7152, 0.0722)))
-
-    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
+        assert contrast(ax.texts[0].get_color(), shade) > 4
 
 
 def test_a_tick_says_where_it_stands():

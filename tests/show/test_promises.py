@@ -41,6 +41,15 @@ def test_other_laws_than_those_of_neighbors_stand_under_a_title_of_their_own():
     assert promises.output_laws(laws, title="By people").get_title(loc="left") == "By people"
 
 
+@pytest.mark.parametrize(("size", "every"), [(12, 1), (13, 2), (24, 2), (25, 3)])
+def test_at_most_a_dozen_outputs_are_named_and_the_middle_one_is(size, every):
+    law = dict.fromkeys(range(size), 1 / size)
+    named = [int(label.get_text()) for label in promises.output_laws({"a": law, "b": law}).get_xticklabels()]
+    assert named == list(range(size // 2 % every, size, every))
+    assert len(named) <= 13
+    assert size // 2 in named
+
+
 def test_one_law_or_four_are_refused():
     for laws in ({"a": FIRST}, dict.fromkeys("abcd", FIRST)):
         with pytest.raises(ValueError, match="must be two or three"):

@@ -29,6 +29,10 @@ def test_what_was_published_is_drawn_with_intervals_and_the_truth():
     ax = stream.published(told, np.cumsum([5, 3, 8, 1, 2]))
     assert ax.lines[0].get_ydata().tolist() == [estimate.value for estimate in told]
     assert ax.lines[1].get_ydata().tolist() == [5, 8, 16, 17, 19]
+    band = ax.collections[0].get_paths()[0].vertices
+    for week, estimate in enumerate(told, 1):
+        heights = band[band[:, 0] == week, 1]
+        assert (heights.min(), heights.max()) == pytest.approx(tuple(estimate.interval()))
     assert "5 published numbers, 95 % intervals up to ± " in repr(ax)
     with pytest.raises(ValueError, match="there must be something published"):
         stream.published([])

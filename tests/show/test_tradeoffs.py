@@ -15,6 +15,7 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from toolkit import forced, k_ary, kuk, triangular, unrelated, warner
+from toolkit.planning.disclosure import people_at_equal_epsilon, roc, roc_limit
 from toolkit.planning.planner import plan
 from toolkit.planning.split import budget_for
 from toolkit.show import tradeoffs
@@ -99,6 +100,26 @@ def test_the_contours_run_through_the_plans_epsilon_and_n():
     assert nearest[1] == pytest.approx(
         PLAN.n * (plan(warner, prevalence=0.2, margin=0.03, epsilon=nearest[0]).n / PLAN.n), rel=0.01
     )
+
+
+@pytest.mark.parametrize(("margin", "epsilon"), [(0.012, 0.7), (0.01, 1.2), (0.0055, 2.0)])
+def test_the_label_of_a_contour_stands_on_it_where_few_people_are_enough(margin, epsilon):
+    across, up = tradeoffs._place(warner, 0.2, margin, 0.95)
+    assert across == epsilon
+    assert np.ceil(up) == plan(warner, prevalence=0.2, margin=margin, epsilon=epsilon).n < 60_000
+    assert tradeoffs._place(warner, 0.2, 0.5, 0.95) == (0.7, 130)  # within the picture
+    assert tradeoffs._place(warner, 0.2, 0.001, 0.95) == (2.0, 60_000)
+
+
+def test_bars_of_designs_are_their_people_and_tests_of_a_report_lie_within_what_epsilon_allows():
+    bars = tradeoffs.designs_at_equal_epsilon(DESIGNS, 0.1).patches
+    assert [bar.get_width() for bar in bars] == [people_at_equal_epsilon(one, 0.1) for one in DESIGNS.values()]
+    ax = tradeoffs.guessing(DESIGNS["die"])
+    assert ax.lines[0].get_xydata() == pytest.approx(roc(DESIGNS["die"]))
+    region = ax.collections[0].get_paths()[0].vertices
+    limit = roc_limit(region[:, 0], DESIGNS["die"].epsilon)
+    assert np.all(np.isclose(region[:, 1], limit) | np.isclose(region[:, 1], region[:, 0]))
+    assert np.isclose(region[:, 1], limit).sum() > 200
 
 
 def test_the_tests_of_a_design_that_proves_an_answer_have_no_region():

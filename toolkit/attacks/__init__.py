@@ -1,10 +1,8 @@
 """Why we bother, and whether it works: attacks on what was released, and an audit for anything that claims to
-be private; and what each attacker knew and learned, a row per attack, for the end of a lesson.
+be private.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from toolkit.attacks import (
     anonymity,
@@ -24,12 +22,7 @@ from toolkit.attacks.audit import Verdict, audit, exact_delta, exact_epsilon
 from toolkit.attacks.audit.bounds import advantage
 from toolkit.attacks.audit.replay import replay
 from toolkit.attacks.audit.running import law_of
-from toolkit.core.extras import extra
 from toolkit.core.inference.digits import concise
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 __all__ = [
     "Breach",
@@ -88,10 +81,3 @@ class Breach:
     measure: str = ""
 
     __repr__ = concise
-
-
-def table(breaches: Sequence[Breach]) -> "pd.DataFrame":
-    """Put breaches side by side, a row per attack."""
-    columns = ["attack", "what was released", "what the attacker knew", "what they learned", "score", "of what"]
-    rows = [[b.attack, b.released, b.knew, b.learned, b.score, b.measure] for b in breaches]
-    return extra("pandas").DataFrame(rows, columns=columns)

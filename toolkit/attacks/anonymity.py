@@ -109,12 +109,9 @@ def t_closeness(frame: DataFrame, columns: Sequence[str], sensitive: str, *, ord
 
 def _read(frame: DataFrame, columns: Sequence[str], sensitive: str) -> tuple[dict[Any, Column], Column]:
     """The quasi-identifiers and the sensitive column, of one reading: an engine may give rows in another order."""
-    both = columns_of(frame, list(dict.fromkeys([*_several(columns), sensitive])))
-    return {name: both[name] for name in _several(columns)}, both[sensitive]
-
-
-def _several(columns: Sequence[str]) -> list[str]:
-    return [columns] if isinstance(columns, str) else list(columns)
+    names = [columns] if isinstance(columns, str) else list(columns)
+    both = columns_of(frame, list(dict.fromkeys([*names, sensitive])))
+    return {name: both[name] for name in names}, both[sensitive]
 
 
 def _table(frame: DataFrame, columns: Sequence[str], sensitive: str) -> npt.NDArray[np.int64]:

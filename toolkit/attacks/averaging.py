@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from toolkit.attacks.audit.running import law_of, protocol
+from toolkit.attacks.audit.running import law_of, protocol, value_of
 from toolkit.core.arrays import Array, Label
 from toolkit.core.checks import refuse, whole
-from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.local.protocol import Randomizer
 
@@ -125,6 +124,5 @@ def average(mechanism: object, value: float, times: int, rng: Rng = None) -> Arr
     True
     """
     run, _ = protocol(mechanism)
-    answers = [run(value, rng) for _ in range(whole(times, "times"))]
-    numbers = np.array([float(x.value if isinstance(x, Estimate) else x) for x in answers])
+    numbers = np.array([float(value_of(run(value, rng))) for _ in range(whole(times, "times"))])
     return np.asarray(np.cumsum(numbers) / np.arange(1, len(numbers) + 1))

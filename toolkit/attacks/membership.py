@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from toolkit.attacks.audit.bounds import advantage
-from toolkit.attacks.audit.running import protocol
+from toolkit.attacks.audit.running import protocol, value_of
 from toolkit.attacks.equivalence_classes import floats, quietly
 from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import refuse, whole
-from toolkit.core.estimate import Estimate
 from toolkit.core.extras import chunks
 from toolkit.core.inference.special import ndtr
 from toolkit.core.randomness import Rng, check_rng
@@ -309,7 +308,7 @@ def simulate(d: int, n: int, mechanism: object = None, *, studies: int = 20, rng
         release: Any = people[:n].mean(axis=0)
         if mechanism is not None:
             release = protocol(mechanism)[0](release, source)
-        scores = inner_product(release.value if isinstance(release, Estimate) else release, people)
+        scores = inner_product(value_of(release), people)
         areas.append(roc(scores[:n], scores[n:]).area)
     return float(np.mean(areas))
 

@@ -13,11 +13,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.attacks.audit.running import protocol
+from toolkit.attacks.audit.running import protocol, value_of
 from toolkit.attacks.equivalence_classes import floats
 from toolkit.core.arrays import Array, ArrayLike, Mask
 from toolkit.core.checks import choice, refuse, whole
-from toolkit.core.estimate import Estimate
 from toolkit.core.extras import chunks
 from toolkit.core.inference.special import ndtr
 from toolkit.core.randomness import Rng, check_rng
@@ -119,8 +118,7 @@ def answers(secret: ArrayLike, asked: Mask, mechanism: object = None, rng: Rng =
     exact = np.round(counts).astype(np.int64)
     if mechanism is None:
         return exact.astype(float)
-    released = protocol(mechanism)[0](exact, rng)
-    return np.asarray(released.value if isinstance(released, Estimate) else released, dtype=float)
+    return np.asarray(value_of(protocol(mechanism)[0](exact, rng)), dtype=float)
 
 
 def bounded(alpha: float) -> Callable[..., Array]:

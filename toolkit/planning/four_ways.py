@@ -153,11 +153,11 @@ def four_ways(case: Case, epsilon: float, n: int, target: Target, delta: float) 
     local = case.accuracy(epsilon)
     direct = local.without_noise()
     central = Curated(direct, case.randomizer(epsilon).reach * case.field.at_once / epsilon)
-    hidden, needed = _shuffled(case, epsilon, n, target, delta)
+    alone, together, needed = _shuffled(case, epsilon, n, target, delta)
     return (
         _way("direct", direct, n, (math.inf, 0.0, math.inf), _people(direct, target)),
         _way("local", local, n, (epsilon, 0.0, epsilon), _people(local, target)),
-        _way("shuffled", case.accuracy(hidden.local), n, (hidden.central, delta, hidden.local), needed),
+        _way("shuffled", case.accuracy(alone), n, (together, delta, alone), needed),
         _way("central", central, n, (epsilon, 0.0, math.inf), _people(central, target)),
     )
 
@@ -178,18 +178,11 @@ def _people(accuracy: Precision, target: Target) -> float:
         return math.nan
 
 
-@dataclass(frozen=True)
-class _Hidden:
-    local: float
-    central: float
-
-
-def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) -> tuple[_Hidden, float]:
-    """What each person may use locally if the reports are shuffled, and how many people the target then needs."""
+def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) -> tuple[float, float, float]:
+    """What each person may use locally if reports are shuffled, what is then promised, and people for the target."""
     if case.fixed:
-        return _Hidden(epsilon, shuffled(case.randomizer(None), n, delta).epsilon), _people(
-            case.accuracy(epsilon), target
-        )
+        together = shuffled(case.randomizer(None), n, delta).epsilon
+        return epsilon, together, _people(case.accuracy(epsilon), target)
 
     def cost(local: float, people: int) -> float:
         one = shuffled(
@@ -207,9 +200,8 @@ def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) 
         return needed <= epsilon or (needed < _MOST_LOCAL and cost(needed, people) <= epsilon)
 
     reachable = case.field.reachable()
-    return _Hidden(best, epsilon), _search(
-        enough, max(2, n // 4), MOST_PEOPLE if reachable is None else reachable, digits=3
-    )
+    most = MOST_PEOPLE if reachable is None else reachable
+    return best, epsilon, _search(enough, max(2, n // 4), most, digits=3)
 
 
 def _search(enough: Callable[[int], bool], start: int, most: int, digits: int) -> float:

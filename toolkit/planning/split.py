@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, explains, positive, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.extras import extra
@@ -168,18 +167,14 @@ def _even_margins(cases: Mapping[str, Case], total: float) -> dict[str, float]:
     curves = {name: np.log([case.accuracy(e).margin(1) for e in grid]) for name, case in cases.items()}
 
     def needed(log_margin: float) -> dict[str, float]:
-        return {name: _read(curve, grid, log_margin) for name, curve in curves.items()}
+        """Read off between the points of falling curves."""
+        return {name: math.exp(np.interp(-log_margin, -curve, np.log(grid))) for name, curve in curves.items()}
 
     low, high = max(curve[-1] for curve in curves.values()), max(curve[0] for curve in curves.values())
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (low, middle) if sum(needed(middle).values()) <= total else (middle, high)
     return needed(high)
-
-
-def _read(curve: Array, grid: Array, log_margin: float) -> float:
-    """The epsilon at a margin, between the points of a falling curve."""
-    return math.exp(float(np.interp(-log_margin, -curve, np.log(grid))))
 
 
 def _exact_shares(parts: Mapping[str, float], total: Fraction) -> dict[str, Fraction]:

@@ -4,7 +4,6 @@ import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import Number, exact, explains, refuse
@@ -224,7 +223,8 @@ def _needed(design: Any, wish: object, guess: object, level: Number, field: Fiel
             if purpose == "margin"
             else f"{terms['detect']} from {guess} with power {float(more['power']):g}"
         )
-    return purpose, _part(share), float(share), target, n, math.ceil(n / share)
+    group = "all" if share == 1 else f"{share} of the people"
+    return purpose, group, float(share), target, n, math.ceil(n / share)
 
 
 def _difference(design: Any, terms: dict[str, Any], level: Number, field: Field) -> _Row:
@@ -260,10 +260,6 @@ def _purpose(wish: object) -> tuple[str, dict[str, Any]]:
         rule = f"a wish for a {named[0]} may have {', '.join(_PURPOSES[named[0]])}"
         refuse(rule, ", ".join(strange)[:60], "nothing else is planned for")
     return named[0], dict(wish)
-
-
-def _part(share: Fraction) -> str:
-    return "all" if share == 1 else f"{share} of the people"
 
 
 def _notes(rows: Sequence[Needed], field: Field) -> tuple[str, ...]:

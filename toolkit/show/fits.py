@@ -109,13 +109,10 @@ def along(fit: Any, variable: str, *, level: float = 0.95, ax: Axes | None = Non
     ax.set(xlabel=variable, ylabel="mean prediction" if fit.in_units else "prevalence")
     if not fit.in_units:
         percent_ticks(ax, "y")
-    ends = [f"{_said(fit, value[end, 0])} at {_level(grid[end])}" for end in (0, -1)]
+    said = "{:.3g}".format if fit.in_units else percent
+    ends = [f"{said(value[end, 0])} at {_level(grid[end])}" for end in (0, -1)]
     alt = f"mean prediction along {variable} with {100 * level:g} % intervals: {', '.join(ends)}"
     return finish(ax, f"Averaged over the people of the fit, with {100 * level:g} % intervals", alt)
-
-
-def _said(fit: Any, value: float) -> str:
-    return f"{value:.3g}" if fit.in_units else f"{100 * value:.0f} %"
 
 
 def _level(value: object) -> str:

@@ -1,11 +1,14 @@
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 from toolkit import k_ary, mangat, warner
-from toolkit.attacks.audit.auditor import enumerate_laws, exact_delta, exact_epsilon, law_misfit
+from toolkit.attacks.audit import auditor
+from toolkit.attacks.audit.auditor import _pearson, enumerate_laws, exact_delta, exact_epsilon, law_misfit
 from toolkit.attacks.audit.running import law_of, pairs_for
 
 DESIGN = warner(p="2/3")
@@ -29,6 +32,17 @@ def test_delta_is_what_exceeds_the_claim():
     assert float(exact_delta(yes, no, 0.5)) == pytest.approx(2 / 3 - math.exp(0.5) / 3)
     assert not enumerate_laws(DESIGN, pairs_for(DESIGN), (0.5, 0.2)).violated
     assert enumerate_laws(DESIGN, pairs_for(DESIGN), (0.5, 0.1)).violated
+
+
+def test_the_worst_pair_and_its_worse_direction_decide():
+    """Of "no" a yes is never told: what tells them apart has probability 1/2 on one side, and 0 on the other."""
+    laws = {"no": {"no": 1}, "yes": {"no": "1/2", "yes": "1/2"}, "maybe": {"no": "9/10", "yes": "1/10"}}
+    told = SimpleNamespace(law=laws.__getitem__)
+    for pairs in ([("no", "yes"), ("no", "maybe")], [("yes", "no")], [("maybe", "no"), ("yes", "no")]):
+        named = dict(enumerate(pairs))
+        assert enumerate_laws(told, named, (1.0, 0.49)).violated
+        assert not enumerate_laws(told, named, (1.0, 0.5)).violated
+    assert not enumerate_laws(told, {0: ("no", "maybe")}, (1.0, 0.1)).violated
 
 
 def test_delta_takes_an_epsilon_that_numpy_computed():
@@ -69,6 +83,23 @@ def test_draws_that_follow_the_law_pass_and_others_do_not():
     assert law_misfit(DESIGN, pairs_for(DESIGN), rng) > 1e-3
     assert law_misfit(Biased(2 / 3), pairs_for(DESIGN), rng) > 1e-3
     assert law_misfit(Biased(0.64), pairs_for(DESIGN), rng) < 1e-9
+
+
+def test_the_misfit_is_pearsons_of_outputs_expected_ten_times_and_of_rarer_ones_together():
+    """Of 1,000 draws five each of two, which are ten together."""
+    law = {"a": Fraction(1, 200), "b": Fraction(1, 200), "c": Fraction(39, 100), "d": Fraction(3, 5)}
+    drawn = [*"a" * 9, *"b" * 7, *"c" * 400, *"d" * 584]
+    assert _pearson(law, drawn) == pytest.approx(chisquare([16, 400, 584], [10, 390, 600]).pvalue)
+    assert _pearson(law, drawn[:16]) == 1  # one group alone
+    assert _pearson(law | {"e": Fraction(0)}, [*drawn, "e"]) == 0
+
+
+def test_the_misfit_is_the_smallest_times_the_number_of_inputs(monkeypatch):
+    """Each input is drawn from once, in whichever pairs it stands."""
+    p_values = iter([0.3, 0.02, 0.5])
+    monkeypatch.setattr(auditor, "_pearson", lambda _, drawn: (len(drawn) == 20_000) * next(p_values))
+    assert law_misfit(k_ary([*"abc"], epsilon=1), {"1": ("a", "b"), "2": ("b", "c")}, None) == pytest.approx(0.06)
+    assert next(p_values, None) is None
 
 
 def test_an_impossible_output_is_a_misfit_for_certain():

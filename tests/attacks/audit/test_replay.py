@@ -31,6 +31,11 @@ def test_a_histogram_moves_by_two_under_replace():
     (found,) = replay(partial(gallery.histogram, scale=1), (np.array([0, 1]), np.array([2, 1])), sensitivity=1)
     assert found.moved == pytest.approx(2)
     assert found.exceeds
+    pair = (np.array([0, 1]), np.array([2, 1]))
+    (length,) = replay(partial(gallery.histogram, scale=1), pair, sensitivity=2, norm="l2")
+    assert length.moved == pytest.approx(np.sqrt(2))
+    with pytest.raises(ValueError, match="`norm` must be one of l1, l2"):
+        replay(partial(gallery.histogram, scale=1), pair, sensitivity=2, norm="l3")
 
 
 @pytest.mark.parametrize("name", ["total", "mean", "variance"])

@@ -3,10 +3,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from toolkit import Pure, warner
+from toolkit import Pure, k_ary, warner
 from toolkit.attacks.audit import running
-from toolkit.attacks.audit.running import Runner, law_of, loss_of, protocol, takes_rng
+from toolkit.attacks.audit.running import (
+    Runner,
+    law_of,
+    loss_of,
+    named_pairs,
+    pairs_for,
+    protocol,
+    replacements,
+    shapes,
+    takes_rng,
+)
 from toolkit.central.laplace import Laplace
+from toolkit.local import numeric
 
 
 def run(mechanism, value, count=50):
@@ -20,6 +31,10 @@ def test_randomizers_releases_and_functions_are_run_alike():
     assert set(run(lambda value, rng: value + rng.integers(0, 2), 3)) == {3, 4}
 
 
+def test_of_an_estimate_its_value_is_seen():
+    assert run(lambda _: warner(p="2/3").estimate_counts([50, 50]), 0, 2) == [0.5, 0.5]
+
+
 def test_an_array_is_one_answer_of_many_boxes():
     class Boxes:
         def randomize(self, answers, _):
@@ -31,9 +46,10 @@ def test_an_array_is_one_answer_of_many_boxes():
 def test_packed_bytes_are_read_bit_by_bit_lowest_first():
     class Packed:
         def randomize(self, answers, _):
-            return np.full((len(answers), 1), 5, dtype=np.uint8)
+            return np.full((len(answers), answers[0]), 5, dtype=np.uint8)
 
-    assert run(Packed(), 0)[0].tolist() == [1, 0, 1, 0, 0, 0, 0, 0]
+    assert run(Packed(), 1)[0].tolist() == [1, 0, 1, 0, 0, 0, 0, 0]
+    assert run(Packed(), 80)[0].tolist() == [1, 0, 1, 0, 0, 0, 0, 0] * 64  # as far as will be looked at
 
 
 def test_long_arrays_are_kept_as_far_as_they_will_be_looked_at():
@@ -59,6 +75,13 @@ def test_the_pace_is_that_of_the_fastest_try_and_takes_the_same_runs_on_any_mach
     runner = Runner(Busy(), None)
     assert runner.pace([0, 1], most=5) == pytest.approx(0.001)
     assert runner.runs == 2 * 3 * 5
+
+
+@pytest.mark.parametrize(("mechanism", "tried"), [(warner(p="2/3"), 1024), (lambda value: value, 20)])
+def test_a_thousand_runs_at_once_or_twenty_one_by_one_tell_the_pace(mechanism, tried):
+    runner = Runner(mechanism, np.random.default_rng(1))
+    runner.pace(["yes"], most=10**6)
+    assert runner.runs == 3 * tried
 
 
 def test_a_function_that_cannot_do_without_a_generator_gets_one_and_it_is_always_the_same():
@@ -94,3 +117,53 @@ def test_whether_a_source_of_randomness_can_be_given_is_read_from_the_signature(
     assert not takes_rng(lambda value: value)
     with pytest.raises(TypeError, match="must have `randomize` or `release`"):
         protocol(7)
+
+
+def test_a_tuple_is_one_pair_and_a_list_is_many():
+    assert named_pairs((0, 1)) == {"pair": (0, 1)}
+    assert named_pairs([(0, 1), (2, 3)]) == {"pair 1": (0, 1), "pair 2": (2, 3)}
+    assert named_pairs({"x": [0, 1]}) == {"x": (0, 1)}
+    with pytest.raises(TypeError, match="two inputs in a tuple"):
+        named_pairs(3)
+    with pytest.raises(ValueError, match="must be two inputs"):
+        named_pairs([(0, 1, 2)])
+
+
+def test_pairs_follow_from_options_bounds_or_sensitivity():
+    assert pairs_for(warner(p="2/3")) == {"no, yes": ("no", "yes")}
+    assert len(pairs_for(k_ary([*"abcdefgh"], epsilon=1))) == 6
+    assert pairs_for(numeric.one_bit((0, 80), 1.0))["lowest, highest"] == (0.0, 80.0)
+    assert pairs_for(Laplace.for_epsilon(1, sensitivity=2))["whole"] == (0, 2)
+    with pytest.raises(TypeError, match="`neighbors` must be given"):
+        pairs_for(print)
+
+
+@pytest.mark.parametrize("size", [2, 5, 20])
+def test_no_query_moves_further_than_one_person_can_move_it(size):
+    for a, b in shapes(size, reach=3).values():
+        assert 0 < np.abs(a - b).max() <= 3
+
+
+def test_a_replacement_changes_one_record_and_one_only():
+    pairs = replacements([13.0, 12.0, 17.0], (10, 20), options=[np.inf])
+    for a, b in pairs.values():
+        assert a.tolist() == [13, 12, 17]
+        assert b[1:].tolist() == [12, 17]
+    first = {name: float(b[0]) for name, (_, b) in pairs.items()}
+    assert first == {"lowest": 10, "highest": 20, "far above": 100_020, "far below": -99_990, "option inf": np.inf}
+
+
+def test_shapes_move_answers_the_way_their_names_say():
+    """In units of the reach, from a level of one."""
+    moved = {name: ((b - a) / 3).tolist() for name, (a, b) in shapes(4, reach=3).items()}
+    assert moved == {
+        "one above": [1, 0, 0, 0],
+        "one below": [-1, 0, 0, 0],
+        "one above, the rest below": [1, -1, -1, -1],
+        "one below, the rest above": [-1, 1, 1, 1],
+        "half up, half down": [-1, -1, 1, 1],
+        "all above": [1] * 4,
+        "all below": [-1] * 4,
+        "crossed": [-1, -1, 1, 1],
+    }
+    assert all((a == 3).all() for name, (a, _) in shapes(4, reach=3).items() if name != "crossed")

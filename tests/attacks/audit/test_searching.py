@@ -20,8 +20,9 @@ def test_inputs_are_the_same_when_they_are_written_the_same():
         != identity(np.zeros(2, dtype=int))
         != identity(np.zeros((1, 2), dtype=int))
     )
-    value = [1]
-    assert identity(value) == identity(value)
+    one, other = [1], [1]  # what is neither number nor text
+    assert identity(one) == identity(one) != identity(other)
+    assert identity("a" + "bc" * 2) == identity("abcbc") != identity(None) == identity(None)
     assert len(distinct(shapes(4).values())) == 10  # eight pairs: seven of them begin with the same level
 
 
@@ -64,9 +65,3 @@ def test_the_last_look_sees_all_runs_on_an_input_those_that_chose_it_too(monkeyp
     assert len(looked) == 9 + 3
     for table in (table for pair in looked[-3:] for table in pair):
         assert len(table) == ran[table[0, 0]] > 450  # half of the runs, evenly on ten inputs, and more
-
-
-def test_inputs_that_are_neither_numbers_nor_texts_are_the_same_where_they_are_one_object():
-    one, other = [1], [1]
-    assert identity(one) == identity(one) != identity(other)
-    assert identity("a" + "bc" * 2) == identity("abcbc") != identity(None) == identity(None)

@@ -70,12 +70,15 @@ def test_unequal_groups_margins_and_design_effects() -> None:
         if deff * weighting > 1:
             assert found.power == pytest.approx(ndtr(0.1 / np.sqrt(variance) - ndtri(0.95)))
     wide = plan_difference(DIE, prevalence=(0.1, 0.2), margin=0.03)
+    assert plan_difference(DIE, prevalence=(0.1, 0.2), margin=wide.margin).n == wide.n  # which is reached exactly
     assert wide.margin <= 0.03 < plan_difference(DIE, prevalence=(0.1, 0.2), n=wide.n[0] - 1).margin
     clustered = plan_difference(DIE, prevalence=(0.1, 0.2), power=0.8, deff=1.95)
     weighted = plan_difference(DIE, prevalence=(0.1, 0.2), power=0.8, weighting=1.2)
     assert 689 < weighted.n[0] < 1.21 * 689
     assert 689 < clustered.n[0] < 1.95 * 689  # randomization has no design effect
     assert "normal approximation" in clustered.notes[0]
+    fewer = plan_difference(DIE, prevalence=(0.1, 0.2), n=clustered.n[0] - 1, deff=1.95)
+    assert clustered.power >= 0.8 > fewer.power
 
 
 def test_power_is_counted_for_up_to_50_000_people_drawn_alike() -> None:

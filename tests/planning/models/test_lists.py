@@ -99,6 +99,7 @@ def test_items_that_exclude_each_other_need_fewer_people() -> None:
     wide = plan_list_experiment((0.5, 0.5), prevalence=0.1, margin=0.05)
     assert wide.n[0] == plan_list_experiment(spread=np.sqrt(0.5), prevalence=0.1, margin=0.05).n[0]
     assert plan_list_experiment(spread=0.1, prevalence=0.1, margin=0.05).n[0] < wide.n[0] / 5
+    assert plan_list_experiment((0.5, 0.5), prevalence=0.1, margin=wide.margin).n == wide.n
     assert wide.margin <= 0.05 < plan_list_experiment((0.5, 0.5), prevalence=0.1, n=wide.n[0] - 1).margin
 
 

@@ -97,6 +97,8 @@ def test_enough_people_have_the_power_and_fewer_do_not() -> None:
     assert "power 0.8" in repr(found)
     many = plan_two_groups("unknown_question", (0.75, 0.2), power=0.8, **{**options, "detect": 0.06})
     assert "normal approximation" in many.notes[0]
+    options["detect"] = 0.06
+    assert many.power >= 0.8 > plan_two_groups("unknown_question", (0.75, 0.2), n=many.n[0] - 1, **options).power
 
 
 def test_power_is_counted_for_up_to_5000_people_in_the_larger_group() -> None:
@@ -110,6 +112,7 @@ def test_a_margin_is_reached_and_not_by_one_person_fewer() -> None:
     options = {"prevalence": 0.1, "other": 0.25}
     found = plan_two_groups("unknown_question", (0.7, 0.3), margin=0.05, **options)
     assert found.margin <= 0.05
+    assert plan_two_groups("unknown_question", (0.7, 0.3), margin=found.margin, **options).n == found.n
     assert plan_two_groups("unknown_question", (0.7, 0.3), n=found.n[0] - 1, **options).margin > 0.05
 
 

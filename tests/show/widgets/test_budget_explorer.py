@@ -76,6 +76,7 @@ def test_the_table_and_the_row_of_a_setting_agree():
 @pytest.mark.slow
 def test_the_sentences_of_one_answer_hidden_by_two_coins():
     explorer = show.explore_budget(warner("3/4").epsilon, prior=0.1)
+    assert explorer.truth() == (75, "75")
     assert {name: text.replace("\u00a0", " ") for name, text in explorer.describe().items()} == {
         "icons": "Of 100 guesses between two equally likely secrets, on average at most 75 come out "
         "right; without the releases, 50.",

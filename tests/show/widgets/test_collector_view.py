@@ -3,9 +3,12 @@ from contextlib import closing
 import numpy as np
 import pytest
 
+from tests.survey.results.test_printing import asked, frame
 from tests.survey.samples import survey
 from toolkit.show import CollectorView, watch
+from toolkit.show.widgets.collector_view import _bars
 from toolkit.survey.collector import Collector
+from toolkit.survey.results import estimate
 from toolkit.survey.serving.background import find
 from toolkit.survey.storage import Entry, State, open_store
 
@@ -59,6 +62,18 @@ def test_estimates_appear_at_the_minimum_and_not_before(collector):
     assert view.describe()["so_far"].endswith(
         "20 of 20 (100 %) passed the comprehension check; chance alone would give 50 %."
     )
+
+
+def test_bars_are_parts_of_the_scale_of_their_question():
+    """Of shares from 0 to 1, of a mean from one of its bounds to the other."""
+    results = estimate(asked(), frame())
+    for name in ("cheated", "drinks"):
+        question, found = results.survey[name], results[name]
+        low, high = map(float, question.bounds or (0, 1))
+        expected = [
+            (float(end) - low) / (high - low) for end in (found.interval().low, found.value, found.interval().high)
+        ]
+        assert _bars(results, question) == [pytest.approx(expected)]
 
 
 def test_the_view_shows_the_count_as_it_grows_but_estimates_in_steps(collector):

@@ -112,6 +112,15 @@ def test_the_view_cannot_charge(ledger):
     assert len(ledger.entries()) == 2
 
 
+def test_the_still_picture_has_room_for_38_letters_and_for_six_fewer_where_there_are_two_measures():
+    for ceiling, longest in ((Pure(1), 38), (Approx(1, 1e-5), 32)):
+        ledger = Ledger(ceiling)
+        for label in ("a" * longest, "b" * (longest + 1)):
+            ledger.charge(Pure(0.1), label)
+        shown = [text.get_text() for ax in show.show_ledger(ledger).picture().axes for text in ax.texts]
+        assert {"a" * longest, f"{'b' * longest}…"} <= set(shown)
+
+
 def test_the_still_picture_has_a_line_a_charge(ledger):
     shown = [text.get_text() for ax in show.show_ledger(ledger).picture().axes for text in ax.texts]
     assert {"mean of age", "students (Laplace)", "ε: 0.35 of 1 spent"} <= set(shown)

@@ -84,6 +84,16 @@ def test_hypothetical_releases_follow_the_laws_and_are_the_same_each_time(table)
     assert [table["draws"][name][0] for name in ("laplace", "gaussian")] == [-0.390756, -0.430525]
 
 
+def test_of_forty_dots_in_the_picture_as_many_lie_within_the_error_as_the_level_says(explorer):
+    for level, outside in ((0.95, 2), (0.5, 20)):
+        explorer.level = level
+        dots = [line.get_xdata()[0] for ax in explorer.picture().axes for line in ax.lines if line.get_marker() == "o"]
+        one, other = (line.get_xdata() for line in explorer.picture().axes[0].lines)
+        assert np.array(other) - one == pytest.approx(1 / explorer.row["ratio"])  # a neighbor, in units of the noise
+        assert len(dots) == 40
+        assert np.count_nonzero(np.abs(dots) > explorer.row["error"]) == outside
+
+
 def test_the_shape_is_the_density_of_the_law(table):
     places = np.array(table["noise"])
     assert table["shapes"]["laplace"] == pytest.approx(np.exp(-np.abs(places)), rel=1e-5)

@@ -2,9 +2,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import trim_mean
 
 from toolkit import show
-from toolkit.show.widgets.outlier_explorer import EPSILONS, SALARIES, outlier_row, outlier_table, reading
+from toolkit.central.robust.admissible import PowerLaw
+from toolkit.central.robust.smooth import smooth_sensitivity
+from toolkit.show.widgets.outlier_explorer import _OTHERS, EPSILONS, SALARIES, outlier_row, outlier_table, reading
 
 
 @pytest.mark.slow
@@ -30,6 +33,18 @@ def test_more_epsilon_is_less_noise_for_every_statistic():
             assert line == sorted(line, reverse=True)
     assert len(outlier_table()["rows"]) == len(SALARIES)
     assert len(outlier_table()["rows"][0]) == len(EPSILONS)
+
+
+@pytest.mark.parametrize(("salary", "epsilon"), [(900.0, 1.0), (0.0, 0.5)])
+def test_statistics_and_noise_are_those_of_the_salaries(salary, epsilon):
+    row, values = outlier_row(salary, epsilon), [*_OTHERS, salary]
+    mean, trimmed, huber, median = row["values"]
+    assert (mean, median) == pytest.approx((np.mean(values), np.median(values)), rel=1e-5)
+    assert trimmed == pytest.approx(trim_mean(values, 50 / 501), rel=1e-5)
+    assert np.mean(np.clip(values - np.array(huber), -20, 20)) == pytest.approx(0, abs=1e-3)
+    law = PowerLaw.for_epsilon(epsilon)
+    smooth = smooth_sensitivity("trimmed", values, bounds=(0, 1000), beta=law.smoothness, trim=50)
+    assert row["noise"][1] == pytest.approx(law.sd * smooth, rel=1e-3)
 
 
 def test_a_setting_between_the_steps_gets_a_row_of_its_own():

@@ -8,7 +8,7 @@ from toolkit import show
 from toolkit.show.canvas import BLUE, GREY, SKY, new_figure
 from toolkit.show.widgets import budget_explorer, ledger_view, mechanism_explorer, tradeoff_explorer
 from toolkit.show.widgets.design_explorer import point
-from toolkit.show.widgets.explorer import icons
+from toolkit.show.widgets.explorer import icons, say
 
 
 @pytest.fixture
@@ -34,6 +34,12 @@ def test_a_hundred_people_stand_in_rows_of_twenty_and_the_first_are_filled(ax):
     filled, hollow = marks(ax)
     assert filled + hollow == [(place % 20, place // 20) for place in range(100)]
     assert len(filled) == 37
+    assert [line.get_markerfacecolor() for line in ax.lines] == [BLUE, "none"]
+
+
+def test_sentences_are_broken_into_lines_and_kept_apart(ax):
+    say(ax, 1, "one two three four", "five", width=9)
+    assert texts(ax) == ["one two\nthree\nfour\n\nfive"]
 
 
 def test_as_many_people_are_filled_as_the_sentence_says_where_the_limit_is_a_whole_number():
@@ -47,7 +53,7 @@ def test_as_many_people_are_filled_as_the_sentence_says_where_the_limit_is_a_who
 def test_noise_is_stacked_and_what_lies_beyond_is_counted_at_the_edges(ax):
     """An error of 10 has a reach of 14: 31 columns of 28 / 31 each."""
     size = 28 / 31
-    mechanism_explorer._dots(ax, [0.0, 0.1, -0.1, 3 * size, 13.9, 14.1, 20.0, -50.0], 10.0)
+    mechanism_explorer._dots(ax, [0.0, 0.1, -0.1, 3 * size, 14.0, 14.1, 20.0, -50.0], 10.0)
     places = [(round(x / size), y) for [(x, y)] in marks(ax)]
     stacked = [(0, 0.5), (0, 1.5), (0, 2.5), (3, 0.5)]
     assert places[:4] == stacked

@@ -23,6 +23,7 @@ def test_curves_end_at_most_at_the_largest_error():
         row = weeks_row(weeks, 1.0)
         assert max(row["curves"][0]) == row["errors"][1]
         assert 0.9 < max(row["curves"][1]) / row["errors"][3] < 1 + 1e-5  # of 40 weeks one comes near the largest
+        assert len(row["places"]) == min(weeks, 40)
         assert row["places"][0] == 1
         assert row["places"][-1] == weeks
 

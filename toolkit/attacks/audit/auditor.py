@@ -25,7 +25,6 @@ from toolkit.attacks.audit.verdict import Trial, Verdict
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.checks import level as check_level
-from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import gammaincc
 from toolkit.core.loss import Approx, Loss, Pure
 from toolkit.core.randomness import Rng, check_rng
@@ -43,8 +42,6 @@ class Exact:
 
     epsilon: float
     violated: bool
-
-    __repr__ = concise
 
 
 def exact_epsilon(first: Law, second: Law) -> float:

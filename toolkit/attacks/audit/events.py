@@ -32,9 +32,7 @@ _MOST_TOGETHER = 7
 _ROUNDS = 8
 
 
-def features(
-    first: Array, second: Array, names: Sequence[str], *, last_bits: bool = True
-) -> Iterator[tuple[str, Column]]:
+def features(first: Array, second: Array, names: Sequence[str], *, last_bits: bool) -> Iterator[tuple[str, Column]]:
     """Ways to look at outputs like these, by what varies in them; their cells and weights are read from these runs."""
     pooled = np.concatenate([first, second])
     varied = [i for i in range(min(pooled.shape[1], _MOST_ENTRIES)) if np.any(pooled[:, i] != pooled[0, i])] or [0]
@@ -177,20 +175,14 @@ class Event:
 
 
 def search(
-    first: Array,
-    second: Array,
-    names: Sequence[str] | None = None,
-    *,
-    target: tuple[float, float] = (math.inf, 0.0),
-    last_bits: bool = True,
+    first: Array, second: Array, names: Sequence[str], *, target: tuple[float, float], last_bits: bool
 ) -> tuple[list[Event], list[Event]]:
     """Events likelier on the first input, and on the second: those of the best promise and of the largest excess. Every
     other run says how the cells are cut and which are likelier where; the runs between say how good events are.
     """
-    called = names or ["the output"] if first.shape[1] == 1 else names or [f"entry {i}" for i in range(first.shape[1])]
     there: list[Event] = []
     back: list[Event] = []
-    for name, column in features(first[::2], second[::2], called, last_bits=last_bits):
+    for name, column in features(first[::2], second[::2], names, last_bits=last_bits):
         a, b = column(first), column(second)
         edges = cut(a[::2], b[::2])
         counts = [np.bincount(cells(x[start::2], edges), minlength=len(edges) + 1) for x in (a, b) for start in (0, 1)]
@@ -211,18 +203,18 @@ def _foremost(events: list[Event]) -> list[Event]:
     return list(events_by_place.values())
 
 
-def cut(first: Array, second: Array, most: int = _CELLS, atoms: int = _ATOMS) -> Array:
+def cut(first: Array, second: Array) -> Array:
     """Edges of cells: each value its own where they are few; else equal shares, ever smaller ones in the tails. A
     frequent value has a cell of its own, and so has what lies beyond everything that the other input gave.
     """
     column = np.concatenate([first, second])
     values, counts = np.unique(column, return_counts=True)
-    if len(values) <= atoms:
+    if len(values) <= _ATOMS:
         return np.asarray(values)
     heavy = values[counts >= max(2, len(column) / 500)]
     smallest = max(math.floor(math.log2(len(column) / _RAREST)), 7)
     tail = 0.5 ** np.arange(7, smallest + 1)
-    inner = np.quantile(column, np.concatenate([tail, np.linspace(0, 1, most + 1)[1:-1], 1 - tail]), method="lower")
+    inner = np.quantile(column, np.concatenate([tail, np.linspace(0, 1, _CELLS + 1)[1:-1], 1 - tail]), method="lower")
     ends = np.array([first.min(), second.min(), *np.nextafter([first.max(), second.max()], math.inf)])
     return np.unique(np.concatenate([inner, heavy, np.nextafter(heavy, math.inf), ends]))
 

@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.attacks.audit.running import named_pairs, pairs_for, protocol, takes_rng
-from toolkit.core.arrays import Array
+from toolkit.attacks.audit.running import named_pairs, pairs_for, protocol, takes_rng, value_of
 from toolkit.core.checks import Number, choice, exact, refuse
-from toolkit.core.estimate import Estimate
 from toolkit.core.inference.digits import concise
 
 
@@ -106,13 +104,9 @@ def replay(
 def _frozen(run: Any, a: Any, b: Any, seed: int, norm: str) -> tuple[float, bool]:
     first = np.random.default_rng(seed)
     second = copy.deepcopy(first)
-    outputs = [_numbers(run(a, first)), _numbers(run(b, second))]
+    outputs = [np.asarray(value_of(run(*given)), dtype=float) for given in ((a, first), (b, second))]
     same = bool(first.bit_generator.state == second.bit_generator.state)
     if outputs[0].shape != outputs[1].shape or not np.all(np.isfinite(np.concatenate([x.ravel() for x in outputs]))):
         return np.inf, True
     gap = np.abs(outputs[0] - outputs[1]).ravel()
     return float(gap.sum() if norm == "l1" else np.sqrt(gap @ gap)), same
-
-
-def _numbers(output: object) -> Array:
-    return np.asarray(output.value if isinstance(output, Estimate) else output, dtype=float)

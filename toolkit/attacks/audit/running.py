@@ -141,9 +141,14 @@ class Runner:
         return list(rows) if rows.ndim > 1 and rows.dtype.kind in "biuf" else list(rows.tolist())
 
 
+def value_of(output: Any) -> Any:
+    """Of an estimate its value, of anything else the thing itself."""
+    return output.value if isinstance(output, Estimate) else output
+
+
 def _cut(output: object) -> Any:
-    """Of an estimate its value, of a long array the entries that will be looked at: many runs are kept at once."""
-    output = output.value if isinstance(output, Estimate) else output
+    """The value; of a long array the entries that will be looked at: many runs are kept at once."""
+    output = value_of(output)
     return output.ravel()[:WIDEST].copy() if isinstance(output, np.ndarray) and output.size > WIDEST else output
 
 

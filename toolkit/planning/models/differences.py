@@ -151,7 +151,7 @@ class _Case:
         return total
 
     def margin(self, people: int) -> float:
-        return float(ndtri(0.5 + self.level / 2)) * math.sqrt(self._variance(people))
+        return critical(self.level, 2) * math.sqrt(self._variance(people))
 
     def _counts(self, people: int) -> bool:
         return self.deff == self.weighting == 1 and max(self.sizes(people)) <= _COUNTED
@@ -163,8 +163,7 @@ class _Case:
         if self._counts(people):
             return difference_power(self.design, self.shares, self.sizes(people), self.level)
         gap = abs(self.shares[0] - self.shares[1])
-        z = critical(self.level, 2)
-        return float(ndtr(gap / math.sqrt(self._variance(people)) - z))
+        return float(ndtr(gap / math.sqrt(self._variance(people)) - critical(self.level, 2)))
 
     def people_for_margin(self, margin: float) -> int:
         return least_whole(lambda people: self.margin(people) <= margin, 1, 64)

@@ -204,7 +204,7 @@ class _Case:
     def margin(self, share: float, people: int) -> float:
         """Half the width of the interval that the analysis shows."""
         if self.model != "cheater_detection":
-            return float(ndtri(0.5 + self.level / 2)) * self._se(share, people)
+            return critical(self.level, 2) * self._se(share, people)
         low = self._se(share, people)
         high = self._se(share, people, np.array([-1.0, 1.0]) / (self.p[1] - self.p[0]))
         return (self.other + imbens_manski(self.other / max(low, high), self.level) * (low + high)) / 2
