@@ -6,19 +6,18 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from tests.course.key import KEY, right
 from toolkit.course import copies as copies_of_the_course
 from toolkit.course import dataset
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "notebooks"
-KEY = tomllib.loads((FOLDER / "teaching" / "answers.toml").read_text(encoding="utf-8"))
 WORKED = """
 import json, sys
 told = []
@@ -127,11 +126,6 @@ def filled_in(copies, number, answer_of, written):
                 source = f"answer = {answer_of(name)!r}\nreply = check({name!r}, answer)"
             sources[cell.id] = source
     return sources
-
-
-def right(name):
-    parts = [part["right"] for part in KEY[name]["parts"]]
-    return tuple(part[0] if isinstance(part, list) else part for part in parts)
 
 
 @pytest.fixture(scope="module")

@@ -81,14 +81,6 @@ def test_joint_estimates_the_joint_table() -> None:
     assert np.all(np.abs(estimate.value - table) < 4.5 * estimate.se)
 
 
-def test_labels_codes_and_booleans_give_the_same_estimate() -> None:
-    design = warner("3/4")
-    as_codes = design.estimate([0, 1, 1, 0, 1])
-    assert float(as_codes) == float(design.estimate([False, True, True, False, True]))
-    assert float(as_codes) == float(design.estimate(["no", "yes", "yes", "no", "yes"]))
-    assert float(as_codes) == float(design.estimate_counts([2, 3]))
-
-
 def test_one_report_has_an_estimate_but_no_standard_error() -> None:
     estimate = warner("3/4").estimate([True])
     assert float(estimate) == 1.5

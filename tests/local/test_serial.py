@@ -7,9 +7,8 @@ from fractions import Fraction
 import pytest
 
 from tests.slowly import each
-from toolkit import warner
 from toolkit.local import numeric, oracles
-from toolkit.local.catalogue import restore
+from toolkit.local.catalogue import CATALOGUE, example, restore
 from toolkit.local.protocol import fraction, from_plain, plain
 
 
@@ -40,22 +39,12 @@ def test_a_fraction_is_two_integers(bad: object) -> None:
         fraction(bad, "share")
 
 
+MAKERS = (numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_laplace, numeric.square_wave)
 ALL = [
-    warner(epsilon=1.0),
+    *map(example, CATALOGUE),
     oracles.subset(["a", "b", "c"], 1.0),
-    oracles.subset(16, 1.0),
-    oracles.unary(5, 1.0),
-    oracles.optimized_unary(5, 1.0),
-    oracles.local_hash(5, 1.0),
-    oracles.tick_boxes(5, 1.0),
     oracles.tick_boxes(30, 1.0, most=2),
-    numeric.one_bit((0, 1), 1.0),
-    numeric.piecewise((0, 1), 1.0),
-    numeric.hybrid((0, 1), 1.0),
-    numeric.local_laplace((0, 1), 1.0),
-    numeric.square_wave((0, 1), 1.0),
-    numeric.additive((0, 10), {-1: 0.5, 1: 0.5}),
-    numeric.multiplicative((1, 10), {1: 0.5, 2: 0.5}),
+    *(make((-2.5, "7/3"), "4/3") for make in MAKERS),
 ]
 
 

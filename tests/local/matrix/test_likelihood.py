@@ -185,9 +185,8 @@ def test_a_design_that_hardly_tells_its_options_apart_is_contradicted_by_nothing
 
     monkeypatch.setattr("toolkit.local.matrix.likelihood.maximum_likelihood", unsettled)
     counts = np.array([700.0, 300, 250, 50])
-    found = agreement(
-        JOINT.matrix, None, counts, interval_basis(JOINT.matrix, np.linalg.inv(JOINT.matrix), counts, None)
-    )
+    basis = interval_basis(JOINT.matrix, np.linalg.inv(JOINT.matrix), counts, None, np.ones(4))
+    found = agreement(JOINT.matrix, None, counts, basis)
     assert "binomial" in found.method
     assert found.p > 0.05
 

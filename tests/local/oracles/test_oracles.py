@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.local.channel import law_of
+from tests.local.channel import NoDraw, law_of
 from tests.local.oracles import contract
 from tests.local.oracles.contract import CHECKS, Check, support_table
 from tests.slowly import case, each
@@ -18,7 +18,6 @@ from toolkit.local.oracles.hashing import LocalHash
 from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.subset import Subset
 from toolkit.local.oracles.unary import Unary
-from toolkit.local.protocol import Randomizer
 
 SMALL = {
     "subset of 5, size 2": Subset(("a", "b", "c", "d", "e"), 2, 3, 1),
@@ -188,17 +187,6 @@ def test_reports_are_read_in_every_form() -> None:
     assert oracle.randomize(3).shape == (2,)
 
 
-def test_design_and_oracles_keep_one_protocol() -> None:
-    assert isinstance(k_ary(3, epsilon=1.0), Randomizer)
-    randomizers: list[Randomizer] = [
-        k_ary(3, epsilon=1.0),
-        *(make(3, 1.0) for make in MAKERS),
-        oracles.tick_boxes(3, 1.0),
-    ]
-    assert len({r.name for r in randomizers}) == 6 - 1
-    assert not isinstance(Pure(1), Randomizer)
-
-
 # --- what was published with a fault
 
 
@@ -264,20 +252,10 @@ def test_impossible_options_are_refused(make: type, options: object) -> None:
         make(options, 1.0)
 
 
-class _NoDraw(np.random.Generator):
-    """A generator that must not be used."""
-
-    def __init__(self) -> None:
-        super().__init__(np.random.PCG64(0))
-
-    def integers(self, *_args: object, **_options: object) -> object:  # type: ignore[override]
-        raise AssertionError("something was drawn before the answers were checked")
-
-
 @each(answers=[["a", "zebra"], ["a", None], [0, 7], [0.5], [math.nan], [[0, 1]], []], make=MAKERS)
 def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(make: type, answers: list[object]) -> None:
     with pytest.raises((ValueError, TypeError)) as error:
-        make(["a", "b", "c"], 1.0).randomize(answers, _NoDraw())
+        make(["a", "b", "c"], 1.0).randomize(answers, NoDraw())
     assert "zebra" not in str(error.value)
 
 

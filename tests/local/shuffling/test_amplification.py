@@ -151,6 +151,8 @@ def test_a_delta_is_any_probability():
     for delta in (-0.01, 1.01):
         with pytest.raises(ValueError, match="`delta` must lie between 0 and 1"):
             shuffled(warner(epsilon=1.0), 100, delta)
+    with pytest.raises(ValueError, match="`n` must be at least 1"):
+        shuffled(warner(epsilon=1.0), 0, DELTA)
 
 
 def test_closed_forms_are_silent_where_they_do_not_hold():
@@ -187,10 +189,6 @@ def test_more_people_hide_better_and_nothing_is_above_the_local_epsilon():
         found = [shuffled(design, n, DELTA).epsilon for n in sizes]
         assert found[0] == design.epsilon
         assert all(a * (1 + 6e-4) >= b for a, b in itertools.pairwise(found))  # to the digits of the search
-
-
-def test_a_delta_of_nothing_leaves_the_local_epsilon():
-    assert shuffled(warner("3/4"), 10**4, 0).epsilon == warner("3/4").epsilon
 
 
 @pytest.mark.slow
@@ -234,6 +232,7 @@ def test_the_result_is_an_approx_that_a_ledger_counts():
     assert isinstance(found, Shuffled)
     assert found == Approx(found.amount, found.slack)
     assert Approx(found.amount, found.slack) == found
+    assert found not in (Approx(found.amount, 2 * found.slack), Approx(2 * found.amount, found.slack), "nothing")
     assert hash(found) == hash(Approx(found.amount, found.slack))  # as equal ones must
     ledger = Ledger(Approx(1, 1e-5))
     ledger.charge(found, "shuffled survey")
@@ -241,23 +240,9 @@ def test_the_result_is_an_approx_that_a_ledger_counts():
     assert ledger.spent == Approx(found.amount + subsampled(Pure(1.0), rate=0.1).amount, found.slack)
 
 
-def test_a_shuffled_loss_equals_the_approx_of_its_numbers_and_no_other():
-    found = shuffled(warner(epsilon=1.0), 1000, DELTA)
-    assert found == Approx(found.amount, found.slack)
-    assert found != Approx(found.amount, 2 * found.slack)
-    assert found != Approx(2 * found.amount, found.slack)
-    assert found != "nothing"
-
-
 def test_a_report_that_proves_an_answer_is_not_saved_by_shuffling():
     with pytest.raises(ValueError, match="in any order"):
         shuffled(Design([[1, 0], [0, 1]], 1, ("no", "yes")), 100, DELTA)
-
-
-def test_bad_numbers_are_refused():
-    for n, delta in ((0, DELTA), (10, -1), (10, 2)):
-        with pytest.raises(ValueError, match="must"):
-            shuffled(warner("3/4"), n, delta)
 
 
 def test_shuffled_warner_reports_do_what_is_promised_in_simulation():
