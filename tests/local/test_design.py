@@ -8,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from toolkit import Design, forced, k_ary, warner
+from toolkit import Design, forced, k_ary, kuk, warner
 
 weights = hnp.arrays(
     np.int64, hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=5), elements=st.integers(0, 40)
 )
+
+WIDE = Design([[5, 2, 1, 2], [1, 5, 3, 1], [2, 1, 1, 6]], 10, ("a", "b", "c"), (1, 2, 3, 4))
 
 
 def _design(table: np.ndarray) -> Design | None:
@@ -201,3 +203,27 @@ def test_of_many_reports_the_error_is_still_that_of_the_reports() -> None:
     people = 10**8
     found = warner("3/4").estimate_counts([people - people // 10, people // 10])
     assert found.se == pytest.approx(2 * math.sqrt(0.1 * 0.9 / (people - 1)))
+
+
+def test_an_estimate_outside_says_so_of_itself_or_of_those_of_all_options_that_are() -> None:
+    for design, counts, which in (
+        (warner("3/4"), [80, 20], "the estimate lies"),
+        (k_ary(3, epsilon=1.0), [50, 40, 15], "1 of 3 estimates lie"),
+    ):
+        (note,) = design.estimate_counts(counts).notes
+        assert note.startswith(f"{which} outside 0 to 1")
+        assert design.estimate_counts(counts, method="mle").notes == ()
+
+
+@pytest.mark.parametrize("design", [kuk("4/5", "1/5", draws=3), WIDE], ids=["cards", "three options"])
+def test_the_error_of_the_likeliest_shares_is_the_inverse_of_fishers_information(design: Design) -> None:
+    """By steps from one option to the last: n times the sum over reports of slope times slope over chance."""
+    counts = 50 + 7 * np.arange(len(design.report_options))
+    found = design.estimate_counts(counts, method="mle")
+    shares = np.atleast_1d(found.value)
+    shares = np.array([1 - shares[0], shares[0]]) if len(shares) == 1 else shares
+    steps = np.eye(len(shares))[:, :-1] - np.eye(len(shares))[:, -1:]
+    slopes = steps.T @ design.matrix
+    inverse = steps @ np.linalg.inv(counts.sum() * (slopes / (shares @ design.matrix)) @ slopes.T) @ steps.T
+    assert shares.min() > 0.01
+    assert np.allclose(found.se, np.sqrt(np.diag(inverse))[-np.size(found.value) :], rtol=1e-6)

@@ -56,8 +56,16 @@ def test_every_kind_comes_back_equal(randomizer: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [None, [], {"kind": "magic"}, {"kind": "subset", "size": 2}, {"name": "x"}, {"kind": ["subset"]}]
+    ("data", "error", "rule"),
+    [
+        (None, TypeError, "must be a dictionary, got NoneType"),
+        ([], TypeError, "must be a dictionary, got list"),
+        ({"kind": "magic"}, ValueError, "`kind` must be one of capped_boxes, .*, got 'magic'"),
+        ({"kind": ["subset"]}, ValueError, "`kind` must be one of"),
+        ({"kind": "subset", "size": 2}, ValueError, "the data of a 'subset' must have"),
+        ({"name": "x"}, ValueError, "a design must have the fields"),
+    ],
 )
-def test_other_data_is_refused(data: object) -> None:
-    with pytest.raises((ValueError, TypeError)):
+def test_other_data_is_refused(data: object, error: type[Exception], rule: str) -> None:
+    with pytest.raises(error, match=rule):
         restore(data)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from tests.core.enumeration import exact_matrix, true_delta
 from tests.core.tallies import worst_delta
 from toolkit import Approx, Design, Pure, crosswise, forced, forced_options, k_ary, kuk, subsampled, unrelated, warner
 from toolkit.budget.ledger import Ledger
+from toolkit.local import numeric
 from toolkit.local.shuffling.amplification import (
     CLAIM,
     Shuffled,
@@ -19,6 +20,7 @@ from toolkit.local.shuffling.amplification import (
     blanket,
     clones_2021,
     clones_2023,
+    largest_local,
     local_epsilon,
     shuffled,
 )
@@ -174,6 +176,19 @@ def test_the_inverse_gives_the_local_epsilon_on_the_safe_side(n, wanted, local):
     assert found == pytest.approx(local, abs=0.01)
     assert shuffled(warner(epsilon=found), n, DELTA).epsilon <= wanted
     assert shuffled(warner(epsilon=found * 1.001), n, DELTA).epsilon > wanted
+
+
+def test_the_largest_local_epsilon_may_cost_exactly_what_was_asked_for():
+    """Costs of 1 up to some local epsilon and of 2 beyond; where they never grow, 16 is the most."""
+    for most, expected in ((1, 1), (5, 5), (20, 16)):
+        found = largest_local(lambda local, most=most: 1.0 if local <= most else 2.0, 1.0)
+        assert expected * (1 - 1e-4) <= found <= expected
+
+
+def test_next_to_no_local_epsilon_is_left_as_it_is():
+    """Where the report of a person is as likely from any other: nobody is left out of the crowd."""
+    laplace = numeric.local_laplace((0, 1), 1e-17)
+    assert shuffled(laplace, 100, DELTA).epsilon <= laplace.epsilon
 
 
 @pytest.mark.slow

@@ -75,15 +75,14 @@ class Forced:
 
 
 def forced_form(weights: Integers) -> Forced | None:
-    """The forced form of integer weights, or None if they have none."""
+    """The forced form of integer weights, whose rows have one sum, or None if they have none."""
     k, reports = weights.shape
     if k != reports:
         return None
     forced = np.where(np.arange(k) == 0, weights[1], weights[0])
-    truth = np.diag(weights) - forced
-    off_diagonal = ~np.eye(k, dtype=bool)
-    same = np.all(np.where(off_diagonal, weights == forced, True)) and np.all(truth == truth[0])
-    return Forced(int(truth[0]), forced) if same else None
+    if np.any((weights != forced) & ~np.eye(k, dtype=bool)):
+        return None
+    return Forced(int(weights[0, 0] - forced[0]), forced)
 
 
 def scores(matrix: Array, form: Forced | None, denominator: int) -> Array:
