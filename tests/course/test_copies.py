@@ -83,6 +83,23 @@ def test_a_students_copy_has_all_lessons_all_exercises_and_the_tables_that_they_
     assert all((copies / "student" / "data" / name).read_bytes() == dataset(name).read_bytes() for name in read)
 
 
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [("", {"notebooks/README.md"}), ("student", set()), ("teacher", {"notebooks/README.md", "data/key.toml"})],
+)
+def test_what_the_system_or_a_class_left_between_the_notebooks_is_not_copied(tmp_path, monkeypatch, kind, more):
+    files = ("notebooks/a.ipynb", "notebooks/teaching/b.png", "data/t.csv", "data/campus.toml")
+    left = ("notebooks/.a/a.ipynb", "notebooks/__b/b.md", "notebooks/class/c.csv", "data/.t.csv", "data/d.py")
+    for name in (*files, *left, "notebooks/README.md", "data/key.toml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text('{"cells": []}')
+    monkeypatch.setattr(copies_of_the_course, "course", lambda: tmp_path)
+    copies_of_the_course.write(tmp_path / "copy", kind)
+    copied = (path for path in (tmp_path / "copy").rglob("*") if path.is_file())
+    assert {path.relative_to(tmp_path / "copy").as_posix() for path in copied} == {*files, *more}
+    assert kind == "student" or (tmp_path / "copy" / files[0]).read_text() == '{"cells": []}'
+
+
 def test_a_table_that_is_not_of_the_course_is_refused_and_those_that_are_are_named():
     for name in ("nothing.csv", "../pyproject.toml", "", "attacks"):
         with pytest.raises(

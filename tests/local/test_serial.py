@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from tests.slowly import each
@@ -53,6 +54,22 @@ def test_every_kind_comes_back_equal(randomizer: object) -> None:
     again = restore(json.loads(json.dumps(randomizer.to_dict())))  # type: ignore[attr-defined]
     assert again == randomizer
     assert type(again) is type(randomizer)
+
+
+@each(randomizer=[one for one in ALL if one.matrix is None])
+def test_every_number_that_reports_are_drawn_with_is_a_plain_integer(randomizer: object) -> None:
+    """JSON written by others may hold 3.0, which is 3; NumPy's integers must not reach JSON."""
+    data = randomizer.to_dict()  # type: ignore[attr-defined]
+    numbers = {name: value for name, value in data.items() if type(value) is int}
+    assert numbers
+    for name, value in numbers.items():
+        for same in (float(value), np.int64(value)):
+            again = restore({**data, name: same})
+            assert again == randomizer
+            assert type(getattr(again, name)) is int
+        for wrong in (value + 0.5, -1, str(value), True):
+            with pytest.raises((ValueError, TypeError), match=f"`{name}` must be"):
+                restore({**data, name: wrong})
 
 
 @pytest.mark.parametrize(

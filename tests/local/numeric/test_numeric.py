@@ -304,8 +304,9 @@ def test_it_survives_json_and_speaks_plainly(name: str) -> None:
     assert "epsilon" in repr(mean)
 
 
-def test_one_report_has_no_error_that_could_be_known() -> None:
-    one = numeric.one_bit((0, 1), 1.0).estimate([1])
+@pytest.mark.parametrize("make", MAKERS)
+def test_one_report_has_no_error_that_could_be_known(make: type) -> None:
+    one = make((0, 1), 1.0).estimate([1])
     assert math.isnan(one.se)
     assert one.n == 1
 

@@ -47,7 +47,8 @@ def test_the_window_is_a_probability_and_not_a_density(epsilon: float) -> None:
     inside = wave.width * wave.inside / wave.window.total
     assert inside < 1
     assert abs(inside - 2 * b * factor / (2 * b * factor + 1)) < 2e-3
-    assert abs(wave.width / 1001 - 2 * b) < 2e-3
+    for points in range(2, 80):  # so far to either side, and the point itself
+        assert square_wave((0, 1), epsilon, points=points).width == 2 * int(points * b) + 1
     outside = wave.randomize(np.full(5000, 0.5), np.random.default_rng(3))
     held = np.mean((outside >= 500) & (outside < 500 + wave.width))
     assert abs(held - inside) < 5 * math.sqrt(inside * (1 - inside) / 5000)  # false alarms 6e-7
@@ -247,6 +248,12 @@ def test_it_speaks_plainly() -> None:
 def test_what_cannot_be_is_refused(broken: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         broken()  # type: ignore[operator]
+
+
+def test_a_variance_by_simulation_has_a_fixed_start_unless_a_generator_is_given() -> None:
+    one, same = (SMALL.variance([0.2] * 5, 50, surveys=3) for _ in range(2))
+    other, again = (SMALL.variance([0.2] * 5, 50, surveys=3, rng=np.random.default_rng(1)) for _ in range(2))
+    assert one.tolist() == same.tolist() != other.tolist() == again.tolist()
 
 
 def test_surveys_drawn_again_have_the_size_and_the_mean_of_the_first() -> None:

@@ -160,9 +160,12 @@ def test_a_delta_is_any_probability():
 def test_closed_forms_are_silent_where_they_do_not_hold():
     assert math.isnan(clones_2021(4, 10**4, DELTA))
     assert math.isnan(clones_2023(4, 100, DELTA))
-    last = {clones_2021: math.log(1000 / (16 * math.log(4e6))), clones_2023: math.log(1000 / (8 * math.log(2e6)) - 1)}
+    last = {
+        clones_2021: math.log(1000 / (16 * math.log(4 / DELTA))),
+        clones_2023: math.log(1000 / (8 * math.log(2 / DELTA)) - 1),
+    }
     for form, local in last.items():
-        assert form(local - 1e-9, 1000, DELTA) > 0
+        assert form(local, 1000, DELTA) > 0
         assert math.isnan(form(local + 1e-9, 1000, DELTA))
 
 

@@ -305,11 +305,7 @@ def _pairs(reports: object) -> tuple[Pair, ...]:
     table, total = np.asarray(reports.weights, dtype=np.int64), int(reports.denominator)
     least = table.min(axis=0)
     truth = total - int(least.sum())
-    if (
-        table.shape[0] != table.shape[1]
-        or least.min() == 0
-        or (table != least + truth * np.eye(len(table), dtype=np.int64)).any()
-    ):
+    if table.shape[0] != table.shape[1] or (table != least + truth * np.eye(len(table), dtype=np.int64)).any():
         return ()
     counts = Counter(least.tolist())
     pairs = sorted((a, b) for a in counts for b in counts if a != b or counts[a] > 1)
