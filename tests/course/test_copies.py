@@ -6,19 +6,18 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from tests.course.key import KEY, right
 from toolkit.course import copies as copies_of_the_course
 from toolkit.course import dataset
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "notebooks"
-KEY = tomllib.loads((FOLDER / "teaching" / "answers.toml").read_text(encoding="utf-8"))
 WORKED = """
 import json, sys
 told = []
@@ -84,6 +83,23 @@ def test_a_students_copy_has_all_lessons_all_exercises_and_the_tables_that_they_
     assert all((copies / "student" / "data" / name).read_bytes() == dataset(name).read_bytes() for name in read)
 
 
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [("", {"notebooks/README.md"}), ("student", set()), ("teacher", {"notebooks/README.md", "data/key.toml"})],
+)
+def test_what_the_system_or_a_class_left_between_the_notebooks_is_not_copied(tmp_path, monkeypatch, kind, more):
+    files = ("notebooks/a.ipynb", "notebooks/teaching/b.png", "data/t.csv", "data/campus.toml")
+    left = ("notebooks/.a/a.ipynb", "notebooks/__b/b.md", "notebooks/class/c.csv", "data/.t.csv", "data/d.py")
+    for name in (*files, *left, "notebooks/README.md", "data/key.toml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text('{"cells": []}')
+    monkeypatch.setattr(copies_of_the_course, "course", lambda: tmp_path)
+    copies_of_the_course.write(tmp_path / "copy", kind)
+    copied = (path for path in (tmp_path / "copy").rglob("*") if path.is_file())
+    assert {path.relative_to(tmp_path / "copy").as_posix() for path in copied} == {*files, *more}
+    assert kind == "student" or (tmp_path / "copy" / files[0]).read_text() == '{"cells": []}'
+
+
 def test_a_table_that_is_not_of_the_course_is_refused_and_those_that_are_are_named():
     for name in ("nothing.csv", "../pyproject.toml", "", "attacks"):
         with pytest.raises(
@@ -100,6 +116,13 @@ def test_a_copy_may_begin_with_a_cell_that_installs_the_toolkit_where_it_is_not(
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     assert notebook.cells[1].id == "install"
+    parts = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    shown = [output.get("data", {}) for cell in parts for output in cell.get("outputs", [])]
+    texts = [text for data in shown for name, text in data.items() if name.startswith("text/")]
+    assert {type(text) for text in [cell["source"] for cell in parts] + texts} == {str}
+    if not kind:
+        original = nbformat.read(FOLDER / path.name, as_version=4)
+        assert [*notebook.cells[:1], *notebook.cells[2:]] == original.cells
     notebook.cells = [notebook.cells[1], nbformat.v4.new_code_cell('"wheels" in globals()')]
     place = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources=place).execute()
@@ -127,11 +150,6 @@ def filled_in(copies, number, answer_of, written):
                 source = f"answer = {answer_of(name)!r}\nreply = check({name!r}, answer)"
             sources[cell.id] = source
     return sources
-
-
-def right(name):
-    parts = [part["right"] for part in KEY[name]["parts"]]
-    return tuple(part[0] if isinstance(part, list) else part for part in parts)
 
 
 @pytest.fixture(scope="module")
@@ -163,10 +181,11 @@ def test_a_students_copy_that_is_worked_through_runs_to_the_end_and_every_answer
 
 
 @pytest.mark.slow
-def test_what_is_left_open_or_answered_with_nonsense_is_told_where_it_stands(worked):
+def test_what_is_left_open_or_answered_with_nonsense_is_told_where_it_stands(copies, worked):
     _, said = worked
     failed = [cell for cell, reply in said.items() if reply.endswith("Error")]
     assert failed == ["my-warner-agrees", "my-estimate-agrees"]
+    assert {*failed} <= {cell.id for cell in cells(copies / "student", "03") if tagged(cell, "raises-exception")}
     assert said["left"] == "ran"
     assert "right." not in " ".join(reply for cell, reply in said.items() if re.fullmatch(r"answer-\d", cell))
     assert "a number is asked for." in said["answer-2"]
@@ -174,17 +193,16 @@ def test_what_is_left_open_or_answered_with_nonsense_is_told_where_it_stands(wor
 
 @pytest.mark.slow
 def test_run_all_of_a_students_copy_reaches_the_end_with_a_list_of_what_is_left(copies):
-    """Of the notebooks whose later cells come nearest to needing what a student writes."""
-    for number in ("03", "05"):
-        (path,) = (copies / "student" / "notebooks").glob(f"{number}_*.ipynb")
-        notebook = nbformat.read(path, as_version=4)
-        place = {"metadata": {"path": str(path.parent)}}
-        NotebookClient(notebook, timeout=300, kernel_name="python3", resources=place).execute()
-        told = notebook.cells[-1].outputs[0].data["text/plain"]
-        assert told.startswith("'Still to do: write my_")
-        assert f"exercises {number}.1" in told
-        errors = [out.ename for cell in notebook.cells for out in cell.get("outputs", []) if out.output_type == "error"]
-        assert set(errors) <= {"NotImplementedError", "NameError"}
+    """Of a notebook whose later cells come near to needing what a student writes; of the nearest it is shown above."""
+    (path,) = (copies / "student" / "notebooks").glob("05_*.ipynb")
+    notebook = nbformat.read(path, as_version=4)
+    place = {"metadata": {"path": str(path.parent)}}
+    NotebookClient(notebook, timeout=300, kernel_name="python3", resources=place).execute()
+    told = notebook.cells[-1].outputs[0].data["text/plain"]
+    assert told.startswith("'Still to do: write my_")
+    assert "exercises 05.1" in told
+    errors = [out.ename for cell in notebook.cells for out in cell.get("outputs", []) if out.output_type == "error"]
+    assert set(errors) <= {"NotImplementedError", "NameError"}
 
 
 @pytest.mark.slow

@@ -1,18 +1,9 @@
 """Points: one for each right part, none for what is missing, and the key earns all of them."""
 
-import tomllib
-from pathlib import Path
-
 import pytest
 
+from tests.course.key import KEY, right
 from toolkit.course import check, grade, left_to_do
-
-KEY = tomllib.loads((Path(__file__).parents[2] / "notebooks" / "teaching" / "answers.toml").read_text(encoding="utf-8"))
-
-
-def right(name):
-    parts = [part["right"] for part in KEY[name]["parts"]]
-    return [part[0] if isinstance(part, list) else part for part in parts]
 
 
 @pytest.mark.parametrize("of", ["P.", "03.", "14."])

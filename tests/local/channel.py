@@ -15,6 +15,16 @@ Draw = Callable[[int], int]
 Law = dict[Hashable, Fraction]
 
 
+class NoDraw(np.random.Generator):
+    """A generator that must not be used."""
+
+    def __init__(self) -> None:
+        super().__init__(np.random.PCG64(0))
+
+    def integers(self, *_args: object, **_options: object) -> object:  # type: ignore[override]
+        raise AssertionError("something was drawn before the answers were checked")
+
+
 class _MoreError(Exception):
     def __init__(self, bound: int) -> None:
         self.bound = bound

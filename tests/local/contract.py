@@ -18,12 +18,13 @@ from scipy.special import gammaln, xlogy
 
 from tests.local.channel import goodness
 from toolkit import Design
+from toolkit.local.protocol import Randomizer
 
 Check = Callable[[Design], None]
 DRAWS = 100_000  # with the system's bits
 
 
-def prevalences(design: Design) -> list[np.ndarray]:
+def prevalences(design: Randomizer) -> list[np.ndarray]:
     """A few distributions of the truth: even, uneven, and one at an edge."""
     k = len(design.options)
     uneven = np.arange(1, k + 1) / (k * (k + 1) / 2)
@@ -57,7 +58,7 @@ def enumerated(design: Design, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     )
 
 
-def focus(design: Design, vector: np.ndarray) -> np.ndarray:
+def focus(design: Randomizer, vector: np.ndarray) -> np.ndarray:
     """What the estimate speaks of: the last option of a binary design, else all."""
     return vector[-1:] if len(design.options) == 2 else vector
 

@@ -7,6 +7,7 @@ import pytest
 from toolkit.core.rounding import log_up
 from toolkit.local.calibration import check_odds, checked_epsilon, odds, option_labels, threshold_above
 from toolkit.local.numeric.bounded import OneBit
+from toolkit.local.numeric.scrambling import Scrambled
 from toolkit.local.numeric.window import Window
 from toolkit.local.oracles import LocalHash, RandomBox, Subset
 
@@ -64,6 +65,10 @@ TOTALS: dict[str, tuple[Callable[[int], object], int]] = {  # the largest weight
     "a box": (lambda keep: RandomBox(("a", "b", "c"), keep, 1), 2**32 - 1),
     "a window": (lambda inside: Window(4, 2, inside, 3), 2**31 - 6),
     "a hash": (lambda inside: LocalHash(("a", "b", "c"), 5, inside, 3), 2**32 - 12),
+    "a deck": (
+        lambda one: Scrambled(Fraction(0), Fraction(1), 1, "additive", (Fraction(0), Fraction(1)), (one, 5)),
+        2**32 - 5,
+    ),
     "a set": (lambda inside: Subset(("a", "b", "c", "d", "e"), 2, inside, 4), 2**31 - 6),
 }
 

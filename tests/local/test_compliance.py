@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.slowly import each
-from toolkit import crosswise, forced, k_ary, kuk, mangat, triangular, unrelated, warner
+from toolkit import Design, crosswise, forced, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
 from toolkit.local.compliance import WAYS, Compliance, one_percent, report_scores, worst_shift
 
@@ -67,6 +67,13 @@ def test_the_harmless_report_speaks_against_yes_even_when_it_is_called_otherwise
     """Crosswise with p below one half: “same” is what people without the trait say most often."""
     seen = Compliance(self_protective=0.25).seen_through(crosswise("1/6"))
     assert seen.matrix[:, 1] == pytest.approx(0.75 * crosswise("1/6").matrix[:, 1] + 0.25)
+
+
+def test_the_harmless_report_is_weighed_against_the_likeliest_other_truth():
+    """“x” is nine times as likely from the first as from the last, but as likely from the second; “y” is not."""
+    design = Design([[9, 7, 4], [8, 3, 9], [1, 5, 14]], 20, ("a", "b", "c"), ("x", "y", "z"))
+    seen = Compliance(self_protective=0.25).seen_through(design)
+    assert seen.matrix - 0.75 * design.matrix == pytest.approx(np.tile([0, 0.25, 0], (3, 1)))
 
 
 def test_one_percent_is_a_hundredth_of_everybody():

@@ -8,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from toolkit import Design, forced, k_ary, warner
+from toolkit import Design, forced, k_ary, kuk, warner
 
 weights = hnp.arrays(
     np.int64, hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=5), elements=st.integers(0, 40)
 )
+
+WIDE = Design([[5, 2, 1, 2], [1, 5, 3, 1], [2, 1, 1, 6]], 10, ("a", "b", "c"), (1, 2, 3, 4))
 
 
 def _design(table: np.ndarray) -> Design | None:
@@ -79,14 +81,6 @@ def test_joint_estimates_the_joint_table() -> None:
     assert both.options == ("no / no", "no / yes", "yes / no", "yes / yes")
     # 4.5 standard errors in each of four cells: false alarms 3e-5
     assert np.all(np.abs(estimate.value - table) < 4.5 * estimate.se)
-
-
-def test_labels_codes_and_booleans_give_the_same_estimate() -> None:
-    design = warner("3/4")
-    as_codes = design.estimate([0, 1, 1, 0, 1])
-    assert float(as_codes) == float(design.estimate([False, True, True, False, True]))
-    assert float(as_codes) == float(design.estimate(["no", "yes", "yes", "no", "yes"]))
-    assert float(as_codes) == float(design.estimate_counts([2, 3]))
 
 
 def test_one_report_has_an_estimate_but_no_standard_error() -> None:
@@ -204,8 +198,37 @@ def test_where_all_reports_agree_the_error_is_that_of_the_nearest_shares() -> No
     assert found.cov == pytest.approx(design.covariance([0, 1 / 3, 2 / 3], 40))
 
 
+def test_where_nothing_hides_an_answer_equal_reports_have_the_error_of_one_more_person_for_each_option() -> None:
+    """Twenty of twenty say no: a share of yes of 1/22, as if one more had said each."""
+    assert warner(1).estimate_counts([20, 0]).se == pytest.approx(math.sqrt(21 / 22**2 / 20))
+
+
 def test_of_many_reports_the_error_is_still_that_of_the_reports() -> None:
     """A tenth of yes contradicts Warner's design, so that the error of the nearest share would be another."""
     people = 10**8
     found = warner("3/4").estimate_counts([people - people // 10, people // 10])
     assert found.se == pytest.approx(2 * math.sqrt(0.1 * 0.9 / (people - 1)))
+
+
+def test_an_estimate_outside_says_so_of_itself_or_of_those_of_all_options_that_are() -> None:
+    for design, counts, which in (
+        (warner("3/4"), [80, 20], "the estimate lies"),
+        (k_ary(3, epsilon=1.0), [50, 40, 15], "1 of 3 estimates lie"),
+    ):
+        (note,) = design.estimate_counts(counts).notes
+        assert note.startswith(f"{which} outside 0 to 1")
+        assert design.estimate_counts(counts, method="mle").notes == ()
+
+
+@pytest.mark.parametrize("design", [kuk("4/5", "1/5", draws=3), WIDE], ids=["cards", "three options"])
+def test_the_error_of_the_likeliest_shares_is_the_inverse_of_fishers_information(design: Design) -> None:
+    """By steps from one option to the last: n times the sum over reports of slope times slope over chance."""
+    counts = 50 + 7 * np.arange(len(design.report_options))
+    found = design.estimate_counts(counts, method="mle")
+    shares = np.atleast_1d(found.value)
+    shares = np.array([1 - shares[0], shares[0]]) if len(shares) == 1 else shares
+    steps = np.eye(len(shares))[:, :-1] - np.eye(len(shares))[:, -1:]
+    slopes = steps.T @ design.matrix
+    inverse = steps @ np.linalg.inv(counts.sum() * (slopes / (shares @ design.matrix)) @ slopes.T) @ steps.T
+    assert shares.min() > 0.01
+    assert np.allclose(found.se, np.sqrt(np.diag(inverse))[-np.size(found.value) :], rtol=1e-6)

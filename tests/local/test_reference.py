@@ -84,10 +84,6 @@ def test_unrelated_is_forced(p: str, q: str) -> None:
     assert np.array_equal(unrelated(p, q).matrix, same.matrix)
 
 
-def test_crosswise_has_warners_matrix() -> None:
-    assert crosswise("1/6").weights.tolist() == warner("1/6").weights.tolist()
-
-
 @pytest.mark.parametrize(
     ("design", "epsilon"),
     [
@@ -121,12 +117,3 @@ def test_kuk_with_more_cards_is_more_precise_than_kuks_own_estimator() -> None:
             ratios.append(kuk(p1, p2, draws=k).variance(x, 1) / classic)
     assert max(ratios) < 1.02
     assert round(min(ratios), 2) == 0.56
-
-
-def test_misreporting_biases_as_derived() -> None:
-    """A fifth always says no in the die design at a prevalence of 5 %: the mean estimate is -1 %."""
-    design, self_protective, prevalence = forced("1/6", "1/6"), 0.2, 0.05
-    said_yes = (1 - self_protective) * (np.array([1 - prevalence, prevalence]) @ design.matrix)[1]
-    mean = (said_yes - 1 / 6) / (2 / 3)
-    assert math.isclose(mean, -0.01, abs_tol=1e-12)
-    assert math.isclose(float(design.estimate_counts([10_000 - 1600, 1600])), mean, abs_tol=1e-12)

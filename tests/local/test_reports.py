@@ -93,7 +93,9 @@ def test_exactly_the_codes_of_a_design_are_accepted(design: Design) -> None:
         assert design.accepts(value) == (type(value) is int and value in possible), value
 
 
-@pytest.mark.parametrize(("turn", "accepted"), [(0, {0, 1}), (TURNS, set(range(2, 8))), (TURNS // 2, set(range(8)))])
+@pytest.mark.parametrize(
+    ("turn", "accepted"), [(0, {0, 1}), (1, set(range(8))), (TURNS - 1, set(range(8))), (TURNS, set(range(2, 8)))]
+)
 def test_a_hybrid_accepts_what_has_its_turn(turn: int, accepted: set[int]) -> None:
     randomizer = Hybrid(ZERO, FOUR, 4, 2, 1, 2, 2, 1, turn)
     assert {value for value in plain_values() if type(value) is int and randomizer.accepts(value)} == accepted

@@ -3,27 +3,9 @@ import pytest
 
 from tests.slowly import each, slowly
 from tests.survey.samples import DESIGNS
-from toolkit import k_ary, warner
+from toolkit import warner
 from toolkit.core.randomness import drawer
-from toolkit.local import numeric, oracles
-
-KINDS = {
-    "design": (k_ary(["a", "b", "c"], epsilon=1.0), 2),
-    "set": (oracles.subset(12, 1.0), 3),
-    "set of one": (oracles.subset(4, 2.0), 3),
-    "boxes": (oracles.tick_boxes(["x", "y", "z"], 1.0), [0, 2]),
-    "bit": (numeric.one_bit((0, 80), 1.0), 5),
-    "long budget": (numeric.local_laplace((0, 80), np.log(3)), 5),
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_report_is_one_that_the_randomizer_accepts_and_can_be_estimated_from(kind):
-    randomizer, truth = KINDS[kind]
-    draw = drawer(np.random.default_rng(2))
-    reports = [randomizer.report(truth, draw) for _ in range(60)]
-    assert all(randomizer.accepts(report) for report in reports)
-    assert randomizer.estimate_sent(reports).n == 60
+from toolkit.local import oracles
 
 
 def test_a_designs_report_is_its_map_of_one_draw():

@@ -4,12 +4,12 @@ import json
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from tests.slowly import each
-from toolkit import warner
 from toolkit.local import numeric, oracles
-from toolkit.local.catalogue import restore
+from toolkit.local.catalogue import CATALOGUE, example, restore
 from toolkit.local.protocol import fraction, from_plain, plain
 
 
@@ -40,22 +40,12 @@ def test_a_fraction_is_two_integers(bad: object) -> None:
         fraction(bad, "share")
 
 
+MAKERS = (numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_laplace, numeric.square_wave)
 ALL = [
-    warner(epsilon=1.0),
+    *map(example, CATALOGUE),
     oracles.subset(["a", "b", "c"], 1.0),
-    oracles.subset(16, 1.0),
-    oracles.unary(5, 1.0),
-    oracles.optimized_unary(5, 1.0),
-    oracles.local_hash(5, 1.0),
-    oracles.tick_boxes(5, 1.0),
     oracles.tick_boxes(30, 1.0, most=2),
-    numeric.one_bit((0, 1), 1.0),
-    numeric.piecewise((0, 1), 1.0),
-    numeric.hybrid((0, 1), 1.0),
-    numeric.local_laplace((0, 1), 1.0),
-    numeric.square_wave((0, 1), 1.0),
-    numeric.additive((0, 10), {-1: 0.5, 1: 0.5}),
-    numeric.multiplicative((1, 10), {1: 0.5, 2: 0.5}),
+    *(make((-2.5, "7/3"), "4/3") for make in MAKERS),
 ]
 
 
@@ -66,9 +56,33 @@ def test_every_kind_comes_back_equal(randomizer: object) -> None:
     assert type(again) is type(randomizer)
 
 
+@each(randomizer=[one for one in ALL if one.matrix is None])
+def test_every_number_that_reports_are_drawn_with_is_a_plain_integer(randomizer: object) -> None:
+    """JSON written by others may hold 3.0, which is 3; NumPy's integers must not reach JSON."""
+    data = randomizer.to_dict()  # type: ignore[attr-defined]
+    numbers = {name: value for name, value in data.items() if type(value) is int}
+    assert numbers
+    for name, value in numbers.items():
+        for same in (float(value), np.int64(value)):
+            again = restore({**data, name: same})
+            assert again == randomizer
+            assert type(getattr(again, name)) is int
+        for wrong in (value + 0.5, -1, str(value), True):
+            with pytest.raises((ValueError, TypeError), match=f"`{name}` must be"):
+                restore({**data, name: wrong})
+
+
 @pytest.mark.parametrize(
-    "data", [None, [], {"kind": "magic"}, {"kind": "subset", "size": 2}, {"name": "x"}, {"kind": ["subset"]}]
+    ("data", "error", "rule"),
+    [
+        (None, TypeError, "must be a dictionary, got NoneType"),
+        ([], TypeError, "must be a dictionary, got list"),
+        ({"kind": "magic"}, ValueError, "`kind` must be one of capped_boxes, .*, got 'magic'"),
+        ({"kind": ["subset"]}, ValueError, "`kind` must be one of"),
+        ({"kind": "subset", "size": 2}, ValueError, "the data of a 'subset' must have"),
+        ({"name": "x"}, ValueError, "a design must have the fields"),
+    ],
 )
-def test_other_data_is_refused(data: object) -> None:
-    with pytest.raises((ValueError, TypeError)):
+def test_other_data_is_refused(data: object, error: type[Exception], rule: str) -> None:
+    with pytest.raises(error, match=rule):
         restore(data)  # type: ignore[arg-type]

@@ -228,10 +228,6 @@ def _has_lines(function: object) -> bool:
     return code is not None and "NotImplementedError" not in code.co_names
 
 
-def exercises() -> list[str]:
-    return list(_answers())
-
-
 def right_parts(exercise: str, answer: object) -> list[bool]:
     """Whether each part of an exercise is right; none is where a part is missing."""
     parts, answers = _answers()[exercise], _several(answer)
@@ -355,7 +351,7 @@ def grade(answers: Mapping[str, Any], of: str = "P.") -> list[Mark]:
     >>> [(mark.exercise, mark.points, mark.most) for mark in grade({"P.1": ["ln 3", "2 ln 3"], "P.2": [3586, 3586]})]
     [('P.1', 2, 2), ('P.2', 1, 2), ('P.3', 0, 3), ('P.4', 0, 2)]
     """
-    names = [name for name in exercises() if name.startswith(of)]
+    names = [name for name in _answers() if name.startswith(of)]
     if not names:
         refuse("`of` must be the beginning of an exercise's name", repr(of)[:60], "there is nothing to grade")
     if unknown := sorted(set(answers) - set(names)):

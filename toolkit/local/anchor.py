@@ -179,10 +179,8 @@ def corrected_counts(
         refuse(f"`table` must be {shape[0]} by {shape[1]}, reports by anchor reports", f"{counts.shape}", consequence)
     people = checked_counts(counts.ravel(), counts.size)
     n, worth, care = int(people.sum()), report_scores(design), _care(other, truth)
-    naive, follow = (
-        (people.reshape(shape).sum(axis=1) @ worth) / n,
-        float(people.reshape(shape).sum(axis=0) @ care) / n,
-    )
+    naive = (people.reshape(shape).sum(axis=1) @ worth) / n
+    follow = float(people.reshape(shape).sum(axis=0) @ care) / n
     if follow <= 0:
         refuse("the anchor must show that some followed the instructions", "none", "the reports then say nothing")
     random = worth.mean(axis=0)

@@ -1,7 +1,7 @@
 """`Design`: how one answer is randomized before it leaves a person's hands, as a matrix."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
@@ -13,16 +13,12 @@ from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, explains, lab
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, fit_notes
-from toolkit.core.inference.intervals import Shares
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.core.rounding import log_up
-from toolkit.local.matrix import encoding, moments, tables
-from toolkit.local.matrix import likelihood as fit
-from toolkit.local.matrix import moments as scoring
+from toolkit.local.matrix import encoding, likelihood, moments, tables
 from toolkit.local.matrix.devices import Device, nearest_devices
-from toolkit.local.matrix.encoding import draw_reports
-from toolkit.local.matrix.likelihood import likeliest, project_onto_simplex
+from toolkit.local.matrix.likelihood import project_onto_simplex
 from toolkit.local.protocol import AnswerKind, Randomizer, is_code
 from toolkit.texts.odds import describe
 
@@ -89,7 +85,10 @@ class Design:
         sent = options if report_options is None else report_options
         object.__setattr__(self, "report_options", labels(sent, "report_options"))
         object.__setattr__(self, "name", str(name))
-        self._check()
+        tables.check_table(table, total, len(self.options), len(self.report_options))
+        if not (self._form.truth != 0 if self._form else np.linalg.matrix_rank(self.matrix) == len(self.options)):
+            consequence = "the reports would say nothing about some answers"
+            refuse("the rows must tell the truths apart", "dependent rows", consequence)
 
     @classmethod
     def from_matrix(
@@ -124,13 +123,6 @@ class Design:
         """
         weights, denominator = tables.private_rows(tables.rows_of_probabilities(matrix), DENOMINATOR_LIMIT)
         return cls(weights, denominator, options, report_options, name)
-
-    def _check(self) -> None:
-        tables.check_table(self.weights, self.denominator, len(self.options), len(self.report_options))
-        full = len(self.options)
-        if not (self._form.truth != 0 if self._form else np.linalg.matrix_rank(self.matrix) == full):
-            consequence = "the reports would say nothing about some answers"
-            refuse("the rows must tell the truths apart", "dependent rows", consequence)
 
     @property
     def asks(self) -> AnswerKind:
@@ -211,7 +203,7 @@ class Design:
         array of int
             Codes of reports.
         """
-        return draw_reports(self.weights, self._form, truths, rng)
+        return encoding.draw_reports(self.weights, self._form, truths, rng)
 
     def report(self, truth: int, draw: Below) -> int:
         """Return the code that is sent for a truth's code: a map of one draw below the denominator.
@@ -303,8 +295,8 @@ class Design:
             Shares with their errors.
         """
         numbers = encoding.checked_counts(encoding.in_order(counts, self.report_options), len(self.report_options))
-        basis = moments.interval_basis(self.matrix, self._score, numbers, self._form)
-        shares, n = numbers @ self._score / basis.n, basis.n
+        n = int(numbers.sum())
+        shares = numbers @ self._score / n
         cov = np.full((len(shares),) * 2, np.nan)
         if n > 1:
             cov = moments.covariance(self._score, numbers / n, shares, self._form) / (n - 1)
@@ -312,14 +304,13 @@ class Design:
             shares = project_onto_simplex(shares)
         elif method == "mle":
             form = None if self._form is None else self._form.over(self.denominator)
-            shares = likeliest(self.matrix, numbers, form)
+            shares = likelihood.likeliest(self.matrix, numbers, form)
             if self._form is not None:  # then the maximum and the unbiased estimate have one covariance
                 cov = self.covariance(shares, n)
             else:
                 cov = moments.information_covariance(self.matrix, shares) / n
         cov = self._never_zero(cov, numbers @ self._score / n, n)
-        basis = replace(basis, se=np.sqrt(np.maximum(np.diag(cov), 0))[-len(basis.value) :])
-        return self._as_estimate(shares, cov, method, numbers, basis)
+        return self._as_estimate(shares, cov, method, numbers)
 
     def _never_zero(self, cov: Array, shares: Array, n: int) -> Array:
         """Covariances, with those of the design where all reports agree about an option: they say nothing
@@ -335,13 +326,14 @@ class Design:
             law = self.covariance((n * nearest + 1) / (n + len(nearest)), n)
         return np.where(np.outer(same, same), law, cov)
 
-    def _as_estimate(self, shares: Array, cov: Array, method: str, counts: Array, basis: Shares) -> Estimate:
+    def _as_estimate(self, shares: Array, cov: Array, method: str, counts: Array) -> Estimate:
         names = {"moment": "unbiased", "mle": "maximum likelihood", "simplex": "projected to the simplex"}
         se = np.sqrt(np.maximum(np.diag(cov), 0))
         binary = len(self.options) == 2
-        agreement = fit.agreement(self.matrix, self._form, counts, basis)
-        seen = fit.seen(counts, self.matrix, self.report_options[1]) if self.matrix.shape == (2, 2) else ""
-        notes = fit_notes(agreement, basis, seen)
+        basis = moments.interval_basis(self.matrix, self._score, counts, self._form, se)
+        fit = likelihood.agreement(self.matrix, self._form, counts, basis)
+        seen = likelihood.seen(counts, self.matrix, self.report_options[1]) if self.matrix.shape == (2, 2) else ""
+        notes = fit_notes(fit, basis, seen)
         if method == "moment" and not notes:
             notes = boundary_note(float(shares[1]) if binary else shares)
         return Estimate(
@@ -355,7 +347,7 @@ class Design:
             method=f"{self.name} design, {names[method]}",
             notes=notes,
             basis=basis,
-            fit=agreement,
+            fit=fit,
         )
 
     def estimate_sent(
@@ -517,7 +509,7 @@ class Design:
             One row per report.
         """
         codes = encoding.encode(reports, self.report_options, "reports").codes
-        return scoring.from_table(self._score, codes, self.options, option)
+        return moments.from_table(self._score, codes, self.options, option)
 
     def scores_sent(self, reports: Sequence[int]) -> Array:
         """Return the scores of codes as they were sent, which are never read as labels.
@@ -532,7 +524,7 @@ class Design:
         array
             One row per report.
         """
-        return scoring.from_table(self._score, np.asarray(reports), self.options, None)
+        return moments.from_table(self._score, np.asarray(reports), self.options, None)
 
     def score_limits(self) -> tuple[Array, Array]:
         """Return the least and the greatest score of a report, for each option.

@@ -21,6 +21,7 @@ from toolkit.core.rounding import log_up
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import as_labels, encode, looks_like_others, numbers_are_labels
 from toolkit.local.matrix.likelihood import project_onto_simplex
+from toolkit.local.matrix.tables import joined_labels
 from toolkit.texts.odds import describe
 from toolkit.texts.voice import Voice
 
@@ -246,9 +247,10 @@ class Memo:
                 else:
                     cells = np.outer(once[t], once[u])
                 rows.append([Fraction(int(cell), scale**2) for cell in np.ravel(cells)])
-        return Design.from_matrix(
-            rows, _pairs(self.permanent.options), _pairs(self.fresh.report_options), "memo, two waves"
+        truths, reports = (
+            joined_labels(labels, labels, " → ") for labels in (self.permanent.options, self.fresh.report_options)
         )
+        return Design.from_matrix(rows, truths, reports, "memo, two waves")
 
     def epsilon(self, reports: int = 1, *, truth: str = "unchanged", memo: str = "kept") -> float:
         """Return what several reports of one person cost together, exactly, rounded up.
@@ -509,7 +511,3 @@ class Memo:
             consequence = "reports are paired by their place"
             refuse("both waves must be of the same people", f"{len(one)} and {len(two)} reports", consequence)
         return one, two
-
-
-def _pairs(labels: tuple[str | int, ...]) -> list[str]:
-    return [f"{one} → {two}" for one in labels for two in labels]

@@ -5,7 +5,7 @@ import pytest
 
 from tests.slowly import each
 from toolkit import k_ary, kuk, warner
-from toolkit.local.matrix.encoding import draw_reports, encode, looks_like_others, tally
+from toolkit.local.matrix.encoding import draw_reports, encode, looks_like_others, says_yes, tally
 
 YES_NO = ("no", "yes")
 SECRET = "my-secret-answer"  # noqa: S105
@@ -81,6 +81,23 @@ def test_codes_are_refused_where_they_look_like_other_labels() -> None:
     alike = [("no", "yes"), ("yes", "never"), ("always", "no"), ("always", "no", "yes"), ("yes", "no", "never")]
     alike += [("0", "1", "many"), ("0", "1", "5"), (1, "0")]
     assert [labels for labels in others + alike if looks_like_others(labels)] == others
+
+
+@pytest.mark.parametrize(
+    ("labels", "codes"),
+    [
+        (("no", "yes"), {True: 1, False: 0}),
+        ((" Ja", "NEIN "), {True: 0, False: 1}),
+        (("yes", "no", "never"), None),
+        (("yes", "never"), None),
+        (("yes", "ja"), None),
+        (("no", "non"), None),
+        ((1, 0), None),
+        (("1", 0), None),
+    ],
+)
+def test_labels_that_are_yes_and_no_are_these_two_texts(labels: tuple[str | int, ...], codes: object) -> None:
+    assert says_yes(labels) == codes
 
 
 def test_option_labels_may_be_mixed_and_sorted_in_any_order() -> None:

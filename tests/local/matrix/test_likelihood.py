@@ -12,6 +12,7 @@ from scipy.stats import binom, chi2
 
 from toolkit import Design, forced, k_ary, kuk, warner
 from toolkit.local.matrix.likelihood import (
+    _tail,
     agreement,
     forced_mle,
     interior_point,
@@ -185,9 +186,8 @@ def test_a_design_that_hardly_tells_its_options_apart_is_contradicted_by_nothing
 
     monkeypatch.setattr("toolkit.local.matrix.likelihood.maximum_likelihood", unsettled)
     counts = np.array([700.0, 300, 250, 50])
-    found = agreement(
-        JOINT.matrix, None, counts, interval_basis(JOINT.matrix, np.linalg.inv(JOINT.matrix), counts, None)
-    )
+    basis = interval_basis(JOINT.matrix, np.linalg.inv(JOINT.matrix), counts, None, np.ones(4))
+    found = agreement(JOINT.matrix, None, counts, basis)
     assert "binomial" in found.method
     assert found.p > 0.05
 
@@ -207,6 +207,11 @@ def test_where_each_option_has_its_own_report_the_tail_is_exact_and_one_for_all_
     two, three = (warner("3/4").estimate_counts([9, 1]).fit, k_ary(3, epsilon=1.0).estimate_counts([20, 1, 9]).fit)
     assert two.p == pytest.approx(binom.cdf(1, 10, 0.25), rel=1e-9)
     assert three.p == pytest.approx(2 * 3 * binom.cdf(1, 30, 1 / (math.e + 2)), rel=1e-6)
+
+
+def test_without_a_degree_of_freedom_any_distance_is_too_far() -> None:
+    assert [_tail(ratio, 0) for ratio in (0.0, 1e-9, 5.0)] == [1, 0, 0]
+    assert _tail(5.0, 2) == pytest.approx(chi2.sf(5, 2))
 
 
 def test_the_p_value_of_shares_at_zero_is_the_mean_of_two_tails() -> None:

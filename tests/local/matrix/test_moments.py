@@ -12,7 +12,7 @@ from toolkit import Design, forced, k_ary, kuk, warner
 from toolkit.core.randomness import drawer
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import CATALOGUE, example
-from toolkit.local.matrix.moments import _mixtures, forced_form, from_support, no_option, scored_option, scores
+from toolkit.local.matrix.moments import _mixtures, forced_form, from_support, scored_option, scores
 from toolkit.local.numeric.scrambling import Scrambled
 
 
@@ -149,7 +149,6 @@ def test_an_option_that_is_none_is_refused() -> None:
             design.scores(["a"], option=option)
     with pytest.raises(ValueError, match="it has no options"):
         numeric.one_bit((0, 1), 1.0).scores([0], option="yes")
-    assert no_option(None) is None
 
 
 def test_reports_of_another_randomizer_have_no_scores() -> None:

@@ -17,12 +17,12 @@ from toolkit import Pure
 from toolkit.core.rounding import log_up
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import restore
+from toolkit.local.numeric import bounded
 from toolkit.local.numeric.bounded import Hybrid, OneBit, Piecewise
 from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.means import FiniteMean, Mean
 from toolkit.local.numeric.scrambling import Scrambled
 from toolkit.local.numeric.square_wave import SquareWave
-from toolkit.local.protocol import Randomizer
 
 ZERO, ONE, TEN = Fraction(0), Fraction(1), Fraction(10)
 FINITE: dict[str, FiniteMean] = {
@@ -35,8 +35,9 @@ FINITE: dict[str, FiniteMean] = {
 }
 SCRAMBLED = {
     "added": Scrambled(ZERO, TEN, 10, "additive", (Fraction(-3), Fraction(0), Fraction(5, 2)), (1, 2, 1)),
-    "multiplied": Scrambled(ONE, TEN, 9, "multiplicative", (Fraction(1, 2), Fraction(2)), (3, 1)),
+    "multiplied": Scrambled(Fraction(2), TEN, 8, "multiplicative", (Fraction(1, 2), Fraction(2)), (3, 1)),
     "a sign": Scrambled(-ONE, ONE, 1, "multiplicative", (-ONE, ONE), (1, 3)),
+    "a sign, or zero": Scrambled(-ONE, ONE, 2, "multiplicative", (-ONE, ONE), (1, 3)),
 }
 MAKERS = (numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_laplace)
 
@@ -113,6 +114,15 @@ def test_many_draws_follow_the_channel(name: str) -> None:
         for index, law in enumerate(laws(mean)):
             answers = np.full(20_000, float(mean.low) + mean.grid.span * index / mean.steps)
             assert len(law) == 1 or follows(mean.randomize(answers, rng).tolist(), law) > least
+
+
+@pytest.mark.parametrize("turn", [0, 1, 1 << 15, 1 << 16])
+def test_it_is_the_windows_turn_in_as_many_of_65536_as_was_said(turn: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = np.array([0, turn - 1, turn, (1 << 16) - 1]).clip(0, (1 << 16) - 1)
+    below = bounded.below
+    monkeypatch.setattr(bounded, "below", lambda bound, *of: drawn if bound == 1 << 16 else below(bound, *of))
+    reports = Hybrid(ZERO, TEN, 4, 3, 1, 2, 5, 2, turn).randomize([1, 2, 3, 4])
+    assert (reports >= 2).tolist() == (drawn < turn).tolist()
 
 
 @pytest.mark.parametrize("name", FINITE)
@@ -212,9 +222,11 @@ def test_one_bit_has_all_intervals_of_a_share_and_they_hold() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("make", MAKERS[1:])
 def test_intervals_hold_their_level(make: type) -> None:
-    """2000 surveys of 200 people, fixed seed; nominal 95 %. Four standard errors of a coverage are 2 %."""
+    """Those of one bit do so exactly, above. 2000 surveys of 200 people, fixed seed; nominal 95 %. Four standard
+    errors of a coverage are 2 %.
+    """
     mean, rng = make((0, 10), 1.0), np.random.default_rng(33)
     answers = rng.uniform(0, 6, (2000, 200))
     reports = mean.randomize(answers.ravel(), rng).reshape(2000, 200)
@@ -272,23 +284,29 @@ def test_scrambled_reports_are_the_numbers_that_are_said() -> None:
     assert law == {2: Fraction(1, 4), 8: Fraction(1, 2), 13: Fraction(1, 4)}
 
 
+@pytest.mark.parametrize(
+    ("how", "last"), [("additive", 2**62 - 11), ("additive", 11 - 2**62), ("multiplicative", (2**62 - 1) // 20)]
+)
+def test_reports_fit_into_64_bits(how: str, last: int) -> None:
+    """The farthest is ten steps beyond `last`, or twenty times `last`."""
+    low, next_one = ZERO if how == "additive" else TEN, last + int(math.copysign(1, last))
+    sent = Scrambled(low, low + 10, 10, how, (ONE, Fraction(last)), (1, 1)).randomize(np.full(50, float(low) + 10))
+    assert set(sent.tolist()) <= ({11, last + 10} if how == "additive" else {20, 20 * last})
+    with pytest.raises(ValueError, match="reports must fit into 64 bits"):
+        Scrambled(low, low + 10, 10, how, (ONE, Fraction(next_one)), (1, 1))
+
+
 @pytest.mark.parametrize("name", FINITE | SCRAMBLED)
-def test_survives_json_speaks_plainly_and_keeps_the_protocol(name: str) -> None:
+def test_it_survives_json_and_speaks_plainly(name: str) -> None:
     mean = (FINITE | SCRAMBLED)[name]
     assert restore(json.loads(json.dumps(mean.to_dict()))) == mean
-    assert isinstance(mean, Randomizer)
     assert math.isinf(mean.epsilon) or "proves no answer" in mean.describe()
     assert "epsilon" in repr(mean)
 
 
-def test_every_randomizer_that_the_module_makes_survives_json() -> None:
-    made = [make((-2.5, "7/3"), "4/3") for make in (*MAKERS, numeric.square_wave)]
-    for mean in made:
-        assert restore(json.loads(json.dumps(mean.to_dict()))) == mean
-
-
-def test_one_report_has_no_error_that_could_be_known() -> None:
-    one = numeric.one_bit((0, 1), 1.0).estimate([1])
+@pytest.mark.parametrize("make", MAKERS)
+def test_one_report_has_no_error_that_could_be_known(make: type) -> None:
+    one = make((0, 1), 1.0).estimate([1])
     assert math.isnan(one.se)
     assert one.n == 1
 
@@ -336,11 +354,12 @@ def test_what_cannot_be_is_refused(broken: object) -> None:
         broken()  # type: ignore[operator]
 
 
-@pytest.mark.slow
 def test_simulated_counts_are_those_of_the_channel() -> None:
     """3000 surveys, fixed seed; 4.5 standard errors, false alarms 7e-6."""
     mean, rng = numeric.one_bit((0, 50), 1.0), np.random.default_rng(4)
-    values = [mean.estimate_counts(mean.simulate_counts(12, 500, rng)).value for _ in range(3000)]
+    surveys = np.array([mean.simulate_counts(12, 500, rng) for _ in range(3000)])
+    assert np.all(surveys.sum(axis=1) == 500)
+    values = surveys @ mean.scores([0, 1]) / 500
     assert abs(np.mean(values) - 12) < 4.5 * math.sqrt(mean.variance(12, 500) / 3000)
     assert abs(np.var(values) / mean.variance(12, 500) - 1) < 0.12
 

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.stats import binom
 
 from tests.local.channel import Law, channel, follows, frozen, largest_ratio
+from tests.local.contract import focus, prevalences
 from toolkit.core.rounding import log_up
 from toolkit.local.catalogue import restore
 from toolkit.local.oracles import bits
@@ -60,15 +61,6 @@ def wire(oracle: Oracle, reports: np.ndarray) -> list[tuple[int, ...]]:
     return [tuple(np.flatnonzero(row).tolist()) for row in bits.unpack(reports, len(oracle.options))]
 
 
-def shares(oracle: Oracle) -> list[np.ndarray]:
-    k = len(oracle.options)
-    return [np.full(k, 1 / k), np.arange(1, k + 1) / (k * (k + 1) / 2), np.eye(k)[0]]
-
-
-def focus(oracle: Oracle, vector: np.ndarray) -> np.ndarray:
-    return vector[-1:] if len(oracle.options) == 2 else vector
-
-
 def mixed(oracle: Oracle, truth: np.ndarray) -> list[tuple[np.ndarray, float]]:
     """Each set of options that reports support, with its probability, when the truth has these shares."""
     chances: dict[tuple[float, ...], float] = defaultdict(float)
@@ -108,7 +100,7 @@ def check_many_draws_follow_the_channel(oracle: Oracle) -> None:
 
 
 def check_unbiased_by_enumeration(oracle: Oracle) -> None:
-    for truth in shares(oracle):
+    for truth in prevalences(oracle):
         mean = sum(chance * np.atleast_1d(oracle.estimate_counts(s, 1).value) for s, chance in mixed(oracle, truth))
         assert np.allclose(mean, focus(oracle, truth), atol=1e-12)
 
@@ -123,7 +115,7 @@ def sums_of_two(reports: list) -> dict[tuple, float]:
 
 def check_variances_and_covariances_by_enumeration(oracle: Oracle) -> None:
     """Theory for both kinds of respondents, and the mean of the estimated covariances over all pairs of reports."""
-    for truth in shares(oracle):
+    for truth in prevalences(oracle):
         reports, k = mixed(oracle, truth), len(oracle.options)
         slope, q = oracle.support.slope, float(oracle.support.q)
         scores = [((s - q) / slope, chance) for s, chance in reports]
@@ -173,7 +165,7 @@ def check_simulated_counts_have_the_moments_of_the_channel(oracle: Oracle) -> No
     within 21 % of the scale, which is 4 standard errors.
     """
     rng, n, surveys = np.random.default_rng(12), 300, 800
-    truth = shares(oracle)[1]
+    truth = prevalences(oracle)[1]
     for respondents in ("sample", "fixed"):
         drawn = [oracle.simulate_counts(truth, n, rng, respondents=respondents) for _ in range(surveys)]
         assert {people for _, people in drawn} == {n}

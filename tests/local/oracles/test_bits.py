@@ -104,7 +104,27 @@ def test_packing_counting_and_setting_bits(k: int) -> None:
     assert np.array_equal(bits.as_packed(table, k), packed)
 
 
-def test_noise_leaves_no_bit_beyond_the_options() -> None:
-    rows = bits.noise(bits.ByteLaw(9, 10), 500, 11, np.random.default_rng(3))
-    assert np.all(rows[:, -1] < 8)
-    assert 0.85 < bits.unpack(rows, 11).mean() < 0.95
+@pytest.mark.parametrize(
+    ("reports", "error", "rule"),
+    [
+        (np.zeros(2, dtype=np.uint8), TypeError, "2 packed bytes or 11 truth values each"),
+        (np.zeros((3, 1), dtype=np.uint8), TypeError, "2 packed bytes or 11 truth values each"),
+        (np.zeros((3, 2), dtype=np.int64), TypeError, "got 2 dimensions of int64"),
+        (np.zeros((3, 10), dtype=bool), TypeError, "got 2 dimensions of bool"),
+        (np.zeros((0, 2), dtype=np.uint8), ValueError, "at least one entry"),
+        (np.full((3, 2), 8, dtype=np.uint8), ValueError, "reports must be on 11 options, got bits beyond them"),
+        ([[0, 11]], ValueError, "distinct option codes in 0 … 10"),
+        ([[4, 4]], ValueError, "distinct option codes in 0 … 10"),
+    ],
+)
+def test_what_is_no_report_on_these_options_is_refused(reports: object, error: type[Exception], rule: str) -> None:
+    with pytest.raises(error, match=rule):
+        bits.as_packed(reports, 11)
+    assert bits.as_packed(np.full((3, 2), 7, dtype=np.uint8), 11).tolist() == [[7, 7]] * 3
+
+
+@pytest.mark.parametrize("k", [3, 8, 9, 11, 16, 18])
+def test_noise_leaves_no_bit_beyond_the_options(k: int) -> None:
+    rows = bits.noise(bits.ByteLaw(9, 10), 500, k, np.random.default_rng(3))
+    assert np.unpackbits(rows, axis=1, bitorder="little")[:, k:].sum() == 0
+    assert np.all(np.abs(bits.unpack(rows, k).mean(axis=0) - 0.9) < 0.07)  # 5 standard errors

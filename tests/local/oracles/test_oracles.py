@@ -2,13 +2,14 @@
 
 import itertools
 import math
+import sys
 import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from tests.local.channel import law_of
+from tests.local.channel import NoDraw, law_of
 from tests.local.oracles import contract
 from tests.local.oracles.contract import CHECKS, Check, support_table
 from tests.slowly import case, each
@@ -18,7 +19,6 @@ from toolkit.local.oracles.hashing import LocalHash
 from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.subset import Subset
 from toolkit.local.oracles.unary import Unary
-from toolkit.local.protocol import Randomizer
 
 SMALL = {
     "subset of 5, size 2": Subset(("a", "b", "c", "d", "e"), 2, 3, 1),
@@ -167,6 +167,13 @@ def test_a_subset_of_size_one_is_k_ary_randomized_response() -> None:
         Subset(tuple(range(5)), 2, 3, 1).k_ary()
 
 
+def test_a_subset_of_size_one_is_a_design_of_as_many_options_as_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[Subset.__module__], "TABLE_LIMIT", 3)
+    assert Subset(("a", "b", "c"), 1, 3, 1).k_ary().weights.tolist() == [[3, 1, 1], [1, 3, 1], [1, 1, 3]]
+    with pytest.raises(ValueError, match="of at most 3 options, got 4 options"):
+        Subset(("a", "b", "c", "d"), 1, 3, 1).k_ary()
+
+
 def test_a_binary_oracle_speaks_of_the_last_option_as_a_design_does() -> None:
     oracle = oracles.best(["no", "yes"], 1.0)
     reports = oracle.randomize([True, False, True], np.random.default_rng(2))
@@ -186,17 +193,6 @@ def test_reports_are_read_in_every_form() -> None:
     assert counts.count(counts[0]) == 4
     assert packed.shape == (16, 2)
     assert oracle.randomize(3).shape == (2,)
-
-
-def test_design_and_oracles_keep_one_protocol() -> None:
-    assert isinstance(k_ary(3, epsilon=1.0), Randomizer)
-    randomizers: list[Randomizer] = [
-        k_ary(3, epsilon=1.0),
-        *(make(3, 1.0) for make in MAKERS),
-        oracles.tick_boxes(3, 1.0),
-    ]
-    assert len({r.name for r in randomizers}) == 6 - 1
-    assert not isinstance(Pure(1), Randomizer)
 
 
 # --- what was published with a fault
@@ -264,20 +260,10 @@ def test_impossible_options_are_refused(make: type, options: object) -> None:
         make(options, 1.0)
 
 
-class _NoDraw(np.random.Generator):
-    """A generator that must not be used."""
-
-    def __init__(self) -> None:
-        super().__init__(np.random.PCG64(0))
-
-    def integers(self, *_args: object, **_options: object) -> object:  # type: ignore[override]
-        raise AssertionError("something was drawn before the answers were checked")
-
-
 @each(answers=[["a", "zebra"], ["a", None], [0, 7], [0.5], [math.nan], [[0, 1]], []], make=MAKERS)
 def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(make: type, answers: list[object]) -> None:
     with pytest.raises((ValueError, TypeError)) as error:
-        make(["a", "b", "c"], 1.0).randomize(answers, _NoDraw())
+        make(["a", "b", "c"], 1.0).randomize(answers, NoDraw())
     assert "zebra" not in str(error.value)
 
 
@@ -373,15 +359,6 @@ def test_beyond_2048_options_covariances_are_left_out_and_nothing_else() -> None
         oracle.covariance(np.full(5000, 1 / 5000), 10_000)
     assert oracles.optimized_unary(2048, 1.0).estimate_counts(np.full(2048, 10), 100).cov.shape == (2048, 2048)
     assert any("covariances" in note for note in estimate.notes)
-
-
-def test_numbers_from_elsewhere_become_plain_integers() -> None:
-    """JSON written by others may hold 3.0; NumPy's integers must not reach JSON."""
-    subset = Subset(("a", "b", "c"), np.int64(1), 3.0, np.uint8(1))  # type: ignore[arg-type]
-    assert subset == Subset(("a", "b", "c"), 1, 3, 1)
-    assert [type(value) for value in (subset.size, subset.inside, subset.outside)] == [int, int, int]
-    with pytest.raises(TypeError):
-        Subset(("a", "b", "c"), 1, 3.5, 1)  # type: ignore[arg-type]
 
 
 def test_a_design_has_no_second_estimator_of_its_own() -> None:

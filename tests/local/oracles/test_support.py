@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from toolkit import Pure
-from toolkit.local.oracles.support import Support, checked_shares, checked_support, people_with
+from toolkit.local.oracles.support import Support, checked_support, people_with
 
 
 def test_the_variance_is_that_of_a_binomial_seen_through_p_and_q() -> None:
@@ -30,12 +30,6 @@ def test_people_are_a_sample_or_always_the_same() -> None:
     assert people_with(shares, 9, rng, "fixed").tolist() == [4, 3, 2]  # the nearest to 4.5, 2.7 and 1.8
     assert len({tuple(people_with(shares, 50, rng, "sample")) for _ in range(20)}) > 1
     assert people_with(shares, 50, rng, "sample").sum() == 50
-
-
-@pytest.mark.parametrize("bad", [[0.5, 0.6], [0.5], [-0.1, 1.1], [[0.5, 0.5]]])
-def test_shares_are_checked(bad: object) -> None:
-    with pytest.raises(ValueError, match="`shares` must"):
-        checked_shares(bad, 2, "shares")
 
 
 @pytest.mark.parametrize("bad", [[5, 11], [-1, 2], [1, 2, 3]])

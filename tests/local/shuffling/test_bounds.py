@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -84,6 +85,7 @@ def test_epsilon_is_nothing_where_delta_is_never_above():
     )
 
 
+@cache
 def exact_binomial(trials, share):
     return [math.comb(trials, i) * share**i * (1 - share) ** (trials - i) for i in range(trials + 1)]
 

@@ -140,16 +140,15 @@ def nearest_devices(
             design = realized(table, len(outcomes))
         except ValueError:  # too few outcomes: rounding made two answers look alike
             continue
-        target = [[Fraction(int(w), denominator) for w in row] for row in weights]
-        gaps = [
-            abs(Fraction(t, len(outcomes)) - w)
-            for row, want in zip(table, target, strict=True)
-            for t, w in zip(row, want, strict=True)
-        ]
+        distance = max(
+            abs(Fraction(part, len(outcomes)) - Fraction(weight, denominator))
+            for row, wanted in zip(table, weights.tolist(), strict=True)
+            for part, weight in zip(row, wanted, strict=True)
+        )
         alike = forced if options == report_options else None
         steps = _steps(outcomes, table, alike, options, report_options)
         note = _NOTES.get(name, "")
-        devices.append(Device(name, len(outcomes), _words(steps), design, float(max(gaps)), note, steps))
+        devices.append(Device(name, len(outcomes), _words(steps), design, float(distance), note, steps))
     return tuple(sorted(devices, key=lambda device: (device.distance, device.outcomes)))
 
 

@@ -5,7 +5,7 @@ score matrix G[report, truth] with P G = 1 makes the mean score of the reports a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,11 +35,6 @@ def scored_option(options: Labels, option: object, *, focus: bool = True) -> int
     if isinstance(option, bool) or option not in options:
         refuse("`option` must be one of the design's options", repr(option)[:40], "it has no score")
     return options.index(option)
-
-
-def no_option(option: object) -> None:
-    if option is not None:
-        refuse("`option` must be left out", repr(option)[:40], "a number is asked for, and it has no options")
 
 
 def from_table(table: Array, codes: npt.NDArray[Any], options: Labels, option: object) -> Array:
@@ -80,15 +75,14 @@ class Forced:
 
 
 def forced_form(weights: Integers) -> Forced | None:
-    """The forced form of integer weights, or None if they have none."""
+    """The forced form of integer weights, whose rows have one sum, or None if they have none."""
     k, reports = weights.shape
     if k != reports:
         return None
     forced = np.where(np.arange(k) == 0, weights[1], weights[0])
-    truth = np.diag(weights) - forced
-    off_diagonal = ~np.eye(k, dtype=bool)
-    same = np.all(np.where(off_diagonal, weights == forced, True)) and np.all(truth == truth[0])
-    return Forced(int(truth[0]), forced) if same else None
+    if np.any((weights != forced) & ~np.eye(k, dtype=bool)):
+        return None
+    return Forced(int(weights[0, 0] - forced[0]), forced)
 
 
 def scores(matrix: Array, form: Forced | None, denominator: int) -> Array:
@@ -127,20 +121,21 @@ def information_covariance(matrix: Array, shares: Array) -> Array:
     return np.asarray(np.linalg.inv((matrix / reports) @ matrix.T) - np.outer(shares, shares))
 
 
-def interval_basis(matrix: Array, score: Array, counts: Array, form: Forced | None) -> Shares:
+def interval_basis(matrix: Array, score: Array, counts: Array, form: Forced | None, se: Array) -> Shares:
     """What intervals are made from: one row an option, or the last option's row alone for a binary design."""
     n, k = int(counts.sum()), len(matrix)
     options = np.array([1]) if k == 2 else np.arange(k)
     if form is not None:
         p, q = np.diag(matrix)[options], (matrix.sum(axis=0) - np.diag(matrix))[options] / (k - 1)
-        return Shares.from_support(counts[options], n, p, q)
-    return _general_interval_basis(matrix, score, counts, n, options)
+        return replace(Shares.from_support(counts[options], n, p, q), se=se[options])
+    return _general_interval_basis(matrix, score, counts, se, options)
 
 
 def _general_interval_basis(
-    matrix: Array, score: Array, counts: Array, n: int, options: npt.NDArray[np.intp]
+    matrix: Array, score: Array, counts: Array, se: Array, options: npt.NDArray[np.intp]
 ) -> Shares:
     """For any matrix. Those without an option are mixed as the estimate says they are, which matters for k > 2 only."""
+    n = int(counts.sum())
     value = counts @ score / n
     mixture = _mixtures(np.clip(value, 0, None), len(matrix))[options]
     having, without = matrix[options], mixture @ matrix
@@ -155,12 +150,11 @@ def _general_interval_basis(
         kinds, given_kinds, without_kinds = counts[None, :], having, without
     among_others = [other[:, mask].sum(axis=1) for other, mask in zip(others, speaks, strict=True)]
     squares = score[:, options].T ** 2
-    spread = (counts @ score[:, options] ** 2 / n - value[options] ** 2) * (n / (n - 1) if n > 1 else np.nan)
     likely = (counts + 1) / (n + len(counts))  # one more of each, so that reports of a single kind have a spread, too
     cov = covariance(score, likely, likely @ score, None) / n
     return Shares(
         value=value[options],
-        se=np.sqrt(np.maximum(spread, 0) / n),
+        se=se[options],
         n=n,
         spread_given=(having * squares).sum(axis=1),
         spread_without=(without * squares).sum(axis=1),

@@ -65,8 +65,8 @@ def product_rows(
     ]
 
 
-def joined_labels(first: Labels, second: Labels) -> list[str]:
-    return [f"{a} / {b}" for a in first for b in second]
+def joined_labels(first: Labels, second: Labels, between: str = " / ") -> list[str]:
+    return [f"{a}{between}{b}" for a in first for b in second]
 
 
 def rows_of_probabilities(matrix: Sequence[Sequence[Number]]) -> list[list[Fraction]]:

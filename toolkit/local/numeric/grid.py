@@ -27,26 +27,6 @@ _WIDEST_NOISE = 2**43  # in steps; noise a thousand times as wide, which would p
 _MULTIPLES = 2**9  # of `s` that a draw of Laplace noise may meet; that it meets more has a probability below 10**-200
 
 
-def span_in_browser(low: Fraction, high: Fraction) -> dict[str, Any]:
-    """The width of the bounds as a fraction: a browser divides as Python's `float` does while it holds both parts."""
-    if max(abs(part) for number in (low, high, high - low) for part in number.as_integer_ratio()) >= EXACT:
-        received = f"{float(low)} and {float(high)}"
-        refuse("`bounds` must have fewer digits for answers in a browser", received, "they would be rounded there")
-    return {"span": list((high - low).as_integer_ratio())}
-
-
-def cards_in_browser(
-    lines: tuple[Steps, Steps], steps: int, values: Sequence[Fraction], unit: Fraction
-) -> dict[str, Any]:
-    """Each card of a deck: the report of the lowest answer, and what a step adds, both exact."""
-    starts, slopes = (line.tolist() for line in lines)
-    farthest = max(abs(start) + steps * abs(slope) for start, slope in zip(starts, slopes, strict=True))
-    if max(2 * farthest, *(abs(part) for value in values for part in value.as_integer_ratio())) >= EXACT:
-        consequence = "they would be rounded there"
-        refuse("`noise` must have fewer digits for answers in a browser", f"reports in steps of {unit}", consequence)
-    return {"cards": [{"start": start, "slope": slope} for start, slope in zip(starts, slopes, strict=True)]}
-
-
 def laplace_in_browser(scale: Fraction, budget: Fraction) -> dict[str, Any]:
     """Of Laplace noise: `s` and `t`, its scale in lowest terms, and its budget; the longer numbers as text."""
     if scale >= _WIDEST_NOISE:
@@ -231,7 +211,12 @@ class OnGrid(SampledRandomizer):
         return int(reports[0]) if single else reports
 
     def browser_data(self) -> dict[str, Any]:
-        return super().browser_data() | span_in_browser(self.low, self.high)
+        # The width as a fraction: a browser divides as Python's `float` does while it holds both parts.
+        span = self.high - self.low
+        if max(abs(part) for number in (*self.bounds, span) for part in number.as_integer_ratio()) >= EXACT:
+            received = f"{float(self.low)} and {float(self.high)}"
+            refuse("`bounds` must have fewer digits for answers in a browser", received, "they would be rounded there")
+        return super().browser_data() | {"span": list(span.as_integer_ratio())}
 
     def _range(self) -> str:
         return f"between {float(self.low):g} and {float(self.high):g}"

@@ -14,7 +14,6 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import edge_fit, fit_notes
 from toolkit.core.inference.intervals import Affine, Shares, Student
 from toolkit.local.matrix.encoding import checked_counts, checked_times
-from toolkit.local.matrix.moments import no_option
 from toolkit.local.numeric.grid import OnGrid, checked_reports
 from toolkit.local.protocol import Respondents, is_code
 from toolkit.local.sampled_randomizer import SampledAtOdds
@@ -49,7 +48,8 @@ class Mean(OnGrid):
         array
             A number per report.
         """
-        no_option(option)
+        if option is not None:
+            refuse("`option` must be left out", repr(option)[:40], "a number is asked for, and it has no options")
         return float(self.low) + self.grid.span * self._unit_scores(self._checked(reports))
 
     def _checked(self, reports: Values) -> Steps:

@@ -18,7 +18,7 @@ from toolkit.core.checks import DENOMINATOR_LIMIT, choice, refuse, whole
 from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import log_up
 from toolkit.core.sampling import Categorical
-from toolkit.local.numeric.grid import cards_in_browser
+from toolkit.local.numeric.grid import EXACT
 from toolkit.local.numeric.means import Mean
 from toolkit.local.protocol import fraction, is_whole
 
@@ -83,9 +83,7 @@ class Scrambled(Mean):
     @cached_property
     def unit(self) -> Fraction:
         """The step of the grid of reports; 1 where answers and deck are whole numbers."""
-        corners = [
-            self._combined(index, value) for index in (0, 1) for value in self.values
-        ]  # all others are sums of these
+        corners = [self._combined(index, value) for index in (0, 1) for value in self.values]  # all are sums of these
         return Fraction(1, math.lcm(*(corner.denominator for corner in corners)))
 
     @cached_property
@@ -100,7 +98,12 @@ class Scrambled(Mean):
         return np.array(starts), np.array(slopes)
 
     def browser_data(self) -> dict[str, Any]:
-        return super().browser_data() | cards_in_browser(self.lines, self.steps, self.values, self.unit)
+        data, lines = super().browser_data(), list(zip(*(line.tolist() for line in self.lines), strict=True))
+        farthest = max(abs(start) + self.steps * abs(slope) for start, slope in lines)
+        if max(2 * farthest, *(abs(part) for value in self.values for part in value.as_integer_ratio())) >= EXACT:
+            rule = "`noise` must have fewer digits for answers in a browser"
+            refuse(rule, f"reports in steps of {self.unit}", "they would be rounded there")
+        return data | {"cards": [{"start": start, "slope": slope} for start, slope in lines]}
 
     @cached_property
     def _epsilon(self) -> float:

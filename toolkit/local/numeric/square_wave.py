@@ -17,11 +17,11 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.calibration import checked_epsilon, odds
-from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
+from toolkit.local.matrix.encoding import checked_counts, checked_times, distribution, times_each
 from toolkit.local.matrix.likelihood import maximum_likelihoods
 from toolkit.local.numeric.grid import FINEST, checked_bounds, checked_reports
 from toolkit.local.numeric.window import Windowed
-from toolkit.local.oracles.support import checked_shares, people_with
+from toolkit.local.oracles.support import people_with
 from toolkit.local.protocol import Respondents, is_code
 
 SEED = 20_191_205
@@ -262,9 +262,7 @@ class SquareWave(Windowed):
             smoothed_likelihood(self.window.matrix(), numbers, mixed)[None] if mixed else self._likeliest(numbers[None])
         )
         cov = np.atleast_2d(np.cov(bootstrap, rowvar=False))
-        smooth = (
-            ("the curve is smoothed; the band is that of maximum likelihood and leaves out the bias of smoothing"),
-        )
+        smooth = "the curve is smoothed; the band is that of maximum likelihood and leaves out the bias of smoothing"
         return Estimate(
             value=read(curve)[0],
             se=np.sqrt(np.diag(cov)),
@@ -275,24 +273,21 @@ class SquareWave(Windowed):
             covers=SAMPLED,
             method=f"square wave, {'curve by EMS, band by ' if mixed else ''}maximum likelihood, bootstrap "
             f"of {replicates}",
-            notes=smooth if mixed else (),
+            notes=(smooth,) if mixed else (),
             basis=Bootstrap(bootstrap),
         )
 
     def _mixed(self, smoothing: float | None) -> float:
         """How much neighboring points are mixed in a round."""
         if smoothing is None:
-            return min(
-                1.0, (self.steps / _BINS) ** 2
-            )  # a kernel's variance counts, and it grows with the square of the step
+            return min(1.0, (self.steps / _BINS) ** 2)  # a kernel's variance grows with the square of the step
         if not 0 <= smoothing <= 1:
             refuse("`smoothing` must lie between 0 and 1", smoothing, "it is how much neighbors are mixed")
         return smoothing
 
     def _likeliest(self, tallies: Array) -> Array:
         """One distribution for each tally, by maximum likelihood."""
-        matrix = self.window.matrix()
-        return maximum_likelihoods(matrix, tallies, tolerance=1e-6)
+        return maximum_likelihoods(self.window.matrix(), tallies, tolerance=1e-6)
 
     def variance(
         self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample", surveys: int = 200, rng: Rng = None
@@ -350,7 +345,7 @@ class SquareWave(Windowed):
             How many reports of each kind.
         """
         generator = check_rng(rng) or np.random.default_rng()
-        shares = checked_shares(prevalence, self.steps + 1, "prevalence")
+        shares = distribution(prevalence, self.steps + 1, "prevalence")
         answers = people_with(shares, whole(n, "n"), generator, respondents)
         return np.asarray(generator.multinomial(answers, self.window.matrix()).sum(axis=0))
 

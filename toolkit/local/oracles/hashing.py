@@ -109,7 +109,7 @@ class LocalHash(Oracle):
         return reports
 
     def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
-        rows = self._checked(reports)
+        rows = self._read(reports)
         each = None if times is None else checked_times(times, len(rows))
         counts = np.zeros(len(self.options), dtype=np.int64)
         for part in chunks(len(rows), CHUNK // 4, "counting"):
@@ -129,9 +129,6 @@ class LocalHash(Oracle):
             counts[option] = _number(latest[lowest] == value, times)
         return counts
 
-    def _read(self, reports: Values) -> Residues:
-        return self._checked(reports)
-
     def _supports(self, read: Residues, code: int) -> Mask:
         hashed = np.zeros_like(read[:, 0])
         for place, factor in enumerate(read[:, 1:].T):
@@ -139,7 +136,7 @@ class LocalHash(Oracle):
                 hashed = _reduced(hashed + factor, self.values)
         return np.asarray(hashed == read[:, 0])
 
-    def _checked(self, reports: Values) -> Residues:
+    def _read(self, reports: Values) -> Residues:
         rows = np.asarray(reports)
         if rows.ndim != 2 or rows.shape[1] != 1 + self.digits or rows.dtype.kind not in "iu":
             expected = f"reports must be rows of {1 + self.digits} integers: the value, then the hash"

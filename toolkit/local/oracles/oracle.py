@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Codes, Counts, Labels, Mask, Values
-from toolkit.core.checks import Number, labels, refuse, whole
+from toolkit.core.checks import Number, labels, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.calibration import checked_epsilon
-from toolkit.local.matrix.encoding import encode
+from toolkit.local.matrix.encoding import distribution, encode
 from toolkit.local.matrix.moments import from_support
-from toolkit.local.oracles.support import Support, checked_shares, checked_support, people_with
+from toolkit.local.oracles.support import Support, checked_support, people_with
 from toolkit.local.protocol import AnswerKind, Respondents
 from toolkit.local.sampled_randomizer import SampledAtOdds
 
@@ -73,8 +73,11 @@ def limit(k: int, epsilon: Number) -> Limit:
     >>> least.size, round(least.se(16, n=1000), 4)
     (4, 0.057)
     """
-    options = whole(k, "k", least=2)
-    factor = math.expm1(float(checked_epsilon(epsilon)))  # E - 1, without losing digits when epsilon is small
+    return _least(whole(k, "k", least=2), float(checked_epsilon(epsilon)))
+
+
+def _least(options: int, epsilon: float) -> Limit:
+    factor = math.expm1(epsilon)  # E - 1, without losing digits when epsilon is small
 
     def risk(size: int) -> float:
         # The square is taken last, so that neither a tiny nor a huge epsilon leaves the floats.
@@ -84,13 +87,6 @@ def limit(k: int, epsilon: Number) -> Limit:
     candidates = {min(max(round(ideal) + step, 1), options - 1) for step in (-1, 0, 1)}
     best = min(sorted(candidates), key=risk)
     return Limit(risk(best), best)
-
-
-def ratio(risk: float, k: int, epsilon: float) -> float:
-    if not 0 < epsilon < math.inf:
-        consequence = "without privacy, or without information, there is none"
-        refuse("a limit needs a positive, finite epsilon", epsilon, consequence)
-    return risk / limit(k, epsilon).risk
 
 
 Method = Literal["moment", "simplex"]
@@ -228,7 +224,7 @@ class Oracle(SampledAtOdds):
     @cached_property
     def ratio_to_limit(self) -> float:
         """The sum of variances at equal shares, over the least of any unbiased estimate with this epsilon."""
-        return ratio(self.support.risk(len(self.options)), len(self.options), self.epsilon)
+        return self.support.risk(len(self.options)) / _least(len(self.options), self.epsilon).risk
 
     def randomize(self, answers: Values, rng: Rng = None) -> Any:
         """Randomize answers given as codes or labels: one row per person; for a single answer the row alone.
@@ -309,7 +305,7 @@ class Oracle(SampledAtOdds):
         float or array
             One for each option; of two options that of the last.
         """
-        shares = checked_shares(prevalence, len(self.options), "prevalence")
+        shares = distribution(prevalence, len(self.options), "prevalence")
         variances = self.support.variance(shares, respondents) / whole(n, "n")
         return float(variances[1]) if len(self.options) == 2 else variances
 
@@ -331,7 +327,7 @@ class Oracle(SampledAtOdds):
         array
             A row and a column for each option.
         """
-        shares = checked_shares(prevalence, len(self.options), "prevalence")
+        shares = distribution(prevalence, len(self.options), "prevalence")
         return np.asarray(self.support.covariance(shares, respondents) / whole(n, "n"))
 
     def simulate_counts(
@@ -357,7 +353,7 @@ class Oracle(SampledAtOdds):
             The counts of support, and n.
         """
         generator = check_rng(rng) or np.random.default_rng()
-        shares = checked_shares(prevalence, len(self.options), "prevalence")
+        shares = distribution(prevalence, len(self.options), "prevalence")
         answers = people_with(shares, whole(n, "n"), generator, respondents)
         return self._simulate(answers, generator), n
 

@@ -213,7 +213,7 @@ class RandomBox(Boxes):
         array
             One for each box.
         """
-        shares = checked_shares(prevalence, len(self.options), "prevalence", exclusive=False)
+        shares = checked_shares(prevalence, len(self.options))
         drawn = choice(respondents, "respondents", ("sample", "fixed")) == "sample"
         one = len(shares) * self.support.variance(shares) - (0 if drawn else shares * (1 - shares))
         return np.asarray(one / whole(n, "n"))
@@ -236,6 +236,6 @@ class RandomBox(Boxes):
             Two arrays: yes for each box, and people asked.
         """
         generator, k = check_rng(rng) or np.random.default_rng(), len(self.options)
-        shares = checked_shares(prevalence, k, "prevalence", exclusive=False)
+        shares = checked_shares(prevalence, k)
         people_asked = generator.multinomial(whole(n, "n"), np.full(k, 1 / k))
         return generator.binomial(people_asked, float(self.support.q) + shares * self.support.slope), people_asked

@@ -18,7 +18,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, edge_fit, fit_notes
 from toolkit.core.inference.intervals import Shares, share_error
 from toolkit.core.loss import Loss
-from toolkit.local.matrix.encoding import distribution, whole_counts
+from toolkit.local.matrix.encoding import whole_counts
 from toolkit.local.matrix.likelihood import project_onto_simplex
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.protocol import Respondents
@@ -160,16 +160,14 @@ def people_with(shares: Array, n: int, rng: np.random.Generator, respondents: Re
     return whole_parts
 
 
-def checked_shares(prevalence: ArrayLike, k: int, name: str, *, exclusive: bool = True) -> Array:
-    """One share for each option, from 0 to 1; they sum to one where the options exclude each other."""
-    if exclusive:
-        return distribution(prevalence, k, name)
+def checked_shares(prevalence: ArrayLike, k: int) -> Array:
+    """One share for each box, from 0 to 1; one number is that of all."""
     shares = np.asarray(prevalence, dtype=np.float64)
     shares = np.full(k, float(shares)) if shares.ndim == 0 else shares
     if shares.shape != (k,):
-        refuse(f"`{name}` must have a share for each of {k} options", f"shape {shares.shape}", "they must match")
+        refuse(f"`prevalence` must have a share for each of {k} options", f"shape {shares.shape}", "they must match")
     if not np.all((shares >= 0) & (shares <= 1)):
-        refuse(f"`{name}` must be shares from 0 to 1", "others", "they describe the answers")
+        refuse("`prevalence` must be shares from 0 to 1", "others", "they describe the answers")
     return shares
 
 

@@ -208,7 +208,7 @@ class CappedBoxes(Boxes):
         return self._estimated(basis.value, basis.se, cov, people, basis)
 
     def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
-        shares = checked_shares(prevalence, len(self.options), "prevalence", exclusive=False)
+        shares = checked_shares(prevalence, len(self.options))
         return np.asarray(self.support.variance(shares, respondents) / whole(n, "n"))
 
     def simulate_counts(self, prevalence: ArrayLike, n: int, rng: Rng = None) -> tuple[Counts, int]:
@@ -229,7 +229,7 @@ class CappedBoxes(Boxes):
             How many say yes, for each box, and n.
         """
         generator = check_rng(rng) or np.random.default_rng()
-        shares = checked_shares(prevalence, len(self.options), "prevalence", exclusive=False)
+        shares = checked_shares(prevalence, len(self.options))
         return generator.binomial(whole(n, "n"), float(self.support.q) + shares * self.support.slope), n
 
 

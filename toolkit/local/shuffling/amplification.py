@@ -207,10 +207,8 @@ def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
     if not hasattr(reports, "epsilon"):
         consequence = "it says what a report costs before it is shuffled: warner(epsilon=1.0)"
         refuse("`reports` must be a design", type(reports).__name__, consequence, TypeError)
-    people, slack = (
-        whole(n, "n"),
-        exact(delta, "delta"),
-    )  # not `probability`, which rounds small floats to a design's weights
+    people = whole(n, "n")
+    slack = exact(delta, "delta")  # not `probability`, which rounds small floats to a design's weights
     if not 0 <= slack <= 1:
         refuse("`delta` must lie between 0 and 1", delta, "it is a probability")
     local = float(reports.epsilon)
@@ -307,11 +305,7 @@ def _pairs(reports: object) -> tuple[Pair, ...]:
     table, total = np.asarray(reports.weights, dtype=np.int64), int(reports.denominator)
     least = table.min(axis=0)
     truth = total - int(least.sum())
-    if (
-        table.shape[0] != table.shape[1]
-        or least.min() == 0
-        or (table != least + truth * np.eye(len(table), dtype=np.int64)).any()
-    ):
+    if table.shape[0] != table.shape[1] or (table != least + truth * np.eye(len(table), dtype=np.int64)).any():
         return ()
     counts = Counter(least.tolist())
     pairs = sorted((a, b) for a in counts for b in counts if a != b or counts[a] > 1)

@@ -71,10 +71,8 @@ def binomial_window(trials: int, share: float, beyond: float) -> tuple[Array, Ar
     need = math.log(2 / beyond)
     reach = math.ceil(math.sqrt(2 * trials * share * (1 - share) * need) + need) + 1
     mode = min(int((trials + 1) * share), trials)
-    up, down = (
-        np.arange(mode, min(mode + reach, trials), dtype=float),
-        np.arange(mode, max(mode - reach, 0), -1, dtype=float),
-    )
+    up = np.arange(mode, min(mode + reach, trials), dtype=float)
+    down = np.arange(mode, max(mode - reach, 0), -1, dtype=float)
     odds = share / (1 - share) if share < 1 else math.inf
     rising = np.cumprod((trials - up) / (up + 1) * odds)
     falling = np.cumprod(down / (trials - down + 1) / odds)
@@ -192,9 +190,7 @@ def blanket(pair: Pair, n: int, delta: float, *, most: int = 10**9, third: bool 
 
 @functools.lru_cache(maxsize=256)
 def _centred(trials: int, share: float, beyond: float) -> tuple[Array, Array]:
-    counts, chances = binomial_window(
-        trials, share, min(beyond, 1e-18)
-    )  # so that the mean, too, is that of the whole law
+    counts, chances = binomial_window(trials, share, min(beyond, 1e-18))  # so that the mean is that of the whole law
     return counts - float(counts @ chances), chances
 
 
