@@ -165,9 +165,3 @@ def test_a_search_is_complete_as_long_as_all_pairs_are_within_the_limit(relation
     for limit in (pairs, pairs - 1):
         found = worst_case(sum, [0, 1, 5], 3, neighbors=relation, limit=limit)
         assert (found.complete, found.tried) == (limit == pairs, limit)
-
-
-def test_a_wrong_claim_is_disproved() -> None:
-    """A range moves by the whole width, though its author may think of width / n."""
-    claimed = Fraction(10, 4)
-    assert worst_case(lambda rows: max(rows) - min(rows), [0, 10], 4, neighbors="replace").at_least > claimed

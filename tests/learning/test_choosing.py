@@ -50,28 +50,6 @@ class Fixed:
         return self.labels
 
 
-def test_the_law_is_the_exponential_mechanism_on_right_answers() -> None:
-    """Ten classifiers, errors 0.10 and nine times 0.12, 1,000 rows: the best with probability 0.99959 at
-    epsilon 1, and 0.2320 at 0.1 (computed from the formula e**(-N epsilon err / 2)).
-    """
-    scores = [900] + [880] * 9
-    assert Exponential.for_epsilon(1).probabilities(scores)[0] == pytest.approx(0.99959, abs=5e-6)
-    assert Exponential.for_epsilon("1/10").probabilities(scores)[0] == pytest.approx(0.2320, abs=5e-5)
-
-
-@pytest.mark.slow
-def test_better_classifiers_are_likelier_by_their_number_of_right_answers() -> None:
-    """400 choices among three; chi-squared against the law, false alarms 1e-6."""
-    truth = np.array([1] * 20)
-    wrong = (0, 2, 5)
-    candidates = [Fixed(np.array([0] * errors + [1] * (20 - errors))) for errors in wrong]
-    rng, seen = np.random.default_rng(4), [0, 0, 0]
-    for _ in range(400):
-        seen[candidates.index(choose_classifier(candidates, [[0]] * 20, truth, epsilon=1, rng=rng))] += 1
-    law = 400 * Exponential.for_epsilon(1).probabilities([20 - errors for errors in wrong])
-    assert chi2.sf(((np.array(seen) - law) ** 2 / law).sum(), 2) > 1e-6
-
-
 def test_the_ledger_is_charged_before_a_row_is_read() -> None:
     ledger, read = Ledger(Zcdp(1), neighbors="replace"), []
 

@@ -32,7 +32,6 @@ from toolkit.central.noise.grid import (
     sensible,
     steps_of,
 )
-from toolkit.central.sparse import AboveThreshold as AboveThreshold
 from toolkit.core.arrays import Array, ArrayLike, Steps
 from toolkit.core.checks import Number, explains, positive, refuse
 from toolkit.core.loss import Pure, Zcdp
@@ -222,8 +221,7 @@ def check_base(base: Answer, size: int) -> npt.NDArray[Any]:
         refuse("`base` must have one weight for each candidate", f"{base.size} weights", f"there are {size} candidates")
     if base.entries.min() < 0 or base.entries.max() <= 0:
         refuse("`base` must not be negative, nor all 0", "such a weight", "it is a measure")
-    entries: npt.NDArray[Any] = base.entries
-    return entries
+    return np.asarray(base.entries)
 
 
 def _quotient(context: Context, number: Fraction) -> Decimal:

@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from toolkit.central.publishing import quantiles
 from toolkit.central.publishing.quantiles import RecursiveQuantiles, Spread, rank_scores
 from toolkit.central.selection import Exponential, root_below
-from toolkit.core.loss import Pure, Zcdp
+from toolkit.core.loss import Zcdp
 
 AR, RP = "add_remove", "replace"
 GRID = 5
@@ -264,12 +264,6 @@ def test_empty_and_equal_values_have_cuts_too(values: list[int]) -> None:
     assert len(cuts) == 4
     assert cuts == sorted(cuts)
     assert 0 <= cuts[0] <= cuts[-1] <= GRID
-
-
-@pytest.mark.parametrize("listed", [[], [Fraction(1, 2), Fraction(1, 2)], [Fraction(3, 2)], [Fraction(-1, 2)]])
-def test_lists_that_do_not_increase_are_refused(listed: list[Fraction]) -> None:
-    with pytest.raises(ValueError, match="increasing shares between 0 and 1"):
-        RecursiveQuantiles(Pure(1), tuple(listed), AR)
 
 
 def far(steps: np.ndarray, share: Fraction, rate: float, reach: int, all_steps: int, digits: int) -> float:
