@@ -160,6 +160,14 @@ def test_random_pairs_are_neighbors_and_reach_all_of_them(relation: str) -> None
     assert len(every) == {"replace": 36, "add_remove": 15}[relation]
 
 
+def test_without_values_there_is_no_pair_and_no_change() -> None:
+    found = worst_case(sum, [], 3, neighbors="add_remove")
+    assert (found.at_least, found.table, found.neighbor, found.tried, found.complete) == (0, (), (), 0, True)
+    for values in ([], [7]):
+        with pytest.raises(ValueError, match="`values` must hold at least two values"):
+            worst_case(sum, values, 3, neighbors="replace")
+
+
 @pytest.mark.parametrize(("relation", "pairs"), [("replace", 81), ("add_remove", 81)])
 def test_a_search_is_complete_as_long_as_all_pairs_are_within_the_limit(relation: Any, pairs: int) -> None:
     for limit in (pairs, pairs - 1):

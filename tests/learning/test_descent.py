@@ -20,6 +20,8 @@ def test_everybody_at_every_step_adds_up_in_zcdp() -> None:
     """(2 / n) sqrt(T / (2 rho)) for the mean of gradients under "replace", half of it under "add_remove"."""
     assert descent(Zcdp("1/2")).sigma == pytest.approx(2 * np.sqrt(50))
     assert descent(Zcdp("1/2"), neighbors="add_remove").sigma == pytest.approx(np.sqrt(50))
+    for steps in range(1, 40):  # never rounded down
+        assert 0 <= Fraction(descent(Zcdp("1/7"), steps=steps).sigma) ** 2 / (14 * steps) - 1 < 1e-11
     within = Zcdp.within(Approx(1, 1e-6)).rho
     assert descent(Approx(1, 1e-6)).sigma == pytest.approx(2 * np.sqrt(50 / (2 * within)), rel=1e-9)
 

@@ -1,3 +1,5 @@
+from decimal import Context, Decimal
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from toolkit.learning.perturbation import (
 )
 
 LOGISTIC = Logistic()
+PRECISE = Context(prec=50)
 
 
 def moved(loss, ridge: float, one: np.ndarray, other: np.ndarray) -> float:
@@ -137,6 +140,8 @@ def test_what_the_determinants_and_the_solver_cost_is_taken_from_epsilon() -> No
             noise = ObjectivePerturbation(Pure(epsilon), ridge, LOGISTIC, 4, 1000)
             assert noise.ridge >= ridge
             assert noise.determinants <= float(noise.inside) / 2 * (1 + 1e-12)
+            ratio = PRECISE.divide(Decimal(LOGISTIC.curvature), Decimal(noise.ridge))
+            assert 0 <= Decimal(noise.determinants) / PRECISE.ln(PRECISE.add(1, ratio)) - 1 < 1e-13  # rounded up
             paid = noise.pushing.epsilon + noise.mechanism.loss.amount
             assert paid + noise.determinants <= epsilon * (1 + 1e-15)
             assert noise.mechanism.scale < noise.pushing.scale / noise.ridge / 100  # little noise for the solver

@@ -99,6 +99,13 @@ def test_a_large_sample_has_the_smooth_sensitivity_of_the_function_for_lessons()
         assert beta == pytest.approx(1 / 6, rel=1e-3)
 
 
+@pytest.mark.parametrize("epsilon", ["1/1000000", "1/3", 1, 20])
+def test_the_ratio_is_a_binary_fraction_hardly_above_what_the_smoothness_allows(epsilon: Any) -> None:
+    release = SmoothSensitivity.for_epsilon(epsilon, "median", n=5, bounds=(0, 100))
+    assert release.ratio >= Fraction(exp_enclosure(release.noise.smoothness, 100)[0], 2**100)
+    assert -math.log(release.ratio) == pytest.approx(float(release.noise.smoothness), rel=2**-11)
+
+
 def test_values_that_all_agree_get_noise_for_the_floor_and_are_soon_done() -> None:
     release = SmoothSensitivity.for_epsilon(1, "median", n=200_000, bounds=(0, 10**6))
     found = release.summary(np.full(200_000, 5000.0))
