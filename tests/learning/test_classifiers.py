@@ -306,6 +306,8 @@ def test_how_many_labels_are_known_is_told_for_a_price() -> None:
     with pytest.raises(TypeError, match="y holds text, got a number"):
         PrivateSVC(1, ledger=ledger).count_known(np.array(["a", "b"]), epsilon=1)
     assert len(ledger.entries()) == 2
+    with pytest.raises(ValueError, match="`neighbors` must be one of"):
+        PrivateSVC(1, neighbors="both").count_known([0, 1], epsilon=1)
     drawn = PrivateSVC(1, rng=np.random.default_rng(1))
     drawn.count_known([0, 1, 2], epsilon=1)
     assert "simulated, no privacy claim" in repr(drawn)

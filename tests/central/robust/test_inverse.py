@@ -63,6 +63,18 @@ def test_the_cut_of_a_huber_location_is_not_rounded_to_the_grid() -> None:
     assert (found == 0).sum() == 1
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("median", "median"), (Quantile("1/5"), Quantile("1/5")), (Huber(1), Huber(2)), (np.mean, np.mean)],
+)
+def test_lengths_are_those_of_the_same_values_in_another_unit(one: Any, other: Any) -> None:
+    """In halves from -3 on, and in whole steps from 0 on: 2 (x + 3)."""
+    values = np.array([-3.0, -1.2, 0.0, 0.4, 2.5, 5.8, 6.0])
+    here = InverseSensitivity.for_epsilon(1, one, bounds=(-3, 6), step="1/2")
+    there = InverseSensitivity.for_epsilon(1, other, bounds=(0, 18), step=1)
+    assert here.lengths(values).tolist() == there.lengths(2 * (values + 3)).tolist()
+
+
 def test_of_a_function_a_missing_value_counts_as_the_lower_bound_so_that_n_stays() -> None:
     mechanism = InverseSensitivity.for_epsilon(1, np.mean, bounds=(0, 9), step=1)
     assert np.array_equal(mechanism.lengths([np.nan, 4.0, 8.0]), mechanism.lengths([0.0, 4.0, 8.0]))

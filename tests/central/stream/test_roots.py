@@ -19,6 +19,7 @@ def toeplitz(coefficients: np.ndarray) -> np.ndarray:
 def test_the_root_times_itself_is_the_matrix_of_totals_exactly(window: int | None) -> None:
     half, back = toeplitz(root(12, window)), toeplitz(inverse(12, window))
     totals = [[int(0 <= i - j < (window or 12)) for j in range(12)] for i in range(12)]
+    assert half[0, 0] == 1
     assert (half @ half).tolist() == totals
     assert (half @ back).tolist() == np.eye(12, dtype=int).tolist()
 
