@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import chi, gamma
 
 from toolkit.learning import PrivateLogisticRegression
 from toolkit.learning import perturbation as laws
@@ -51,6 +52,25 @@ def test_entries_have_the_spread_that_is_said() -> None:
         assert abs(squares.mean() - 1) < 5 * squares.std() / math.sqrt(80)
         assert squares.std() / math.sqrt(80) < 0.08
         assert law.spread * math.sqrt(21) < law.longest
+
+
+@pytest.mark.parametrize("size", [1, 21, 1000])
+def test_a_push_four_times_as_long_as_the_longest_is_less_likely_than_e_to_minus_100_and_the_longest_is_not(
+    size,
+) -> None:
+    """The length of a ball, and the radius of a cube, as the laws say."""
+    ball, cube, normal = (
+        Ball(Fraction(1, 2), size),
+        Cube(Fraction(1, 2), size, 0.3),
+        Normal(Fraction(1), size, 1e-6, 0.1),
+    )
+    for law, longest in (
+        (gamma(size), ball.longest / ball.scale),
+        (gamma(size + 1), cube.longest / cube.scale / math.sqrt(size)),
+        (chi(size), normal.longest / normal.spread),
+    ):
+        assert law.logsf(4 * longest) < -100
+        assert law.logsf(longest) > -150
 
 
 def test_bounds_make_the_push_cubic_and_a_row_norm_alone_makes_it_round(monkeypatch) -> None:

@@ -437,10 +437,10 @@ class Exponential(Selection):
         first = _first_steps(limits, spacing)
         if len(first) != np.size(scores) + 1:
             refuse("`edges` must be one more than `scores`", f"{len(first)} edges", "they enclose the intervals")
-        if np.diff(first).min() < 0:
-            refuse("`edges` must not decrease", "edges out of order", "sort them")
         if first[-1] == first[0]:
             refuse("`exponent` must leave a candidate between the outer edges", spacing, "choose a finer grid")
+        if np.diff(first).min() < 0:
+            refuse("`edges` must not decrease", "edges out of order", "sort them")
         return float(self.choose_step(first, scores, source) * Fraction(2) ** spacing)
 
     def choose_step(self, first: Steps, scores: ArrayLike, rng: Rng = None) -> int:
