@@ -380,6 +380,15 @@ def test_probabilities_of_extreme_scores_are_those_of_their_gaps() -> None:
         assert mechanism.probabilities(scores).tolist() == [1.0, 0.0]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_best_of_very_many_is_found_wherever_it_is(kind: type[Selection]) -> None:
+    scores = np.zeros(40_000, dtype=np.int64)
+    for best in (0, 16_383, 16_384, 39_999):
+        scores[best] = 1000
+        assert kind.for_epsilon(1).choose(range(40_000), scores) == best
+        scores[best] = 0
+
+
 def test_candidates_may_be_any_sequence() -> None:
     mechanism, scores = Exponential.for_epsilon(50), [0, 100]
     for candidates in (["x", "y"], ("x", "y"), np.array(["x", "y"]), pd.Series(["x", "y"], index=[7, 8])):

@@ -210,7 +210,7 @@ class Additive(ABC):
             The integers with noise, and the law of the noise.
         """
         sampler, bits = self._whole_noise(len(values))
-        noise = (sampler.draw(len(values), rng if rng is None else check_rng(rng)) + (1 << bits >> 1)) >> bits
+        noise = (sampler.draw(len(values), check_rng(rng)) + (1 << bits >> 1)) >> bits
         return [value + step for value, step in zip(values, noise.tolist(), strict=True)], self.whole_law
 
     def noisy(self, value: object, rng: Rng = None) -> Noisy:

@@ -73,6 +73,16 @@ def test_it_is_drawn_only_from_a_generator_and_follows_its_law() -> None:
     assert abs(np.mean(drawn) - mean) < 4.5 * sd / 20
 
 
+@pytest.mark.parametrize("n", [1, 2, 50])
+def test_its_noise_is_that_of_the_paper_and_of_one_person_as_of_two(n: int) -> None:
+    values = np.linspace(-1, 1, n)  # within k, so that the location is the mean and gamma is k
+    for epsilon, delta in ((1, 1e-6), (0.5, 0.01)):
+        mean, sd = AvellaMedina(Huber(1.345), epsilon, delta).mean_and_sd(values)
+        assert mean == pytest.approx(values.mean(), abs=1e-9)
+        expected = 5 * 1.345 / (epsilon * n) * math.sqrt(2 * math.log(max(n, 2)) * math.log(2 / delta))
+        assert sd == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
