@@ -110,18 +110,18 @@ MIXED: list[Any] = [1, 0, "1", "x", 1.0, True, None, math.nan, np.int8(1), np.st
 def test_a_person_moves_every_score_by_at_most_what_is_charged_in_lists_of_numbers_and_texts(
     made: Any, columns: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All tables of two people beside a hundred, with one replaced by any other row and label: what the
+    """All tables of two people beside ten others, with one replaced by any other row and label: what the
     mechanism is handed moves by at most 1, its sensitivity. An array of numbers and one text is all text.
     """
     handed: list[list[int]] = []
     monkeypatch.setattr(
         Exponential, "choose", lambda _, options, scores, **__: handed.append(list(scores)) or options[0]
     )
-    crowd = [(1, 1)] * 100
+    crowd = [(1, 1)] * 10
 
     def scores(*people: tuple[Any, Any]) -> np.ndarray:
         rows, labels = zip(*people, *crowd, strict=True)
-        candidates = [Echo(made), Fixed([1] * 102), Fixed(made([1, "x"] * 51)), Fixed(made(["1"] * 102))]
+        candidates = [Echo(made), Fixed([1] * 12), Fixed(made([1, "x"] * 6)), Fixed(made(["1"] * 12))]
         choose_classifier(candidates, [[row] for row in rows], columns(labels), epsilon=1)
         return np.array(handed.pop())
 
@@ -129,7 +129,7 @@ def test_a_person_moves_every_score_by_at_most_what_is_charged_in_lists_of_numbe
     for first in everyone[::29]:
         found = np.array([scores(first, person) for person in everyone])
         assert np.ptp(found, axis=0).max() <= 1
-        assert found.min(axis=0).tolist() >= [100, 100, 50, 0]
+        assert found.min(axis=0).tolist() >= [10, 10, 5, 0]
 
 
 @pytest.mark.parametrize("make", [pd.Series, np.array, list, lambda y: pd.Series(y, dtype="Int64")])

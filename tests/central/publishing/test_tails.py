@@ -10,7 +10,6 @@ from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.publishing.keys import geometric_tail, least_reach, rounded_normal_tail, tail_of
 
-
 PRECISE = Context(prec=120)
 
 
