@@ -87,8 +87,8 @@ def test_its_noise_is_that_of_the_paper_and_of_one_person_as_of_two(n: int) -> N
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ((0, 1), (0.5, 1)), ((0, 1), (0, 2)), ((0, 2), (0, 1)), ((0, 1), (1, 1.2)), ((3, 1), (0, 0.7)), ((0, 1), (0, 1)),
-        ((2, 1.5), (0.5, 0.8)), ((-1, 0.7), (1, 1.9)), ((3, 2), (2, 2)),
+        ((0, 1), (0.5, 1)), ((0, 1), (0, 2)), ((0, 2), (0, 1)), ((0, 1), (1, 1.2)), ((3, 1), (0, 0.7)),
+        ((0, 1), (0, 1)), ((2, 1.5), (0.5, 0.8)), ((-1, 0.7), (1, 1.9)), ((3, 2), (2, 2)),
     ],
 )  # fmt: skip
 def test_the_delta_of_two_normal_laws_is_the_integral(first: tuple[float, float], second: tuple[float, float]) -> None:
