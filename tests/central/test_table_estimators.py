@@ -211,7 +211,7 @@ def test_noise_leads_to_nothing_that_is_impossible(name: str, sums: dict[int, fl
 
 
 @pytest.mark.parametrize("scale", [0.6, 1e-3])
-@pytest.mark.parametrize("n", [4, 30])
+@pytest.mark.parametrize("n", [2, 4, 30])
 def test_limits_hold_for_all_noise_within_its_reach(n: int, scale: float) -> None:
     """Of columns that rise or fall together and of such that do not, with each sum too high, too low or right; without
     noise they are the sample's own, but for what n against n - 1 makes of it.

@@ -268,7 +268,7 @@ def test_the_law_of_the_best_costs_three_epsilon_whatever_the_scores(
 def test_nan_is_the_worst_score_wherever_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     for scores in itertools.permutations([math.nan, -1.0, -2.0]):
         assert scores[best_of_scores(monkeypatch, list(scores))] == -1.0
-    assert best_of_scores(monkeypatch, [math.nan, math.nan]) == 0
+    assert best_of_scores(monkeypatch, [math.nan, math.nan]) == best_of_scores(monkeypatch, [0.5, "7"]) == 0
     assert best_of_scores(monkeypatch, [0.5, Laplace.for_epsilon(10**6).release(1)]) == 1
 
 

@@ -50,6 +50,16 @@ def test_the_least_noise_is_found_up_to_a_million_gradients_and_none_beyond(monk
         sampled_sigma(0.8, 1e-6, 0.1, 7)
 
 
+@pytest.mark.parametrize(("epsilon", "steps", "size"), [(0.5, 7, 3), (2, 1000, 1), (9, 1, 40)])
+def test_the_least_delta_of_random_parts_is_a_thousand_times_what_the_grid_costs(epsilon, steps, size) -> None:
+    """(1 + e**epsilon) times 2**-60 for each entry of each step."""
+    least = 1000 * (1 + np.exp(epsilon)) * steps * size / 2**60
+    said = {"neighbors": "add_remove", "rate": Fraction(1, 10), "steps": steps, "size": size}
+    assert descent(Approx(epsilon, least * (1 + 1e-9)), **said).steps == steps
+    with pytest.raises(ValueError, match="`delta` must be larger"):
+        descent(Approx(epsilon, least * (1 - 1e-9)), **said)
+
+
 def test_the_share_of_people_in_a_step_is_the_rate() -> None:
     noisy = descent(Approx(1, 1e-6), neighbors="add_remove", rate=Fraction(1, 10))
     drawn = noisy._taking_part(40_000, np.random.default_rng(3))

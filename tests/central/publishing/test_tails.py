@@ -20,7 +20,7 @@ def test_the_geometric_tail_is_its_formula_and_never_less(scale: Fraction) -> No
         assert 0 <= geometric_tail(scale)(k) / (q**k / (1 + q)) - 1 < Fraction(1, 10**20)
 
 
-@pytest.mark.parametrize("variance", [Fraction(1), Fraction(7, 3), Fraction(10**6)])
+@pytest.mark.parametrize("variance", [Fraction(1), Fraction(7, 3), Fraction(10**6), Fraction(2 * 10**60 + 1, 10**60)])
 def test_the_normal_tail_is_that_of_rounded_noise_and_barely_more(variance: Fraction) -> None:
     sigma = math.sqrt(variance)
     for k in (1, 3, math.ceil(5 * sigma)):

@@ -202,4 +202,5 @@ def test_the_bound_of_the_scale_is_the_scale_times_what_its_noise_may_hide() -> 
             found = bound.release(values, level=level)
         assert len(drawn) == 1
         expected = sd * (2 - 2 * float(Fraction(level))) ** -bound.laplace.scale
-        assert found == pytest.approx(expected, rel=1e-5)
+        assert 1 - 1e-9 < found / expected < 1 + 1e-5
+        assert level == "1/2" or found > expected

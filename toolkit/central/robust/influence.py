@@ -357,7 +357,7 @@ def _weighted_median(values: Array, share: Array) -> float:
     half = upto[-1] / 2
     low = int(np.searchsorted(upto, half * (1 - 1e-12)))
     high = int(np.searchsorted(upto, half * (1 + 1e-12)))
-    return float((values[order][low] + values[order][min(high, len(values) - 1)]) / 2)
+    return float((values[order][low] + values[order][high]) / 2)
 
 
 def _quotients(estimator: Estimator, away: Array) -> Array:
