@@ -111,10 +111,12 @@ def test_neighbors_are_always_said() -> None:
             function(*arguments, neighbors="swap")
 
 
-def test_where_n_is_private_mean_and_variance_are_refused() -> None:
+def test_where_n_is_private_mean_and_variance_are_refused_and_so_is_another_divisor() -> None:
     for function in (mean, variance):
         with pytest.raises(ValueError, match="n is private; release the sum and the count"):
             function((0, 1), 10, neighbors="add_remove")
+    with pytest.raises(ValueError, match="`ddof` must be 0 or 1"):
+        variance((0, 1), 10, neighbors="replace", ddof=2)
 
 
 @pytest.mark.parametrize("bounds", [(1, 0), (1, 1), (float("nan"), 1), (0, float("inf"))])
