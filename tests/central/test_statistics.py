@@ -175,6 +175,7 @@ def test_the_number_of_rows_is_asked_for_where_it_is_public_and_must_suffice() -
     for n in (None, 2.5, True, "3"):
         with pytest.raises(TypeError, match="`n` must be a whole number"):
             statistics.total(box, "replace", n)
+    assert statistics.total(box, "replace", 0).offset == 0
     with pytest.raises(ValueError, match="`n` must be at least 0, got -1"):
         statistics.total(box, "replace", -1)
     with pytest.raises(ValueError, match="at least 1 rows, got 0"):

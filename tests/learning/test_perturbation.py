@@ -3,9 +3,11 @@ from decimal import Context, Decimal
 import numpy as np
 import pytest
 
+from tests.recorder import recorded
 from tests.slowly import each
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.learning.perturbation import (
+    Ball,
     Cube,
     HuberHinge,
     Logistic,
@@ -145,6 +147,26 @@ def test_what_the_determinants_and_the_solver_cost_is_taken_from_epsilon() -> No
             paid = noise.pushing.epsilon + noise.mechanism.loss.amount
             assert paid + noise.determinants <= epsilon * (1 + 1e-15)
             assert noise.mechanism.scale < noise.pushing.scale / noise.ridge / 100  # little noise for the solver
+
+
+@pytest.mark.parametrize(
+    ("loss", "size", "widest", "kind"),
+    [
+        (Pure(1), 3, 1.0, Ball),
+        (Pure(1), 3, 0.6, Cube),
+        (Pure(10**6), 3, 0.6, Cube),
+        (Approx(1, 1e-6), 400, 0.05, Normal),
+    ],
+)
+def test_the_tolerance_leaves_room_for_half_a_cell_of_the_push(loss, size, widest, kind) -> None:
+    noise = ObjectivePerturbation(loss, 5.0, LOGISTIC, size, 100, widest)
+    push = noise.pushing
+    assert isinstance(push, kind)
+    with recorded([1]) as _:
+        cell = float(np.abs(push.draw(None)).max())  # one step of noise
+    room = noise.tolerance - tolerance(100, LOGISTIC, noise.ridge, size, push.longest)
+    assert np.sqrt(size) * cell / 2 <= room
+    assert room == pytest.approx(np.sqrt(size) * max(2.0, 2 * push.spread) / 2**30, rel=1e-3)
 
 
 @pytest.mark.slow

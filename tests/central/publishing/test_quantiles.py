@@ -221,6 +221,7 @@ def test_levels_costs_and_parts_of_deciles() -> None:
     assert [part.place for part in mechanism.parts][:2] == [4, 2]
     assert mechanism.parts[1].share == Fraction(3, 5)
     assert sorted(part.place for part in mechanism.parts) == list(range(9))
+    assert RecursiveQuantiles.for_epsilon(1, [0, 1], neighbors=RP).levels == 2  # the ends are quantiles, too
 
 
 def test_rho_buys_the_epsilon_whose_choices_cost_it() -> None:

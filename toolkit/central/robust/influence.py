@@ -251,7 +251,7 @@ def location(estimator: Estimator, values: ArrayLike, weights: ArrayLike | None 
     numbers = sample(values)
     share = np.full(len(numbers), 1 / len(numbers)) if weights is None else np.asarray(weights, dtype=float)
     if isinstance(estimator, Mean):
-        return float(share @ numbers)
+        return float(share @ numbers / (1 if weights is None else share.sum()))
     if isinstance(estimator, Median):
         return _weighted_median(numbers, share)
     if not estimator.monotone:
