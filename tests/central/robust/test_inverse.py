@@ -77,8 +77,8 @@ def test_lengths_are_those_of_the_same_values_in_another_unit(one: Any, other: A
 
 
 def test_a_huber_location_that_cuts_nothing_has_the_lengths_of_the_mean() -> None:
-    mean, huber = (InverseSensitivity.for_epsilon(1, one, bounds=(0, 4), step=1) for one in (np.mean, Huber(10**6)))
-    for table in tables(range(5), 3):
+    mean, huber = (InverseSensitivity.for_epsilon(1, one, bounds=(0, 2), step=1) for one in (np.mean, Huber(10**6)))
+    for table in tables(range(3), 9):
         values = np.array(table, dtype=float)
         assert huber.lengths(values).tolist() == mean.lengths(values).tolist()
 
