@@ -303,6 +303,8 @@ def test_how_many_labels_are_known_is_told_for_a_price() -> None:
     assert repr(model).endswith(", ε = 1,000,000)>")
     assert model.fit(np.ones((36, 1)), labels).known_rows_ is told
     assert "each fit costs" not in repr(model)
+    model.set_params(ledger=None, rng=np.random.default_rng(1)).count_known(labels, epsilon=1)
+    assert "cost ε = 1;" in repr(model)  # a count that is simulated does not make the fit so
     with pytest.raises(TypeError, match="y holds text, got a number"):
         PrivateSVC(1, ledger=ledger).count_known(np.array(["a", "b"]), epsilon=1)
     assert len(ledger.entries()) == 2

@@ -242,8 +242,10 @@ def test_rates_are_those_of_the_proof() -> None:
     unit = second.share.denominator
     assert add.choice(second).rate * unit == Fraction(1, 2)  # epsilon_level / (2 d), d = 1/2
     assert replace.choice(second).rate * unit == Fraction(1, 4)
-    three = RecursiveQuantiles.for_epsilon(1, [Fraction(1, 2)], neighbors=AR, rows=3)
-    assert three.choice(three.parts[0]).rate * 2 == Fraction(1, 3)
+    for neighbors, grouped, alone in ((AR, False, 1), (RP, False, Fraction(1, 2)), (RP, True, Fraction(1, 2))):
+        said = {"neighbors": neighbors, "grouped": grouped}
+        one, three = (RecursiveQuantiles.for_epsilon(1, [Fraction(1, 2)], rows=rows, **said) for rows in (1, 3))
+        assert one.choice(one.parts[0]).rate * 2 == 3 * three.choice(three.parts[0]).rate * 2 == alone
 
 
 @pytest.mark.parametrize("neighbors", [AR, RP])

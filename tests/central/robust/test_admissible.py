@@ -54,7 +54,8 @@ def test_the_power_law_has_its_moments_and_quantiles() -> None:
 
 @pytest.mark.parametrize(("share", "sd"), [("1/20", 1.690), ("1/10", 2.037), ("1/6", 2.656), ("1/4", 3.849)])
 def test_standard_deviations_in_units_of_the_smooth_sensitivity(share: str, sd: float) -> None:
-    """At epsilon = 1, for t a share of it; computed elsewhere by integration."""
+    """At epsilon = 1, for t a share of it; computed elsewhere by integration. A third is the largest share."""
+    assert PowerLaw.for_epsilon(1, t="1/3").m == 3
     assert PowerLaw.for_epsilon(1, t=share).sd == pytest.approx(sd, abs=6e-4)
 
 
