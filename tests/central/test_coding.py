@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from tests.slowly import each
+from toolkit.central.gaussian import Gaussian
+from toolkit.central.laplace import Laplace
 from toolkit.central.noise.laws import GeometricLaw
-from toolkit.central.tables import Coding, Moments, first_order, pairs, second_order
+from toolkit.central.tables import Coding, Composed, Moments, first_order, pairs, second_order
+from toolkit.core.loss import Pure, Zcdp
 from toolkit.frames.persons import Caps
 
 
@@ -104,3 +107,13 @@ def test_several_rows_of_a_person_move_the_entries_by_as_many_times_as_much(
         20 * one.sensitivity.l1,
         400 * one.sensitivity.l2_squared,
     )
+
+
+def test_losses_and_concentrated_costs_of_parts_add_up() -> None:
+    """Two halves of epsilon 1 cost 1/8 each, not the 1/2 of their sum."""
+    both = Composed((Laplace.for_epsilon(0.1), Laplace.for_epsilon(0.2)))
+    assert both.loss == Pure(0.3)
+    assert [estimate.loss for estimate in both.release((1, 2))] == [Pure(0.1), Pure(0.2)]
+    assert Composed((Laplace.for_epsilon("1/2"),) * 2).zcdp == Zcdp("1/4")
+    rounded = Composed((Gaussian.for_rho("1/8"),) * 2)
+    assert (rounded.loss, rounded.zcdp) == (Zcdp("1/4"), Zcdp("1/4"))

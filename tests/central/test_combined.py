@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.optimize import brentq
 
 from tests.slowly import each
 from toolkit.central.noise.laws import GeometricLaw, RoundedNormalLaw
@@ -20,9 +21,14 @@ def tail(factors: list[float], error: float) -> float:
     return 1 - 2 / math.pi * inside
 
 
-@each(error=[0.1, 1.0, 4.0], factors=[(1.0, 1.0), (1.0, 0.3), (0.2, 1.0), (1.0, 0.99999), (1.0, 0.0)])
-def test_the_tail_of_two_is_the_one_of_their_law(factors: tuple[float, float], error: float) -> None:
-    found = tail_of_two(GeometricLaw(SCALE), *(np.array([f]) for f in factors), np.array([error * SCALE]))
+@each(
+    scale=[SCALE, 0.5], error=[0.1, 1.0, 4.0], factors=[(1.0, 1.0), (1.0, 0.3), (0.2, 1.0), (1.0, 0.99999), (1.0, 0.0)]
+)
+def test_the_tail_of_two_is_the_one_of_their_law_a_step_of_each_before(
+    factors: tuple[float, float], error: float, scale: float
+) -> None:
+    there = np.array([error * scale + sum(factors)])
+    found = tail_of_two(GeometricLaw(scale), *(np.array([f]) for f in factors), there)
     expected = tail(list(factors), error) if factors[1] else math.exp(-error)
     assert found[0] == pytest.approx(expected, abs=2e-4)
 
@@ -51,6 +57,13 @@ def test_steps_are_allowed_for_where_noise_is_small() -> None:
         truth = joint[size >= error].sum()
         assert tail_of_two(law, np.array([1.0]), np.array([1.0]), np.array([float(error)]))[0] >= truth - 1e-12
     assert joint[size > reach_of(law, [1.0, 1.0], 0.95)].sum() <= 0.05
+
+
+@pytest.mark.parametrize("scale", [0.01, 1000.0])
+def test_equal_noises_are_made_larger_by_a_fiftieth_of_a_percent(scale: float) -> None:
+    """Two of Laplace noise are beyond t scales with probability (1 + t / 2) e**-t; a step of each is added."""
+    sought = scale * brentq(lambda t: (1 + t / 2) * math.exp(-t) - 0.05, 0, 20)
+    assert 1 < (reach_of(GeometricLaw(scale), [1.0, 1.0], 0.95) - 2) / sought < 1.0002
 
 
 def test_values_that_are_not_rejected_form_the_interval() -> None:

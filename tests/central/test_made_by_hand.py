@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from toolkit.central import Exponential, Gaussian, Laplace
-from toolkit.central.publishing.agreeing import AgreeingTables
+from toolkit.central.publishing.agreeing import AgreeingTables, Margins
 from toolkit.central.publishing.keys import KeyThreshold, RangeFinder, TopK
 from toolkit.central.publishing.quantiles import RecursiveQuantiles
 from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
@@ -32,7 +32,7 @@ MADE: list[tuple[Any, dict[str, Any], dict[str, list[tuple[str, list[Any]]]]]] =
     (Gaussian, {"loss": Zcdp("1/2"), "variance": 1}, {
         "variance": [("`variance` must be above 0", [0, -1]), ("large enough", ["0.999999"]), ("`sigma`", [10**602])],
         "sensitivity": [("sensitivity", [0, -1]), ("large enough", ["1.000001"])],
-        "loss": [("`loss` must be", [Pure(1)]), ("large enough", [Zcdp("0.499999")]),
+        "loss": [("`loss` must be", [Pure(1)]), ("large enough", [Zcdp("0.499999"), Approx(1, "0.126")]),
                  ("epsilon must be above 0", [Approx(0, "1/2"), Approx(math.inf, "1/2"), Approx(1, 0), Approx(1, 1)])],
     }),
     (Exponential, {"loss": Pure(1)}, {"loss": [EPSILON, KIND], "sensitivity": [("sensitivity", [0, -1])]}),
@@ -50,7 +50,9 @@ MADE: list[tuple[Any, dict[str, Any], dict[str, list[tuple[str, list[Any]]]]]] =
     }),
     (RecursiveQuantiles, {"loss": Pure(1), "quantiles": HALVES, "neighbors": "replace"}, {
         "loss": [EPSILON, KIND], "neighbors": [NEIGHBORS], "rows": [("`rows`", COUNT)],
+        "quantiles": [("increasing shares between 0 and 1", [(), HALVES * 2, (exact(1.5, "q"),), (exact(-0.5, "q"),)])],
     }),
+    (Margins, {"sizes": (2, 2), "tables": ((0,),), "variances": (1,)}, {"variances": [("`variances`", [(0,), ()])]}),
     (AgreeingTables, {"loss": Pure(1), "sizes": (2, 3), "tables": ((0,), (0, 1), ()), "moved": 1, "moved_square": 1}, {
         "loss": [KIND], "sizes": [("`sizes`", [(0, 3), (2, 1.5)])], "moved": [("`moved`", COUNT)],
         "moved_square": [("`moved_square`", COUNT)],
@@ -62,7 +64,6 @@ MADE: list[tuple[Any, dict[str, Any], dict[str, list[tuple[str, list[Any]]]]]] =
     }),
     (SmoothGaussian, {"loss": Approx(1, "1e-6")}, {
         "loss": [("`epsilon`", [Approx(0, "1e-6")]), ("`delta`", [Approx(1, 0), Approx(1, 1)])],
-        "dimension": [("`dimension`", COUNT)],
     }),
     (AvellaMedina, {"estimator": Huber(1), "epsilon": 1, "delta": "1e-6"}, {
         "estimator": [("psi must be bounded", [Mean()])], "epsilon": [("`epsilon`", [0, -1])],

@@ -18,7 +18,7 @@ from toolkit.central import laplace as laplace_module
 from toolkit.central.noise.gaussian_delta import grid_bits
 from toolkit.central.noise.grid import grid_exponent, rounded_sensitivity
 from toolkit.core.estimate import Estimate
-from toolkit.core.loss import Approx, Pure, Zcdp
+from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.sampling import LatticeSampler, floor_log2
 
 
@@ -116,16 +116,11 @@ def test_the_root_of_an_irrational_variance_is_rounded_down_and_hardly(variance:
 @pytest.mark.parametrize(
     "make", [lambda s: Laplace(Pure(1), s), lambda s: Gaussian(Zcdp(1), Fraction(100), s)], ids=["Laplace", "Gaussian"]
 )
-def test_the_sensitivity_of_a_mechanism_made_directly_is_read_and_checked(
-    make: Callable[..., Laplace | Gaussian],
-) -> None:
+def test_the_sensitivity_of_a_mechanism_made_directly_is_read(make: Callable[..., Laplace | Gaussian]) -> None:
     for given, number in (("1/3", Fraction(1, 3)), (0.1, Fraction(1, 10)), (2, Fraction(2))):
         found = make(given).sensitivity
         assert found == number
         assert isinstance(found, Fraction)
-    for wrong in (0, -1, float("nan"), float("inf"), "-1/3", "much", None, True):
-        with pytest.raises((ValueError, TypeError), match="`sensitivity` must"):
-            make(wrong)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1, 1e-6), (0.1, 1e-5), (4, 1e-4)])
@@ -149,16 +144,6 @@ def test_the_gaussian_cost_in_concentrated_privacy_is_exact() -> None:
     assert Gaussian.for_rho("1/7", sensitivity=3).loss == Zcdp("1/7")
     mechanism = Gaussian.for_loss(1, 1e-6, sensitivity="1/3")
     assert mechanism.zcdp.amount == mechanism.sensitivity**2 / (2 * mechanism.variance)
-
-
-def test_a_gaussian_that_promises_too_much_cannot_be_made() -> None:
-    honest = Gaussian.for_loss(1, 1e-6)
-    Gaussian(Approx(1, 1e-6), honest.variance * 2)
-    for loss in (Approx(1, 1e-6), Zcdp(honest.zcdp.amount)):
-        with pytest.raises(ValueError, match="large enough"):
-            Gaussian(loss, honest.variance * Fraction(99, 100))
-    with pytest.raises(TypeError, match="not purely private"):
-        Gaussian(Pure(1), Fraction(1))  # type: ignore[arg-type]
 
 
 def test_calibrations_differ_as_the_lectures_do() -> None:
@@ -256,17 +241,26 @@ def test_error_bounds_the_length_of_vector_laplace_noise(dimension: int) -> None
         assert gamma(dimension, scale=0.25).sf(error) == pytest.approx(1 - level, rel=1e-6)
 
 
-@pytest.mark.parametrize("error", ["1/100", 6, 10**4])
-@pytest.mark.parametrize("sensitivity", ["1/2", 1, 300])
-def test_the_epsilon_for_an_error_is_enough_and_hardly_less_is_not(sensitivity: object, error: object) -> None:
+@each(level=[0.5, 0.95], error=["1/100", "3/2", 6, 10**4], sensitivity=["1/2", 1, 300])
+def test_the_epsilon_for_an_error_is_enough_and_hardly_less_is_not(
+    sensitivity: object, error: object, level: float
+) -> None:
     reach: dict[str, Any] = {"sensitivity": sensitivity}
-    for level in (0.5, 0.95):
-        found = Laplace.epsilon_for(error=error, level=level, **reach)
-        enough, less = (Laplace.for_epsilon(epsilon, **reach).error(level) for epsilon in (found, found * (1 - 1e-9)))
-        assert enough <= Fraction(error) < less
-    found = Gaussian.epsilon_for(error=error, delta="1e-6", **reach)
-    enough, less = (Gaussian.for_loss(epsilon, "1e-6", **reach).error() for epsilon in (found, found * (1 - 1e-6)))
+    found = Laplace.epsilon_for(error=error, level=level, **reach)
+    enough, less = (Laplace.for_epsilon(epsilon, **reach).error(level) for epsilon in (found, found * (1 - 1e-9)))
     assert enough <= Fraction(error) < less
+    found = Gaussian.epsilon_for(error=error, level=level, delta="1e-6", **reach)
+    enough, less = (Gaussian.for_loss(epsilon, "1e-6", **reach).error(level) for epsilon in (found, found * (1 - 1e-6)))
+    assert enough <= Fraction(error) < less
+
+
+@pytest.mark.parametrize("delta", ["1/10", "1/100"])
+def test_where_delta_alone_is_enough_the_epsilon_for_an_error_is_a_billionth(delta: str) -> None:
+    """Without an epsilon delta is 2 Phi(1 / (2 sigma)) - 1: that sigma's error, rounded up to halves, and one below."""
+    alone = norm.isf(0.025) / (2 * norm.isf((1 - float(Fraction(delta))) / 2))
+    enough, less = (Gaussian.epsilon_for(error=alone * share, delta=delta, sensitivity="1/2") for share in (0.51, 0.49))
+    assert enough == 1e-9 < less
+    assert Gaussian.for_loss(enough, delta, sensitivity="1/2").error() <= alone * 0.51
 
 
 @each(level=[0.5, 0.9, 0.95, 0.999], mechanism=MECHANISMS)
@@ -287,6 +281,7 @@ def test_estimates_say_what_they_are() -> None:
     estimate = Laplace.for_epsilon(0.5).release(100)
     assert isinstance(estimate, Estimate)
     assert (estimate.covers, estimate.loss, estimate.n, estimate.notes) == ("noise", Pure("1/2"), None, ())
+    assert (estimate.labels, estimate.method) == (("value",), "Laplace")
     assert estimate.se == pytest.approx(
         math.sqrt(float(2 * sum(k**2 * p for k, p in enumerate(Laplace.for_epsilon(0.5).pmf(np.arange(400))))))
     )
@@ -295,6 +290,7 @@ def test_estimates_say_what_they_are() -> None:
     assert "simulated, no privacy claim" in seeded._repr_html_()
     assert seeded.loss is None
     vector = Gaussian.for_rho(1).release(np.zeros(3))
+    assert (vector.labels, vector.method) == ((0, 1, 2), "Gaussian")
     assert np.array_equal(vector.cov, np.diag(vector.se**2))
     with pytest.raises(ValueError, match="read-only"):
         vector.cov[0, 0] = 1
@@ -305,3 +301,11 @@ def test_standard_errors_of_rounded_gaussians_are_right_at_every_scale() -> None
         mechanism = Gaussian.for_rho(rho)
         k = np.arange(-200, 201)
         assert mechanism.release(0).se == pytest.approx(math.sqrt((k**2 * mechanism.pmf(k)).sum()), rel=1e-9)
+
+
+def test_density_and_pmf_are_laws() -> None:
+    x, k = np.linspace(-60, 60, 240_001), np.arange(-400, 401)
+    for mechanism in (Laplace.for_epsilon(1), Gaussian.for_rho("1/8")):
+        assert mechanism.density(x).sum() * (x[1] - x[0]) == pytest.approx(1, abs=1e-6)
+        assert mechanism.pmf(k).sum() == pytest.approx(1, abs=1e-12)
+    assert Laplace.for_epsilon(1).pmf(0) == pytest.approx((1 - math.exp(-1)) / (1 + math.exp(-1)))

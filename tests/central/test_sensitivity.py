@@ -111,10 +111,12 @@ def test_neighbors_are_always_said() -> None:
             function(*arguments, neighbors="swap")
 
 
-def test_where_n_is_private_mean_and_variance_are_refused() -> None:
+def test_where_n_is_private_mean_and_variance_are_refused_and_so_is_another_divisor() -> None:
     for function in (mean, variance):
         with pytest.raises(ValueError, match="n is private; release the sum and the count"):
             function((0, 1), 10, neighbors="add_remove")
+    with pytest.raises(ValueError, match="`ddof` must be 0 or 1"):
+        variance((0, 1), 10, neighbors="replace", ddof=2)
 
 
 @pytest.mark.parametrize("bounds", [(1, 0), (1, 1), (float("nan"), 1), (0, float("inf"))])
@@ -160,14 +162,16 @@ def test_random_pairs_are_neighbors_and_reach_all_of_them(relation: str) -> None
     assert len(every) == {"replace": 36, "add_remove": 15}[relation]
 
 
+def test_without_values_there_is_no_pair_and_no_change() -> None:
+    found = worst_case(sum, [], 3, neighbors="add_remove")
+    assert (found.at_least, found.table, found.neighbor, found.tried, found.complete) == (0, (), (), 0, True)
+    for values in ([], [7]):
+        with pytest.raises(ValueError, match="`values` must hold at least two values"):
+            worst_case(sum, values, 3, neighbors="replace")
+
+
 @pytest.mark.parametrize(("relation", "pairs"), [("replace", 81), ("add_remove", 81)])
 def test_a_search_is_complete_as_long_as_all_pairs_are_within_the_limit(relation: Any, pairs: int) -> None:
     for limit in (pairs, pairs - 1):
         found = worst_case(sum, [0, 1, 5], 3, neighbors=relation, limit=limit)
         assert (found.complete, found.tried) == (limit == pairs, limit)
-
-
-def test_a_wrong_claim_is_disproved() -> None:
-    """A range moves by the whole width, though its author may think of width / n."""
-    claimed = Fraction(10, 4)
-    assert worst_case(lambda rows: max(rows) - min(rows), [0, 10], 4, neighbors="replace").at_least > claimed

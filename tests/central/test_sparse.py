@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from toolkit.central import selection, sparse
+from toolkit.central import sparse
 from toolkit.central.sparse import AboveThreshold
 
 
@@ -69,9 +69,10 @@ def test_it_stops_itself_after_the_last_yes_and_counts_down() -> None:
             alarm.ask(value)
 
 
-def test_noise_scales_and_fresh_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threshold 2 count sensitivity / epsilon, values twice that, in steps of the grid; a new threshold after
-    each yes.
+@pytest.mark.parametrize("epsilon", ["1/7", 1, 70])
+def test_noise_scales_and_fresh_thresholds(epsilon: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threshold 2 count sensitivity / epsilon, values twice that, in steps of the grid, which is finer than both by 30
+    powers of two; a new threshold after each yes.
     """
     drawn: list[tuple[Fraction, int]] = []
     stream: Iterator[int] = iter([0, 0, 0, 10**15, 0, 10**15])
@@ -81,10 +82,11 @@ def test_noise_scales_and_fresh_thresholds(monkeypatch: pytest.MonkeyPatch) -> N
         return np.array([next(stream)])
 
     monkeypatch.setattr(sparse, "discrete_laplace", record)
-    alarm = AboveThreshold(10, epsilon=1, sensitivity=3, count=2)
+    alarm = AboveThreshold(10, epsilon=epsilon, sensitivity=3, count=2)
     bar = drawn[0][0]
     unit = Fraction(2) ** alarm._exponent
-    assert bar * unit == 2 * 2 * 3
+    assert 0 <= bar * unit / (2 * 2 * 3 / Fraction(epsilon)) - 1 < Fraction(1, 2**29)
+    assert 1 <= min(3, 12 / Fraction(epsilon)) / unit / 2**30 < 2
     assert not alarm.ask(9.99)
     assert alarm.ask(10)  # equal counts as above
     assert len(drawn) == 4
@@ -149,7 +151,3 @@ def test_epsilon_sensitivity_and_count_must_be_positive(bad: object) -> None:
     for arguments in ({"epsilon": bad}, {"epsilon": 1, "sensitivity": bad}, {"epsilon": 1, "count": bad}):
         with pytest.raises((ValueError, TypeError, OverflowError), match="must be"):
             AboveThreshold(0, **arguments)
-
-
-def test_it_is_found_with_the_other_selections() -> None:
-    assert selection.AboveThreshold is AboveThreshold

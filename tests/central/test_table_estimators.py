@@ -1,5 +1,7 @@
 """Means, variances, covariances and correlations from noisy sums: errors and coverage."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -206,6 +208,25 @@ def test_noise_leads_to_nothing_that_is_impossible(name: str, sums: dict[int, fl
     low, high = one.basis.of(0.95)
     most = 1 if name in ("mean", "correlation") else 2
     assert np.isnan(expected) or -most <= low[0] <= high[0] <= most
+
+
+@pytest.mark.parametrize("scale", [0.6, 1e-3])
+@pytest.mark.parametrize("n", [2, 4, 30])
+def test_limits_hold_for_all_noise_within_its_reach(n: int, scale: float) -> None:
+    """Of columns that rise or fall together and of such that do not, with each sum too high, too low or right; without
+    noise they are the sample's own, but for what n against n - 1 makes of it.
+    """
+    law, rng = GeometricLaw(scale), np.random.default_rng(n)
+    for slope, (name, places) in product((-1, 0, 1), (("variance", [0, 1, 2]), ("covariance", [0, 1, 3, 4]))):
+        x = rng.beta(0.5, 0.5, n) * 2 - 1
+        y = np.clip(slope * x + rng.normal(0, 0.1, n), -1, 1)
+        truth = x.var(ddof=1) if name == "variance" else np.cov(x, y)[0, 1]
+        reach = law.reach(1 - 0.05 / len(places))
+        sums = np.tile(sums_of(name, x, y), (3 ** len(places), 1))
+        sums[:, places] += reach * np.array(list(product((-1, 0, 1), repeat=len(places))))
+        low, high = getattr(table_estimators, name)(Moments(sums, np.eye(POWERS[name]), law)).basis.of(0.95)
+        assert low.max() - 1e-12 <= truth <= high.min() + 1e-12
+        assert reach or high.max() - low.min() <= abs(truth) / n + 1e-12
 
 
 def test_limits_of_a_mirrored_column_are_mirrored() -> None:

@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 
 from tests.slowly import each
-from toolkit.learning.perturbation import HuberHinge, Logistic, _furthest, _solved, minimum, tolerance
+from toolkit.learning.perturbation import HuberHinge, Logistic, _furthest, _solved, in_memory, minimum, tolerance
 
 
 def people(rng: np.random.Generator, size: int, n: int) -> np.ndarray:
@@ -52,6 +52,13 @@ def test_many_rows_start_from_a_sixteenth_and_end_at_the_same_place() -> None:
     found = minimum(rows, loss, 32.0, np.zeros(2), tolerance(22_400, loss, 32.0, 2))
     once = minimum(rows[:, :700], loss, 1.0, np.zeros(2), 1e-12)
     np.testing.assert_allclose(found, once, atol=1e-9)
+
+
+@pytest.mark.parametrize("parts", [[9], [4, 5], [2, 3, 4], [9, 0]])
+def test_all_parts_are_taken(parts: list[int]) -> None:
+    rows = np.arange(18.0).reshape(2, 9)
+    cuts = np.cumsum(parts)[:-1]
+    np.testing.assert_array_equal(in_memory(lambda: np.split(rows, cuts, axis=1)), rows)
 
 
 def test_nobody_at_all_leaves_the_push_alone() -> None:

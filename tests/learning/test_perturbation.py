@@ -1,9 +1,13 @@
+from decimal import Context, Decimal
+
 import numpy as np
 import pytest
 
+from tests.recorder import recorded
 from tests.slowly import each
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.learning.perturbation import (
+    Ball,
     Cube,
     HuberHinge,
     Logistic,
@@ -15,6 +19,7 @@ from toolkit.learning.perturbation import (
 )
 
 LOGISTIC = Logistic()
+PRECISE = Context(prec=50)
 
 
 def moved(loss, ridge: float, one: np.ndarray, other: np.ndarray) -> float:
@@ -32,7 +37,7 @@ def test_the_hinge_reaches_the_bound_so_that_half_of_it_is_wrong() -> None:
     for strength in (0.1, 1.0, 5.0):
         assert moved(HuberHinge(0.01), 2 * strength * 20, one, other) == pytest.approx(1.0, abs=1e-9)
     noise = OutputPerturbation(Pure(1), 4.0, HuberHinge(0.01), 1, 20)
-    assert float(noise.sensitivity) == pytest.approx(0.5, rel=1e-9)  # 2 C; a mutant with C is refuted above
+    assert float(noise.sensitivity) == pytest.approx(0.5, rel=1e-9)  # 2 C, and not C, as is seen above
 
 
 def test_the_logistic_loss_comes_near_the_bound_in_two_dimensions() -> None:
@@ -61,18 +66,6 @@ def test_a_search_for_the_worst_pair_stays_within_the_sensitivity(loss) -> None:
             best, value = (tried, shift) if shift > value else (best, value)
         worst = max(worst, value)
     assert 0.4 < worst <= 1
-
-
-def test_a_row_that_is_not_clipped_breaks_the_bound() -> None:
-    one, other = np.zeros((1, 5)), np.zeros((1, 5))
-    one[0, 0], other[0, 0] = 3, -3
-    assert moved(HuberHinge(0.01), 20.0, one, other) == pytest.approx(3.0)
-
-
-def test_a_constant_column_that_is_added_after_the_clip_breaks_the_bound() -> None:
-    one, other = np.zeros((2, 5)), np.zeros((2, 5))
-    one[:, 0], other[:, 0] = (1, 1), (-1, -1)
-    assert moved(HuberHinge(0.01), 20.0, one, other) == pytest.approx(np.sqrt(2))
 
 
 def test_noise_on_the_weights_is_for_twice_c_or_for_c() -> None:
@@ -149,9 +142,31 @@ def test_what_the_determinants_and_the_solver_cost_is_taken_from_epsilon() -> No
             noise = ObjectivePerturbation(Pure(epsilon), ridge, LOGISTIC, 4, 1000)
             assert noise.ridge >= ridge
             assert noise.determinants <= float(noise.inside) / 2 * (1 + 1e-12)
+            ratio = PRECISE.divide(Decimal(LOGISTIC.curvature), Decimal(noise.ridge))
+            assert 0 <= Decimal(noise.determinants) / PRECISE.ln(PRECISE.add(1, ratio)) - 1 < 1e-13  # rounded up
             paid = noise.pushing.epsilon + noise.mechanism.loss.amount
             assert paid + noise.determinants <= epsilon * (1 + 1e-15)
             assert noise.mechanism.scale < noise.pushing.scale / noise.ridge / 100  # little noise for the solver
+
+
+@pytest.mark.parametrize(
+    ("loss", "size", "widest", "kind"),
+    [
+        (Pure(1), 3, 1.0, Ball),
+        (Pure(1), 3, 0.6, Cube),
+        (Pure(10**6), 3, 0.6, Cube),
+        (Approx(1, 1e-6), 400, 0.05, Normal),
+    ],
+)
+def test_the_tolerance_leaves_room_for_half_a_cell_of_the_push(loss, size, widest, kind) -> None:
+    noise = ObjectivePerturbation(loss, 5.0, LOGISTIC, size, 100, widest)
+    push = noise.pushing
+    assert isinstance(push, kind)
+    with recorded([1]) as _:
+        cell = float(np.abs(push.draw(None)).max())  # one step of noise
+    room = noise.tolerance - tolerance(100, LOGISTIC, noise.ridge, size, push.longest)
+    assert np.sqrt(size) * cell / 2 <= room
+    assert room == pytest.approx(np.sqrt(size) * max(2.0, 2 * push.spread) / 2**30, rel=1e-3)
 
 
 @pytest.mark.slow

@@ -24,7 +24,6 @@ from toolkit.learning import (
     PrivatePCA,
     PrivateSVC,
     Thresholdout,
-    best_of,
     choose_classifier,
     descent,
 )
@@ -275,27 +274,6 @@ def test_a_classifier_is_chosen_by_the_right_answers_at_half_of_epsilon() -> Non
     assert drawn == [Draw("choice", Fraction(3, 2), 2, (1, 4))]
     assert found is learners[0]  # that was drawn, not the better one
     assert ledger.spent == Pure(3)
-
-
-@pytest.mark.parametrize("label", [0, 1, 2, None, "1", float("nan")])
-def test_one_label_moves_the_right_answers_by_at_most_one(label: Any) -> None:
-    scores = []
-    for one in (1, label):
-        with recorded() as drawn:
-            choose_classifier([constant(0), constant(1)], [[0]] * 3, [1, 0, one], epsilon=1)
-        scores.append(drawn[0].about)
-    assert max(abs(x - y) for x, y in zip(*scores, strict=True)) <= 1
-
-
-def test_the_best_of_some_runs_is_charged_three_times_before_the_first() -> None:
-    ledger, charges = Ledger(Pure(10)), []
-
-    def run() -> tuple[int, int]:
-        charges.append(ledger.spent)
-        return 1, 1
-
-    best_of(run, epsilon=2, neighbors="replace", ledger=ledger)
-    assert set(charges) == {Pure(6)}
 
 
 def test_an_approximate_promise_is_charged_as_it_is_asked_for() -> None:

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
 from toolkit.learning.perturbation import divergence, least_sigma, objective_epsilon
@@ -34,6 +35,19 @@ def test_the_noise_is_the_least_that_is_within_the_cost() -> None:
         sigma = least_sigma(epsilon, delta, determinants, 5)
         assert objective_epsilon(sigma, delta, determinants, 5) <= epsilon
         assert objective_epsilon(sigma * (1 - 1e-6), delta, determinants, 5) > epsilon
+
+
+@pytest.mark.parametrize(("sigma", "delta"), [(0.7, 1e-2), (5.0, 1e-6), (40.0, 1e-12)])
+def test_the_cost_is_that_of_the_best_order_and_hardly_above(sigma, delta) -> None:
+    def at(log_t: float) -> float:
+        t = math.exp(log_t)
+        return divergence(t, sigma, 0.2, 3) + math.log(1 / (delta * (1 + t))) / t - math.log(1 + 1 / t)
+
+    best = min(map(at, np.linspace(-4, 12, 16_001)))  # steps of a thousandth are off by a millionth of it
+    found = objective_epsilon(sigma, delta, 0.2, 3)
+    assert best * (1 - 1e-6) < found < best
+    exact = minimize_scalar(at, bracket=(-4, 0, 12), tol=1e-12).fun
+    assert 5e-10 < found - exact < 2e-9
 
 
 def test_an_epsilon_that_is_too_small_to_tell_has_no_finite_noise() -> None:

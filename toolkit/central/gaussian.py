@@ -164,7 +164,7 @@ class Gaussian(Additive):
         Returns
         -------
         float
-            The epsilon.
+            The epsilon; a billionth where delta alone is enough.
 
         Examples
         --------
@@ -175,6 +175,8 @@ class Gaussian(Additive):
         reach = sensible(sensitivity, "sensitivity", NO_NOISE)
         allowed = min(target, math.floor(target) + Fraction(1, 2)) if reach >= 1 else target
         ratio = Fraction(float(allowed) / -float(ndtri((1 - check_level(level)) / 2)) / float(reach) * (1 - 1e-7))
+        if is_private(Fraction(0), slack, ratio):
+            return 1e-9
         low, high = 0.0, 1.0
         while not is_private(Fraction(high), slack, ratio):
             low, high = high, 2 * high

@@ -63,6 +63,13 @@ def chosen(value: float, loss: Loss, covers: Covers, method: str, rng: Rng, note
     )
 
 
+def html_table(name: str, rows: Sequence[tuple[str, str]]) -> str:
+    """A table of two columns below its name."""
+    body = "".join(f"<tr><th>{html.escape(one)}</th><td>{html.escape(text)}</td></tr>" for one, text in rows)
+    head = f"<thead><tr><th colspan='2'>{html.escape(name)}</th></tr></thead>"
+    return f"<table>{head}<tbody>{body}</tbody></table>"
+
+
 def equal_diagonal(variance: float, size: int) -> Array:
     """A matrix with one value on its diagonal and zeros elsewhere, as a view of 2 * size - 1 numbers.
 
@@ -109,13 +116,7 @@ class Preview:
         return f"<Preview {self.mechanism}: {'; '.join(f'{name} {text}' for name, text in self._rows())}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._rows()
-        )
-        return (
-            "<table><thead><tr><th "
-            f"colspan='2'>{html.escape(self.mechanism)}</th></tr></thead><tbody>{rows}</tbody></table>"
-        )
+        return html_table(self.mechanism, self._rows())
 
     def _rows(self) -> list[tuple[str, str]]:
         return [
@@ -209,7 +210,7 @@ class Additive(ABC):
             The integers with noise, and the law of the noise.
         """
         sampler, bits = self._whole_noise(len(values))
-        noise = (sampler.draw(len(values), rng if rng is None else check_rng(rng)) + (1 << bits >> 1)) >> bits
+        noise = (sampler.draw(len(values), check_rng(rng)) + (1 << bits >> 1)) >> bits
         return [value + step for value, step in zip(values, noise.tolist(), strict=True)], self.whole_law
 
     def noisy(self, value: object, rng: Rng = None) -> Noisy:

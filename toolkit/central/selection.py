@@ -32,7 +32,6 @@ from toolkit.central.noise.grid import (
     sensible,
     steps_of,
 )
-from toolkit.central.sparse import AboveThreshold as AboveThreshold
 from toolkit.core.arrays import Array, ArrayLike, Steps
 from toolkit.core.checks import Number, explains, positive, refuse
 from toolkit.core.loss import Pure, Zcdp
@@ -222,8 +221,7 @@ def check_base(base: Answer, size: int) -> npt.NDArray[Any]:
         refuse("`base` must have one weight for each candidate", f"{base.size} weights", f"there are {size} candidates")
     if base.entries.min() < 0 or base.entries.max() <= 0:
         refuse("`base` must not be negative, nor all 0", "such a weight", "it is a measure")
-    entries: npt.NDArray[Any] = base.entries
-    return entries
+    return np.asarray(base.entries)
 
 
 def _quotient(context: Context, number: Fraction) -> Decimal:
@@ -439,10 +437,10 @@ class Exponential(Selection):
         first = _first_steps(limits, spacing)
         if len(first) != np.size(scores) + 1:
             refuse("`edges` must be one more than `scores`", f"{len(first)} edges", "they enclose the intervals")
-        if np.diff(first).min() < 0:
-            refuse("`edges` must not decrease", "edges out of order", "sort them")
         if first[-1] == first[0]:
             refuse("`exponent` must leave a candidate between the outer edges", spacing, "choose a finer grid")
+        if np.diff(first).min() < 0:
+            refuse("`edges` must not decrease", "edges out of order", "sort them")
         return float(self.choose_step(first, scores, source) * Fraction(2) ** spacing)
 
     def choose_step(self, first: Steps, scores: ArrayLike, rng: Rng = None) -> int:

@@ -5,8 +5,7 @@ to the column's unit, and what is to be computed of the column, which happens on
 charged. Noise is added to whole numbers and the division is done once, afterwards; so neither the order of
 the rows, nor rounding, nor overflow can make a difference that the sensitivity does not count.
 
-"replace": one person's record changes, the number of records n is public. "add_remove": one person comes or goes, n is
-private. A missing value (NaN) that is dropped makes the number of values private under either relation.
+A missing value (NaN) that is dropped makes the number of values private under either relation.
 """
 
 from collections.abc import Callable, Iterable
@@ -61,11 +60,7 @@ def mean(bounds: Bounds, n: int) -> Statistic:
 
 
 def variance(bounds: Bounds, n: int) -> Statistic:
-    """The sample variance of n values, of their `Sums` with squares, under "replace".
-
-    n * sum s**2 - (sum s)**2 is the sum of (s_i - s_j)**2 over all pairs; a new s_i changes n - 1 of them, each by at
-    most span**2. The variance is that divided by n (n-1), so one person moves it by (high - low)**2 / n.
-    """
+    """The sample variance of n values, of their `Sums` with squares, under "replace": n (n - 1) times that is whole."""
     rows = _enough(n, 2)
     unit = rows * (rows - 1)
     reach = sensitivity.variance((0, bounds.span), rows, neighbors="replace").rows(unit)
@@ -73,11 +68,7 @@ def variance(bounds: Bounds, n: int) -> Statistic:
 
 
 def covariance(bounds: tuple[Bounds, Bounds], n: int) -> Statistic:
-    """The sample covariance of n pairs, of the sums of 1, y, y**2, x, x y, …, under "replace".
-
-    In n * sum x y - sum x * sum y one pair (x, y) stands as n - 1 times (x - a)(y - b), where a and b are the means of
-    the others; that is largest and least at corners of the bounds, which differ by at most the product of the spans.
-    """
+    """The same of the sample covariance of n pairs, of the sums of 1, y, y**2, x, x y, …"""
     rows, (first, second) = _enough(n, 2), bounds
     unit = rows * (rows - 1)
     reach = sensitivity.covariance((0, first.span), (0, second.span), rows, neighbors="replace").rows(unit)

@@ -4,7 +4,6 @@ A ledger is handed in by the user and is charged before any cell is read. Copies
 learner, for a search or for cross-validation, share its ledger; a learner that is pickled leaves it behind.
 """
 
-import html
 from collections.abc import Callable
 from fractions import Fraction
 from numbers import Real
@@ -15,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from toolkit.central.laplace import Laplace
+from toolkit.central.release import html_table
 from toolkit.core.arrays import ArrayLike, DataFrame, Mask
 from toolkit.core.checks import Number, Result, choice, exact, positive, refuse, untold
 from toolkit.core.checks import neighbors as check_neighbors
@@ -209,10 +209,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return f"<{type(self).__name__}: {'; '.join(f'{name} {text}' for name, text in self._rows())}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._rows()
-        )
-        return f"<table><thead><tr><th colspan='2'>{type(self).__name__}</th></tr></thead><tbody>{rows}</tbody></table>"
+        return html_table(type(self).__name__, self._rows())
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

@@ -155,6 +155,15 @@ def test_the_least_ratio_is_that_of_the_bisection_on_the_proof(epsilon, delta, g
     assert not is_private(*asked, Fraction(low))
 
 
+@pytest.mark.parametrize("epsilon", ["1/100", "1", "20"])
+@pytest.mark.parametrize("delta", ["1e-12", "1/100"])
+def test_the_least_ratio_is_known_before_the_proof_is_asked_twice(epsilon, delta, monkeypatch):
+    asked = []
+    monkeypatch.setattr(calibration, "is_private", lambda *loss: asked.append(loss) or is_private(*loss))
+    least_ratio.__wrapped__(Fraction(epsilon), Fraction(delta))
+    assert len(asked) == 2
+
+
 def test_a_ratio_is_private_only_with_the_slack_of_the_grid() -> None:
     for epsilon, ratio in ((Fraction(1), Fraction(4)), (Fraction(1, 10), Fraction(30))):
         delta = Fraction(gaussian_delta(epsilon * GRID_SLACK[0], ratio)[1]) / GRID_SLACK[1]

@@ -55,11 +55,11 @@ def test_rounding_never_moves_two_numbers_further_apart_than_charged(
     assert abs(apart) <= rounded_sensitivity(distance / unit, 1, "l1") == math.ceil(distance / unit)
 
 
+PARTS = st.builds(Fraction, st.integers(-300, 300), st.sampled_from([7, 16, 96]))  # halves of the grid, and between
+
+
 @pytest.mark.slow
-@given(
-    pairs=st.lists(st.tuples(st.fractions(-50, 50), st.fractions(-3, 3)), min_size=2, max_size=6),
-    exponent=st.integers(-3, 3),
-)
+@given(pairs=st.lists(st.tuples(PARTS, PARTS), min_size=2, max_size=6), exponent=st.integers(-3, 3))
 def test_rounding_never_moves_two_vectors_further_apart_than_charged(
     pairs: list[tuple[Fraction, Fraction]], exponent: int
 ) -> None:

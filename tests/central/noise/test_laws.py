@@ -68,6 +68,7 @@ def test_one_coordinate_in_two_and_three_dimensions_has_the_closed_form() -> Non
         assert math.exp(-t) * (1 + t / 2) == pytest.approx(1 - level, rel=1e-5)
         t = RadialLaw(2.0, 2).reach(level) / 2
         assert density[x > t].sum() * 1e-4 == pytest.approx(1 - level, rel=1e-3)
+    assert RadialLaw(2.0, 2, 0.5).reach(0.999) == 2 * t + 0.5
 
 
 @pytest.mark.slow

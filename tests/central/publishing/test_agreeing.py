@@ -40,6 +40,12 @@ def test_tables_agree_are_unbiased_and_have_their_covariance(loss: Pure | Zcdp) 
     assert found[0].loss is None
 
 
+@pytest.mark.parametrize("most", [20, 19])
+def test_covariances_are_told_up_to_a_number_of_cells(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolkit.central.publishing.agreeing._MOST_COVARIANCES", most)
+    assert (AgreeingTables(Pure(1), SIZES, TABLES, 1, 1).covariance is None) == (most < 20)
+
+
 def test_a_real_release_says_what_it_cost() -> None:
     found = AgreeingTables(Zcdp("1/50"), SIZES, TABLES, 1, 1).release(TOLD, range(20))
     assert found.loss == Zcdp("1/50")

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from tests.recorder import Draw, recorded
-from toolkit.central.publishing.keys import KeyThreshold, root_up
+from toolkit.central.publishing.keys import KeyThreshold
 from toolkit.core.estimate import SIMULATED
 from toolkit.core.loss import Approx, Zcdp
 
@@ -177,16 +177,6 @@ def test_nothing_found_is_an_estimate_without_an_entry() -> None:
 def test_a_delta_that_is_none_is_refused(delta: float) -> None:
     with pytest.raises(ValueError, match="`delta` must lie strictly between 0 and 1"):
         KeyThreshold.for_loss(1, delta, neighbors=AR)
-
-
-def test_a_claim_that_rho_does_not_keep_is_refused() -> None:
-    with pytest.raises(ValueError, match="`rho` must be small enough"):
-        KeyThreshold(Approx(1, 1e-6), AR, rho=Fraction(1))
-
-
-def test_a_root_is_never_rounded_down() -> None:
-    assert all(root_up(n) ** 2 >= n for n in range(1, 60))
-    assert root_up(9) == 3
 
 
 @pytest.mark.parametrize(

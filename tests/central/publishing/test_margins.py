@@ -97,11 +97,3 @@ def test_fifteen_margins_have_the_total_variances_of_the_reference() -> None:
         assert np.dot(cells, variances) == pytest.approx(raw, rel=1e-4)
         total = sum(n * margins.cell_variance(axes) for n, axes in zip(cells, tables, strict=True))
         assert total == pytest.approx(agreed, rel=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("tables", "variances"), [((), ()), (((0,), (0,)), (1, 1)), (((3,),), (1,)), (((0,),), (0,)), (((0,),), ())]
-)
-def test_tables_that_are_none_are_refused(tables: tuple, variances: tuple) -> None:
-    with pytest.raises(ValueError, match="must be"):
-        Margins((2, 2), tables, variances)

@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from toolkit.central.publishing import quantiles
 from toolkit.central.publishing.quantiles import RecursiveQuantiles, Spread, rank_scores
 from toolkit.central.selection import Exponential, root_below
-from toolkit.core.loss import Pure, Zcdp
+from toolkit.core.loss import Zcdp
 
 AR, RP = "add_remove", "replace"
 GRID = 5
@@ -221,6 +221,7 @@ def test_levels_costs_and_parts_of_deciles() -> None:
     assert [part.place for part in mechanism.parts][:2] == [4, 2]
     assert mechanism.parts[1].share == Fraction(3, 5)
     assert sorted(part.place for part in mechanism.parts) == list(range(9))
+    assert RecursiveQuantiles.for_epsilon(1, [0, 1], neighbors=RP).levels == 2  # the ends are quantiles, too
 
 
 def test_rho_buys_the_epsilon_whose_choices_cost_it() -> None:
@@ -241,8 +242,10 @@ def test_rates_are_those_of_the_proof() -> None:
     unit = second.share.denominator
     assert add.choice(second).rate * unit == Fraction(1, 2)  # epsilon_level / (2 d), d = 1/2
     assert replace.choice(second).rate * unit == Fraction(1, 4)
-    three = RecursiveQuantiles.for_epsilon(1, [Fraction(1, 2)], neighbors=AR, rows=3)
-    assert three.choice(three.parts[0]).rate * 2 == Fraction(1, 3)
+    for neighbors, grouped, alone in ((AR, False, 1), (RP, False, Fraction(1, 2)), (RP, True, Fraction(1, 2))):
+        said = {"neighbors": neighbors, "grouped": grouped}
+        one, three = (RecursiveQuantiles.for_epsilon(1, [Fraction(1, 2)], rows=rows, **said) for rows in (1, 3))
+        assert one.choice(one.parts[0]).rate * 2 == 3 * three.choice(three.parts[0]).rate * 2 == alone
 
 
 @pytest.mark.parametrize("neighbors", [AR, RP])
@@ -264,12 +267,6 @@ def test_empty_and_equal_values_have_cuts_too(values: list[int]) -> None:
     assert len(cuts) == 4
     assert cuts == sorted(cuts)
     assert 0 <= cuts[0] <= cuts[-1] <= GRID
-
-
-@pytest.mark.parametrize("listed", [[], [Fraction(1, 2), Fraction(1, 2)], [Fraction(3, 2)], [Fraction(-1, 2)]])
-def test_lists_that_do_not_increase_are_refused(listed: list[Fraction]) -> None:
-    with pytest.raises(ValueError, match="increasing shares between 0 and 1"):
-        RecursiveQuantiles(Pure(1), tuple(listed), AR)
 
 
 def far(steps: np.ndarray, share: Fraction, rate: float, reach: int, all_steps: int, digits: int) -> float:

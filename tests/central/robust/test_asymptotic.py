@@ -9,7 +9,7 @@ from toolkit.budget.charges import BudgetError
 from toolkit.budget.ledger import Ledger
 from toolkit.central.noise.gaussian_delta import gaussian_delta
 from toolkit.central.robust.asymptotic import AvellaMedina, chaudhuri_hsu, normal_delta, radius
-from toolkit.central.robust.estimators import Huber, Mean
+from toolkit.central.robust.estimators import Huber
 from toolkit.central.robust.influence import influence
 from toolkit.central.robust.smooth import smooth_sensitivity
 from toolkit.core.loss import Approx, AsymptoticPromise, Pure, Zcdp
@@ -71,15 +71,26 @@ def test_it_is_drawn_only_from_a_generator_and_follows_its_law() -> None:
     mean, sd = RELEASE.mean_and_sd(values)
     drawn = [RELEASE.release(values, rng) for _ in range(400)]
     assert abs(np.mean(drawn) - mean) < 4.5 * sd / 20
-    with pytest.raises(ValueError, match="psi must be bounded"):
-        AvellaMedina(Mean(), 1, 1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 50])
+def test_its_noise_is_that_of_the_paper_and_of_one_person_as_of_two(n: int) -> None:
+    values = np.linspace(-1, 1, n)  # within k, so that the location is the mean and gamma is k
+    for epsilon, delta in ((1, 1e-6), (0.5, 0.01)):
+        mean, sd = AvellaMedina(Huber(1.345), epsilon, delta).mean_and_sd(values)
+        assert mean == pytest.approx(values.mean(), abs=1e-9)
+        expected = 5 * 1.345 / (epsilon * n) * math.sqrt(2 * math.log(max(n, 2)) * math.log(2 / delta))
+        assert sd == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
-    [((0, 1), (0.5, 1)), ((0, 1), (0, 2)), ((0, 2), (0, 1)), ((0, 1), (1, 1.2)), ((3, 1), (0, 0.7)), ((0, 1), (0, 1))],
-)
+    [
+        ((0, 1), (0.5, 1)), ((0, 1), (0, 2)), ((0, 2), (0, 1)), ((0, 1), (1, 1.2)), ((3, 1), (0, 0.7)),
+        ((0, 1), (0, 1)), ((2, 1.5), (0.5, 0.8)), ((-1, 0.7), (1, 1.9)), ((3, 2), (2, 2)),
+    ],
+)  # fmt: skip
 def test_the_delta_of_two_normal_laws_is_the_integral(first: tuple[float, float], second: tuple[float, float]) -> None:
     z = np.linspace(-40, 40, 800_001)
     for epsilon in (0.1, 1.0):

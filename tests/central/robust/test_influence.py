@@ -73,6 +73,14 @@ def test_locations_are_those_of_other_formulas() -> None:
     assert location(Huber(1), [4.0, 4.0]) == 4
 
 
+@pytest.mark.parametrize("estimator", TABLE, ids=repr)
+def test_a_weight_is_how_often_a_value_is_there_in_whatever_unit(estimator: Estimator) -> None:
+    values, times = np.array([0.0, 1.0, 2.5, 7.0]), np.array([2, 1, 3, 1])
+    expected = location(estimator, np.repeat(values, times))
+    for unit in (1, 1 / 7, 50):
+        assert location(estimator, values, times * unit) == pytest.approx(expected, abs=1e-9)
+
+
 @pytest.mark.slow
 def test_the_asymptotic_variance_is_that_of_many_samples() -> None:
     """2,000 samples of 200: the variance of the Huber location is within 15 %, 4.7 standard errors."""

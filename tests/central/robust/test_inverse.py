@@ -1,3 +1,4 @@
+import math
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,25 @@ def test_the_cut_of_a_huber_location_is_not_rounded_to_the_grid() -> None:
     assert (found == 0).sum() == 1
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("median", "median"), (Quantile("1/5"), Quantile("1/5")), (Huber(1), Huber(2)), (np.mean, np.mean)],
+)
+def test_lengths_are_those_of_the_same_values_in_another_unit(one: Any, other: Any) -> None:
+    """In halves from -3 on, and in whole steps from 0 on: 2 (x + 3)."""
+    values = np.array([-3.0, -1.2, 0.0, 0.4, 2.5, 5.8, 6.0])
+    here = InverseSensitivity.for_epsilon(1, one, bounds=(-3, 6), step="1/2")
+    there = InverseSensitivity.for_epsilon(1, other, bounds=(0, 18), step=1)
+    assert here.lengths(values).tolist() == there.lengths(2 * (values + 3)).tolist()
+
+
+def test_a_huber_location_that_cuts_nothing_has_the_lengths_of_the_mean() -> None:
+    mean, huber = (InverseSensitivity.for_epsilon(1, one, bounds=(0, 2), step=1) for one in (np.mean, Huber(10**6)))
+    for table in tables(range(3), 9):
+        values = np.array(table, dtype=float)
+        assert huber.lengths(values).tolist() == mean.lengths(values).tolist()
+
+
 def test_of_a_function_a_missing_value_counts_as_the_lower_bound_so_that_n_stays() -> None:
     mechanism = InverseSensitivity.for_epsilon(1, np.mean, bounds=(0, 9), step=1)
     assert np.array_equal(mechanism.lengths([np.nan, 4.0, 8.0]), mechanism.lengths([0.0, 4.0, 8.0]))
@@ -98,7 +118,11 @@ def test_a_release_says_its_loss_and_no_error_and_the_repr_holds_no_data() -> No
 
 
 def test_the_note_is_true() -> None:
-    """Candidates beyond the length that is told have a probability of at most 5 %, on hard data."""
+    """Candidates beyond the length that is told have a probability of at most 5 %, on hard data: 20 (span + 1) of them
+    at a rate of epsilon / 2.
+    """
+    told = InverseSensitivity.for_epsilon("1/10", "median", bounds=(0, 10), step=1).note
+    assert f"at most {math.ceil(math.log(20 * 11) / 0.05)} people" in told
     for values in ([], [5.0] * 3, [0.0, 10.0] * 20, np.linspace(0, 10, 500)):
         for epsilon in (0.1, 1, 5):
             mechanism = InverseSensitivity.for_epsilon(epsilon, "median", bounds=(0, 10), step="1/100")

@@ -77,12 +77,14 @@ def test_a_median_as_a_function_has_the_lengths_of_the_median() -> None:
         assert found.tolist() == quantile_lengths(steps(table), 5, Fraction(1, 2)).tolist()
 
 
-def test_the_mean_as_a_function_has_the_true_distance_and_is_cut_at_the_most() -> None:
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_mean_as_a_function_has_the_true_distance_and_is_cut_at_the_most(n: int) -> None:
+    """Of two values it may lie halfway between two steps: then it is both."""
     bounds = Bounds.of((0, 4)).with_step(1)
-    every = tables(range(5), 3)
+    every = tables(range(5), n)
     for table in every:
         expected = [
-            min(distance(table, other) for other in every if abs(Fraction(sum(other), 3) - v) <= Fraction(1, 2))
+            min(distance(table, other) for other in every if abs(Fraction(sum(other), n) - v) <= Fraction(1, 2))
             for v in range(5)
         ]
         found = function_lengths(np.array(table, dtype=float), bounds, lambda x: float(np.mean(x)), 9)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.central.stream.noises import published
-from toolkit.central.stream import RunningTotal, SquareRoot
+from toolkit.central.stream import RunningTotal, SquareRoot, Tree
 from toolkit.central.stream.roots import inverse, root
 from toolkit.core.loss import Zcdp
 
@@ -19,6 +19,7 @@ def toeplitz(coefficients: np.ndarray) -> np.ndarray:
 def test_the_root_times_itself_is_the_matrix_of_totals_exactly(window: int | None) -> None:
     half, back = toeplitz(root(12, window)), toeplitz(inverse(12, window))
     totals = [[int(0 <= i - j < (window or 12)) for j in range(12)] for i in range(12)]
+    assert half[0, 0] == 1
     assert (half @ half).tolist() == totals
     assert (half @ back).tolist() == np.eye(12, dtype=int).tolist()
 
@@ -80,7 +81,7 @@ def test_no_person_moves_what_is_measured_further_than_claimed(way: SquareRoot, 
     assert far <= way.absolute(times) * way.unit
     assert long <= way.squared(times) * way.unit**2
     if times == 1:
-        assert long == way.squared() * way.unit**2
+        assert (far, long) == (way.absolute() * way.unit, way.squared() * way.unit**2)
 
 
 def test_every_period_is_protected_alike() -> None:
@@ -95,6 +96,7 @@ def test_several_periods_of_one_person_are_bounded_more_closely_than_by_their_nu
     """Four of 52 weeks: 3.51 where four times one would be 4; all 52: 29.1. Beyond 1,024 periods the number."""
     assert float(SquareRoot(52).squared(4)) ** 0.5 == pytest.approx(3.51, abs=5e-3)
     assert float(SquareRoot(52).squared(52)) ** 0.5 == pytest.approx(29.07, abs=5e-3)
-    assert SquareRoot(52).squared(99) == SquareRoot(52).squared(52)
+    for way in (SquareRoot(52), Tree(52, 8, 2)):  # nobody is in more periods than there are
+        assert (way.absolute(99), way.squared(99)) == (way.absolute(52), way.squared(52))
     long = SquareRoot(1025)
     assert long.squared(3) == 9 * long.squared()

@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from toolkit.central.stream import SquareRoot, Tree
-from toolkit.central.stream.ways import Calibrated, best, smallest
+from toolkit.central.stream.ways import Calibrated, GeometricSumLaw, best, smallest
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.sampling import gaussian_sampler, laplace_sampler
 
@@ -17,6 +17,17 @@ def test_noise_is_what_one_person_moves_over_the_loss() -> None:
     assert fresh.sampler is gaussian_sampler(Fraction(20))
     rooted = Calibrated(SquareRoot(52), Zcdp(2), reach=1, times=1)
     assert rooted.variance == SquareRoot(52).squared() * 2**48 / 4
+
+
+def test_the_law_of_a_published_number_is_that_of_the_noise_in_it() -> None:
+    """After 7 of 9 periods a tree of blocks of 3 has 2 blocks and a period; whole noise reaches half a step further."""
+    tree, root = Tree(9, 3, 2), SquareRoot(9)
+    assert Calibrated(tree, Pure("1/2"), 1, 1).law(7) == GeometricSumLaw(4.0, 3)
+    for way, half in ((tree, 0.5), (root, 0.0)):
+        noise = Calibrated(way, Zcdp("1/2"), 1, 1)
+        law = noise.law(7)
+        assert law.sd == noise.sd[6] == pytest.approx(way.spread[6] * float(way.squared()) ** 0.5)
+        assert law.reach(0.95) == pytest.approx(1.959964 * law.sd + half, rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -274,9 +274,6 @@ class RangeFinder:
         """The bin of each value, its lower edge included; -1 for a missing one."""
         return np.where(np.isnan(values), -1, np.searchsorted(self.cuts[0], values, side="right"))
 
-    def counts(self, values: Array) -> Steps:
-        return np.bincount(self.codes(values) + 1, minlength=self.bins + 1)[1:].astype(np.int64)
-
     def limits(self, noisy: Steps) -> tuple[Fraction, Fraction]:
         """From noisy counts, which nothing but noise separates from the data."""
         bins = np.flatnonzero(np.asarray(noisy) >= self.threshold)

@@ -15,11 +15,10 @@ s <= t, costs u (r - 1) - s, where u = |z - f| / scale is exponential; that exce
 (epsilon / 2 + s) / (e**s - 1), which falls with s. So the claim holds if epsilon / 2 + t >= (e**t - 1) ln(1 /
 delta). A scale that grows costs t at most.
 
-**SmoothGaussian**, standard deviation c S in each of p directions, S a bound in length. With W standard
-normal in p dimensions, g one coordinate of it, and a scale that shrinks by r <= e**t, the logarithm moves
-by at most -p ln r + |W|**2 (r**2 - 1) / 2 + r g / c + 1 / (2 c**2), which grows with r while |W|**2 > p;
-|W|**2 and g each exceed their quantile at 1 - delta / 2 with probability delta / 2. A scale that grows
-costs p t + g / c + 1 / (2 c**2) at most.
+**SmoothGaussian**, standard deviation c S. With W standard normal and a scale that shrinks by r <= e**t, the logarithm
+moves by at most -ln r + W**2 (r**2 - 1) / 2 + r W / c + 1 / (2 c**2), which grows with r while W**2 > 1; W**2 and W
+each exceed their quantile at 1 - delta / 2 with probability delta / 2. A scale that grows costs t + W / c + 1 / (2
+c**2) at most.
 
 Such noise must not be drawn from a discrete law on a fixed grid, for which nothing is proven; but a continuous law that
 is rounded afterwards has lost nothing of what it promises. The magnitude of the noise is known by its tail,
@@ -203,9 +202,9 @@ class PowerLaw:
         width = float(self.factor)
         return np.asarray(self.m / (2 * width) * (1 + np.abs(z) / width) ** -(self.m + 1.0))
 
-    def tail(self, distance: Fraction, scales: tuple[Fraction, ...]) -> Enclosure:
+    def tail(self, distance: Fraction, smooth: Fraction) -> Enclosure:
         """(C / (C + distance))**m with C = c S: enclosed in integers."""
-        width = self.factor * scales[0]
+        width = self.factor * smooth
         share = width / (width + distance)
 
         def enclosure(bits: int) -> tuple[int, int]:
@@ -252,38 +251,36 @@ class SmoothLaplace:
     def reach(self, level: float) -> float:
         return -float(self.factor) * math.log1p(-level)
 
-    def tail(self, distance: Fraction, scales: tuple[Fraction, ...]) -> Enclosure:
-        return exp_of(distance / (self.factor * scales[0]))
+    def tail(self, distance: Fraction, smooth: Fraction) -> Enclosure:
+        return exp_of(distance / (self.factor * smooth))
 
 
 @dataclass(frozen=True)
 class SmoothGaussian:
-    """Gaussian noise in p dimensions, standard deviation c S, S in length: Approx(epsilon, delta).
+    """Gaussian noise of standard deviation c S: Approx(epsilon, delta).
 
-    c = 5 sqrt(2 ln(2 / delta)) / epsilon, and t = epsilon / (4 (p + ln(2 / delta))).
+    c = 5 sqrt(2 ln(2 / delta)) / epsilon, and t = epsilon / (4 (1 + ln(2 / delta))).
 
     References: Nissim, Raskhodnikova and Smith (2007).
     """
 
     loss: Approx
-    dimension: int = 1
 
     def __post_init__(self) -> None:
         _check_proper(self.loss)
-        p, t, c = whole(self.dimension, "dimension"), float(self.smoothness), math.sqrt(float(self.squared))
-        share = self.loss.delta / 2
-        length, g = float(chdtri(p, share)), -float(ndtri(share))
-        shrinks = -p * t + length * math.expm1(2 * t) / 2 + math.exp(t) * g / c + 1 / (2 * c**2)
-        if max(shrinks, p * t + g / c + 1 / (2 * c**2)) * _MARGIN > self.loss.epsilon:
+        t, c, share = float(self.smoothness), self.sd, self.loss.delta / 2
+        square, size = float(chdtri(1, share)), -float(ndtri(share))
+        shrinks = -t + square * math.expm1(2 * t) / 2 + math.exp(t) * size / c + 1 / (2 * c**2)
+        if max(shrinks, t + size / c + 1 / (2 * c**2)) * _MARGIN > self.loss.epsilon:
             refuse("`epsilon` must be moderate", self.loss.epsilon, "beyond it the proof does not reach")
 
     @classmethod
-    def for_loss(cls, epsilon: Number, delta: Number, dimension: int = 1) -> "SmoothGaussian":
-        return cls(Approx(positive(epsilon, "epsilon", NO_END), exact(delta, "delta")), dimension)
+    def for_loss(cls, epsilon: Number, delta: Number) -> "SmoothGaussian":
+        return cls(Approx(positive(epsilon, "epsilon", NO_END), exact(delta, "delta")))
 
     @property
     def smoothness(self) -> Fraction:
-        return Fraction(self.loss.amount) / (4 * (self.dimension + log_up(2 / self.loss.slack)))
+        return Fraction(self.loss.amount) / (4 * (1 + log_up(2 / self.loss.slack)))
 
     @property
     def squared(self) -> Fraction:
@@ -298,8 +295,8 @@ class SmoothGaussian:
     def reach(self, level: float) -> float:
         return -self.sd * float(ndtri((1 - level) / 2))
 
-    def tail(self, distance: Fraction, scales: tuple[Fraction, ...]) -> Enclosure:
-        return normal_tail(distance**2 / (self.squared * sum(scale**2 for scale in scales)))
+    def tail(self, distance: Fraction, smooth: Fraction) -> Enclosure:
+        return normal_tail(distance**2 / (self.squared * smooth**2))
 
 
 Law = PowerLaw | SmoothLaplace | SmoothGaussian

@@ -140,11 +140,11 @@ def normal_delta(epsilon: float, first: tuple[float, float], second: tuple[float
 
     if abs(a) < 1e-15 * (1 / r**2 + 1 / s**2):
         if b == 0:
-            return max(0.0, -math.expm1(epsilon)) if c <= 0 else 0.0
+            return 0.0
         return max(0.0, surplus(-c / b, math.inf) if b > 0 else surplus(-math.inf, -c / b))
     inside = b * b - 4 * a * c
     if inside <= 0:
-        return 0.0 if a < 0 else max(0.0, surplus(-math.inf, math.inf))
+        return 0.0
     low, high = sorted((-b + sign * math.sqrt(inside)) / (2 * a) for sign in (-1, 1))
     outside = surplus(-math.inf, low) + surplus(high, math.inf)
     return max(0.0, outside if a > 0 else surplus(low, high))

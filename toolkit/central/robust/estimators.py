@@ -159,7 +159,7 @@ class Tukey(Score):
         return np.asarray(float(self.c) ** 2 / 6 * (1 - self._rest(np.asarray(u, dtype=float)) ** 3))
 
     def _rest(self, u: Array) -> Array:
-        return np.asarray(np.maximum(1 - np.minimum(np.abs(u) / float(self.c), 1) ** 2, 0))
+        return np.asarray(1 - np.minimum(np.abs(u) / float(self.c), 1) ** 2)
 
     def __repr__(self) -> str:
         return f"Tukey({written(float(self.c))})"

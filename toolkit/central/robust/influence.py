@@ -249,7 +249,7 @@ def location(estimator: Estimator, values: ArrayLike, weights: ArrayLike | None 
     numbers = sample(values)
     share = np.full(len(numbers), 1 / len(numbers)) if weights is None else np.asarray(weights, dtype=float)
     if isinstance(estimator, Mean):
-        return float(share @ numbers)
+        return float(share @ numbers / (1 if weights is None else share.sum()))
     if isinstance(estimator, Median):
         return _weighted_median(numbers, share)
     if not estimator.monotone:
@@ -359,7 +359,7 @@ def _weighted_median(values: Array, share: Array) -> float:
     half = upto[-1] / 2
     low = int(np.searchsorted(upto, half * (1 - 1e-12)))
     high = int(np.searchsorted(upto, half * (1 + 1e-12)))
-    return float((values[order][low] + values[order][min(high, len(values) - 1)]) / 2)
+    return float((values[order][low] + values[order][high]) / 2)
 
 
 def _quotients(estimator: Estimator, away: Array) -> Array:

@@ -17,7 +17,7 @@ from toolkit.central.laplace import Laplace
 from toolkit.central.release import chosen
 from toolkit.central.robust.admissible import Law, PowerLaw, SmoothGaussian, SmoothLaplace, rounded_sum
 from toolkit.central.robust.ranks import RankStatistic
-from toolkit.core.arrays import Array, ArrayLike, Steps
+from toolkit.core.arrays import ArrayLike, Steps
 from toolkit.core.checks import Number, choice, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.covers import Covers, Source
@@ -261,7 +261,7 @@ class SmoothSensitivity:
         Estimate
             The statistic.
         """
-        steps = rounded_sum(summary.value, lambda away: self.noise.tail(away, (summary.smooth,)), rng)
+        steps = rounded_sum(summary.value, lambda away: self.noise.tail(away, summary.smooth), rng)
         start = self.bounds.least if not self.statistic.minus else 0
         value = float((start + steps) * self.bounds.step)
         return chosen(value, self.loss, COVERS, "SmoothSensitivity", rng, (self.note,))
@@ -359,23 +359,3 @@ class ScaleBound:
         noisy = self.laplace.release(math.log(smooth.numerator) - math.log(smooth.denominator), rng=source)
         upper = float(noisy) - self.laplace.scale * math.log(2 * (1 - share)) * (1 + 1e-6)
         return math.exp(min(upper, 600)) * mechanism.noise.sd * float(mechanism.bounds.step)
-
-
-def several(law: SmoothGaussian, columns: list[tuple[RankStatistic, Bounds, Array]], rng: Rng = None) -> Array:
-    """One statistic of each of p columns of the same people, with Gaussian noise in p dimensions: one person moves all
-    of them, in length by at most the root of the sum of the squared smooth sensitivities, which is as smooth as
-    each.
-    """
-    if len(columns) != law.dimension or len({statistic.n for statistic, _, _ in columns}) != 1:
-        refuse(f"there must be {law.dimension} columns of the same people", f"{len(columns)}", "the law is for them")
-    source = check_rng(rng)
-    parts = [SmoothSensitivity(statistic, bounds, law) for statistic, bounds, _ in columns]
-    summaries = [part.summary(values) for part, (_, _, values) in zip(parts, columns, strict=True)]
-    scales = [one.smooth * part.bounds.step for one, part in zip(summaries, parts, strict=True)]
-    released = []
-    for one, part in zip(summaries, parts, strict=True):
-        own = tuple(scale / part.bounds.step for scale in scales)
-        steps = rounded_sum(one.value, lambda away, own=own: law.tail(away, own), source)  # type: ignore[misc]
-        start = part.bounds.least if not part.statistic.minus else 0
-        released.append(float((start + steps) * part.bounds.step))
-    return np.array(released)

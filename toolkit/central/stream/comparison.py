@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -38,34 +39,25 @@ class Error:
     __repr__ = concise
 
 
-@dataclass(frozen=True, eq=False)
-class _Measured:
-    """How far one record moves what is measured, absolute and squared, and the spread of the totals."""
-
-    absolute: float
-    squared: float
-    spread: Array
+Measured: TypeAlias = tuple[float, float, Array]
+"""How far one record moves what is measured, absolute and squared, and the spread of the totals."""
 
 
-def _of(way: Way) -> _Measured:
-    return _Measured(float(way.absolute()), float(way.squared()), way.spread)
+def _of(way: Way, spread: Array | None = None) -> Measured:
+    return float(way.absolute()), float(way.squared()), way.spread if spread is None else spread
 
 
-def _averaged(tree: Tree) -> _Measured:
-    return _Measured(float(tree.absolute()), float(tree.squared()), from_below(tree))
-
-
-def _plain_root(periods: int) -> _Measured:
+def _plain_root(periods: int) -> Measured:
     entries = root(periods, one=1.0)
     squares = np.cumsum(entries**2)
-    return _Measured(float(entries.sum()), float(squares[-1]), np.asarray(np.sqrt(squares)))
+    return float(entries.sum()), float(squares[-1]), np.asarray(np.sqrt(squares))
 
 
-_WAYS: dict[str, Callable[[int, Pure | Zcdp], _Measured]] = {
-    "a share of the loss for every total": lambda count, _: _Measured(count, count, np.ones(count)),
+_WAYS: dict[str, Callable[[int, Pure | Zcdp], Measured]] = {
+    "a share of the loss for every total": lambda count, _: (count, count, np.ones(count)),
     "fresh noise for every period": lambda count, _: _of(Tree(count)),
     "binary tree": lambda count, _: _of(binary(count)),
-    "binary tree, averaged from below": lambda count, _: _averaged(binary(count)),
+    "binary tree, averaged from below": lambda count, _: _of(binary(count), from_below(binary(count))),
     "best tree": lambda count, loss: _of(smallest(candidates(count), loss)),
     "square root": lambda count, _: _plain_root(count),
     "square root, columns of equal length": lambda count, _: _of(SquareRoot(count)),
@@ -101,10 +93,10 @@ def error(name: str, loss: Pure | Zcdp, periods: int) -> Error:
     choice(name, "name", NAMES)
     if not isinstance(loss, Pure | Zcdp) or not 0 < loss.amount < math.inf:
         refuse("`loss` must be Pure or Zcdp, above 0 and finite", loss, "noise is fitted to it", TypeError)
-    way, amount = _WAYS[name](whole(periods, "periods"), loss), float(loss.amount)
-    pure = isinstance(loss, Pure)
-    unit = math.sqrt(2) * way.absolute / amount if pure else math.sqrt(way.squared / (2 * amount))
-    return Error(unit * float(way.spread.max()), unit * float(np.sqrt(np.mean(way.spread**2))))
+    absolute, squared, spread = _WAYS[name](whole(periods, "periods"), loss)
+    amount = float(loss.amount)
+    unit = math.sqrt(2) * absolute / amount if isinstance(loss, Pure) else math.sqrt(squared / (2 * amount))
+    return Error(unit * float(spread.max()), unit * float(np.sqrt(np.mean(spread**2))))
 
 
 def compare(loss: Pure | Zcdp, periods: int) -> dict[str, Error]:

@@ -112,10 +112,8 @@ class Calibrated:
         return NormalLaw(float(self.sd[period - 1]), whole)
 
 
-@lru_cache(maxsize=64)
-def noise_for(way: Way, loss: Pure | Zcdp, reach: int, times: int) -> Calibrated:
-    """The same object for the same arguments: its tables are made once."""
-    return Calibrated(way, loss, reach, times)
+noise_for = lru_cache(maxsize=64)(Calibrated)
+"""The same object for the same arguments: its tables are made once."""
 
 
 @lru_cache(maxsize=64)
