@@ -156,7 +156,7 @@ MUTANTS = {
     "03: reports that are the truth": Mutant(
         "03",
         "toolkit.local.design",
-        "return draw_reports(self.weights, self._form, truths, rng)",
+        "return encoding.draw_reports(self.weights, self._form, truths, rng)",
         "return truths",
         "my-warner-agrees",
     ),
@@ -177,15 +177,15 @@ MUTANTS = {
     "10: smooth noise left out": Mutant(
         "10",
         "toolkit.central.robust.releases",
-        "lambda away: self.noise.tail(away, (summary.smooth,))",
-        "lambda away: self.noise.tail(away, (summary.smooth / 10**9,))",
+        "lambda away: self.noise.tail(away, summary.smooth)",
+        "lambda away: self.noise.tail(away, summary.smooth / 10**9)",
         "drawn-check",
     ),
     "10: half the smooth noise": Mutant(
         "10",
         "toolkit.central.robust.releases",
-        "lambda away: self.noise.tail(away, (summary.smooth,))",
-        "lambda away: self.noise.tail(away, (summary.smooth / 2,))",
+        "lambda away: self.noise.tail(away, summary.smooth)",
+        "lambda away: self.noise.tail(away, summary.smooth / 2)",
         "drawn-check",
     ),
     "10: a release that smooths too little": Mutant(
@@ -523,8 +523,8 @@ MUTANTS = {
     "12: the mean period for the worst": Mutant(
         "12",
         "toolkit.central.stream.comparison",
-        "unit * float(way.spread.max())",
-        "unit * float(way.spread.mean())",
+        "unit * float(spread.max())",
+        "unit * float(spread.mean())",
         "ways-table",
     ),
     "12: runs of memos that add": Mutant(
@@ -592,8 +592,8 @@ MUTANTS = {
     "03: half of the reports are the truth": Mutant(
         "03",
         "toolkit.local.design",
-        "return draw_reports(self.weights, self._form, truths, rng)",
-        "return np.where(np.arange(len(truths)) % 2, truths, draw_reports(self.weights, self._form, truths, rng))",
+        "return encoding.draw_reports(self.weights, self._form, truths, rng)",
+        "return np.where(np.arange(len(truths)) % 2, truths, encoding.draw_reports(self.weights, None, truths, rng))",
         "my-warner-agrees",
     ),
     "05: an observer who counts twice": Mutant(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from toolkit.central import sparse
+from toolkit.central import selection, sparse
 from toolkit.central.sparse import AboveThreshold
 
 
@@ -151,3 +151,7 @@ def test_epsilon_sensitivity_and_count_must_be_positive(bad: object) -> None:
     for arguments in ({"epsilon": bad}, {"epsilon": 1, "sensitivity": bad}, {"epsilon": 1, "count": bad}):
         with pytest.raises((ValueError, TypeError, OverflowError), match="must be"):
             AboveThreshold(0, **arguments)
+
+
+def test_it_is_found_with_the_other_selections() -> None:
+    assert selection.AboveThreshold is AboveThreshold

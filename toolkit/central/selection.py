@@ -32,6 +32,7 @@ from toolkit.central.noise.grid import (
     sensible,
     steps_of,
 )
+from toolkit.central.sparse import AboveThreshold as AboveThreshold
 from toolkit.core.arrays import Array, ArrayLike, Steps
 from toolkit.core.checks import Number, explains, positive, refuse
 from toolkit.core.loss import Pure, Zcdp

@@ -180,18 +180,16 @@ def list_experiment(
     >>> fit.labels
     ('Intercept', 'x', 'control: Intercept', 'control: x')
     """
-    choice(method, "method", ("nls", "ml"))
     choice(control, "control", ("binomial", "beta-binomial", "logit-normal"))
     most = whole(items, "items")
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
     rest: dict[str, bool | str] = {"floor": floor, "ceiling": ceiling, "direct": direct is not None}
     for_ml = {"control": control != "binomial", "constrained": not constrained, "se": se is not None}
-    if method == "nls":
+    if choice(method, "method", ("nls", "ml")) == "nls":
         _only_for({**rest, **for_ml}, "method='ml'", "method='nls'", _NO_MODEL)
     joint = _is_joint(second is not None, control_items is not None, control, rest)
     named = {"treatment": treatment, "direct": direct, "second": second}
-    shares = {name: text for name, text in rest.items() if isinstance(text, str)}
-    answers, counts, treated = _read(formula, data, named, control_items, most, sampling, missing, shares)
+    answers, counts, treated = _read(formula, data, named, control_items, most, sampling, missing, rest)
     design = _design(answers, counts, treated, most)
     if method == "nls":
         return _least_squares(answers, design)
@@ -200,6 +198,10 @@ def list_experiment(
         together = JointLaw(parts, control_items is not None, treated, constrained, control == "logit-normal")
         return _likelihood(answers, together, together.codes(design.columns), design, se)
     law = ListLaw(most, treated, control != "binomial", constrained, *map(bool, rest.values()))
+    return _of_one_list(answers, counts, law, design, se)
+
+
+def _of_one_list(answers: Answers, counts: Array, law: "ListLaw", design: "Lists", se: Error | None) -> ListFit:
     confessed = encode(answers.columns["direct"], ("no", "yes"), "direct").codes if law.direct else 0
     return _likelihood(answers, law, ((1 + law.direct) * counts + confessed).astype(np.intp), design, se)
 
@@ -224,9 +226,10 @@ def _read(
     most: int,
     sampling: Mapping[str, Any],
     missing: str,
-    shares: Mapping[str, str],
+    rest: Mapping[str, bool | str],
 ) -> tuple[Answers, Array, Mask]:
     """The columns, the counts, and who saw the long list."""
+    shares = {name: text for name, text in rest.items() if isinstance(text, str)}
     columns = {name: value for name, value in named.items() if value is not None}
     if control_items is not None:
         data = _with_sums(formula, data, named["treatment"], control_items, most)
