@@ -47,6 +47,12 @@ def test_the_error_of_a_mean_is_a_number_over_n(verb: str, neighbors: str) -> No
     assert told.se(20_000) == pytest.approx(filled.se, rel=0.05)
 
 
+@pytest.mark.parametrize("verb", ["mean", "variance"])
+def test_a_preview_tells_how_many_cells_there_are(verb: str) -> None:
+    before = getattr(curator().preview, verb)("x", bounds=(0, 1), missing="drop", by={"g": ["a", "b", "c"]}, epsilon=1)
+    assert "; cells 3; " in repr(before)
+
+
 def test_nothing_is_read_and_what_the_verb_refuses_is_refused() -> None:
     keeper = curator()
     keeper.preview.count(lambda row: pytest.fail(f"{row} was read"), epsilon=1)

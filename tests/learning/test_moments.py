@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.learning.moments import STEPS, Moments, whole_moments
+from toolkit.learning.moments import STEPS, Moments, _signed, whole_moments
 
 
 def unit_rows(rng: np.random.Generator, size: int, n: int) -> np.ndarray:
@@ -82,3 +82,8 @@ def test_purely_private_moments_are_refused() -> None:
     with pytest.raises(ValueError, match="need `rho`"):
         Moments(Pure(1), 2, "replace")
     assert Moments(Approx(1, 1e-6), 2, "replace").mechanism.loss == Approx(1, 1e-6)
+
+
+def test_the_largest_entry_of_a_component_is_positive() -> None:
+    rows = np.array([[0.6, -0.8], [-0.8, 0.6], [0.5, 0.5], [-0.5, 0.5]])
+    assert _signed(rows).tolist() == [[-0.6, 0.8], [0.8, -0.6], [0.5, 0.5], [0.5, -0.5]]

@@ -14,7 +14,7 @@ from toolkit.core.inference.intervals import Shares
 from toolkit.local import numeric, oracles
 from toolkit.local.design import Design
 from toolkit.planning.planner import plan
-from toolkit.planning.search import Target
+from toolkit.planning.search import OutOfReach, Target
 
 SMOOTH = 3e-7  # the digits of the search
 STEPS = 0.02  # windows and turns are whole numbers, and one bit alone is used up to 0.61: hybrids move in steps
@@ -482,3 +482,8 @@ def test_assurance_goes_with_the_field_and_not_with_a_test() -> None:
     ):
         with pytest.raises(ValueError, match="one yes/no question with two reports"):
             plan(design, prevalence=prevalence, margin=0.1, assurance=0.9)
+
+
+def test_what_no_way_to_ask_several_questions_reaches_is_refused():
+    with pytest.raises(OutOfReach, match="even direct questioning has ±5"):
+        plan(warner, prevalence=0.1, margin=0.01, n=100, questions=3)

@@ -15,6 +15,10 @@ def test_check_prints_what_people_agree_to_or_what_is_wrong(folder, capsys):
     assert "bad.toml" in capsys.readouterr().err
 
 
+def _serials(form: str) -> list[str]:
+    return sorted({part.partition("\u2069")[0].replace(" ", "") for part in form.split("\u2066")[1:]})
+
+
 @pytest.mark.slow
 def test_paper_writes_a_folder_and_what_is_typed_in_is_checked_and_stored(folder, capsys):
     told = said(capsys, "paper", "exams.toml", "kit", "--copies", "2").splitlines()
@@ -22,7 +26,9 @@ def test_paper_writes_a_folder_and_what_is_typed_in_is_checked_and_stored(folder
     assert told == [f"wrote kit/{name}" for name in names]
     form = (folder / "kit" / "form.en.html").read_text()
     assert "Have you ever cheated" in form
-    one, two = sorted({part.partition("\u2069")[0].replace(" ", "") for part in form.split("\u2066")[1:]})
+    one, two = _serials(form)
+    said(capsys, "paper", "exams.toml", "single")
+    assert len(_serials((folder / "single" / "form.en.html").read_text())) == 1
     table = folder / "kit" / "entry.csv"
     table.write_text(f"serial,faculty,cheated\n{one},1,2\n{two},1,9\n")
     assert main(["enter", "exams.toml", str(table), "--database", "sqlite:///paper.db"]) == 1

@@ -125,7 +125,7 @@ class Collector:
         return collector
 
     @classmethod
-    def _make(cls, survey: Survey, database: str, *, amend: bool = False, again: str | None = None) -> "Collector":
+    def _make(cls, survey: Survey, database: str, *, amend: bool, again: str | None) -> "Collector":
         with closing(open_store(absolute_url(database))) as store:
             if amend:
                 store.amend(survey)

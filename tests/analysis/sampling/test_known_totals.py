@@ -32,6 +32,13 @@ def test_poststratified_means_and_errors(sample: Sample, se: float) -> None:
     assert "known totals" in found.covers
 
 
+def test_the_unit_of_the_weights_before_is_of_no_account() -> None:
+    """Also where those of a class add up to less than one."""
+    small = Sample(weights=DATA.weight / 10**4)
+    assert small.poststratified(CELLS, TOTALS).mean(SCORES).value == pytest.approx(0.301841631, abs=5e-10)
+    assert small.raked(MARGINS, COLUMNS).mean(SCORES).value == pytest.approx(0.301978583, abs=5e-10)
+
+
 def test_domains_after_poststratification() -> None:
     fitted = NESTED.poststratified(CELLS, TOTALS)
     for where, value, se in ((FEMALE, 0.340481084, 0.018809480), (~FEMALE, 0.261445840, 0.023352359)):

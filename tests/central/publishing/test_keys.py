@@ -209,3 +209,10 @@ def test_keys_that_come_in_parts_are_all_told(monkeypatch: pytest.MonkeyPatch) -
             found = mechanism.release((str(key), 100 + key) for key in range(number))
         assert found.labels == tuple(str(key) for key in reversed(range(number)))
         assert sum(draw.size for draw in drawn) == number + number // 2 + 1  # one more in each part
+
+
+@pytest.mark.parametrize(("neighbors", "squares"), [(AR, 18), (RP, 36)])
+def test_gaussian_noise_is_for_the_length_of_what_a_person_changes(neighbors: str, squares: int) -> None:
+    """Two keys, three rows in each; under "replace" of who goes and of who comes."""
+    noise = KeyThreshold.for_rho("1/8", 1e-6, neighbors=neighbors, keys=2, rows=3).noise
+    assert 0 <= noise.sensitivity**2 / squares - 1 < Fraction(1, 10**12)

@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import pytest
 
@@ -102,3 +103,9 @@ def test_a_budget_beyond_all_bounds_is_said_to_be_so():
     said = show.explore_budget(10.0, questions=50, years=10, prior=0.01).describe()
     assert "up to 100,000 and more" in said["odds"]
     assert "at least 0 % and at most 100 %" in said["belief"]
+
+
+def test_settings_rise_by_at_most_two_thirds_of_the_one_before_from_a_tenth_on():
+    assert list(EPSILONS) == sorted(set(EPSILONS))
+    assert (EPSILONS[0], EPSILONS[-1]) == (0.01, 10.0)
+    assert all(after <= before * 1.67 for before, after in pairwise(EPSILONS) if before >= 0.02)

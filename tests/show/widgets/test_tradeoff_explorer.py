@@ -1,4 +1,5 @@
 import pytest
+from matplotlib.figure import Figure
 
 from toolkit import plan, show, warner
 from toolkit.show.widgets.tradeoff_explorer import (
@@ -8,6 +9,7 @@ from toolkit.show.widgets.tradeoff_explorer import (
     PREVALENCES,
     SIZES,
     WAYS,
+    _curves,
     local_epsilon,
     people_needed,
     reading,
@@ -95,3 +97,12 @@ def test_half_the_epsilon_needs_about_four_times_the_people_locally():
     for private, open_ in ((0.1, 0.2), (0.2, 0.4), (0.4, 0.8)):
         ratio = needed[EPSILONS.index(private)][2][2] / needed[EPSILONS.index(open_)][2][2]
         assert ratio == pytest.approx(4, rel=0.06)
+
+
+@pytest.mark.parametrize("epsilon", [EPSILONS[0], 1.0, EPSILONS[-1]])
+def test_in_the_picture_the_dot_of_each_way_lies_on_its_curve(epsilon):
+    axes = Figure().subplots()
+    _curves(axes, tradeoff_table(), tradeoff_row(epsilon, 1000, 0.1, 0.03))
+    for curve, dot in zip(axes.lines[: 2 * len(WAYS) : 2], axes.lines[1 : 2 * len(WAYS) : 2], strict=True):
+        at = list(curve.get_xdata()).index(1000)
+        assert dot.get_ydata()[0] == pytest.approx(curve.get_ydata()[at], rel=1e-4)

@@ -225,9 +225,10 @@ def test_codes_stand_for_what_the_file_s_own_labels_say(tmp_path):
     given = read_reports(tmp_path / "b.sav", ASKED, codes={"cheated": {1: "yes", 2: "no"}}, missing=(9,))
     assert list(given["cheated"])[:2] == ["yes", "no"]
     fewer = {"faculty": labels["faculty"], "cheated": {1: "Yes", 2: "No"}}
-    pyreadstat.write_sav(frame, str(tmp_path / "d.sav"), variable_value_labels=fewer)
-    with pytest.raises(ValueError, match="1 of 3 rows with something else"):  # a number without a label
-        read_reports(tmp_path / "d.sav", ASKED)
+    for number in (9.0, 0.0):  # without a label, though 0 is a code of ours
+        pyreadstat.write_sav(frame.replace(9.0, number), str(tmp_path / "d.sav"), variable_value_labels=fewer)
+        with pytest.raises(ValueError, match="1 of 3 rows with something else"):
+            read_reports(tmp_path / "d.sav", ASKED)
     long = {"arts": "Subject A, and much more", "law": "Subject B, and much more"}
     cut = {"faculty": {1: "Subject A…", 2: "Subject B…"}, "cheated": labels["cheated"]}
     pyreadstat.write_sav(frame, str(tmp_path / "e.sav"), variable_value_labels=cut)
