@@ -21,9 +21,10 @@ def test_groups_stand_in_order_and_rows_without_one_are_counted() -> None:
     assert source.groups() == {("x",): 2, ("y",): 2}
     assert list(source.groups()) == [("x",), ("y",)]
     assert source.groupless() == 1
-    two = frame.assign(g=["z", "x", "y", "x", "y"], h=[1, 2, 1, 1, 2])
-    pairs = SampleSource(two, ("g", "h"), {"a": Reader("a", DIE)}, Sample()).groups()
-    assert [*pairs.items()] == [(("x", 1), 1), (("x", 2), 1), (("y", 1), 1), (("y", 2), 1), (("z", 1), 1)]
+    pairs = [(g, h) for g in "xyz" for h in (1, 2)]
+    two = pd.DataFrame(pairs[::-1], columns=["g", "h"]).assign(a=1)
+    several = SampleSource(two, ("g", "h"), {"a": Reader("a", DIE)}, Sample())
+    assert list(several.groups().items()) == [(pair, 1) for pair in pairs]
     whole = SampleSource(pl.DataFrame({"a": [1, 0, 1], "g": [2, None, 1]}), ("g",), {"a": Reader("a", DIE)}, Sample())
     assert repr(whole.groups()) == "{(1,): 1, (2,): 1}"
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from tests.curator.verbs import SEXES, curator, people
@@ -12,6 +13,7 @@ from toolkit.central.publishing.quantiles import RecursiveQuantiles
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.curator.curator import Curator
 from toolkit.curator.quantiles import GRID_BITS, Grid
+from toolkit.frames.engines import streams
 from toolkit.frames.sums import Bounds
 from toolkit.frames.values import between
 
@@ -72,6 +74,19 @@ def test_cells_of_quantiles_have_all_their_keys_and_the_share(by: dict[str, list
     found = curator(people()).quantiles("pay", [0.25, 0.75], bounds=(0, 200), by=by, epsilon=2)
     assert found.labels == tuple(product(*by.values(), ("0.25", "0.75")))
     assert found.axes == (*by, "quantile")
+
+
+def test_values_that_come_in_parts_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pl.DataFrame({"x": np.arange(50.0), "g": ["a", "b"] * 25})
+
+    def deciles() -> Any:
+        keeper = Curator(table, Ledger(Pure(200), simulated=True), "replace")
+        bounds = {"bounds": (0, 64), "epsilon": 100, "rng": np.random.default_rng(1)}
+        return keeper.quantiles("x", [0.1, 0.5, 0.9], by={"g": ["a", "b"]}, **bounds).value
+
+    whole = deciles()
+    monkeypatch.setattr(streams, "ROWS", 7)
+    assert np.array_equal(deciles(), whole)
 
 
 def test_one_quantile_with_a_condition_is_a_number() -> None:

@@ -1,5 +1,6 @@
 import dataclasses
 import math
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -134,6 +135,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         '`innocent` needs mode "physical" and a crosswise.*got crosswise in mode .auto.',
     ),
 }
+
+
+def test_who_must_draw_by_hand_is_advised_of_a_device_for_hands() -> None:
+    design = warner(epsilon=1)
+    assert not design.devices()[0].by_hand
+    near = next(device for device in design.devices() if device.by_hand)
+    with pytest.raises(ValueError, match=re.escape(f"nearest comes {near!r}: take its design")):
+        Question("q", "Q?", design=design, mode="physical")
 
 
 @pytest.mark.parametrize(("given", "message"), REFUSED.values(), ids=REFUSED)
