@@ -52,7 +52,8 @@ LONG = (
 
 
 SLOW_EXAMPLES = {
-    *("MechanismExplorer", "TradeoffExplorer", "audit", "conduct", "errors", "plan_by_simulation", "ways_against_n")
+    *("DesignExplorer", "MechanismExplorer", "OutlierExplorer", "TradeoffExplorer", "WeeksExplorer"),
+    *("audit", "conduct", "errors", "explore_mechanism", "explore_tradeoff", "plan_by_simulation", "ways_against_n"),
 }
 
 

@@ -159,6 +159,7 @@ def test_a_picture_has_a_row_for_each_share() -> None:
         hours.plot()
 
 
+@pytest.mark.slow
 def test_a_report_has_a_picture_where_there_are_shares_of_somebody(tmp_path) -> None:
     hours = numeric.one_bit((0, 80), 1.0)
     frame = pd.DataFrame({"hours": [0, 1, 1], "nobody": [None] * 3, "forced": [1, 0, 1]})

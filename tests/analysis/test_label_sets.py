@@ -73,6 +73,7 @@ def test_shares_and_differences_are_those_that_were_counted(name: str) -> None:
     assert gaps[0].to_numpy() == pytest.approx(gaps[1].to_numpy(), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_pairs_of_answers_are_those_that_were_counted(name: str) -> None:
     design = k_ary(SETS[name], epsilon=1.0)

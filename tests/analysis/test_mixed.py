@@ -165,6 +165,7 @@ def test_few_groups_may_differ_far_more_than_they_seem_to(few) -> None:
     assert len(chances) == 46
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_groups_share_is_that_of_brute_integration(few) -> None:
     """For each standard deviation of groups: the likeliest intercept, its error, and their height with Laplace's
     factor; of a group its posterior log odds, with the error of the intercept on top; then the mixture of all.
@@ -272,6 +273,7 @@ def test_a_group_without_reports_is_known_as_well_as_groups_are_alike(fit) -> No
     assert float(apart.se) < float(together.se)
 
 
+@pytest.mark.slow
 def test_small_areas_stand_beside_what_their_own_reports_say(fit) -> None:
     """Direct estimates .525, .442, .658 with errors .164, .164, .161, of 30 people each."""
     table = fit.areas(census_of([0, 1, 2, 99]), count="N")

@@ -241,6 +241,7 @@ def test_error_bounds_the_length_of_vector_laplace_noise(dimension: int) -> None
         assert gamma(dimension, scale=0.25).sf(error) == pytest.approx(1 - level, rel=1e-6)
 
 
+@pytest.mark.slow
 @each(level=[0.5, 0.95], error=["1/100", "3/2", 6, 10**4], sensitivity=["1/2", 1, 300])
 def test_the_epsilon_for_an_error_is_enough_and_hardly_less_is_not(
     sensitivity: object, error: object, level: float

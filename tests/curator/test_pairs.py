@@ -52,6 +52,7 @@ def test_what_an_interval_of_a_correlation_is_worth_is_said() -> None:
     assert np.shape(found.value) == ()
 
 
+@pytest.mark.slow
 def test_what_noise_makes_impossible_is_cut_to_what_two_values_could_have() -> None:
     """Two people at opposite ends: half the distance of the bounds squared, twice; of two columns its product."""
     keeper, rng = Curator(frame(4), Ledger(Pure(100), simulated=True), "add_remove"), np.random.default_rng(5)

@@ -47,6 +47,7 @@ def test_an_infinite_epsilon_is_shown_as_infinite():
     assert show.design_matrix(triangular("1/4")).get_title(loc="left").endswith("∞")
 
 
+@pytest.mark.slow
 def test_a_matrix_of_many_options_has_no_room_for_words_and_a_middle_one_no_long_fractions():
     assert [len(texts(show.design_matrix(k_ary(size, epsilon=1.0)))) for size in (5, 6)] == [25, 0]
     assert texts(show.design_matrix(k_ary(3, epsilon=1.0)))[0] == "57.6 %"

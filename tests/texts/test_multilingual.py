@@ -75,6 +75,7 @@ def test_a_plain_string_is_in_the_language_that_is_said() -> None:
     assert in_language(Frozen({"de": "Ja"}), "en") == {"de": "Ja"}
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.dictionaries(st.text(), st.text()))
 def test_what_is_frozen_equals_hashes_copies_and_cannot_be_changed(items: dict[str, str]) -> None:

@@ -168,6 +168,7 @@ LAWS += [
 CURVES = [GroupLaw(curve, np.array([0.2, 0.8] * 2)) for curve in (_cheating, _lying, _crosswise, _unknown)]
 
 
+@pytest.mark.slow
 @each(law=[*((one.probabilities, len(one.names)) for one in LAWS), *((one, 2) for one in CURVES)])
 def test_chances_of_all_answers_add_up_and_slope_as_they_say(law) -> None:
     chances_of, width = law
@@ -182,6 +183,7 @@ def test_chances_of_all_answers_add_up_and_slope_as_they_say(law) -> None:
     assert far.sum(axis=1) == pytest.approx(np.ones(4))
 
 
+@pytest.mark.slow
 @each(law=LAWS[:32])
 def test_chances_of_one_list_are_those_of_all_ways_to_answer_it(law) -> None:
     """Written out: a trait, a binomial or beta-binomial count, one more for carriers of the long list unless floor or

@@ -54,6 +54,7 @@ def test_margins_of_counts_are_those_of_the_rows() -> None:
         assert np.allclose(one.se, other.se, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_column_of_times_is_summed() -> None:
     counted = DATA.groupby(["forced", "sex", "group"]).size().rename("people").reset_index()
     here, there = (logistic("forced ~ sex", data, DIE, times="people") for data in (counted, AWAY["duckdb"](counted)))

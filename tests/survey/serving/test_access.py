@@ -132,6 +132,7 @@ def test_a_link_works_once_and_its_retry_as_often_as_it_takes(tmp_path):
         assert it.store.count() == 2
 
 
+@pytest.mark.slow
 def test_links_that_were_never_made_are_refused(tmp_path):
     with desk(tmp_path, "token") as it:
         assert it.send(payload(it.survey, survey=it.page, token=invitations(1)[0])) == 403
