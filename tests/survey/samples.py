@@ -38,7 +38,7 @@ DESIGNS: dict[str, Randomizer] = {name: example(name) for name in CATALOGUE} | {
     "hybrid": numeric.hybrid((0, 80), 2.0),
     "hybrid_bit": numeric.hybrid((0, 80), 0.5),
     "local_laplace": numeric.local_laplace((0, 80), 1.0),
-    "square_wave": numeric.square_wave((0, 80), 1.0),
+    "square_wave": numeric.square_wave((0, 80), 1.0, points=41),
     "additive": numeric.additive((0, 20), {-3: 0.25, 0: 0.5, 3: 0.25}),
     "multiplicative": numeric.multiplicative((1, 30), {"1/2": 0.5, "3/2": 0.5}),
     "signs": numeric.multiplicative((-1, 1), {1: "3/4", -1: "1/4"}, step=2),

@@ -156,11 +156,12 @@ def conduct(sensitivity: Any, *, most: float = 0.2, ax: Axes | None = None) -> A
     <Picture: 0.068 if all follow; 0 if of women no share, of men 11.9 %, of everybody no share are self protective>
     """
     ax = axes(ax, width=5.6, height=4.2 if len(sensitivity.groups) == 2 else 3.6)
-    shares = np.linspace(0, most, 21)
+    count = 15 if len(sensitivity.groups) == 2 else 21  # 225 fits, as many as the contours need to look smooth
+    shares = np.linspace(0, most, count)
     table = sensitivity.to_frame(shares.tolist())
     doing = sensitivity.way.replace("_", " ") if sensitivity.way != "carriers" else "carriers who protect themselves"
     if len(sensitivity.groups) == 2:
-        value, low, high = (table[name].to_numpy().reshape(21, 21) for name in ("estimate", "low", "high"))
+        value, low, high = (table[name].to_numpy().reshape(count, count) for name in ("estimate", "low", "high"))
         # The signed distance from the null to the nearer limit: negative where the interval holds the null.
         distance = np.maximum(low - sensitivity.null, sensitivity.null - high)
         ax.contourf(shares, shares, distance.T, levels=[-np.inf, 0], colors=[ORANGE], alpha=0.25)
