@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -39,10 +40,12 @@ except (ImportError, AttributeError):  # older ones read none
 
 BROWSER = Path(__file__).parent / "browser"
 SERVERS = {"browser", "production", "studio", "survey", "verbs"}
+NEEDED = ("matplotlib.figure", "pandas", "scipy.stats", "toolkit.analysis", "toolkit.show", "toolkit.survey")
 ENOUGH = 120  # seconds from the last test to the end of the session
 
 
-# What takes longest is begun first, so that all processes end together: without a browser and with one.
+# What takes longest is begun first, and what waits for servers next, so that all processes end together and busy:
+# without a browser and with one.
 EARLY = {"copies", "engines", "notebook_asserts"}
 LONG = (
     *("form_axe", "form_sending", "waves", "station", "form_way", "studio", "form_reload", "form_secrecy"),
@@ -63,6 +66,12 @@ def in_lab() -> set[Path]:
     return {path for path in BROWSER.glob("test_*.py") if re.search(r"\blab\b", path.read_text())}
 
 
+def folder_of(path):
+    """Below tests, or nothing."""
+    home = BROWSER.parent
+    return path.relative_to(home).parts[0] if path.is_relative_to(home) else ""
+
+
 @cache
 def place(path):
     """Tests with a browser come last, as its driver keeps an event loop running, and others start their own; one
@@ -70,7 +79,7 @@ def place(path):
     """
     is_lab, name = path in in_lab(), path.stem.removeprefix("test_")
     if not path.is_relative_to(BROWSER):
-        return False, False, name not in EARLY, str(path)
+        return False, False, 0 if name in EARLY else 2 - (folder_of(path) in SERVERS), str(path)
     return True, is_lab, -LONG.index(name) if name in LONG else -len(LONG), "" if is_lab else str(path)
 
 
@@ -93,7 +102,7 @@ def pytest_place(path):
 def _warm(request):
     """Servers of these folders are forked from a Python that has imported them."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.path.is_relative_to(BROWSER.parent) and request.path.relative_to(BROWSER.parent).parts[0] in SERVERS:
+        if folder_of(request.path) in SERVERS:
             patch.setattr(subprocess, "Popen", warm.Popen)
         yield
 
@@ -109,7 +118,11 @@ def pytest_sessionstart():
     gc.disable()
 
 
-def pytest_collection_finish():
+def pytest_collection_finish(session):
+    """What most tests need is imported once, before processes are forked."""
+    if session.config.getoption("processes", 1) > 1:
+        for name in NEEDED:
+            import_module(name)
     gc.freeze()
     gc.enable()
 

@@ -561,7 +561,7 @@ def _covariance(model: GroupModel, point: Point, zero: bool, weighted: bool) -> 
         bend = model.logs(model.columns @ point.at)[2]
         cov[:width, :width] = np.linalg.inv(-model.columns.T @ (model.columns * (model.each * bend)[:, None]))
         return cov
-    bread = np.linalg.inv(curvature(model.point, point))
+    bread = np.linalg.inv(curvature(lambda at: model.point(at).gradient, point.at))
     if not weighted:
         return np.asarray(bread)
     scores = model.group_scores(point.at)[1] * model.weights[:, None]

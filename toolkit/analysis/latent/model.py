@@ -73,13 +73,15 @@ class Model:
         """Height, gradient and expected information."""
         chances, slopes = self.law(self.predictors(at))
         height = float(self.people.mass @ np.log(np.maximum(self._seen(chances), _TINY)))
-        leans = self._leans(chances, slopes) * self.people.mass
-        gradient = np.concatenate([x.T @ one for x, one in zip(self.columns, leans, strict=True)])
         weights = np.einsum("aij,bij->abi", slopes, slopes / np.maximum(chances, 1e-12)) * self.people.mass
         blocks = [
             [x.T @ (z * weights[a, b][:, None]) for b, z in enumerate(self.columns)] for a, x in enumerate(self.columns)
         ]
-        return Point(at, height, gradient, np.block(blocks))
+        return Point(at, height, self._gradient(chances, slopes), np.block(blocks))
+
+    def _gradient(self, chances: Array, slopes: Array) -> Array:
+        leans = self._leans(chances, slopes) * self.people.mass
+        return np.concatenate([x.T @ one for x, one in zip(self.columns, leans, strict=True)])
 
     def scores(self, at: Array) -> Array:
         """The gradient of each person's log-likelihood, times the person's weight."""
@@ -90,7 +92,7 @@ class Model:
 
     def observed(self, at: Array) -> Array:
         """Minus the Hessian, by differences of the gradient."""
-        return curvature(self.point, self.point(at))
+        return curvature(lambda near: self._gradient(*self.law(self.predictors(near))), at)
 
     def _seen(self, table: Array) -> Array:
         return np.asarray(np.take_along_axis(table, self.answers[:, None], axis=1)[:, 0])
@@ -310,9 +312,9 @@ def fit_latent(answers: Answers, codes: Codes, law: Law, predictors: Sequence[Pr
     model = Model(law, tuple(columns for columns, _ in scaled), codes, answers.people)
     back = _blocks([matrix for _, matrix in scaled])
     start = np.linalg.solve(back, np.concatenate([one.start for one in predictors]))
-    point = _maximum(model, start)
+    point, observed = _maximum(model, start)
     note = _identified(point.information)
-    cov = covariance(model, point.at, kind, point.information)
+    cov = covariance(model, point.at, kind, point.information, observed)
     people, labels = answers.people, tuple(label for one in predictors for label in one.labels)
     method, notes = f"{how.method}, maximum likelihood, {kind} errors", (*answers.notes, *how.notes, *note)
     estimate = as_estimate(back @ point.at, back @ cov @ back.T, labels, people, None, method, notes)
@@ -327,13 +329,15 @@ def fit_latent(answers: Answers, codes: Codes, law: Law, predictors: Sequence[Pr
     )
 
 
-def _maximum(model: Model, start: Array) -> Point:
+def _maximum(model: Model, start: Array) -> tuple[Point, Array]:
+    """And minus the Hessian there."""
     ascent = climb(model.point, start)
     if not ascent.arrived:
-        point, arrived = newton(model.point, ascent.point)
+        point, arrived = newton(model.point, ascent.point, bends=lambda point: model.observed(point.at))
         ascent = Climb(point, arrived, ascent.start)
-    inner_maximum(model.observed, ascent, "use fewer covariates, or ask more people")
-    return ascent.point
+    observed = model.observed(ascent.point.at)
+    inner_maximum(lambda _: observed, ascent, "use fewer covariates, or ask more people")
+    return ascent.point, observed
 
 
 def vanishing_share(model: Model, predictors: Sequence[Predictor], start: Array) -> str | None:

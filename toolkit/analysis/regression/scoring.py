@@ -50,8 +50,8 @@ def kind_of_error(se: str | None, people: People, jeffreys: bool) -> str:
     return se
 
 
-def covariance(model: Curved, at: Array, kind: str, expected: Array) -> Array:
-    """The covariance of a maximum.
+def covariance(model: Curved, at: Array, kind: str, expected: Array, observed: Array | None = None) -> Array:
+    """The covariance of a maximum; `observed` where it is known already.
 
     "observed": the inverse of minus the Hessian. "expected": the inverse of the Fisher information. "opg":
     the inverse of the sum of outer products of the scores. "robust": the variance of the scores' sum between
@@ -60,14 +60,14 @@ def covariance(model: Curved, at: Array, kind: str, expected: Array) -> Array:
     if kind == "expected":
         return inverse(expected)
     if kind == "observed":
-        return inverse(model.observed(at))
+        return inverse(model.observed(at) if observed is None else observed)
     if kind == "replicate":
         return _by_replicates(model, at)
     scores = model.scores(at)
     if kind == "opg":
         counted = scores if model.people.times is None else scores * model.people.times[:, None]
         return inverse(scores.T @ counted)
-    bread = inverse(model.observed(at))
+    bread = inverse(model.observed(at) if observed is None else observed)
     return np.asarray(bread @ _spread(model, at, scores) @ bread)
 
 
@@ -214,7 +214,8 @@ def newton(
 ) -> tuple[Point, bool]:
     """Newton's method, without `bends` with differences of the gradient: where Fisher scoring is too slow."""
     for _ in range(steps):
-        values, vectors = np.linalg.eigh(curvature(evaluate, point) if bends is None else bends(point))
+        bent = curvature(lambda at: evaluate(at).gradient, point.at) if bends is None else bends(point)
+        values, vectors = np.linalg.eigh(bent)
         upward = vectors @ (vectors.T @ point.gradient / np.maximum(np.abs(values), 1e-8 * np.abs(values).max()))
         if abs(float(point.gradient @ upward)) < 1e-14 and values[0] > 0:
             return point, True
@@ -225,13 +226,10 @@ def newton(
     return point, False
 
 
-def curvature(evaluate: Evaluate, point: Point) -> Array:
+def curvature(gradient: Callable[[Array], Array], at: Array) -> Array:
     """Minus the Hessian, by differences of the gradient."""
     width = 1e-5
-    columns = [
-        evaluate(point.at - width * axis).gradient - evaluate(point.at + width * axis).gradient
-        for axis in np.eye(len(point.at))
-    ]
+    columns = [gradient(at - width * axis) - gradient(at + width * axis) for axis in np.eye(len(at))]
     hessian = np.array(columns) / (2 * width)
     return np.asarray((hessian + hessian.T) / 2)
 
@@ -294,4 +292,4 @@ class Penalized:
         return self.model.scores(at)
 
     def observed(self, at: Array) -> Array:
-        return curvature(self.evaluate, self.evaluate(at))
+        return curvature(lambda near: self.evaluate(near).gradient, at)
