@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -152,7 +152,9 @@ def _columns(values: object) -> Array:
     return numbers(table, "covariates")
 
 
+@lru_cache(maxsize=64)
 def _formula(right: str) -> Any:
+    """A formula is read several times for a fit, and is never changed."""
     formulaic = extra("formulaic")
     if number := re.search(r"`\s*[\d.]+\s*`", right):
         consequence = "it would be read as the number; give the column another name"
