@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from tests.analysis.reference_survey import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
-from toolkit.analysis import Sample, estimates
+from toolkit.analysis import Sample, estimates, plain
 from toolkit.analysis.paper_table import escape, latex, paper_rows
 from toolkit.analysis.reports import GroupEstimate, entry
 from toolkit.local import numeric
@@ -68,6 +68,11 @@ def test_a_sample_is_tested_as_rao_and_scott_do() -> None:
         estimates(bands, {"forced": DIE}, by="band").homogeneity("forced", "wald")
     with pytest.raises(ValueError, match="`method` must be one of rao-scott, wald"):
         found.homogeneity("forced", "pearson")
+    ages = {"age": plain(bounds=(0, 120))}
+    with pytest.raises(TypeError, match="homogeneity is tested through a matrix"):
+        estimates(bands, ages, by="band").homogeneity("age")
+    with pytest.raises(ValueError, match="'rao-scott' needs reports of few kinds"):
+        estimates(bands, ages, by="band", sample=sample).homogeneity("age", "rao-scott")
 
 
 def test_every_table_of_a_sample_says_its_weights_degrees_of_freedom_and_design_effect() -> None:

@@ -1,14 +1,18 @@
 """Random intercepts through devices, against brute integration on a grid of 401 points, and against lme4."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
 from scipy.stats import norm
 
 from tests.analysis.reference_survey import DIE, DIRECT, WARNER
+from toolkit import k_ary
 from toolkit.analysis import mixed_logistic
 from toolkit.analysis.mixed import _Mixture
-from toolkit.analysis.random_intercepts import GroupModel
+from toolkit.analysis.random_intercepts import GroupModel, maximum
+from toolkit.analysis.regression.scoring import Point
 
 DESIGNS = {"d": DIE, "w": WARNER}
 
@@ -150,6 +154,38 @@ def test_what_cannot_be_is_refused(frame, few) -> None:
             few.poststratify(census | {"N": wrong}, count="N")
     with pytest.raises(ValueError, match="column of the data"):
         mixed_logistic("y ~ x", frame, DESIGNS, group="school", design_by="d")
+    with pytest.raises(ValueError, match="`design` must have two options, got 3"):
+        mixed_logistic("y ~ x", frame, k_ary(3, epsilon=1.0), group="g")
+
+
+@dataclass(frozen=True)
+class Bowl:
+    """A likelihood whose height depends on the number of nodes, too."""
+
+    nodes: int
+    heights: dict[int, float]
+
+    def point(self, at):
+        return Point(at, self.heights[self.nodes] - float(at @ at) / 2, -at, np.eye(len(at)))
+
+
+@pytest.mark.parametrize(
+    ("heights", "nodes"),
+    [
+        ((0.0, 0.0099), 15),
+        ((0.0, 0.0101, 0.02), 31),
+        ((0.0, 0.1, 0.0, 0.1, 0.1099), 127),
+        ((0.0, 0.1, 0.0, 0.1, 0.1101), None),
+    ],
+)
+def test_nodes_are_doubled_until_that_changes_the_height_by_less_than_a_hundredth(heights, nodes) -> None:
+    bowl = Bowl(15, dict(zip((15, 31, 63, 127, 255), heights, strict=False)))
+    plain = Point(np.zeros(1), 0.0, np.zeros(1), np.eye(1))
+    if nodes is None:
+        with pytest.raises(ValueError, match=r"be known there to \.01, got one that is not, with 127 nodes"):
+            maximum(bowl, plain)
+    else:
+        assert maximum(bowl, plain)[0].nodes == nodes
 
 
 @pytest.fixture(scope="module")
@@ -221,10 +257,19 @@ def test_a_typical_group_has_the_interval_of_the_log_odds(few) -> None:
     assert logit([low, high]) == pytest.approx(norm.interval(0.9, few.value[0], few.se[0]), abs=1e-6)
 
 
+def test_a_population_of_groups_has_the_share_of_brute_integration(fit, few) -> None:
+    """Of groups that were not asked each is one for itself."""
+    u = np.linspace(-9, 9, 1201)
+    share = norm.pdf(u) @ expit(fit.value @ [1, -2] + fit.group_sd * u) * (u[1] - u[0])
+    assert float(fit.predict({"x": [-2.0]})) == pytest.approx(share, rel=1e-6)
+    assert few._places({"g": [8, 3, 9, 8, 7]}).tolist() == [-1, 3, -2, -1, -3]
+
+
 def test_the_margin_of_a_model_without_covariates_is_its_prediction(few) -> None:
     """The one has its slopes in closed form, the other by differences."""
     margin, prediction = few.margins(), few.predict({"g": [0]})
     assert (margin.value, margin.se) == pytest.approx((prediction.value, prediction.se), rel=1e-6)
+    assert margin.labels == ("mean prevalence",)
     one, two = prediction.interval(), few.predict({"g": [0, 1]}).interval()
     assert (np.shape(one.low), np.shape(two.low)) == ((), (2,))
     assert [*two.low, *two.high] == pytest.approx([one.low] * 2 + [one.high] * 2)

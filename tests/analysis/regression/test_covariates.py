@@ -47,6 +47,11 @@ def test_dates_of_pandas_are_dates_and_categories_may_be_anything() -> None:
     assert by_text.labels == ("Intercept", "C(n)[T.1]", "C(n)[T.2]")
     declared = logistic("y ~ n", frame.assign(n=frame.n.astype("category")), DIE, penalty="jeffreys")
     assert declared.value == pytest.approx(by_text.value)
+    ordered = frame.assign(n=pd.Categorical(frame.n, categories=["2", "0", "1"]))
+    margins = logistic("y ~ n", ordered, DIE, penalty="jeffreys").margins("n")
+    assert margins.labels == ("n: 0 − 2", "n: 1 − 2")
+    truths = pd.DataFrame({"g": np.array([True, False, True], dtype=object)})
+    assert from_formula("g", truths).labels == ("Intercept", "g[T.True]")
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])

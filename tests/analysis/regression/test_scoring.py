@@ -88,6 +88,12 @@ def test_a_penalized_climb_that_has_not_arrived_goes_on_by_newton() -> None:
     assert penalized_maximum(evaluate, Climb(start, False, start)) == pytest.approx(np.zeros(2), abs=1e-6)
     assert penalized_maximum(evaluate, Climb(start, True, start)).tolist() == [1, 1]
 
+    def slope(at: np.ndarray) -> Point:
+        return Point(at, float(at.sum()), np.ones(2) - 1e-3 * at, np.eye(2))
+
+    with pytest.raises(ValueError, match="the penalized likelihood must lead to its maximum"):
+        penalized_maximum(slope, Climb(slope(np.ones(2)), False, start))
+
 
 def test_what_is_singular_is_neither_climbed_nor_inverted() -> None:
     flat = Point(np.zeros(2), 0.0, np.ones(2), np.zeros((2, 2)))

@@ -1,5 +1,7 @@
 """Fits as people know them: the names of other packages, a summary, models side by side."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -78,6 +80,17 @@ def test_models_stand_side_by_side_in_text_latex_and_html(tmp_path) -> None:
     assert ratios.loc["female", "(1)"] == "1.45"
     assert ratios.iloc[3, 0] == "(1.08 to 1.94)"
     assert compare_models([FIT], below="p").rows[3][1] == "(0.013)"
+
+
+def test_stars_are_of_chances_below_their_limits() -> None:
+    chances = np.array([0.05, 0.0499, 0.01, 0.0099, 0.001, 0.0009])
+    rows = [(place, "1.0", "0.1", "0.8 to 1.2") for place in range(6)]
+    fit = SimpleNamespace(
+        coefficients=SimpleNamespace(text_rows=lambda: rows), test=lambda: SimpleNamespace(p=chances), measures=list
+    )
+    cells = [row[1] for row in compare_models([fit], below="p").rows]
+    assert cells[::2] == ["1.0", "1.0*", "1.0*", "1.0**", "1.0**", "1.0***"]
+    assert cells[1::2] == ["(0.050)", "(0.050)", "(0.010)", "(0.010)", "(0.001)", "(< 0.001)"]
 
 
 def test_names_are_text_in_every_form() -> None:
