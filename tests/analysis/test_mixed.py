@@ -98,11 +98,15 @@ def test_poststratification_counts_both_errors(fit) -> None:
     assert areas.se[:3] == pytest.approx([0.117218, 0.122523, 0.127705], abs=2e-6)
 
 
-def test_groups_may_weigh_but_not_their_rows(frame) -> None:
+def test_groups_may_weigh_but_not_their_rows(frame, few) -> None:
+    """By their proportions: weights have a mean of 1."""
     by_group = frame | {"w": 1 + 0.5 * (frame["g"] % 3)}
     found = mixed_logistic("y ~ x", by_group, DESIGNS, group="g", design_by="d", weights="w")
     assert found.everything.value == pytest.approx([-0.657011, 0.570432, -0.293485], abs=3e-6)
     assert found.everything.se == pytest.approx([0.185087, 0.109781, 0.237256], rel=1e-4)
+    twice = mixed_logistic("z ~ 1", FEW | {"w": np.full(160, 2.0)}, DIRECT, group="g", weights="w")
+    assert twice.log_likelihood == pytest.approx(few.log_likelihood)
+    assert twice.no_groups.statistic == pytest.approx(few.no_groups.statistic)
     within = frame | {"w": 0.5 + 0.5 * (np.arange(1200) % 5)}
     with pytest.raises(ValueError, match="must be the same for all rows of a group"):
         mixed_logistic("y ~ x", within, DESIGNS, group="g", design_by="d", weights="w")
@@ -188,10 +192,12 @@ def test_nodes_are_doubled_until_that_changes_the_height_by_less_than_a_hundredt
         assert maximum(bowl, plain)[0].nodes == nodes
 
 
+FEW = {"z": np.concatenate([np.arange(40) < k for k in (8, 16, 24, 32)]) * 1, "g": np.repeat(range(4), 40)}
+
+
 @pytest.fixture(scope="module")
 def few():
-    reports = np.concatenate([np.arange(40) < count for count in (8, 16, 24, 32)])
-    return mixed_logistic("z ~ 1", {"z": reports * 1, "g": np.repeat(range(4), 40)}, DIRECT, group="g")
+    return mixed_logistic("z ~ 1", FEW, DIRECT, group="g")
 
 
 def test_few_groups_may_differ_far_more_than_they_seem_to(few) -> None:

@@ -262,11 +262,13 @@ def test_names_that_are_no_identifiers_stand_between_backticks() -> None:
 
 
 def test_one_column_may_be_flat_or_rows_of_lists_and_a_generator_of_reports_is_read_once() -> None:
-    right = logistic("forced ~ age10", DATA, DIE).value
+    plain = logistic("forced ~ age10", DATA, DIE)
+    right, slope = plain.value, float(plain.margins("age10"))
     for ages in (DATA.age10.to_numpy(), [[age] for age in DATA.age10]):
         fit = logistic((report for report in DATA.forced), ages, DIE)
         assert fit.labels == ("Intercept", "x1")
         assert np.array_equal(fit.value, right)
+        assert float(fit.margins("x1")) == pytest.approx(slope, rel=1e-6)
 
 
 RNG = np.random.default_rng(3)
