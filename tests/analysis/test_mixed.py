@@ -104,6 +104,7 @@ def test_groups_may_weigh_but_not_their_rows(frame, few) -> None:
     found = mixed_logistic("y ~ x", by_group, DESIGNS, group="g", design_by="d", weights="w")
     assert found.everything.value == pytest.approx([-0.657011, 0.570432, -0.293485], abs=3e-6)
     assert found.everything.se == pytest.approx([0.185087, 0.109781, 0.237256], rel=1e-4)
+    assert found._mixture([]) is None  # of weighted likelihoods there is no mixture
     twice = mixed_logistic("z ~ 1", FEW | {"w": np.full(160, 2.0)}, DIRECT, group="g", weights="w")
     assert twice.log_likelihood == pytest.approx(few.log_likelihood)
     assert twice.no_groups.statistic == pytest.approx(few.no_groups.statistic)

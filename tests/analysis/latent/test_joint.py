@@ -1,6 +1,7 @@
 """All that one person tells, against likelihoods that are written out cell by cell and share nothing with ours."""
 
 import math
+from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
 from unittest import mock
@@ -14,7 +15,7 @@ from tests.analysis.latent.own_likelihood import check
 from tests.slowly import each
 from toolkit.analysis.latent import list_experiment
 from toolkit.analysis.latent.joint import JointLaw
-from toolkit.analysis.latent.lists import ListLaw
+from toolkit.analysis.latent.lists import ListLaw, _counts
 from toolkit.analysis.latent.model import FORM_ONLY, LatentFit, Predictor, _identified, vanishing_share
 from toolkit.analysis.latent.two_groups import GroupLaw, _cheating, _crosswise, _lying, _unknown
 from toolkit.analysis.regression.covariates import Covariates
@@ -262,6 +263,13 @@ def test_shares_of_zero_lie_on_the_edge_each_for_itself(edge, more, statistic) -
     above = [chi2.sf(statistic, more + there) if more + there else float(statistic == 0) for there in range(edge + 1)]
     assert found.p == pytest.approx(binom.pmf(range(edge + 1), edge, 0.5) @ above)
     assert found.method == "likelihood ratio, on the edge"
+    two = Covariates(np.ones((3, 2)), ("Intercept", "x"), np.asarray, None)
+    wide = Predictor("wide", two, np.zeros(2), may_vanish=True)
+    for others, method in (((wide,), "likelihood ratio"), (shares, "Wald, F")):
+        object.__setattr__(fit, "predictors", (Predictor("", one, np.zeros(1)), *others))
+        other = replace(plain, method=method)
+        with mock.patch.object(Fitted, "compare", return_value=other):
+            assert fit.compare(smaller) is other
 
 
 @pytest.mark.parametrize(("alike", "notes"), [(1.9e-8, (FORM_ONLY,)), (0.0199, (FORM_ONLY,)), (0.0201, ())])
@@ -278,6 +286,12 @@ def test_what_has_no_solution_is_refused() -> None:
     data = {"y": np.where(on, 4, np.arange(20) // 2 % 4), "t": on}
     with pytest.raises(ValueError, match="least squares must have a solution at finite coefficients"):
         list_experiment("y ~ 1", data, treatment="t", items=3)
+    with pytest.raises(ValueError, match="`control` must be one of binomial, beta-binomial, logit-normal"):
+        list_experiment("y ~ 1", data, treatment="t", items=3, control="poisson")
+    assert _counts(np.array([4, 0, 1, 3]), on[:4], 3).tolist() == [4, 0, 1, 3]
+    for few in ([True, False, False], [True, True, False]):
+        with pytest.raises(ValueError, match="each list must have at least two people, got 1 with the"):
+            _counts(np.zeros(3), np.array(few), 3)
     with pytest.raises(TypeError, match="counts must be whole numbers"):
         list_experiment("y ~ 1", data | {"y": ["many"] * 20}, treatment="t", items=3)
 

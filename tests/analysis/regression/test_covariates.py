@@ -114,6 +114,12 @@ def test_a_formula_speaks_of_columns_and_of_numpy() -> None:
             variables(wrong, data)
 
 
+def test_a_name_that_comes_twice_is_refused_wherever_it_stands() -> None:
+    data = pd.DataFrame({"g": list("abab"), "x": [1.0, 2, 4, 8], "g[T.b]": [3.0, 1, 4, 1]})
+    with pytest.raises(ValueError, match=r"names of their own, got 'g\[T\.b\]' twice"):
+        from_formula("x + g + `g[T.b]`", data)
+
+
 def test_numbers_are_held_once_and_apart_from_the_frame() -> None:
     """Of pandas the columns that a fit keeps share memory with its matrix, never with the frame it was given."""
     frame = pd.DataFrame({"x": [1.0, 2.0, 4.0, 7.0], "k": [1, 2, 3, 1], "g": list("abab")}, index=[7, 7, 9, 9])

@@ -168,5 +168,6 @@ def test_what_cannot_be_an_outcome_is_refused(frame) -> None:
         linear("t ~ x", pl.LazyFrame(frame))
     with pytest.raises(ValueError, match="must rest on several people, got 1 alone"):
         linear("y ~ x", {"y": [1.0, 2.0, 3.0, 5.0], "x": [0, 0, 0, 1]})
+    assert linear("y ~ x", {"y": [1.0, 2.0, 4.0], "x": [0.0, 1.0, 2.0]}).provenance.df == 1
     with pytest.raises(ValueError, match="more people than coefficients, got 2"):
         linear("y ~ x", {"y": [1.0, 2.0], "x": [0.0, 1.0]})

@@ -15,7 +15,7 @@ from toolkit import k_ary
 from toolkit.analysis import predictor
 from toolkit.analysis.regression.fitted import covers_of
 from toolkit.analysis.regression.mixture import FAMILIES, MixtureModel
-from toolkit.analysis.regression.predictor import combinations, read_hidden
+from toolkit.analysis.regression.predictor import _items, combinations, read_hidden
 
 DATA = survey().assign(high=lambda frame: (frame.outcome > 2.5).astype(int))
 FORMULA = "outcome ~ female + age10 + forced"
@@ -294,6 +294,8 @@ def test_an_outcome_that_is_explained_without_error_is_refused() -> None:
 
 
 def test_seven_items_are_refused() -> None:
+    six = tuple(f"i{place}" for place in range(6))
+    assert _items(dict.fromkeys(six, DIE), six) == six
     frame = DATA.assign(**{f"i{place}": DATA.forced for place in range(7)})
     with pytest.raises(ValueError, match="at most 6 randomized answers, got 7"):
         predictor(

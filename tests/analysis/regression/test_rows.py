@@ -94,6 +94,9 @@ def test_missing_values_are_left_out_and_counted_by_their_first_reason() -> None
     kept, dropped = complete(gaps, "drop")
     assert kept.tolist() == [False, False, True, False]
     assert dropped == {"reports": 2, "covariates": 1}
+    lost = {"times": np.arange(20) < 10, "reports": np.arange(20) >= 18}
+    counted = complete(lost, "drop", np.where(np.arange(20) < 10, np.nan, 3.0))[1]
+    assert counted == {"times": 10, "reports": 6}  # a row without a number is one
     fit = logistic("forced ~ age10", reports, DIE, missing="drop")
     assert fit.rows == {"used": 360, "reports": 8, "covariates": 32}
     assert fit.n == 360

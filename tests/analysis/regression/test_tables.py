@@ -26,6 +26,8 @@ def test_the_names_of_other_packages_say_what_they_say_there() -> None:
     assert (FIT.nobs, FIT.llf) == (2400, FIT.log_likelihood)
     assert FIT.aic == pytest.approx(2 * 4 + 2 * 1544.5868968471718)
     assert FIT.bic == pytest.approx(4 * np.log(2400) + 2 * 1544.5868968471718)
+    for shown in (FIT.conf_int, FIT.to_frame, FIT.summary, FIT.to_latex, FIT.interval):
+        assert str(shown()) == str(shown(level=0.95))
     narrow = FIT.conf_int(alpha=0.1)
     assert narrow.equals(FIT.conf_int(level=0.9))
     assert (narrow.high - narrow.low).tolist() == pytest.approx((2 * 1.6448536269514722 * FIT.se).tolist())
