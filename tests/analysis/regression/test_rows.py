@@ -296,6 +296,8 @@ def test_units_within_strata_are_told_apart() -> None:
 
 def test_without_clusters_persons_are_the_units() -> None:
     assert np.allclose(people(120, None, None, STRATA, None).scatter(PARTS), by_hand(PARTS, STRATA, np.arange(120)))
+    pairs = np.arange(120) // 2
+    assert np.allclose(people(120, None, None, pairs, None).scatter(PARTS), by_hand(PARTS, pairs, np.arange(120)))
     plain = people(120, None, None, None, None)
     assert np.allclose(plain.scatter(PARTS), 120 * np.cov(PARTS.T))
     assert (plain.df, plain.complex, plain.n) == (119, False, 120)

@@ -95,6 +95,10 @@ def test_a_penalized_climb_that_has_not_arrived_goes_on_by_newton() -> None:
         penalized_maximum(slope, Climb(slope(np.ones(2)), False, start))
 
 
+def test_a_penalized_likelihood_is_lowest_where_nothing_bends_it() -> None:
+    assert model("forced", DIE, jeffreys=True).point(np.array([2000.0, 0.0, 0.0])).height == -np.inf
+
+
 def test_what_is_singular_is_neither_climbed_nor_inverted() -> None:
     flat = Point(np.zeros(2), 0.0, np.ones(2), np.zeros((2, 2)))
     assert not climb(lambda _at: flat, np.zeros(2)).arrived

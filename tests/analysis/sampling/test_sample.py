@@ -70,6 +70,7 @@ def test_differences_go_through_the_clusters() -> None:
     for sample, se in ((CROSSED, 0.028455633), (NESTED, 0.035581606)):
         gap = sample.difference(SCORES, FEMALE, ~FEMALE)
         assert (gap.value, gap.se) == pytest.approx((0.082441916, se), abs=5e-10)
+    assert gap.n == 2400
     assert gap.test().p == pytest.approx(0.024, abs=0.001)
     assert (gap.test().p <= 0.05) == (not gap.interval().low <= 0 <= gap.interval().high)
 
@@ -141,6 +142,8 @@ def test_a_finite_population_lessens_the_sampling_error_only() -> None:
     plain, hidden = (finite.mean(SCORES, noise=noise).se for noise in (0, "shares"))
     assert plain == pytest.approx(0.013251909, abs=5e-10)
     assert plain < hidden < NESTED.mean(SCORES).se
+    everybody = np.ones(len(DATA), dtype=bool)
+    assert finite.difference(SCORES, everybody, everybody, noise="shares").se == pytest.approx(0, abs=1e-9)
 
 
 def test_a_census_has_the_error_of_the_randomization() -> None:
