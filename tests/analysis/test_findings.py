@@ -130,6 +130,8 @@ def test_the_table_for_a_paper_has_what_a_reader_must_know() -> None:
     assert table["estimate"][0] == "32.2 %"
     assert table["SE"][0] == "2.1 points"
     assert "90 % interval" in table
+    for shown in (BY_SEX.to_csv, BY_SEX.to_latex):
+        assert shown() == shown(level=0.95) != shown(level=0.9)
     text = BY_SEX.to_csv()
     assert text.splitlines()[0] == "question,sex,answer,n,missing,estimate,SE,95 % interval,method,design,ε"
     assert "forced,f,yes,1230,0,32.2 %,2.1 points,28.2 to 36.3 %,wilson,forced,1.61" in text
@@ -173,6 +175,13 @@ def test_a_report_has_a_picture_where_there_are_shares_of_somebody(tmp_path) -> 
         assert text.count("the shares of the table") == pictures
         assert all(f"{name}: " in text for name in asked)
     assert estimates(frame, {"forced": DIE})._png(0.95).startswith(b"\x89PNG")
+
+
+def test_what_enough_people_answered_is_kept_and_a_minimum_never_falls() -> None:
+    least = min(one.used for one in BY_SEX.group_estimates)
+    assert len(BY_SEX.from_minimum(least).group_estimates) == len(BY_SEX.group_estimates)
+    assert len(BY_SEX.from_minimum(least + 1).group_estimates) < len(BY_SEX.group_estimates)
+    assert BY_SEX.from_minimum(5).from_minimum(3).minimum == 5
 
 
 def test_html_escapes_what_a_column_is_called() -> None:

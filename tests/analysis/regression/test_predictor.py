@@ -66,6 +66,7 @@ def test_a_yes_or_no_outcome_has_the_reference_fit() -> None:
     assert np.allclose(fit.truth.se, [0.11196398, 0.14715752, 0.04237075], rtol=1e-6)
     assert fit.sigma is None
     assert fit.loss.epsilon == pytest.approx(DIE.epsilon)
+    assert fit.aic == pytest.approx(2 * (4 + 3) + 2 * 3105.54646529)
     assert "odds ratio" in fit.to_frame(exp=True).columns
 
 

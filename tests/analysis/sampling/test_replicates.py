@@ -43,6 +43,8 @@ def test_given_replicates_have_the_scale_that_is_said() -> None:
     again = Replicates.given(DATA.weight, columns, scale=1, factors=np.full(60, 59 / 60), df=40)
     assert again.mean(SCORES).se == given.mean(SCORES).se
     assert repr(again) == "<Replicates of 2,400 rows: 60 replicates, 40 df>"
+    with pytest.raises(ValueError, match="scores must have the index of the sample's columns, got another"):
+        given.mean(pd.Series(SCORES)[::-1])
     some = Replicates.given([1, 1, 1], np.ones((3, 4)), kind="Fay", fay=0, factors=[0, 1, 2, 3])
     assert some.factors.tolist() == [0, 0.25, 0.5, 0.75]
     with pytest.raises(ValueError, match="the frame must have 2400 rows, as the sample has, got 9"):
