@@ -153,6 +153,9 @@ def test_an_entry_has_the_interval_that_it_has_among_the_others() -> None:
         assert label == place
         assert tuple(estimate.interval()) == (low[place], high[place])
     assert entry(one.estimate, 2).value == one.estimate.value[2]
+    assert entry(one.estimate, 2).cov.item() == pytest.approx(one.estimate.cov[2, 2])
+    boxes = estimates(pd.DataFrame({"q": ["[0]", "[0, 1]"]}), {"q": plain(["a", "b"], multiple=True)})
+    assert [boxes._words(one, option) for one in boxes.group_estimates for option in "ab"] == ["q: a", "q: b"]
 
 
 def test_a_picture_has_a_row_for_each_share() -> None:

@@ -15,7 +15,7 @@ from tests.slowly import each
 from toolkit import k_ary
 from toolkit.analysis import Sample, logistic, multinomial, predictor
 from toolkit.analysis.regression.covariates import from_arrays, sides, standardize
-from toolkit.analysis.regression.rows import channel, complete, group_codes, people
+from toolkit.analysis.regression.rows import TIMES, channel, complete, gaps_in, group_codes, people
 from toolkit.frames.table import absent, column
 
 DATA = survey()[:400]
@@ -97,6 +97,9 @@ def test_missing_values_are_left_out_and_counted_by_their_first_reason() -> None
     lost = {"times": np.arange(20) < 10, "reports": np.arange(20) >= 18}
     counted = complete(lost, "drop", np.where(np.arange(20) < 10, np.nan, 3.0))[1]
     assert counted == {"times": 10, "reports": 6}  # a row without a number is one
+    numbers = {"times": np.array([1.0, np.nan]), "reports": np.ones(2)}
+    assert gaps_in(numbers, {"times": "n"})["times"].tolist() == [False, True]
+    assert list(gaps_in(numbers, {"times": TIMES})) == ["reports"]  # an engine has counted them
     fit = logistic("forced ~ age10", reports, DIE, missing="drop")
     assert fit.rows == {"used": 360, "reports": 8, "covariates": 32}
     assert fit.n == 360
@@ -235,6 +238,7 @@ def test_what_crosswise_ones_and_zeros_mean_is_what_the_design_makes_and_words_a
     codes = logistic("crosswise ~ female", DATA, BIRTHDAY)
     labels = DATA.assign(crosswise=np.where(DATA.crosswise == 1, "Same", "different"))
     assert np.array_equal(codes.value, logistic("crosswise ~ female", labels, BIRTHDAY).value)
+    assert channel(np.array([1, 0, True], dtype=object), BIRTHDAY, None).codes.tolist() == [1, 0, 1]
     guessed = DATA.assign(crosswise=np.where(DATA.crosswise == 1, "yes", "no"))
     with pytest.raises(ValueError, match=r"\(different, same\), got 400 of 400 rows with something else"):
         logistic("crosswise ~ female", guessed, BIRTHDAY)
