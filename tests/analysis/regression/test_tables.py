@@ -47,6 +47,8 @@ def test_where_there_is_no_likelihood_there_is_no_criterion() -> None:
     counts = {"y": rng.binomial(3, 0.4, 400) + (on & (rng.random(400) < 0.4)), "t": on}
     squares = latent.list_experiment("y ~ 1", counts, treatment="t", items=3)
     penalized = logistic("forced ~ female", DATA, DIE, penalty="jeffreys")
+    assert squares.measures()[-1] == ("privacy loss", "no privacy claim")
+    assert FIT.measures()[-1] == ("privacy loss", str(DIE.loss))
     for fit in (HEAVY, penalized, squares):
         assert np.isnan(fit.aic)
         assert np.isnan(fit.bic)
