@@ -78,11 +78,11 @@ def test_the_interval_of_a_groups_own_share_cuts_both_tails_of_the_mixture() -> 
     """One part alone has the normal interval; of two the chance beyond each limit is half of what is left."""
     one = _Mixture(np.array([[0.4]]), np.array([[0.2]]), np.array([1.0]), single=True)
     assert logit([*one.interval(0.9, "mixture")]) == pytest.approx(norm.interval(0.9, 0.4, 0.2), abs=1e-9)
-    centers, spreads = np.array([[-1.0, 0.2], [1.5, 0.3]]), np.array([[0.5, 3.0], [0.8, 6.0]])
+    centers, spreads = np.array([[-1.0, 0.2, -10.0], [1.5, 0.3, 10.0]]), np.array([[0.5, 3.0, 0.1], [0.8, 6.0, 0.1]])
     chances = np.array([0.3, 0.7])
     low, high = map(logit, _Mixture(centers, spreads, chances, single=False).interval(0.9, "mixture"))
-    assert chances @ norm.cdf(low, centers, spreads) == pytest.approx([0.05, 0.05], abs=1e-9)
-    assert chances @ norm.sf(high, centers, spreads) == pytest.approx([0.05, 0.05], abs=1e-9)
+    assert chances @ norm.cdf(low, centers, spreads) == pytest.approx([0.05] * 3, abs=1e-9)
+    assert chances @ norm.sf(high, centers, spreads) == pytest.approx([0.05] * 3, abs=1e-9)
 
 
 @pytest.mark.slow

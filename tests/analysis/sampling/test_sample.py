@@ -288,6 +288,7 @@ def test_columns_may_come_from_anywhere() -> None:
         assert sample.mean(SCORES, frame["female"] == 1).value == pytest.approx(0.371984779, abs=5e-10)
     texts = Sample(strata=list("aabb"), clusters=["x", "y", "x", "y"])
     assert texts.df == 2
+    assert Sample(weights=(1, 2)).weights.tolist() == [1, 2]  # two numbers are no stages either
     tuples = Sample(weights=(1, 2, 1, 2), strata=tuple("aabb"))  # of more than two a column, and no stages
     assert (tuples.df, tuples.rows, tuples.weights.tolist()) == (2, 4, [1, 2, 1, 2])
 
