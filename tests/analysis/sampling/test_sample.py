@@ -305,13 +305,6 @@ def test_a_cluster_may_be_there_as_a_whole() -> None:
     )
 
 
-def test_names_alone_are_told_from_all_that_needs_the_rows() -> None:
-    assert Sample("w", "s", "c").only_names
-    more = (Sample("w", population=9), Sample("w", "s", lonely="centre"), Sample("w").raked({"s": {1: 5}}))
-    for sample in (*more, Sample("w", "s", np.arange(3)), Sample("w", clusters=("c", "d")), Sample()):
-        assert not sample.only_names
-
-
 def test_a_sample_says_what_it_is() -> None:
     assert repr(NESTED) == "<Sample of 2,400 rows, 57 df: weights, strata, clusters>"
     assert repr(Sample()) == "<Sample of any number of rows: everybody drawn alike>"
