@@ -241,6 +241,9 @@ def test_a_few_people_are_worth_as_many_reports_as_their_weights_say() -> None:
     asked = estimates(pd.DataFrame({"a": cells}), {"a": boxes}, sample=sample)["a"]
     assert asked.basis.kish == pytest.approx([7 / 3, 8 / 3])
     assert asked.fit.p == pytest.approx(boxes.estimate_counts([2, 1], [2, 2]).fit.p)
+    three = oracles.tick_boxes(["x", "y", "z"], 4.0, how="random")
+    some = estimates(pd.DataFrame({"a": cells}), {"a": three}, sample=sample)["a"]
+    assert (asked.basis.df, some.basis.df) == (2, 2)  # nobody was asked about z
 
 
 def test_reports_that_agree_have_no_design_effect() -> None:

@@ -65,6 +65,9 @@ def test_a_frame_gives_the_same_as_its_counts() -> None:
     assert found.counts.tolist() == [[849, 438], [402, 311]]
     assert found.phi().value == FOUND.phi().value
     assert repr(found).startswith("<Association of a and b: no / no: 0.603 (se 0.025); ")
+    ranks = people().assign(b=np.arange(2000) % 5)
+    by_rank = association(ranks, {"a": DIE, "b": LIKERT}).counts
+    assert by_rank.tolist() == pd.crosstab(ranks.a, ranks.b).to_numpy().tolist()
 
 
 def test_who_misses_one_of_them_is_left_out() -> None:

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from tests.analysis.reference_survey import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
-from toolkit.analysis import Sample, estimates
+from toolkit.analysis import Sample, estimates, plain
 from toolkit.analysis.paper_table import escape, latex, paper_rows
 from toolkit.analysis.reports import GroupEstimate, entry
 from toolkit.local import numeric
@@ -68,6 +68,11 @@ def test_a_sample_is_tested_as_rao_and_scott_do() -> None:
         estimates(bands, {"forced": DIE}, by="band").homogeneity("forced", "wald")
     with pytest.raises(ValueError, match="`method` must be one of rao-scott, wald"):
         found.homogeneity("forced", "pearson")
+    ages = {"age": plain(bounds=(0, 120))}
+    with pytest.raises(TypeError, match="homogeneity is tested through a matrix"):
+        estimates(bands, ages, by="band").homogeneity("age")
+    with pytest.raises(ValueError, match="'rao-scott' needs reports of few kinds"):
+        estimates(bands, ages, by="band", sample=sample).homogeneity("age", "rao-scott")
 
 
 def test_every_table_of_a_sample_says_its_weights_degrees_of_freedom_and_design_effect() -> None:
@@ -125,6 +130,8 @@ def test_the_table_for_a_paper_has_what_a_reader_must_know() -> None:
     assert table["estimate"][0] == "32.2 %"
     assert table["SE"][0] == "2.1 points"
     assert "90 % interval" in table
+    for shown in (BY_SEX.to_csv, BY_SEX.to_latex):
+        assert shown() == shown(level=0.95) != shown(level=0.9)
     text = BY_SEX.to_csv()
     assert text.splitlines()[0] == "question,sex,answer,n,missing,estimate,SE,95 % interval,method,design,ε"
     assert "forced,f,yes,1230,0,32.2 %,2.1 points,28.2 to 36.3 %,wilson,forced,1.61" in text
@@ -146,6 +153,9 @@ def test_an_entry_has_the_interval_that_it_has_among_the_others() -> None:
         assert label == place
         assert tuple(estimate.interval()) == (low[place], high[place])
     assert entry(one.estimate, 2).value == one.estimate.value[2]
+    assert entry(one.estimate, 2).cov.item() == pytest.approx(one.estimate.cov[2, 2])
+    boxes = estimates(pd.DataFrame({"q": ["[0]", "[0, 1]"]}), {"q": plain(["a", "b"], multiple=True)})
+    assert [boxes._words(one, option) for one in boxes.group_estimates for option in "ab"] == ["q: a", "q: b"]
 
 
 def test_a_picture_has_a_row_for_each_share() -> None:
@@ -168,6 +178,13 @@ def test_a_report_has_a_picture_where_there_are_shares_of_somebody(tmp_path) -> 
         assert text.count("the shares of the table") == pictures
         assert all(f"{name}: " in text for name in asked)
     assert estimates(frame, {"forced": DIE})._png(0.95).startswith(b"\x89PNG")
+
+
+def test_what_enough_people_answered_is_kept_and_a_minimum_never_falls() -> None:
+    least = min(one.used for one in BY_SEX.group_estimates)
+    assert len(BY_SEX.from_minimum(least).group_estimates) == len(BY_SEX.group_estimates)
+    assert len(BY_SEX.from_minimum(least + 1).group_estimates) < len(BY_SEX.group_estimates)
+    assert BY_SEX.from_minimum(5).from_minimum(3).minimum == 5
 
 
 def test_html_escapes_what_a_column_is_called() -> None:

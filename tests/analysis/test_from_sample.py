@@ -12,7 +12,7 @@ from toolkit.analysis import Sample, estimates, plain
 from toolkit.analysis.estimating import CountSource
 from toolkit.analysis.from_sample import SampleSource, _deff
 from toolkit.analysis.reports import Reader
-from toolkit.local import oracles
+from toolkit.local import numeric, oracles
 
 
 def test_groups_stand_in_order_and_rows_without_one_are_counted() -> None:
@@ -34,6 +34,7 @@ def test_one_person_asked_about_a_box_makes_no_design_effect() -> None:
     estimate = Sample().mean(scores[:, 0])
     assert _deff(estimate, scores, np.ones(3)) is None
     assert _deff(estimate, scores[:, :1], np.ones(3)) == pytest.approx([1])
+    assert _deff(Sample().mean(scores[:2, 0]), scores[:2, :1], np.ones(2)) == pytest.approx([1])
 
 
 def test_bands_of_age_group_the_rows_of_a_sample() -> None:
@@ -149,6 +150,14 @@ def test_a_census_of_plain_answers_is_certain_and_one_of_hidden_ones_is_not() ->
         assert bare.interval().width == pytest.approx(width, abs=0.002)
     hidden = estimates(frame, {"a": DIE}, sample=Sample(population=100))["a"]
     assert hidden.interval().width > 3.9 * 0.9 * hidden.se > 0.1
+
+
+def test_of_a_hidden_number_alone_the_finite_population_is_said_not_to_be_used() -> None:
+    frame = pd.DataFrame({"bit": [0, 1] * 20, "age": range(20, 60), "a": ["yes", "no"] * 20})
+    asked = {"bit": numeric.one_bit((0, 10), 1.0), "age": plain(bounds=(0, 99)), "a": DIE}
+    for sample, said in ((Sample(population=50), ["bit"]), (Sample(), [])):
+        found = estimates(frame, asked, sample=sample)
+        assert [name for name in asked if any("not used for a number" in note for note in found[name].notes)] == said
 
 
 FRAME = pd.DataFrame({"a": [1, 0, None, 1], "b": ["yes", "no", "no", None], "g": ["x", "x", "y", "y"]})

@@ -55,6 +55,7 @@ def test_it_has_the_shape_and_the_price_of_an_estimate_from_reports(name: str) -
 def test_plain_questions_too_and_they_promise_nothing(asked, answer) -> None:
     found, empty = asked.estimate_sent([answer] * 2), empty_estimate(asked)
     assert (empty.labels, np.shape(empty.value), empty.loss) == (found.labels, np.shape(found.value), None)
+    assert "nothing hides it" in asked.describe()
 
 
 def test_of_very_many_options_there_is_no_table_of_covariances() -> None:

@@ -1,14 +1,18 @@
 """Random intercepts through devices, against brute integration on a grid of 401 points, and against lme4."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
 from scipy.stats import norm
 
 from tests.analysis.reference_survey import DIE, DIRECT, WARNER
+from toolkit import k_ary
 from toolkit.analysis import mixed_logistic
 from toolkit.analysis.mixed import _Mixture
-from toolkit.analysis.random_intercepts import GroupModel
+from toolkit.analysis.random_intercepts import GroupModel, maximum
+from toolkit.analysis.regression.scoring import Point
 
 DESIGNS = {"d": DIE, "w": WARNER}
 
@@ -74,11 +78,11 @@ def test_the_interval_of_a_groups_own_share_cuts_both_tails_of_the_mixture() -> 
     """One part alone has the normal interval; of two the chance beyond each limit is half of what is left."""
     one = _Mixture(np.array([[0.4]]), np.array([[0.2]]), np.array([1.0]), single=True)
     assert logit([*one.interval(0.9, "mixture")]) == pytest.approx(norm.interval(0.9, 0.4, 0.2), abs=1e-9)
-    centers, spreads = np.array([[-1.0, 0.2], [1.5, 0.3]]), np.array([[0.5, 3.0], [0.8, 6.0]])
+    centers, spreads = np.array([[-1.0, 0.2, -10.0], [1.5, 0.3, 10.0]]), np.array([[0.5, 3.0, 0.1], [0.8, 6.0, 0.1]])
     chances = np.array([0.3, 0.7])
     low, high = map(logit, _Mixture(centers, spreads, chances, single=False).interval(0.9, "mixture"))
-    assert chances @ norm.cdf(low, centers, spreads) == pytest.approx([0.05, 0.05], abs=1e-9)
-    assert chances @ norm.sf(high, centers, spreads) == pytest.approx([0.05, 0.05], abs=1e-9)
+    assert chances @ norm.cdf(low, centers, spreads) == pytest.approx([0.05] * 3, abs=1e-9)
+    assert chances @ norm.sf(high, centers, spreads) == pytest.approx([0.05] * 3, abs=1e-9)
 
 
 @pytest.mark.slow
@@ -94,11 +98,16 @@ def test_poststratification_counts_both_errors(fit) -> None:
     assert areas.se[:3] == pytest.approx([0.117218, 0.122523, 0.127705], abs=2e-6)
 
 
-def test_groups_may_weigh_but_not_their_rows(frame) -> None:
+def test_groups_may_weigh_but_not_their_rows(frame, few) -> None:
+    """By their proportions: weights have a mean of 1."""
     by_group = frame | {"w": 1 + 0.5 * (frame["g"] % 3)}
     found = mixed_logistic("y ~ x", by_group, DESIGNS, group="g", design_by="d", weights="w")
     assert found.everything.value == pytest.approx([-0.657011, 0.570432, -0.293485], abs=3e-6)
     assert found.everything.se == pytest.approx([0.185087, 0.109781, 0.237256], rel=1e-4)
+    assert found._mixture([]) is None  # of weighted likelihoods there is no mixture
+    twice = mixed_logistic("z ~ 1", FEW | {"w": np.full(160, 2.0)}, DIRECT, group="g", weights="w")
+    assert twice.log_likelihood == pytest.approx(few.log_likelihood)
+    assert twice.no_groups.statistic == pytest.approx(few.no_groups.statistic)
     within = frame | {"w": 0.5 + 0.5 * (np.arange(1200) % 5)}
     with pytest.raises(ValueError, match="must be the same for all rows of a group"):
         mixed_logistic("y ~ x", within, DESIGNS, group="g", design_by="d", weights="w")
@@ -150,12 +159,46 @@ def test_what_cannot_be_is_refused(frame, few) -> None:
             few.poststratify(census | {"N": wrong}, count="N")
     with pytest.raises(ValueError, match="column of the data"):
         mixed_logistic("y ~ x", frame, DESIGNS, group="school", design_by="d")
+    with pytest.raises(ValueError, match="`design` must have two options, got 3"):
+        mixed_logistic("y ~ x", frame, k_ary(3, epsilon=1.0), group="g")
+
+
+@dataclass(frozen=True)
+class Bowl:
+    """A likelihood whose height depends on the number of nodes, too."""
+
+    nodes: int
+    heights: dict[int, float]
+
+    def point(self, at):
+        return Point(at, self.heights[self.nodes] - float(at @ at) / 2, -at, np.eye(len(at)))
+
+
+@pytest.mark.parametrize(
+    ("heights", "nodes"),
+    [
+        ((0.0, 0.0099), 15),
+        ((0.0, 0.0101, 0.02), 31),
+        ((0.0, 0.1, 0.0, 0.1, 0.1099), 127),
+        ((0.0, 0.1, 0.0, 0.1, 0.1101), None),
+    ],
+)
+def test_nodes_are_doubled_until_that_changes_the_height_by_less_than_a_hundredth(heights, nodes) -> None:
+    bowl = Bowl(15, dict(zip((15, 31, 63, 127, 255), heights, strict=False)))
+    plain = Point(np.zeros(1), 0.0, np.zeros(1), np.eye(1))
+    if nodes is None:
+        with pytest.raises(ValueError, match=r"be known there to \.01, got one that is not, with 127 nodes"):
+            maximum(bowl, plain)
+    else:
+        assert maximum(bowl, plain)[0].nodes == nodes
+
+
+FEW = {"z": np.concatenate([np.arange(40) < k for k in (8, 16, 24, 32)]) * 1, "g": np.repeat(range(4), 40)}
 
 
 @pytest.fixture(scope="module")
 def few():
-    reports = np.concatenate([np.arange(40) < count for count in (8, 16, 24, 32)])
-    return mixed_logistic("z ~ 1", {"z": reports * 1, "g": np.repeat(range(4), 40)}, DIRECT, group="g")
+    return mixed_logistic("z ~ 1", FEW, DIRECT, group="g")
 
 
 def test_few_groups_may_differ_far_more_than_they_seem_to(few) -> None:
@@ -221,10 +264,19 @@ def test_a_typical_group_has_the_interval_of_the_log_odds(few) -> None:
     assert logit([low, high]) == pytest.approx(norm.interval(0.9, few.value[0], few.se[0]), abs=1e-6)
 
 
+def test_a_population_of_groups_has_the_share_of_brute_integration(fit, few) -> None:
+    """Of groups that were not asked each is one for itself."""
+    u = np.linspace(-9, 9, 1201)
+    share = norm.pdf(u) @ expit(fit.value @ [1, -2] + fit.group_sd * u) * (u[1] - u[0])
+    assert float(fit.predict({"x": [-2.0]})) == pytest.approx(share, rel=1e-6)
+    assert few._places({"g": [8, 3, 9, 8, 7]}).tolist() == [-1, 3, -2, -1, -3]
+
+
 def test_the_margin_of_a_model_without_covariates_is_its_prediction(few) -> None:
     """The one has its slopes in closed form, the other by differences."""
     margin, prediction = few.margins(), few.predict({"g": [0]})
     assert (margin.value, margin.se) == pytest.approx((prediction.value, prediction.se), rel=1e-6)
+    assert margin.labels == ("mean prevalence",)
     one, two = prediction.interval(), few.predict({"g": [0, 1]}).interval()
     assert (np.shape(one.low), np.shape(two.low)) == ((), (2,))
     assert [*two.low, *two.high] == pytest.approx([one.low] * 2 + [one.high] * 2)

@@ -168,6 +168,14 @@ def test_margins_options_and_arrays_of_groups_are_read_again_too() -> None:
     assert len(alone) == 2
 
 
+def test_people_with_designs_of_their_own_have_the_conduct_of_their_group() -> None:
+    """Here by turns the same die under two names: all as if everybody had one."""
+    turns = survey().assign(d=np.tile(["one", "two"], 1200))
+    fit = logistic("forced ~ female + age10", turns, {"one": DIE, "two": DIE}, design_by="d")
+    one, two = (sensitivity(which, "female", by="female").at(0.02, 0.1) for which in (FIT, fit))
+    assert (two.value, two.se) == pytest.approx((one.value, one.se), rel=1e-6)
+
+
 def test_a_model_that_has_no_maximum_under_some_conduct_has_no_number_there() -> None:
     table = sensitivity(FIT, "female", by="female", way="self_incriminating").to_frame((0.0, 0.3))
     assert table["estimate"].isna().any()

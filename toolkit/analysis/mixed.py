@@ -351,7 +351,7 @@ class MixedFit(Fitted):
             weights @ self._cell_means(at + step, matrix, places, typical) for step in width * np.vstack([both, -both])
         ]
         slopes = (np.array(means[: len(at)]) - np.array(means[len(at) :])) / (2 * width)
-        between = self._between(at, matrix, places, weights, typical)
+        between = self._between(at, matrix, places, weights)
         value = np.asarray(weights @ self._cell_means(at, matrix, places, typical))
         return value, between + slopes.T @ known @ slopes, between
 
@@ -377,10 +377,10 @@ class MixedFit(Fitted):
         means[~new] = (expit(eta[~new, None] + sd * nodes[mine]) * chances[mine]).sum(axis=1)
         return means
 
-    def _between(self, at: Array, matrix: Array, places: Codes, weights: Array, typical: bool) -> Array:
+    def _between(self, at: Array, matrix: Array, places: Codes, weights: Array) -> Array:
         """The covariance that unknown intercepts leave: none of the population's mean, of a group its own share's."""
         eta, sd, spread = matrix @ at[:-1], float(np.exp(at[-1])), np.zeros((len(weights),) * 2)
-        if typical or sd == 0:
+        if sd == 0:
             return spread
         nodes, chances = self._nodes(at)
         for place in set(places.tolist()) - {_NO_GROUP}:

@@ -1,21 +1,22 @@
 """All that one person tells, against likelihoods that are written out cell by cell and share nothing with ours."""
 
 import math
+from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
 import pytest
-from scipy.special import expit
-from scipy.stats import betabinom, binom, chi2
+from scipy.special import expit, logit
+from scipy.stats import betabinom, binom, chi2, norm
 
 from tests.analysis.latent.own_likelihood import check
 from tests.slowly import each
 from toolkit.analysis.latent import list_experiment
 from toolkit.analysis.latent.joint import JointLaw
-from toolkit.analysis.latent.lists import ListLaw
-from toolkit.analysis.latent.model import LatentFit, Predictor, vanishing_share
+from toolkit.analysis.latent.lists import ListLaw, _counts
+from toolkit.analysis.latent.model import FORM_ONLY, LatentFit, Predictor, _identified, vanishing_share
 from toolkit.analysis.latent.two_groups import GroupLaw, _cheating, _crosswise, _lying, _unknown
 from toolkit.analysis.regression.covariates import Covariates
 from toolkit.analysis.regression.fitted import Comparison, Fitted
@@ -154,6 +155,9 @@ def test_lists_of_one_item_are_two_lists() -> None:
 
     height = sum(np.log(chance(a, b)[(data["a"] == a) & (data["b"] == b)]).sum() for a in range(3) for b in range(3))
     assert fit.log_likelihood == pytest.approx(height, abs=1e-9)
+    assert (fit.margins().labels, float(fit.margins())) == (("mean prevalence",), pytest.approx(share))
+    low, high = fit.predict().interval(0.9)
+    assert logit([low[0], high[0]]) == pytest.approx(norm.interval(0.9, fit.value[0], fit.se[0]))
 
 
 TREATED, TWICE = np.array([True, False] * 2), (False, True)
@@ -163,6 +167,23 @@ LAWS += [
     for parts, single in (({"a": 2, "b": 2}, False), ({"a": 3}, False), ({"a": 1, "b": 1, "c": 1}, True))
     for constrained, shared in product(TWICE, repeat=2)
 ]
+
+
+def test_a_law_says_what_it_is_and_is_the_same_without_a_share_that_has_gone() -> None:
+    plain, full = LAWS[0], LAWS[31]
+    assert (plain.form, plain.more) == ("unconstrained binomial", "")
+    assert (full.form, full.more) == ("constrained beta-binomial", ", floor, ceiling, direct question")
+    for name in ("overdispersion", "floor", "ceiling"):
+        assert full.without(name).names == tuple(one for one in full.names if one != name)
+    free = ListLaw(3, TREATED, True, False, False, True, False)
+    assert free.without("overdispersion of carriers").names == ("", "control", "control of carriers", "ceiling")
+    together = LAWS[35]
+    assert (together.form, together.without("spread of people").form) == (
+        "constrained logit-normal",
+        "constrained binomial",
+    )
+    assert together.names == ("", "a", "b", "spread of people")
+    assert LAWS[32].names == ("", "a", "b", "a of carriers", "b of carriers")
 
 
 CURVES = [GroupLaw(curve, np.array([0.2, 0.8] * 2)) for curve in (_cheating, _lying, _crosswise, _unknown)]
@@ -242,6 +263,37 @@ def test_shares_of_zero_lie_on_the_edge_each_for_itself(edge, more, statistic) -
     above = [chi2.sf(statistic, more + there) if more + there else float(statistic == 0) for there in range(edge + 1)]
     assert found.p == pytest.approx(binom.pmf(range(edge + 1), edge, 0.5) @ above)
     assert found.method == "likelihood ratio, on the edge"
+    two = Covariates(np.ones((3, 2)), ("Intercept", "x"), np.asarray, None)
+    wide = Predictor("wide", two, np.zeros(2), may_vanish=True)
+    for others, method in (((wide,), "likelihood ratio"), (shares, "Wald, F")):
+        object.__setattr__(fit, "predictors", (Predictor("", one, np.zeros(1)), *others))
+        other = replace(plain, method=method)
+        with mock.patch.object(Fitted, "compare", return_value=other):
+            assert fit.compare(smaller) is other
+
+
+@pytest.mark.parametrize(("alike", "notes"), [(1.9e-8, (FORM_ONLY,)), (0.0199, (FORM_ONLY,)), (0.0201, ())])
+def test_parameters_are_told_apart_by_the_least_eigenvalue_of_their_correlations(alike, notes) -> None:
+    """Of two it is one less their correlation, whatever their units."""
+    assert _identified(np.array([[4.0, 6 * (1 - alike)], [6 * (1 - alike), 9.0]])) == notes
+    with pytest.raises(ValueError, match="must tell the parameters apart, got a least eigenvalue of 9"):
+        _identified(np.array([[4.0, 6 * (1 - 0.9e-8)], [6 * (1 - 0.9e-8), 9.0]]))
+
+
+def test_what_has_no_solution_is_refused() -> None:
+    """Who has seen the long list tells more than all harmless items and the trait."""
+    on = np.arange(20) % 2 == 0
+    data = {"y": np.where(on, 4, np.arange(20) // 2 % 4), "t": on}
+    with pytest.raises(ValueError, match="least squares must have a solution at finite coefficients"):
+        list_experiment("y ~ 1", data, treatment="t", items=3)
+    with pytest.raises(ValueError, match="`control` must be one of binomial, beta-binomial, logit-normal"):
+        list_experiment("y ~ 1", data, treatment="t", items=3, control="poisson")
+    assert _counts(np.array([4, 0, 1, 3]), on[:4], 3).tolist() == [4, 0, 1, 3]
+    for few in ([True, False, False], [True, True, False]):
+        with pytest.raises(ValueError, match="each list must have at least two people, got 1 with the"):
+            _counts(np.zeros(3), np.array(few), 3)
+    with pytest.raises(TypeError, match="counts must be whole numbers"):
+        list_experiment("y ~ 1", data | {"y": ["many"] * 20}, treatment="t", items=3)
 
 
 def test_what_has_no_likelihood_is_refused() -> None:

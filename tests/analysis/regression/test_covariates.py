@@ -47,6 +47,11 @@ def test_dates_of_pandas_are_dates_and_categories_may_be_anything() -> None:
     assert by_text.labels == ("Intercept", "C(n)[T.1]", "C(n)[T.2]")
     declared = logistic("y ~ n", frame.assign(n=frame.n.astype("category")), DIE, penalty="jeffreys")
     assert declared.value == pytest.approx(by_text.value)
+    ordered = frame.assign(n=pd.Categorical(frame.n, categories=["2", "0", "1"]))
+    margins = logistic("y ~ n", ordered, DIE, penalty="jeffreys").margins("n")
+    assert margins.labels == ("n: 0 − 2", "n: 1 − 2")
+    truths = pd.DataFrame({"g": np.array([True, False, True], dtype=object)})
+    assert from_formula("g", truths).labels == ("Intercept", "g[T.True]")
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
@@ -107,6 +112,12 @@ def test_a_formula_speaks_of_columns_and_of_numpy() -> None:
     for wrong in ("x + z", "math.log(x)"):
         with pytest.raises(ValueError, match="covariates must be columns of the data"):
             variables(wrong, data)
+
+
+def test_a_name_that_comes_twice_is_refused_wherever_it_stands() -> None:
+    data = pd.DataFrame({"g": list("abab"), "x": [1.0, 2, 4, 8], "g[T.b]": [3.0, 1, 4, 1]})
+    with pytest.raises(ValueError, match=r"names of their own, got 'g\[T\.b\]' twice"):
+        from_formula("x + g + `g[T.b]`", data)
 
 
 def test_numbers_are_held_once_and_apart_from_the_frame() -> None:

@@ -149,6 +149,14 @@ def test_no_error_is_below_that_of_the_device_alone(device) -> None:
     known = [device.variance(float(mean), 1, **same) for mean in np.clip(means, low, high)]
     assert _noise(device, means) == pytest.approx(known)
     assert _noise(None, means).tolist() == [0] * 5
+    alike = {
+        "r": np.ones(10) if device.bounds is None else device.randomize(np.full(10, high), rng=np.random.default_rng(0))
+    }
+    alike["r"][:] = alike["r"][0]
+    for se in (None, "HC1"):
+        fit = linear("r ~ 1", alike, device, se=se)
+        floor = np.sqrt(_noise(device, fit.value) / 10)
+        assert fit.se == pytest.approx(floor if se is None else [0], abs=1e-9)
 
 
 def test_what_cannot_be_an_outcome_is_refused(frame) -> None:
@@ -168,5 +176,6 @@ def test_what_cannot_be_an_outcome_is_refused(frame) -> None:
         linear("t ~ x", pl.LazyFrame(frame))
     with pytest.raises(ValueError, match="must rest on several people, got 1 alone"):
         linear("y ~ x", {"y": [1.0, 2.0, 3.0, 5.0], "x": [0, 0, 0, 1]})
+    assert linear("y ~ x", {"y": [1.0, 2.0, 4.0], "x": [0.0, 1.0, 2.0]}).provenance.df == 1
     with pytest.raises(ValueError, match="more people than coefficients, got 2"):
         linear("y ~ x", {"y": [1.0, 2.0], "x": [0.0, 1.0]})

@@ -187,6 +187,9 @@ def test_150_rows_with_and_without_penalty() -> None:
     bound = logistic("forced" + COVARIATES, few, DIE, penalty="jeffreys")
     assert np.allclose(bound.value, [-0.47829008, -0.98516820, -0.06975787, 1.33429835], atol=2e-8)
     assert np.allclose(bound.se, [0.43110482, 0.65378027, 0.16773614, 0.72934332], rtol=1e-7)
+    share = 1 / (1 + np.exp(-bound.covariates.matrix @ bound.value))
+    height = np.log(np.where(few.forced == 1, 1 + 4 * share, 5 - 4 * share) / 6).sum()
+    assert bound.log_likelihood == pytest.approx(height)  # without the penalty
 
 
 RR = {

@@ -15,7 +15,7 @@ from toolkit import k_ary
 from toolkit.analysis import predictor
 from toolkit.analysis.regression.fitted import covers_of
 from toolkit.analysis.regression.mixture import FAMILIES, MixtureModel
-from toolkit.analysis.regression.predictor import combinations, read_hidden
+from toolkit.analysis.regression.predictor import _items, combinations, read_hidden
 
 DATA = survey().assign(high=lambda frame: (frame.outcome > 2.5).astype(int))
 FORMULA = "outcome ~ female + age10 + forced"
@@ -65,6 +65,8 @@ def test_a_yes_or_no_outcome_has_the_reference_fit() -> None:
     assert np.allclose(fit.se, [0.08297136, 0.09395068, 0.03044852, 0.17416633], rtol=1e-6)
     assert np.allclose(fit.truth.se, [0.11196398, 0.14715752, 0.04237075], rtol=1e-6)
     assert fit.sigma is None
+    assert fit.loss.epsilon == pytest.approx(DIE.epsilon)
+    assert fit.aic == pytest.approx(2 * (4 + 3) + 2 * 3105.54646529)
     assert "odds ratio" in fit.to_frame(exp=True).columns
 
 
@@ -151,6 +153,17 @@ def test_counts_weights_and_frames_are_read_as_everywhere() -> None:
     assert "clusters; 59 df" in heavy.coefficients.covers
     gone = DATA.assign(outcome=DATA.outcome.where(DATA.index > 9))
     assert predictor(FORMULA, gone, DESIGNS, missing="drop").rows["outcome"] == 10
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_whole_weights_are_that_many_rows_of_one_cluster(family: str) -> None:
+    few = DATA[:200].assign(w=1 + np.arange(200) % 3, id=np.arange(200))
+    given: dict[str, Any] = {"designs": DESIGNS, "truth": "1", "family": family}
+    formula = f"{'outcome' if family == 'linear' else 'high'} ~ forced"
+    one = predictor(formula, few, weights="w", **given)
+    two = predictor(formula, few.loc[few.index.repeat(few.w)], clusters="id", **given)
+    assert one.value == pytest.approx(two.value, abs=1e-6)
+    assert [*one.se, *one.truth.se] == pytest.approx([*two.se, *two.truth.se], rel=1e-5)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -282,6 +295,8 @@ def test_an_outcome_that_is_explained_without_error_is_refused() -> None:
 
 
 def test_seven_items_are_refused() -> None:
+    six = tuple(f"i{place}" for place in range(6))
+    assert _items(dict.fromkeys(six, DIE), six) == six
     frame = DATA.assign(**{f"i{place}": DATA.forced for place in range(7)})
     with pytest.raises(ValueError, match="at most 6 randomized answers, got 7"):
         predictor(

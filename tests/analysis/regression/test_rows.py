@@ -15,7 +15,7 @@ from tests.slowly import each
 from toolkit import k_ary
 from toolkit.analysis import Sample, logistic, multinomial, predictor
 from toolkit.analysis.regression.covariates import from_arrays, sides, standardize
-from toolkit.analysis.regression.rows import channel, complete, group_codes, people
+from toolkit.analysis.regression.rows import TIMES, channel, complete, gaps_in, group_codes, people
 from toolkit.frames.table import absent, column
 
 DATA = survey()[:400]
@@ -94,6 +94,12 @@ def test_missing_values_are_left_out_and_counted_by_their_first_reason() -> None
     kept, dropped = complete(gaps, "drop")
     assert kept.tolist() == [False, False, True, False]
     assert dropped == {"reports": 2, "covariates": 1}
+    lost = {"times": np.arange(20) < 10, "reports": np.arange(20) >= 18}
+    counted = complete(lost, "drop", np.where(np.arange(20) < 10, np.nan, 3.0))[1]
+    assert counted == {"times": 10, "reports": 6}  # a row without a number is one
+    numbers = {"times": np.array([1.0, np.nan]), "reports": np.ones(2)}
+    assert gaps_in(numbers, {"times": "n"})["times"].tolist() == [False, True]
+    assert list(gaps_in(numbers, {"times": TIMES})) == ["reports"]  # an engine has counted them
     fit = logistic("forced ~ age10", reports, DIE, missing="drop")
     assert fit.rows == {"used": 360, "reports": 8, "covariates": 32}
     assert fit.n == 360
@@ -232,6 +238,7 @@ def test_what_crosswise_ones_and_zeros_mean_is_what_the_design_makes_and_words_a
     codes = logistic("crosswise ~ female", DATA, BIRTHDAY)
     labels = DATA.assign(crosswise=np.where(DATA.crosswise == 1, "Same", "different"))
     assert np.array_equal(codes.value, logistic("crosswise ~ female", labels, BIRTHDAY).value)
+    assert channel(np.array([1, 0, True], dtype=object), BIRTHDAY, None).codes.tolist() == [1, 0, 1]
     guessed = DATA.assign(crosswise=np.where(DATA.crosswise == 1, "yes", "no"))
     with pytest.raises(ValueError, match=r"\(different, same\), got 400 of 400 rows with something else"):
         logistic("crosswise ~ female", guessed, BIRTHDAY)
@@ -262,11 +269,13 @@ def test_names_that_are_no_identifiers_stand_between_backticks() -> None:
 
 
 def test_one_column_may_be_flat_or_rows_of_lists_and_a_generator_of_reports_is_read_once() -> None:
-    right = logistic("forced ~ age10", DATA, DIE).value
+    plain = logistic("forced ~ age10", DATA, DIE)
+    right, slope = plain.value, float(plain.margins("age10"))
     for ages in (DATA.age10.to_numpy(), [[age] for age in DATA.age10]):
         fit = logistic((report for report in DATA.forced), ages, DIE)
         assert fit.labels == ("Intercept", "x1")
         assert np.array_equal(fit.value, right)
+        assert float(fit.margins("x1")) == pytest.approx(slope, rel=1e-6)
 
 
 RNG = np.random.default_rng(3)
@@ -291,6 +300,8 @@ def test_units_within_strata_are_told_apart() -> None:
 
 def test_without_clusters_persons_are_the_units() -> None:
     assert np.allclose(people(120, None, None, STRATA, None).scatter(PARTS), by_hand(PARTS, STRATA, np.arange(120)))
+    pairs = np.arange(120) // 2
+    assert np.allclose(people(120, None, None, pairs, None).scatter(PARTS), by_hand(PARTS, pairs, np.arange(120)))
     plain = people(120, None, None, None, None)
     assert np.allclose(plain.scatter(PARTS), 120 * np.cov(PARTS.T))
     assert (plain.df, plain.complex, plain.n) == (119, False, 120)

@@ -14,6 +14,8 @@ from toolkit.analysis.regression.scoring import (
     Point,
     climb,
     covariance,
+    curvature,
+    inner_maximum,
     inverse,
     kind_of_error,
     newton,
@@ -80,6 +82,42 @@ def test_newton_continues_where_scoring_stops() -> None:
     assert np.allclose(point.at, climb(one.point, np.zeros(3)).point.at, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("left", "arrived", "bends", "refused"),
+    [
+        (1.0, True, 0.5, None),
+        (1.0, True, 0.0, "none within 100 steps"),
+        (1.0, False, 0.5, "none within 100 steps"),
+        (1e-9, True, 0.5, "hardly any information left"),
+        (1e-9, False, 0.5, "still rises where nothing bends it"),
+    ],
+)
+def test_a_maximum_is_arrived_at_bends_downwards_and_is_not_flat(left, arrived, bends, refused) -> None:
+    start = Point(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
+    ascent = Climb(Point(np.ones(2), 0.0, np.zeros(2), np.diag([1.0, left])), arrived, start)
+    if refused is None:
+        assert inner_maximum(lambda _: np.diag([1.0, bends]), ascent, "").tolist() == [1, 1]
+    else:
+        with pytest.raises(ValueError, match=refused):
+            inner_maximum(lambda _: np.diag([1.0, bends]), ascent, "")
+
+
+def test_newtons_step_is_that_of_the_curvature_and_neither_saddle_nor_plain_is_a_maximum() -> None:
+    bent = np.array([[100.0, 3.0], [3.0, 0.5]])
+
+    def evaluate(at: np.ndarray) -> Point:
+        return Point(at, float(-at @ bent @ at / 2), -bent @ at, np.eye(2))
+
+    def level(at: np.ndarray) -> Point:
+        return Point(at, 0.0, np.zeros(2), np.eye(2))
+
+    assert curvature(evaluate, evaluate(np.ones(2))) == pytest.approx(bent)
+    point, arrived = newton(evaluate, evaluate(np.ones(2)), steps=2, bends=lambda _: bent)
+    assert (arrived, point.at) == (True, pytest.approx(np.zeros(2), abs=1e-9))
+    for other in (np.diag([1.0, -1.0]), np.zeros((2, 2))):
+        assert not newton(level, level(np.ones(2)), bends=lambda _, other=other: other)[1]
+
+
 def test_a_penalized_climb_that_has_not_arrived_goes_on_by_newton() -> None:
     def evaluate(at: np.ndarray) -> Point:
         return Point(at, float(-at @ at / 2), -at, np.eye(2))
@@ -87,6 +125,16 @@ def test_a_penalized_climb_that_has_not_arrived_goes_on_by_newton() -> None:
     start = evaluate(np.ones(2))
     assert penalized_maximum(evaluate, Climb(start, False, start)) == pytest.approx(np.zeros(2), abs=1e-6)
     assert penalized_maximum(evaluate, Climb(start, True, start)).tolist() == [1, 1]
+
+    def slope(at: np.ndarray) -> Point:
+        return Point(at, float(at.sum()), np.ones(2) - 1e-3 * at, np.eye(2))
+
+    with pytest.raises(ValueError, match="the penalized likelihood must lead to its maximum"):
+        penalized_maximum(slope, Climb(slope(np.ones(2)), False, start))
+
+
+def test_a_penalized_likelihood_is_lowest_where_nothing_bends_it() -> None:
+    assert model("forced", DIE, jeffreys=True).point(np.array([2000.0, 0.0, 0.0])).height == -np.inf
 
 
 def test_what_is_singular_is_neither_climbed_nor_inverted() -> None:

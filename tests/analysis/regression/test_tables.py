@@ -1,5 +1,7 @@
 """Fits as people know them: the names of other packages, a summary, models side by side."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,6 +26,8 @@ def test_the_names_of_other_packages_say_what_they_say_there() -> None:
     assert (FIT.nobs, FIT.llf) == (2400, FIT.log_likelihood)
     assert FIT.aic == pytest.approx(2 * 4 + 2 * 1544.5868968471718)
     assert FIT.bic == pytest.approx(4 * np.log(2400) + 2 * 1544.5868968471718)
+    for shown in (FIT.conf_int, FIT.to_frame, FIT.summary, FIT.to_latex, FIT.interval):
+        assert str(shown()) == str(shown(level=0.95))
     narrow = FIT.conf_int(alpha=0.1)
     assert narrow.equals(FIT.conf_int(level=0.9))
     assert (narrow.high - narrow.low).tolist() == pytest.approx((2 * 1.6448536269514722 * FIT.se).tolist())
@@ -43,6 +47,8 @@ def test_where_there_is_no_likelihood_there_is_no_criterion() -> None:
     counts = {"y": rng.binomial(3, 0.4, 400) + (on & (rng.random(400) < 0.4)), "t": on}
     squares = latent.list_experiment("y ~ 1", counts, treatment="t", items=3)
     penalized = logistic("forced ~ female", DATA, DIE, penalty="jeffreys")
+    assert squares.measures()[-1] == ("privacy loss", "no privacy claim")
+    assert FIT.measures()[-1] == ("privacy loss", str(DIE.loss))
     for fit in (HEAVY, penalized, squares):
         assert np.isnan(fit.aic)
         assert np.isnan(fit.bic)
@@ -78,6 +84,17 @@ def test_models_stand_side_by_side_in_text_latex_and_html(tmp_path) -> None:
     assert ratios.loc["female", "(1)"] == "1.45"
     assert ratios.iloc[3, 0] == "(1.08 to 1.94)"
     assert compare_models([FIT], below="p").rows[3][1] == "(0.013)"
+
+
+def test_stars_are_of_chances_below_their_limits() -> None:
+    chances = np.array([0.05, 0.0499, 0.01, 0.0099, 0.001, 0.0009])
+    rows = [(place, "1.0", "0.1", "0.8 to 1.2") for place in range(6)]
+    fit = SimpleNamespace(
+        coefficients=SimpleNamespace(text_rows=lambda: rows), test=lambda: SimpleNamespace(p=chances), measures=list
+    )
+    cells = [row[1] for row in compare_models([fit], below="p").rows]
+    assert cells[::2] == ["1.0", "1.0*", "1.0*", "1.0**", "1.0**", "1.0***"]
+    assert cells[1::2] == ["(0.050)", "(0.050)", "(0.010)", "(0.010)", "(0.001)", "(< 0.001)"]
 
 
 def test_names_are_text_in_every_form() -> None:

@@ -11,7 +11,7 @@ from toolkit.analysis.sampling.inputs import codes, from_frame, mask, positive_w
 def test_values_are_numbered_in_their_order() -> None:
     assert codes(["b", "a", "b"], "x")[1] == ("a", "b")
     assert codes([3, 1, 2], "x")[0].tolist() == [2, 0, 1]
-    assert codes([2, "a", 1], "x")[1] == (1, 2, "a")
+    assert codes([10, "b", 9, "a", 2.5], "x")[1] == (2.5, 9, 10, "a", "b")
     assert codes(pd.Series(["x", "y"], dtype="category"), "x")[0].tolist() == [0, 1]
     assert codes(pl.Series(["x", "y"]), "x")[1] == ("x", "y")
     bands = pd.cut(pd.Series([20, 50]), [17, 39, 59])

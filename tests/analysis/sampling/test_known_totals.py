@@ -87,5 +87,12 @@ def test_margins_that_contradict_each_other_are_refused() -> None:
     apart = {"a": ["x", "x", "y", "y"], "b": ["u", "u", "v", "v"]}
     with pytest.raises(ValueError, match="no such weights in 1000 steps"):
         Sample(weights=[1, 1, 1, 1]).raked({"a": {"x": 2, "y": 2}, "b": {"u": 1, "v": 3}}, apart).mean([1, 0, 1, 0])
+    one_fits = {"a": [*apart["a"], "z"], "b": [*apart["b"], "z"]}
+    margins = {"a": {"x": 2, "y": 2, "z": 1}, "b": {"u": 1, "v": 3, "z": 1}}
+    with pytest.raises(ValueError, match="no such weights in 1000 steps"):
+        Sample(weights=np.ones(5)).raked(margins, one_fits).final_weights()
+    alone = Sample(clusters=[1, 1, 2, 2]).poststratified(apart["a"], {"x": 2, "y": 2}).jackknife()
+    with pytest.raises(ValueError, match="classes have nobody in common"):
+        alone.mean([1, 0, 1, 0])  # without one of the clusters nobody is left of a class
     with pytest.raises(ValueError, match="must have 3 rows"):
         margin(["x", "y"], {"x": 1, "y": 1}, "a", 3)

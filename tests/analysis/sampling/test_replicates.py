@@ -5,10 +5,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.analysis.reference_survey import DIE, survey
+from tests.analysis.reference_survey import DIE, DIRECT, survey
 from tests.analysis.sampling.test_known_totals import CELLS, COLUMNS, MARGINS, TOTALS
 from toolkit.analysis import Replicates, Sample, estimates, logistic, multinomial, predictor
 from toolkit.analysis.sampling.replicates import spread
+from toolkit.analysis.sampling.sample import scatter
 
 DATA = survey()
 SCORES, FEMALE = DIE.scores(DATA.forced), DATA.female == 1
@@ -42,6 +43,12 @@ def test_given_replicates_have_the_scale_that_is_said() -> None:
     again = Replicates.given(DATA.weight, columns, scale=1, factors=np.full(60, 59 / 60), df=40)
     assert again.mean(SCORES).se == given.mean(SCORES).se
     assert repr(again) == "<Replicates of 2,400 rows: 60 replicates, 40 df>"
+    with pytest.raises(ValueError, match="scores must have the index of the sample's columns, got another"):
+        given.mean(pd.Series(SCORES)[::-1])
+    some = Replicates.given([1, 1, 1], np.ones((3, 4)), kind="Fay", fay=0, factors=[0, 1, 2, 3])
+    assert some.factors.tolist() == [0, 0.25, 0.5, 0.75]
+    with pytest.raises(ValueError, match="the frame must have 2400 rows, as the sample has, got 9"):
+        again.of(DATA[:9])
 
 
 BAD = {
@@ -78,6 +85,19 @@ def test_replicates_without_an_estimate_are_stood_for_by_the_others() -> None:
     assert lost == 1
     cov, lost = spread(own, lambda _: np.full(2, np.nan), np.zeros(2))
     assert (cov.shape, bool(np.isnan(cov).all()), lost) == ((2, 2), True, 4)
+
+
+def test_a_model_that_a_replicate_does_not_determine_is_refused() -> None:
+    """In the second replicate everybody says yes."""
+    y = np.arange(12) % 2
+    sample = Replicates.given(np.ones(12), np.stack([np.ones(12), y, np.ones(12)], axis=1), scale=1)
+    with pytest.raises(ValueError, match="at finite coefficients with every replicate, got 1 without"):
+        logistic("y ~ 1", {"y": y}, DIRECT, sample=sample)
+
+
+def test_a_sum_has_the_same_variance_by_its_jackknife_as_by_the_formula() -> None:
+    sums = np.random.default_rng(1).normal(size=(len(DATA), 2))
+    assert scatter(NESTED.jackknife(), sums) == pytest.approx(scatter(NESTED, sums))
 
 
 def test_a_scale_is_never_guessed() -> None:

@@ -70,6 +70,7 @@ def test_differences_go_through_the_clusters() -> None:
     for sample, se in ((CROSSED, 0.028455633), (NESTED, 0.035581606)):
         gap = sample.difference(SCORES, FEMALE, ~FEMALE)
         assert (gap.value, gap.se) == pytest.approx((0.082441916, se), abs=5e-10)
+    assert gap.n == 2400
     assert gap.test().p == pytest.approx(0.024, abs=0.001)
     assert (gap.test().p <= 0.05) == (not gap.interval().low <= 0 <= gap.interval().high)
 
@@ -141,6 +142,8 @@ def test_a_finite_population_lessens_the_sampling_error_only() -> None:
     plain, hidden = (finite.mean(SCORES, noise=noise).se for noise in (0, "shares"))
     assert plain == pytest.approx(0.013251909, abs=5e-10)
     assert plain < hidden < NESTED.mean(SCORES).se
+    everybody = np.ones(len(DATA), dtype=bool)
+    assert finite.difference(SCORES, everybody, everybody, noise="shares").se == pytest.approx(0, abs=1e-9)
 
 
 def test_a_census_has_the_error_of_the_randomization() -> None:
@@ -181,7 +184,8 @@ def test_people_who_were_drawn_inside_of_clusters_add_their_own_error() -> None:
             assert two.mean(SCORES, where, noise=0).se == pytest.approx(se, abs=5e-13)
     one = Sample("weight", "stratum", "psu", "N").of(TWO_STAGES)
     assert one.mean(SCORES, noise=0).se == pytest.approx(0.0132519091, abs=5e-11)
-    with_noise = Sample(DATA.weight, DATA.stratum, DATA.psu, (dict.fromkeys((1, 2, 3), 100), TWO_STAGES.M))
+    clusters = (DATA.psu, TWO_STAGES.i)
+    with_noise = Sample(DATA.weight, DATA.stratum, clusters, (dict.fromkeys((1, 2, 3), 100), TWO_STAGES.M))
     hidden = with_noise.mean(SCORES, noise="shares").se ** 2 - 0.0148402084616**2
     factors = 0.2 * 0.2 * (DATA.weight / DATA.weight.sum()) ** 2  # both stages spare a fifth of the people
     assert hidden == pytest.approx(float(factors @ (SCORES * (SCORES - 1))), rel=1e-9)
@@ -284,8 +288,21 @@ def test_columns_may_come_from_anywhere() -> None:
         assert sample.mean(SCORES, frame["female"] == 1).value == pytest.approx(0.371984779, abs=5e-10)
     texts = Sample(strata=list("aabb"), clusters=["x", "y", "x", "y"])
     assert texts.df == 2
+    assert Sample(weights=(1, 2)).weights.tolist() == [1, 2]  # two numbers are no stages either
     tuples = Sample(weights=(1, 2, 1, 2), strata=tuple("aabb"))  # of more than two a column, and no stages
     assert (tuples.df, tuples.rows, tuples.weights.tolist()) == (2, 4, [1, 2, 1, 2])
+
+
+def test_a_cluster_may_be_there_as_a_whole() -> None:
+    """Then its second stage adds nothing, also where it has one person; one stratum needs no name for its number."""
+    scores, place = [1.0, 3.0, 2.0, 7.0, 5.0], [1, 1, 2, 2, 3]
+    whole = Sample(clusters=place, population=(9, np.array([2, 2, 2, 2, 1])))
+    assert whole.mean(scores, noise=0).se == pytest.approx(
+        Sample(clusters=place, population=9).mean(scores, noise=0).se
+    )
+    assert Sample(strata=["all"] * 5, population=9).mean(scores, noise=0).se == pytest.approx(
+        Sample(population=9).mean(scores, noise=0).se
+    )
 
 
 def test_a_sample_says_what_it_is() -> None:
@@ -319,6 +336,7 @@ BAD = {
     "strange noise": (lambda: Sample(population=9).mean([1.0, 2.0], noise="much"), "`noise` must be 'shares'"),
     "negative noise": (lambda: Sample(population=9).mean([1.0, 2.0], noise=-1), "`noise` must be at least 0"),
     "too many labels": (lambda: Sample().mean([1.0, 2.0], labels=("a", "b")), "must name 1 columns"),
+    "a frame of others": (lambda: Sample([1, 1]).raked({"female": {0: 1, 1: 1}}).of(DATA), "frame must have 2 rows"),
     "an unknown name": (lambda: Sample("w").of(DATA), "`weights` must be a column of the data, got 'w'"),
     "names without a frame": (lambda: Sample("weight").mean(SCORES), r"got weight: write \.of\(frame\)"),
     "stages without clusters": (lambda: Sample([1, 1], population=(9, 9)), "only with clusters"),

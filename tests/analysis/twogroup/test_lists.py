@@ -79,6 +79,8 @@ def test_bad_lists_are_refused() -> None:
             list_experiment([0, 3], [0, one], items=3)
     with pytest.raises(ValueError, match="`treated` must be true or false"):
         double_list([0, 1, 1], [0, 1, 1], [0, 1, 2], items=3)
+    with pytest.raises(ValueError, match="of the same people, got lengths 4, 3, 4"):
+        double_list([0, 1, 1, 2], [0, 1, 1], [0, 0, 1, 1], items=3)
     with pytest.raises(ValueError, match="of the same people, got lengths 4, 4, 3"):
         list_with_direct([0, 1, 1, 2], [0, 1, 1], [0, 0, 1, 1], items=3)
 

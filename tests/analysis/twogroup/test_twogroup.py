@@ -5,6 +5,7 @@ question the estimates and errors are also those of RRreg's RRuni.
 """
 
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy.special import xlogy
 
 from tests.analysis.reference_survey import survey
 from toolkit.analysis import cheater_detection, extended_crosswise, lie_detector, unknown_question
-from toolkit.analysis.twogroup.group_counts import Groups, Kinds, boundary_test, read_groups
+from toolkit.analysis.twogroup.group_counts import Groups, Kinds, boundary_test, outside_notes, read_groups
 from toolkit.analysis.twogroup.models import ExtendedCrosswise, Lying, Unknown, _profile, imbens_manski
 
 DATA = survey()
@@ -58,6 +59,14 @@ def test_counts_that_contradict_cheater_detection_say_so() -> None:
     assert found.test.p == 1
     assert "likelihood ratio 45.07, p at most 2e-10" in found.estimate.notes[2]
     assert abs(2 * (found.groups.best - found.groups.log_likelihood([0.2, 0.8])) - 45.068632) < 1e-6
+
+
+@pytest.mark.parametrize(("p", "told"), [(0.051, None), (0.049, "5e-02"), (0.012, "2e-02"), (1.2e-9, "2e-09")])
+def test_how_unlikely_counts_are_is_rounded_up(p: float, told: str | None) -> None:
+    """Of two degrees of freedom half the ratio is minus the logarithm of p."""
+    first, *doubts = outside_notes(SimpleNamespace(best=0.0), float(np.log(p)), "shares")  # type: ignore[arg-type]
+    assert "outside what shares can be" in first
+    assert [note.partition("p at most ")[2].split()[0] for note in doubts] == ([] if told is None else [told])
 
 
 def test_the_lie_detector_has_the_reference_numbers() -> None:

@@ -5,13 +5,13 @@ Likelihood, scores and expected information follow from it.
 """
 
 import math
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.regression.covariates import Covariates, standardize
+from toolkit.analysis.regression.covariates import Covariates, from_arrays, standardize
 from toolkit.analysis.regression.fitted import (
     MANY,
     Comparison,
@@ -117,10 +117,6 @@ class Predictor:
         return tuple(f"{prefix}{label}" for label in self.covariates.labels)
 
 
-def _ones(new: Sized) -> Array:
-    return np.ones((len(new), 1))
-
-
 def trait_share(eta: Array) -> tuple[Array, Array]:
     """The share of the first predictor, by its logit; the others do not move it."""
     share, slopes = expit(eta[0]), np.zeros_like(eta)
@@ -132,7 +128,7 @@ def further_share(name: str, answers: Answers, start: float, may_vanish: bool = 
     """The linear predictor of a share beside the trait's: with covariates of its own, or one share for all."""
     one = answers.shares.get(name)
     if one is None:
-        one = Covariates(np.ones((len(answers.covariates.matrix), 1)), ("Intercept",), _ones, None)
+        one = from_arrays(np.empty((len(answers.covariates.matrix), 0)))
     return Predictor(name, one, lean(one.labels, start), may_vanish)
 
 

@@ -61,8 +61,8 @@ class Logistic:
     extra = 0
     told = np.empty(0)
 
-    def log_density(self, outcome: Array, eta: Array, more: Array) -> Array:
-        return np.asarray(outcome * eta - np.logaddexp(0, eta) + 0 * more.sum())
+    def log_density(self, outcome: Array, eta: Array, _more: Array) -> Array:
+        return np.asarray(outcome * eta - np.logaddexp(0, eta))
 
     def leans(self, outcome: Array, eta: Array, more: Array) -> tuple[Array, Array]:
         return outcome - expit(eta), np.empty((len(eta), len(more)))

@@ -181,7 +181,7 @@ def climb(evaluate: Evaluate, start: Array, steps: int = _STEPS) -> Climb:
 
 def rise(evaluate: Evaluate, point: Point, step: Array, exact: float = 1e-12) -> Point | None:
     """The point after a step, halved until it is no lower, else None; `exact` : the relative error of a height."""
-    step = step * min(1.0, _LONGEST / float(np.abs(step).max()))
+    step = step * (_LONGEST / max(_LONGEST, float(np.abs(step).max())))
     slack = exact * (1 + abs(point.height))
     for _ in range(_HALVINGS):
         new = evaluate(point.at + step)
@@ -216,7 +216,8 @@ def newton(
     for _ in range(steps):
         bent = curvature(lambda at: evaluate(at).gradient, point.at) if bends is None else bends(point)
         values, vectors = np.linalg.eigh(bent)
-        upward = vectors @ (vectors.T @ point.gradient / np.maximum(np.abs(values), 1e-8 * np.abs(values).max()))
+        least = max(1e-8 * np.abs(values).max(), 1e-200)  # where nothing bends it, too
+        upward = vectors @ (vectors.T @ point.gradient / np.maximum(np.abs(values), least))
         if abs(float(point.gradient @ upward)) < 1e-14 and values[0] > 0:
             return point, True
         higher = rise(evaluate, point, upward, exact)
