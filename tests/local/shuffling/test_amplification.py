@@ -12,6 +12,7 @@ from tests.core.tallies import worst_delta
 from toolkit import Approx, Design, Pure, crosswise, forced, forced_options, k_ary, kuk, subsampled, unrelated, warner
 from toolkit.budget.ledger import Ledger
 from toolkit.local import numeric
+from toolkit.local.shuffling import amplification as amplification
 from toolkit.local.shuffling.amplification import (
     CLAIM,
     Shuffled,
@@ -235,6 +236,25 @@ def test_nothing_is_claimed_by_the_rough_search_alone(k, n, delta):
     design = k_ary(k, epsilon=1.0)
     proven = all(blanket(pair, n, delta)(0.0) <= delta for pair in _pairs(design))
     assert proven or shuffled(design, n, delta).epsilon > 0
+
+
+@pytest.mark.parametrize(
+    ("k", "local", "n", "delta", "most"),
+    [(128, 4, 10**6, 1e-3, 1), (5, 1, 100, 1e-3, 2), (5, 1, 10**4, 1e-6, 3), (16, 2, 1000, 1e-6, 2)],
+)
+def test_the_blanket_is_met_to_four_thousandths_from_above_by_few_looks_at_all_summands(
+    monkeypatch, k, local, n, delta, most
+):
+    looks, (pair,) = {}, _pairs(k_ary(k, epsilon=local))
+
+    def counted(*args, **options):
+        at = blanket(*args, **options)
+        return at if options else lambda epsilon: looks.setdefault(epsilon, at(epsilon))
+
+    monkeypatch.setattr(amplification, "blanket", counted)
+    epsilon = amplification._solved(pair, n, delta, local)
+    assert math.exp(-4e-3) <= looks[epsilon] / delta <= 1
+    assert len(looks) <= most
 
 
 def test_the_result_says_when_it_may_be_claimed_and_what_is_left_if_the_shuffler_fails():
