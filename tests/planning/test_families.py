@@ -71,6 +71,7 @@ def twothirds(epsilon):  # noqa: ARG001
         (lambda **epsilon: warner(**epsilon), "must take the keyword `epsilon`"),
         (Design, "must take the keyword `epsilon`, got Design"),
         (Fraction, "must take the keyword `epsilon`, got Fraction"),
+        (min, r"must take the keyword `epsilon`, got min\(\): give the design itself, min\(…\)"),
         (print, "must take the keyword `epsilon`, got print"),
         (
             k_ary,
@@ -119,6 +120,9 @@ def test_devices_that_keep_epsilon_come_first_cheapest_first():
     keepers = [snapped for snapped in found if snapped.keeps]
     assert [s.people for s in keepers] == sorted(s.people for s in keepers)
     assert all(s.epsilon <= 1.2 for s in keepers)
+    coins = snap(warner, math.log(3), 0.1)[0]  # exactly what was wanted
+    assert coins.keeps
+    assert coins.epsilon == coins.wanted
 
 
 def test_the_cost_in_people_is_the_ratio_of_variances():

@@ -64,6 +64,7 @@ def test_where_the_error_rises_with_epsilon_less_is_looked_for():
         assert 0.8535 <= found / unit <= 0.8535 * (1 + 1e-6)
     assert solving._less(lambda epsilon: 1 - epsilon, 1.0) == 1
     assert solving._less(lambda epsilon: -epsilon, 1e-3) == 1e-3
+    assert solving._less(lambda epsilon: -epsilon, 1.0) == pytest.approx(0.98 * 0.82)  # no farther than was looked
 
 
 def test_of_an_oracle_whose_subsets_change_with_epsilon_the_smaller_of_two_that_are_enough_is_found():

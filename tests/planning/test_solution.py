@@ -28,6 +28,9 @@ def test_the_html_marks_the_answer_and_shows_what_it_rests_on():
     assert "power to detect 0.1" in text
     assert "10 % do not follow the instructions" in text
     assert PLAN._repr_html_().count("<strong>") == 1
+    assert "warner design; prevalence guessed as 0.2<" in PLAN._repr_html_()
+    shares = plan(partial(k_ary, 3), prevalence=[0.2, 0.3, 0.5], n=100, epsilon=1.0)
+    assert "prevalence guessed as given shares<" in shares._repr_html_()
     assert "<strong>4,613</strong>" in PLAN._repr_html_()
 
 

@@ -93,5 +93,8 @@ def test_what_cannot_be_planned_is_refused(wish, options, words) -> None:
 def test_wishes_need_a_question_and_a_guess() -> None:
     with pytest.raises(ValueError, match="hidden questions, got 'paid': they are cheated"):
         plan_survey({"cheated": DIE}, {"paid": WISHES}, prevalence={})
+    for designs, prevalence in ((DIE, {}), ({"cheated": DIE}, 0.1)):
+        with pytest.raises(TypeError, match="designs, wishes and guesses must be mappings"):
+            plan_survey(designs, {"cheated": WISHES}, prevalence=prevalence)
     with pytest.raises(ValueError, match="a guess for each question"):
         plan_survey({"cheated": warner("3/4")}, {"cheated": {"margin": 0.03}}, prevalence={})

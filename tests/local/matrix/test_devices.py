@@ -26,11 +26,13 @@ def test_the_nearest_device_comes_first_with_the_epsilon_it_really_has() -> None
 
 
 def test_reports_with_their_own_names_are_explained_answer_by_answer() -> None:
-    month = next(device for device in crosswise("1/6").devices() if device.exact)
-    assert 'If your answer is "yes":' in month.instructions
-    assert 'report "same"' in month.instructions
-    cards = kuk(0.8, 0.2, draws=2).devices()[0]
-    assert 'report "2"' in cards.instructions
+    die = next(device for device in crosswise("1/6").devices() if device.exact)
+    assert die.instructions == (
+        'If your answer is "no": 1 report "different"; 2–6 report "same". '
+        'If your answer is "yes": 1–5 report "different"; 6 report "same".'
+    )
+    slips = kuk(0.8, 0.2, draws=2).devices()[0]
+    assert slips.instructions.startswith('If your answer is "no": 1–16 report "0"; 17–24 report "1"; 25 report "2". ')
 
 
 def test_slips_are_cut_for_up_to_40_parts_that_no_coins_no_die_and_not_ten_slips_have() -> None:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -106,6 +107,16 @@ def test_covariances_of_capped_boxes_come_from_the_reports() -> None:
     assert np.isnan(by_counts.cov[0, 1])
 
 
+@pytest.mark.parametrize(("k", "counted"), [(64, True), (65, False)])
+def test_pairs_are_counted_for_up_to_64_boxes(k: int, counted: bool) -> None:
+    boxes = CappedBoxes(range(k), 1, 1, 4)
+    reports = boxes.randomize(np.eye(k)[:20])
+    found, by_counts = boxes.estimate(reports), boxes.estimate_counts(*boxes.tally(reports))
+    assert np.array_equal(found.value, by_counts.value)
+    assert np.array_equal(np.diag(found.cov), found.se**2)
+    assert np.isnan(found.cov[0, 1]) != counted
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_intervals_hold_their_level_by_enumeration(name: str) -> None:
@@ -171,11 +182,12 @@ def test_answers_are_read_in_every_form(how: str) -> None:
     forms = [
         [["tea", "juice"], ["coffee"], []],
         np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0]]),
+        np.array([[True, 0, 1.0], [np.False_, np.int8(1), False], [0, 0, np.float32(0)]], dtype=object),
         [[True, False, True], [False, True, False], [False, False, False]],
         pd.DataFrame({"tea": [True, False, False], "coffee": [False, True, False], "juice": [True, False, False]}),
     ]
     drawn = [boxes.randomize(form, np.random.default_rng(6)).tolist() for form in forms]
-    assert drawn.count(drawn[0]) == 4
+    assert drawn.count(drawn[0]) == 5
     assert np.ndim(boxes.randomize(np.array([True, False, False]))) == 1
 
 
@@ -215,6 +227,8 @@ def test_more_ticks_than_the_cap_are_refused_before_anything_is_drawn() -> None:
         np.array([[0, 1]]),
         [],
         [[None, True, False]],
+        np.array([[None, True, False]], dtype=object),
+        np.array([["1", True, False]], dtype=object),
         np.zeros((0, 3)),
     ],
 )
@@ -226,20 +240,20 @@ def test_bad_answers_are_refused_and_never_quoted(answers: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "broken",
+    ("broken", "words"),
     [
-        lambda: tick_boxes(3, 1.0, most=4),
-        lambda: tick_boxes(3, 1.0, most=0),
-        lambda: tick_boxes(3, 1.0, how="both"),
-        lambda: tick_boxes(3, 1e-12),
-        lambda: CappedBoxes(LABELS, 1, 2, 4),
-        lambda: CappedBoxes(LABELS, 1, 0, 4),
-        lambda: CappedBoxes(LABELS, 4, 1, 4),
-        lambda: CappedBoxes(LABELS, 1, 1, 2**33),
+        (lambda: tick_boxes(3, 1.0, most=4), "`most` must be at most 3, the number of boxes"),
+        (lambda: tick_boxes(3, 1.0, most=0), "`most` must be at least 1"),
+        (lambda: tick_boxes(3, 1.0, how="both"), "`how` must be one of random, capped"),
+        (lambda: tick_boxes(3, 1e-12), "`epsilon` must be large enough for 32-bit odds"),
+        (lambda: CappedBoxes(LABELS, 1, 2, 4), "`flip` must be below half of `denominator`"),
+        (lambda: CappedBoxes(LABELS, 1, 0, 4), "`flip` must be at least 1"),
+        (lambda: CappedBoxes(LABELS, 4, 1, 4), "`most` must be at most 3, the number of boxes"),
+        (lambda: CappedBoxes(LABELS, 1, 1, 2**33), "`denominator` must be at most 2**32"),
     ],
 )
-def test_what_cannot_be_is_refused(broken: object) -> None:
-    with pytest.raises((ValueError, TypeError)):
+def test_what_cannot_be_is_refused(broken: object, words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=re.escape(words)):
         broken()  # type: ignore[operator]
 
 
