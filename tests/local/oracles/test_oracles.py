@@ -258,13 +258,13 @@ def test_an_impossible_epsilon_is_refused(make: type, epsilon: object) -> None:
 
 @each(options=[1, 0, True, "abc", ["a"], ["a", "a"], [1.5, 2]], make=MAKERS)
 def test_impossible_options_are_refused(make: type, options: object) -> None:
-    with pytest.raises((ValueError, TypeError)):
+    with pytest.raises((ValueError, TypeError), match="`options` must"):
         make(options, 1.0)
 
 
 @each(answers=[["a", "zebra"], ["a", None], [0, 7], [0.5], [math.nan], [[0, 1]], []], make=MAKERS)
 def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(make: type, answers: list[object]) -> None:
-    with pytest.raises((ValueError, TypeError)) as error:
+    with pytest.raises(ValueError, match=r"answers (must|given)") as error:
         make(["a", "b", "c"], 1.0).randomize(answers, NoDraw())
     assert "zebra" not in str(error.value)
 
@@ -366,6 +366,11 @@ def test_a_hash_is_drawn_in_bulk_by_the_rule_of_one(monkeypatch: pytest.MonkeyPa
     one_by_one = [oracle.report(1, lambda _, own=own: next(own)) for own in draws]
     assert oracle.randomize(np.ones(7, dtype=int)).tolist() == one_by_one
     assert [(value - factor) % 3 for value, factor in one_by_one] == [0, 0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("reports", [["n", "e", "n"], np.array(["n", "e", "n"]), [0, 2, 0], [[0], [2], [0]]], ids=str)
+def test_sets_of_one_are_read_as_options_and_as_phones_send_them(reports: object) -> None:
+    assert SMALL["subset of 4, size 1"].tally(reports)[0].tolist() == [2, 0, 1, 0]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

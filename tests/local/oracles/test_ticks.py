@@ -219,22 +219,24 @@ def test_more_ticks_than_the_cap_are_refused_before_anything_is_drawn() -> None:
 
 
 @pytest.mark.parametrize(
-    "answers",
+    ("answers", "words"),
     [
-        [["tea", "milk"]],
-        [[math.nan, 0, 1]],
-        np.array([[2, 0, 0]]),
-        np.array([[0, 1]]),
-        [],
-        [[None, True, False]],
-        np.array([[None, True, False]], dtype=object),
-        np.array([["1", True, False]], dtype=object),
-        np.zeros((0, 3)),
+        ([["tea", "milk"]], "ticks must be among the options, got 1 that are not"),
+        ([[math.nan, 0, 1]], "ticks must be among the options, got 3 that are not"),
+        ([[None, True, False]], "ticks must be among the options, got 3 that are not"),
+        (np.array([[2, 0, 0]]), "truth values, 0 or 1, got 1 others of 3"),
+        (np.array([[None, True, False]], dtype=object), "truth values, 0 or 1, got 1 others of 3"),
+        (np.array([["1", True, False]], dtype=object), "truth values, 0 or 1, got 1 others of 3"),
+        (np.array([["1", "0", "0"]]), "truth values, 0 or 1, got 3 others of 3"),
+        (np.array([[0, 1]]), "3 columns, one a box, got shape (1, 2)"),
+        (np.zeros((2, 3, 1)), "3 columns, one a box, got shape (2, 3, 1)"),
+        ([], "3 columns, one a box, got shape (1, 0)"),
+        (np.zeros((0, 3)), "at least one person, got none"),
     ],
 )
-def test_bad_answers_are_refused_and_never_quoted(answers: object) -> None:
+def test_bad_answers_are_refused_and_never_quoted(answers: object, words: str) -> None:
     boxes = tick_boxes(["tea", "coffee", "juice"], 1.0)
-    with pytest.raises((ValueError, TypeError)) as error:
+    with pytest.raises(ValueError, match=re.escape(words)) as error:
         boxes.randomize(answers)
     assert "milk" not in str(error.value)
 
@@ -265,6 +267,12 @@ def test_answers_are_lists_of_labels_only_where_every_person_has_a_list() -> Non
         boxes.randomize([["x"], "y"], np.random.default_rng(1))
     with pytest.raises((ValueError, TypeError)):
         boxes.randomize([["x", "y"], None], np.random.default_rng(1))
+
+
+def test_each_of_two_boxes_may_lie_outside_0_to_1() -> None:
+    for counts, outside in (([10, 20], False), ([5, 20], True), ([20, 5], True)):
+        notes = CappedBoxes(("x", "y"), 1, 1, 4).estimate_counts(counts, 40).notes
+        assert any("outside" in note for note in notes) == outside
 
 
 def test_each_capped_box_is_judged_by_its_own_reports() -> None:
