@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import astuple
 from fractions import Fraction
 
 import numpy as np
@@ -15,8 +16,10 @@ from toolkit.local import numeric, oracles
 from toolkit.local.shuffling import amplification as amplification
 from toolkit.local.shuffling.amplification import (
     CLAIM,
+    Pair,
     Shuffled,
     _cut,
+    _KAry,
     _pairs,
     blanket,
     clones_2021,
@@ -312,9 +315,19 @@ def test_shuffled_warner_reports_do_what_is_promised_in_simulation():
 
 def test_every_pair_of_answers_is_looked_at_from_both_sides():
     """Which of two answers is the likelier one to be forced decides how much a report tells about it."""
-    found = [(pair.least, pair.least_too) for pair in _pairs(forced_options(3, ["1/12", "1/6", "1/4"]))]
-    laws = [1 / 12, 1 / 6, 1 / 4]
-    assert np.allclose(sorted(found), sorted(itertools.permutations(laws, 2)))
+    for laws in ((1, 2, 3), (2, 2, 4), (2, 2, 2)):
+        chances = [Fraction(law, 12) for law in laws]
+        pairs = {(chances[i], chances[j]) for i, j in itertools.permutations(range(3), 2)}
+        truth = 1 - sum(chances)
+        expected = {Pair.forced(truth, a, b, 1 - truth - a - b) for a, b in pairs}
+        assert set(_pairs(forced_options(3, chances))) == expected
+    assert not _pairs(forced_options(4, ["1/20", "2/20", "3/20", "4/20"]))  # twelve pairs are too many
+
+
+@pytest.mark.parametrize("options", [2, 3, 16])
+def test_the_search_for_a_local_epsilon_is_of_the_design_that_has_it(options):
+    made, searched = (_pairs(one)[0] for one in (k_ary(options, epsilon=1.3), _KAry(1.3, options)))
+    assert astuple(made) == pytest.approx(astuple(searched), rel=1e-6)
 
 
 @pytest.mark.parametrize("parts", [1, 3, 10, 11, 12, 50])
