@@ -40,6 +40,7 @@ def test_clusters_and_weights_cost_people() -> None:
     """Twenty people a cluster, correlated by 0.05: 2083 instead of 1718; unequal weights: 2112."""
     assert needed([{"margin": 0.03}], deff=1.95).n == 2083
     assert needed([{"margin": 0.03}], weighting=1.2292143).n == 2112
+    assert needed([{"margin": 0.06}, {"margin": 0.03}], response=0.5).invited == 2 * 1718
     assert needed({"slope": 0.5, "intercept": -1}, weighting=1.2292143).n == 611  # 497 * 1.2292, upwards
 
 

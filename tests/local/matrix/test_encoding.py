@@ -186,6 +186,14 @@ def test_codes_fit_the_type_that_holds_them_and_so_does_the_mark_of_the_truth(k:
         assert k_ary(k, epsilon=22).randomize(answers).tolist() == answers
 
 
+@pytest.mark.parametrize(("kind", "most"), [(np.uint8, 256), (np.int8, 128)])
+def test_codes_come_back_in_their_own_type_where_it_holds_all_of_them(kind: type, most: int) -> None:
+    codes = np.array([0, 1], dtype=kind)
+    for k, expected in ((most, kind), (most + 1, np.intp)):
+        labels = tuple(range(k))
+        assert encode(codes, labels, "answers").like(np.array([0, k - 1]), labels).dtype == expected
+
+
 def test_booleans_answer_only_questions_with_two_options() -> None:
     with pytest.raises(TypeError, match="two options only"):
         k_ary(["a", "b", "c"], epsilon=1).randomize([True, False])

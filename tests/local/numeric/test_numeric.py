@@ -18,7 +18,7 @@ from toolkit import Pure
 from toolkit.core.rounding import log_up
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import restore
-from toolkit.local.numeric import bounded
+from toolkit.local.numeric import bounded, laplace
 from toolkit.local.numeric.bounded import Hybrid, OneBit, Piecewise
 from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.means import FiniteMean, Mean
@@ -257,6 +257,23 @@ def test_laplace_noise_has_the_exact_scale_and_the_browsers_rule_has_the_same_la
     ours, system = (mean.randomize(np.zeros(20_000), source).tolist() for source in (rng, None))
     for drawn, least in ((browser, 1e-6), (ours, 1e-6), (system, 1e-9)):
         assert follows([z if z in law else "beyond" for z in drawn], law) > least
+
+
+@pytest.mark.parametrize(
+    ("draws", "sent"), [([0, 0], 4), ([2, 0], 4), ([3, 0], 5), ([3, 1], 3), ([7, 1], 2), ([0, 1, 2, 1, 5, 1], 3)]
+)
+def test_no_noise_has_one_sign(draws: list[int], sent: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirds of a step up to 7, then the sign: what is less than a step is drawn again with a minus."""
+    monkeypatch.setattr(laplace, "_succeeds", lambda chance, _: chance != 1)  # so that eight thirds are never passed
+    left = zip(draws, [8, 2] * 3, strict=False)
+
+    def draw(bound: int) -> int:
+        drawn, expected = next(left)
+        assert bound == expected
+        return drawn
+
+    assert LocalLaplace(ZERO, TEN, 4, Fraction(3, 2)).report(4, draw) == sent
+    assert next(left, None) is None
 
 
 @pytest.mark.slow

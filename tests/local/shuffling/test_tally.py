@@ -147,11 +147,12 @@ def test_nothing_is_left_at_the_local_epsilon_and_all_of_it_without_others():
     assert of(Fraction(3, 4), Fraction(1, 4), 0, 0, math.log(2), 0.25) == pytest.approx(0.25, rel=1e-9)
 
 
-def test_compositions_may_be_asked_for_together_or_one_by_one():
-    side, alike = Side(Fraction(2, 3), Fraction(1, 6)), np.array([0.0, 5.0, 400.0, 10**6])
-    unlike = alike[::-1].copy()
-    together = deltas(side, alike, unlike, 0.01, 1e-6)
-    alone = [float(deltas(side, alike[i : i + 1], unlike[i : i + 1], 0.01, 1e-6)[0]) for i in range(4)]
+@pytest.mark.parametrize("delta", [1e-6, 1e-100])
+def test_compositions_may_be_asked_for_together_or_one_by_one(delta):
+    side, alike = Side(Fraction(2, 3), Fraction(1, 6)), np.array([0.0, 1.0, 400.0, 10**6])
+    unlike = np.array([10**6, 0.0, 5.0, 0.0])
+    together = deltas(side, alike, unlike, 0.01, delta)
+    alone = [float(deltas(side, alike[i : i + 1], unlike[i : i + 1], 0.01, delta)[0]) for i in range(4)]
     assert together == pytest.approx(alone, rel=1e-9)
 
 
