@@ -70,3 +70,4 @@ def test_uneven_births_are_noted() -> None:
 def test_as_many_faces_as_parts_are_enough(design: Design) -> None:
     first = design.devices()[0]
     assert (first.outcomes, first.distance, first.design) == (4, 0, design)
+    assert min(device.outcomes for device in design.devices()) == 4

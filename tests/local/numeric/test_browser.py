@@ -83,8 +83,11 @@ def test_every_integer_that_a_browser_gets_is_one_that_it_can_hold(epsilon):
             "`noise` must have fewer digits",
         ),
         (numeric.multiplicative((1, 2**16), {2**38: 0.5, 1: 0.5}), "`noise` must have fewer digits"),
+        (numeric.additive((0, 10), {2**52 - 10: 0.5, 0: 0.5}), "`noise` must have fewer digits"),
     ],
 )
 def test_what_a_browser_would_round_is_refused_with_its_reason(randomizer, message):
     with pytest.raises(ValueError, match=f"{message} for answers in a browser, got"):
         randomizer.browser_data()
+    last = numeric.additive((0, 10), {2**52 - 11: 0.5, 0: 0.5}).browser_data()  # twice the farthest report is held, too
+    assert last["cards"][0] == {"start": 2**52 - 11, "slope": 1}

@@ -276,6 +276,22 @@ def test_no_noise_has_one_sign(draws: list[int], sent: int, monkeypatch: pytest.
     assert next(left, None) is None
 
 
+@pytest.mark.parametrize(
+    ("draws", "succeeds"), [([2], True), ([1, 1], False), ([1, 0, 2], True), ([0, 0, 1, 1], False)]
+)
+def test_a_chance_of_e_to_minus_two_thirds_is_an_odd_number_of_draws(draws: list[int], succeeds: bool) -> None:
+    """A sum of signs: two of three integers go on, then 1 of 3, 2 of 9, 1 of 6 (von Neumann)."""
+    left = zip(draws, [3, 3, 9, 6], strict=False)
+
+    def draw(bound: int) -> int:
+        drawn, expected = next(left)
+        assert bound == expected
+        return drawn
+
+    assert laplace._succeeds(Fraction(2, 3), draw) is succeeds
+    assert next(left, None) is None
+
+
 @pytest.mark.slow
 def test_scrambling_tells_its_true_epsilon() -> None:
     """A deck ends, so a report at the end proves something; only where all answers share all reports is

@@ -107,6 +107,15 @@ def test_covariances_of_capped_boxes_come_from_the_reports() -> None:
     assert np.isnan(by_counts.cov[0, 1])
 
 
+@pytest.mark.parametrize("how", ["random", "capped"])
+def test_there_is_a_table_of_covariances_for_up_to_2048_boxes(how: str) -> None:
+    for k, there in ((2048, True), (2049, False)):
+        boxes = tick_boxes(k, 1.0, most=1, how=how)
+        found = boxes.estimate_counts(np.full(k, 5), np.full(k, 20) if how == "random" else 20)
+        assert (found.cov is not None) == there
+        assert any("covariances between options are left out" in note for note in found.notes) != there
+
+
 @pytest.mark.parametrize(("k", "counted"), [(64, True), (65, False)])
 def test_pairs_are_counted_for_up_to_64_boxes(k: int, counted: bool) -> None:
     boxes = CappedBoxes(range(k), 1, 1, 4)
@@ -248,6 +257,7 @@ def test_bad_answers_are_refused_and_never_quoted(answers: object, words: str) -
         (lambda: tick_boxes(3, 1.0, most=0), "`most` must be at least 1"),
         (lambda: tick_boxes(3, 1.0, how="both"), "`how` must be one of random, capped"),
         (lambda: tick_boxes(3, 1e-12), "`epsilon` must be large enough for 32-bit odds"),
+        (lambda: tick_boxes(1000, 1e-9), "`epsilon` must be large enough for 32-bit odds"),
         (lambda: CappedBoxes(LABELS, 1, 2, 4), "`flip` must be below half of `denominator`"),
         (lambda: CappedBoxes(LABELS, 1, 0, 4), "`flip` must be at least 1"),
         (lambda: CappedBoxes(LABELS, 4, 1, 4), "`most` must be at most 3, the number of boxes"),
