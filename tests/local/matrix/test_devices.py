@@ -47,6 +47,7 @@ def test_slips_are_cut_for_up_to_40_parts_that_no_coins_no_die_and_not_ten_slips
 def test_a_one_sided_design_stays_one_sided() -> None:
     for device in mangat(0.75).devices():
         assert device.epsilon == math.inf
+    assert mangat("1/2").devices()[0].instructions == 'heads: say "yes". tails: answer truthfully.'
 
 
 def test_devices_with_too_few_outcomes_are_left_out() -> None:
