@@ -139,6 +139,7 @@ def test_survives_json_and_speaks_plainly() -> None:
     [
         (lambda: questionnaire(MAKERS, 1.0, asked=4), "`asked` must be at most 3, the number of"),
         (lambda: questionnaire(MAKERS, 1.0, asked=0), "`asked` must be at least 1"),
+        (lambda: Questionnaire((("a", DIE),), 0), "`asked` must be at least 1"),
         (lambda: questionnaire({}, 1.0), "a questionnaire must have questions, each with a"),
         (lambda: questionnaire(MAKERS, 0), "`epsilon` must be above 0"),
         (lambda: Questionnaire((("a", DIE), ("a", DIE)), 1), "a questionnaire must have questions, each with a"),

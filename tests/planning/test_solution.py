@@ -97,6 +97,7 @@ def test_a_given_design_is_compared_with_what_shuffling_it_would_promise():
     frame = plan(warner("3/4"), prevalence=0.1, n=1000).compare()
     assert frame.loc["shuffled", "epsilon"] == shuffled(warner("3/4"), 1000, 1e-6).epsilon
     assert frame.loc["shuffled", "se"] == frame.loc["local", "se"]
+    assert frame.loc["central", "noise se"] == pytest.approx(math.sqrt(2) / (1000 * math.log(3)))
 
 
 @pytest.mark.slow

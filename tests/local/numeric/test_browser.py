@@ -7,6 +7,7 @@ import pytest
 from toolkit import warner
 from toolkit.local import numeric, oracles
 from toolkit.local.numeric import LocalLaplace, Scrambled
+from toolkit.local.numeric.grid import laplace_in_browser
 
 DERIVED = {
     "warner": (warner(epsilon=1.0), {}),
@@ -61,6 +62,22 @@ def sent_integers(data: object) -> list[int]:
     if isinstance(data, list):
         return [number for part in data for number in sent_integers(part)]
     return [data] if isinstance(data, int) else []
+
+
+@pytest.mark.parametrize(
+    ("scale", "budget", "s", "t", "parts"),
+    [
+        (Fraction(2**44 - 1, 3), Fraction(1, 2**53 - 1), 2**44 - 1, 3, [1, 2**53 - 1]),
+        (Fraction(2**44, 3), Fraction(1, 2**53), "17592186044416", "3", [1, "9007199254740992"]),
+        (Fraction(1, 2**53 - 1), Fraction(2**53 - 1), 1, 2**53 - 1, [2**53 - 1, 1]),
+        (Fraction(1, 2**53), Fraction(2**53), "1", "9007199254740992", ["9007199254740992", 1]),
+    ],
+)
+def test_what_may_pass_the_integers_of_a_browser_is_sent_as_text(scale, budget, s, t, parts):
+    assert laplace_in_browser(scale, budget) == {"budget": parts, "s": s, "t": t}
+    assert laplace_in_browser(Fraction(2**43 - 1), budget)["s"] == 2**43 - 1
+    with pytest.raises(ValueError, match="`epsilon` must be larger for answers in a browser"):
+        laplace_in_browser(Fraction(2**43), budget)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, math.log(3), 1e-7, 0.10000000000000002, 21.999999999999996])

@@ -176,6 +176,11 @@ def test_variances_follow_the_papers_formulas(epsilon: float) -> None:
             assert math.isclose(value, formula, rel_tol=1e-4)
 
 
+def test_the_window_is_one_report_at_least() -> None:
+    """65536 e**-11 is 1.09."""
+    assert numeric.piecewise((0, 1), 22).width == 1
+
+
 def test_hybrid_is_never_worse_than_its_parts() -> None:
     for epsilon in (0.3, 0.6, 0.7, 1, 2, 4, 7):
         worst = [

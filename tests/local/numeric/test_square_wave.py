@@ -85,6 +85,7 @@ def test_running_sums_and_quantiles_are_those_of_the_curve(smoothing: float) -> 
     sums = SMALL.cumulative(reports, smoothing=smoothing, replicates=2)
     assert np.allclose(sums.value, [shares[: last + 1].sum() for last in range(5)])
     assert (sums.labels, sums.n) == (("0", "1", "2", "3", "4"), 345)
+    assert len(sums.notes) == (smoothing > 0)
     at = [0, shares[0] / 2, shares[:2].sum(), 1]
     found = SMALL.quantiles(reports, at=at, smoothing=smoothing, replicates=2)
     assert np.allclose(found.value, [0, 0.25, 1.5, 4], atol=1e-6)
@@ -282,3 +283,4 @@ def test_surveys_drawn_again_have_the_size_and_the_mean_of_the_first() -> None:
 def test_a_band_holds_its_share_of_the_replicates() -> None:
     interval = Bootstrap(np.arange(1001.0)[:, None]).interval(0.9, "bootstrap")
     assert (interval.low[0], interval.high[0]) == pytest.approx((50, 950))
+    assert Bootstrap(np.zeros((39, 1))).least_p == 0.05
