@@ -31,6 +31,7 @@ def test_the_html_marks_the_answer_and_shows_what_it_rests_on():
     assert "warner design; prevalence guessed as 0.2<" in PLAN._repr_html_()
     shares = plan(partial(k_ary, 3), prevalence=[0.2, 0.3, 0.5], n=100, epsilon=1.0)
     assert "prevalence guessed as given shares<" in shares._repr_html_()
+    assert shares.se == pytest.approx(math.sqrt(max(shares.design.variance([0.2, 0.3, 0.5], 100))))
     assert "<strong>4,613</strong>" in PLAN._repr_html_()
 
 

@@ -95,12 +95,17 @@ def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(make:
     assert not any(str(secret) in str(error.value) for secret in ("999", "much", "0.1"))
 
 
-@each(bounds=[(1, 1), (2, 1), (0, math.inf), (math.nan, 1), (0,), "01", 3, (0, True)], make=MAKERS)
+FAR = 10**300
+BOUNDS = [(1, 1), (2, 1), (0, math.inf), (math.nan, 1), (0, FAR + 1), (-FAR - 1, 0), (0,), "01", 3, (0, True)]
+
+
+@each(bounds=BOUNDS, make=MAKERS)
 def test_impossible_bounds_are_refused(make: type, bounds: object) -> None:
     numbers = isinstance(bounds, tuple) and len(bounds) == 2 and bool not in map(type, bounds)
     with pytest.raises(ValueError if numbers else TypeError, match="`bounds` must") as error:
         make(bounds, 1.0)
     if isinstance(bounds, str | int) or len(bounds) != 2:
+        assert make((-FAR, FAR), 1.0).bounds == (-FAR, FAR)
         assert f"got {'1 of them' if bounds == (0,) else type(bounds).__name__}: they are public" in str(error.value)
 
 

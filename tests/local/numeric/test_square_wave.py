@@ -271,6 +271,10 @@ def test_a_variance_by_simulation_has_a_fixed_start_unless_a_generator_is_given(
     one, same = (SMALL.variance([0.2] * 5, 50, surveys=3) for _ in range(2))
     other, again = (SMALL.variance([0.2] * 5, 50, surveys=3, rng=np.random.default_rng(1)) for _ in range(2))
     assert one.tolist() == same.tolist() != other.tolist() == again.tolist()
+    rng = np.random.default_rng(1)
+    drawn = [SMALL.simulate_counts([0.2] * 5, 50, rng) for _ in range(3)]
+    values = [SMALL.estimate_counts(counts, smoothing=0, replicates=2).value for counts in drawn]
+    assert np.allclose(other, np.var(values, axis=0, ddof=1), atol=1e-6)
 
 
 def test_surveys_drawn_again_have_the_size_and_the_mean_of_the_first() -> None:
