@@ -141,6 +141,7 @@ def test_counts_and_reports_say_the_same(name: str) -> None:
     assert math.isclose(one.se, other.se)
     assert math.isclose(one.value, mean.scores(reports).mean())
     assert math.isclose(one.se, mean.scores(reports).std(ddof=1) / 20)
+    assert np.allclose(one.cov, one.se**2)
 
 
 # The worst-case variance of one report on answers from -1 to 1. Wang et al. (2019) for piecewise and hybrid,
