@@ -81,6 +81,13 @@ def test_reports_and_their_table_give_one_estimate(name):
     assert np.array_equal(by_reports.value, by_table.value)
 
 
+def test_a_report_that_nobody_gave_has_its_row_in_the_table():
+    design, anchor = CASES["cards"][:2]
+    by_reports = corrected(design, [0] * 30 + [1] * 10, [0] * 39 + [1], anchor_design=anchor)
+    by_table = corrected_counts(design, [[30, 0], [9, 1], [0, 0]], anchor_design=anchor)
+    assert by_reports.value == by_table.value
+
+
 def test_errors_are_those_of_person_by_person_scores():
     """The share who follow is a mean of scores; the corrected share a ratio of two means, by the delta method."""
     design, table = warner("3/4"), np.array([[3, 4], [2, 11]])
@@ -150,6 +157,8 @@ def test_reports_that_all_agree_have_no_interval_of_width_zero():
 def test_what_cannot_be_corrected_is_refused():
     with pytest.raises(ValueError, match="some followed the instructions"):
         corrected_counts(CWISE, [[10, 5], [10, 5]])
+    with pytest.raises(ValueError, match="some followed the instructions"):
+        corrected_counts(warner("3/4"), [[5, 5], [5, 5]])  # exactly as many as chance alone gives
     with pytest.raises(ValueError, match="must be of the same people, got 3 and 2"):
         corrected(CWISE, [True, False, True], [True, False])
     with pytest.raises(ValueError, match="must be 2 by 2"):
@@ -182,6 +191,10 @@ def test_people_who_protect_themselves_are_never_called_followers() -> None:
     """Half of 4000 people always say no, the others follow: of the anchor's reports 7/8 are no, not 3/4."""
     told = at_random(attention_counts(warner("3/4"), [3500, 500]))
     assert told.startswith("more harmless answers came than the design allows")
+    few = attention_counts(warner("3/4"), [83, 17])  # two errors above 1, which the interval still holds
+    assert not few.interval().empty
+    assert at_random(few).startswith("more harmless answers came")
+    assert at_random(attention_counts(warner("3/4"), [675, 325])).startswith("about 30 % (")
     exact = at_random(attention_counts(warner("3/4"), [3000, 1000]))
     assert exact.startswith("about 0 % (")
     assert "cannot show people who always give the harmless answer" in exact

@@ -87,6 +87,7 @@ def test_one_report_has_an_estimate_but_no_standard_error() -> None:
     estimate = warner("3/4").estimate([True])
     assert float(estimate) == 1.5
     assert math.isnan(estimate.se)
+    assert warner("3/4").estimate_counts([1, 1]).se == pytest.approx(1)  # 2 sqrt(1/4 / (n - 1))
     assert estimate.interval().high == 1
     assert "1.5 (standard error —;" in repr(estimate)
 

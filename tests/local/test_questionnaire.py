@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -134,23 +135,33 @@ def test_survives_json_and_speaks_plainly() -> None:
 
 
 @pytest.mark.parametrize(
-    "broken",
+    ("broken", "words"),
     [
-        lambda: questionnaire(MAKERS, 1.0, asked=4),
-        lambda: questionnaire(MAKERS, 1.0, asked=0),
-        lambda: questionnaire({}, 1.0),
-        lambda: questionnaire(MAKERS, 0),
-        lambda: Questionnaire((("a", DIE), ("a", DIE)), 1),
-        lambda: questionnaire(MAKERS, 1.0).randomize({"cheated": [True]}),
-        lambda: questionnaire(MAKERS, 1.0).randomize({"cheated": [True], "drug": [1, 2], "party": [1]}),
-        lambda: questionnaire(MAKERS, 1.0).randomize({"cheated": [True], "drug": [9], "party": [1]}),
-        lambda: questionnaire(MAKERS, 1.0).estimate({"cheated": [True]}),
-        lambda: questionnaire(MAKERS, 1.0).variance({"cheated": 0.1}, 10),
-        lambda: Questionnaire.from_dict({"kind": "questionnaire"}),
+        (lambda: questionnaire(MAKERS, 1.0, asked=4), "`asked` must be at most 3, the number of"),
+        (lambda: questionnaire(MAKERS, 1.0, asked=0), "`asked` must be at least 1"),
+        (lambda: Questionnaire((("a", DIE),), 0), "`asked` must be at least 1"),
+        (lambda: questionnaire({}, 1.0), "a questionnaire must have questions, each with a"),
+        (lambda: questionnaire(MAKERS, 0), "`epsilon` must be above 0"),
+        (lambda: Questionnaire((("a", DIE), ("a", DIE)), 1), "a questionnaire must have questions, each with a"),
+        (lambda: questionnaire(MAKERS, 1.0).randomize({"cheated": [True]}), "every question must be there"),
+        (
+            lambda: questionnaire(MAKERS, 1.0).randomize({"cheated": [True], "drug": [1, 2], "party": [1]}),
+            "every question must have an answer of every",
+        ),
+        (
+            lambda: questionnaire(MAKERS, 1.0).randomize({"cheated": [True], "drug": [9], "party": [1]}),
+            "answers given as codes must lie in 0 … 5",
+        ),
+        (lambda: questionnaire(MAKERS, 1.0).estimate({"cheated": [True]}), "every question must be there"),
+        (lambda: questionnaire(MAKERS, 1.0).variance({"cheated": 0.1}, 10), "every question must be there"),
+        (
+            lambda: Questionnaire.from_dict({"kind": "questionnaire"}),
+            "a questionnaire must have the fields kind, asked",
+        ),
     ],
 )
-def test_what_cannot_be_is_refused(broken: object) -> None:
-    with pytest.raises((ValueError, TypeError)):
+def test_what_cannot_be_is_refused(broken: object, words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=re.escape(words)):
         broken()  # type: ignore[operator]
 
 

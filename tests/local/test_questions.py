@@ -132,3 +132,7 @@ def test_forced_shares_beyond_32_bits_are_rounded_up_to_the_private_side():
     assert design.epsilon < math.inf
     last = forced_options(["a", "b"], ["1/2", Fraction(2**31 - 1, 2**32)])  # one word in 2**32 is left for the truth
     assert last.weights.tolist() == [[2**31 + 1, 2**31 - 1], [2**31, 2**31]]
+
+
+def test_forced_shares_may_be_given_by_name_in_any_order():
+    assert forced_options(["a", "b"], {"b": "1/3", "a": "1/6"}).weights.tolist() == [[4, 2], [1, 5]]

@@ -71,6 +71,7 @@ def twothirds(epsilon):  # noqa: ARG001
         (lambda **epsilon: warner(**epsilon), "must take the keyword `epsilon`"),
         (Design, "must take the keyword `epsilon`, got Design"),
         (Fraction, "must take the keyword `epsilon`, got Fraction"),
+        (min, r"must take the keyword `epsilon`, got min\(\): give the design itself, min\(…\)"),
         (print, "must take the keyword `epsilon`, got print"),
         (
             k_ary,
@@ -113,12 +114,17 @@ def test_the_float_of_a_promise_never_says_more():
 
 
 def test_devices_that_keep_epsilon_come_first_cheapest_first():
-    found = snap(warner, 1.2, 0.1)
-    kept = [snapped.keeps for snapped in found]
-    assert kept == sorted(kept, reverse=True)
-    keepers = [snapped for snapped in found if snapped.keeps]
-    assert [s.people for s in keepers] == sorted(s.people for s in keepers)
-    assert all(s.epsilon <= 1.2 for s in keepers)
+    for wanted in (0.9, 1.2):
+        found = snap(warner, wanted, 0.1)
+        keepers = [snapped for snapped in found if snapped.epsilon <= wanted]
+        passers = [snapped for snapped in found if snapped.epsilon > wanted]
+        assert found == (*keepers, *passers)
+        assert [s.keeps for s in found] == [True] * len(keepers) + [False] * len(passers)
+        assert [s.people for s in keepers] == sorted(s.people for s in keepers)
+        assert [s.epsilon for s in passers] == sorted(s.epsilon for s in passers)
+    coins = snap(warner, math.log(3), 0.1)[0]  # exactly what was wanted
+    assert coins.keeps
+    assert coins.epsilon == coins.wanted
 
 
 def test_the_cost_in_people_is_the_ratio_of_variances():

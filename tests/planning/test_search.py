@@ -1,3 +1,4 @@
+import math
 from functools import partial
 from types import SimpleNamespace
 
@@ -20,6 +21,16 @@ def test_the_smallest_size_is_found_for_every_kind_of_goal(field):
         assert not target.reached(accuracy, n - 1)
         assert target.kept(accuracy, n)
         assert not target.kept(accuracy, n - 1)
+
+
+def test_what_is_reached_exactly_is_reached():
+    accuracy = Case(warner, 0.3, 0.95, detect=0.4, field=Field(smallest=0.5)).accuracy(0.8)
+    for target in (Target(margin=accuracy.margin(100)), Target(power=accuracy.power(100))):
+        assert target.shortfall(accuracy, 100) == 0
+        assert target.reached(accuracy, 100)
+        assert people_for(accuracy, target) == 100
+    nobody = Case(warner, 0, 0.95).accuracy(1.0).without_noise()  # asked directly, all say no
+    assert Target(margin=0.01).shortfall(nobody, 1) == -math.inf
 
 
 def test_a_power_that_is_reached_by_chance_of_the_number_is_not_kept():
@@ -64,6 +75,7 @@ def test_where_the_error_rises_with_epsilon_less_is_looked_for():
         assert 0.8535 <= found / unit <= 0.8535 * (1 + 1e-6)
     assert solving._less(lambda epsilon: 1 - epsilon, 1.0) == 1
     assert solving._less(lambda epsilon: -epsilon, 1e-3) == 1e-3
+    assert solving._less(lambda epsilon: -epsilon, 1.0) == pytest.approx(0.98 * 0.82)  # no farther than was looked
 
 
 def test_of_an_oracle_whose_subsets_change_with_epsilon_the_smaller_of_two_that_are_enough_is_found():

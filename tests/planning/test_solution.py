@@ -28,6 +28,10 @@ def test_the_html_marks_the_answer_and_shows_what_it_rests_on():
     assert "power to detect 0.1" in text
     assert "10 % do not follow the instructions" in text
     assert PLAN._repr_html_().count("<strong>") == 1
+    assert "warner design; prevalence guessed as 0.2<" in PLAN._repr_html_()
+    shares = plan(partial(k_ary, 3), prevalence=[0.2, 0.3, 0.5], n=100, epsilon=1.0)
+    assert "prevalence guessed as given shares<" in shares._repr_html_()
+    assert shares.se == pytest.approx(math.sqrt(max(shares.design.variance([0.2, 0.3, 0.5], 100))))
     assert "<strong>4,613</strong>" in PLAN._repr_html_()
 
 
@@ -94,6 +98,7 @@ def test_a_given_design_is_compared_with_what_shuffling_it_would_promise():
     frame = plan(warner("3/4"), prevalence=0.1, n=1000).compare()
     assert frame.loc["shuffled", "epsilon"] == shuffled(warner("3/4"), 1000, 1e-6).epsilon
     assert frame.loc["shuffled", "se"] == frame.loc["local", "se"]
+    assert frame.loc["central", "noise se"] == pytest.approx(math.sqrt(2) / (1000 * math.log(3)))
 
 
 @pytest.mark.slow

@@ -40,6 +40,7 @@ def test_clusters_and_weights_cost_people() -> None:
     """Twenty people a cluster, correlated by 0.05: 2083 instead of 1718; unequal weights: 2112."""
     assert needed([{"margin": 0.03}], deff=1.95).n == 2083
     assert needed([{"margin": 0.03}], weighting=1.2292143).n == 2112
+    assert needed([{"margin": 0.06}, {"margin": 0.03}], response=0.5).invited == 2 * 1718
     assert needed({"slope": 0.5, "intercept": -1}, weighting=1.2292143).n == 611  # 497 * 1.2292, upwards
 
 
@@ -93,5 +94,8 @@ def test_what_cannot_be_planned_is_refused(wish, options, words) -> None:
 def test_wishes_need_a_question_and_a_guess() -> None:
     with pytest.raises(ValueError, match="hidden questions, got 'paid': they are cheated"):
         plan_survey({"cheated": DIE}, {"paid": WISHES}, prevalence={})
+    for designs, prevalence in ((DIE, {}), ({"cheated": DIE}, 0.1)):
+        with pytest.raises(TypeError, match="designs, wishes and guesses must be mappings"):
+            plan_survey(designs, {"cheated": WISHES}, prevalence=prevalence)
     with pytest.raises(ValueError, match="a guess for each question"):
         plan_survey({"cheated": warner("3/4")}, {"cheated": {"margin": 0.03}}, prevalence={})

@@ -26,11 +26,13 @@ def test_the_nearest_device_comes_first_with_the_epsilon_it_really_has() -> None
 
 
 def test_reports_with_their_own_names_are_explained_answer_by_answer() -> None:
-    month = next(device for device in crosswise("1/6").devices() if device.exact)
-    assert 'If your answer is "yes":' in month.instructions
-    assert 'report "same"' in month.instructions
-    cards = kuk(0.8, 0.2, draws=2).devices()[0]
-    assert 'report "2"' in cards.instructions
+    die = next(device for device in crosswise("1/6").devices() if device.exact)
+    assert die.instructions == (
+        'If your answer is "no": 1 report "different"; 2–6 report "same". '
+        'If your answer is "yes": 1–5 report "different"; 6 report "same".'
+    )
+    slips = kuk(0.8, 0.2, draws=2).devices()[0]
+    assert slips.instructions.startswith('If your answer is "no": 1–16 report "0"; 17–24 report "1"; 25 report "2". ')
 
 
 def test_slips_are_cut_for_up_to_40_parts_that_no_coins_no_die_and_not_ten_slips_have() -> None:
@@ -45,6 +47,7 @@ def test_slips_are_cut_for_up_to_40_parts_that_no_coins_no_die_and_not_ten_slips
 def test_a_one_sided_design_stays_one_sided() -> None:
     for device in mangat(0.75).devices():
         assert device.epsilon == math.inf
+    assert mangat("1/2").devices()[0].instructions == 'heads: say "yes". tails: answer truthfully.'
 
 
 def test_devices_with_too_few_outcomes_are_left_out() -> None:
@@ -68,3 +71,4 @@ def test_uneven_births_are_noted() -> None:
 def test_as_many_faces_as_parts_are_enough(design: Design) -> None:
     first = design.devices()[0]
     assert (first.outcomes, first.distance, first.design) == (4, 0, design)
+    assert min(device.outcomes for device in design.devices()) == 4

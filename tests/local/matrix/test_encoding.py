@@ -100,6 +100,14 @@ def test_labels_that_are_yes_and_no_are_these_two_texts(labels: tuple[str | int,
     assert says_yes(labels) == codes
 
 
+@pytest.mark.parametrize(("k", "end"), [(8, ""), (9, ", …")])
+def test_messages_name_eight_options_at_most(k: int, end: str) -> None:
+    with pytest.raises(ValueError, match=rf"among the options \(1, 2, 3, 4, 5, 6, 7, 8{end}\)"):
+        encode([0], tuple(range(1, k + 1)), "answers")
+    with pytest.raises(TypeError, match=rf"the texts of the options \('1', .*'8'{end}\)"):
+        encode([0], tuple(map(str, range(1, k + 1))), "answers")
+
+
 def test_option_labels_may_be_mixed_and_sorted_in_any_order() -> None:
     labels = ("zebra", 7, "ant", 3)
     assert encode(["ant", "zebra"], labels, "answers").codes.tolist() == [2, 0]
@@ -166,6 +174,24 @@ def test_of_what_could_be_percent_the_share_is_said(share: float, said: str) -> 
     assert warner("3/4").variance(1, 100) == warner("3/4").variance(0, 100)
     with pytest.raises(ValueError, match=f"it is a distribution of the answers{said}"):
         warner("3/4").variance(share, 100)
+
+
+@pytest.mark.parametrize("k", [127, 128, 129, 32_767, 32_768, 32_769])
+def test_codes_fit_the_type_that_holds_them_and_so_does_the_mark_of_the_truth(k: int) -> None:
+    """A report is no truth with a chance below 4e-8 each."""
+    answers = [0, k - 2, k - 1]
+    for labels in (tuple(range(k)), tuple(map(str, range(k)))):
+        assert encode(list(map(type(labels[0]), answers)), labels, "answers").codes.tolist() == answers
+    if k < 1000:
+        assert k_ary(k, epsilon=22).randomize(answers).tolist() == answers
+
+
+@pytest.mark.parametrize(("kind", "most"), [(np.uint8, 256), (np.int8, 128)])
+def test_codes_come_back_in_their_own_type_where_it_holds_all_of_them(kind: type, most: int) -> None:
+    codes = np.array([0, 1], dtype=kind)
+    for k, expected in ((most, kind), (most + 1, np.intp)):
+        labels = tuple(range(k))
+        assert encode(codes, labels, "answers").like(np.array([0, k - 1]), labels).dtype == expected
 
 
 def test_booleans_answer_only_questions_with_two_options() -> None:

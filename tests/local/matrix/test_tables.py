@@ -153,6 +153,9 @@ def test_rows_that_thirty_two_bits_cannot_tell_apart_are_refused() -> None:
     rows = [[Fraction(1, 2) + tiny, Fraction(1, 2) - tiny], [Fraction(1, 2) - tiny, Fraction(1, 2) + tiny]]
     with pytest.raises(ValueError, match="must tell the truths apart"):
         Design.from_matrix(rows, ("no", "yes"))
+    third = Fraction(1, 3)  # of which 2**32 has no whole number: the least weights of all reports are too many
+    with pytest.raises(ValueError, match="rows that 4294967296 parts make equal"):
+        private_rows([[third + tiny, third, third - tiny], [third, third - tiny, third + tiny]], LIMIT)
 
 
 def test_a_zero_stays_a_zero_and_the_odds_infinite() -> None:

@@ -7,6 +7,7 @@ import pytest
 from toolkit import warner
 from toolkit.local import numeric, oracles
 from toolkit.local.numeric import LocalLaplace, Scrambled
+from toolkit.local.numeric.grid import laplace_in_browser
 
 DERIVED = {
     "warner": (warner(epsilon=1.0), {}),
@@ -63,6 +64,22 @@ def sent_integers(data: object) -> list[int]:
     return [data] if isinstance(data, int) else []
 
 
+@pytest.mark.parametrize(
+    ("scale", "budget", "s", "t", "parts"),
+    [
+        (Fraction(2**44 - 1, 7), Fraction(1, 2**53 - 1), 2**44 - 1, 7, [1, 2**53 - 1]),
+        (Fraction(2**44, 7), Fraction(1, 2**53), "17592186044416", "7", [1, "9007199254740992"]),
+        (Fraction(1, 2**53 - 1), Fraction(2**53 - 1), 1, 2**53 - 1, [2**53 - 1, 1]),
+        (Fraction(1, 2**53), Fraction(2**53), "1", "9007199254740992", ["9007199254740992", 1]),
+    ],
+)
+def test_what_may_pass_the_integers_of_a_browser_is_sent_as_text(scale, budget, s, t, parts):
+    assert laplace_in_browser(scale, budget) == {"budget": parts, "s": s, "t": t}
+    assert laplace_in_browser(Fraction(2**43 - 1), budget)["s"] == 2**43 - 1
+    with pytest.raises(ValueError, match="`epsilon` must be larger for answers in a browser"):
+        laplace_in_browser(Fraction(2**43), budget)
+
+
 @pytest.mark.parametrize("epsilon", [1.0, math.log(3), 1e-7, 0.10000000000000002, 21.999999999999996])
 def test_every_integer_that_a_browser_gets_is_one_that_it_can_hold(epsilon):
     sent = numeric.local_laplace((0, 20), epsilon).browser_data()
@@ -83,8 +100,11 @@ def test_every_integer_that_a_browser_gets_is_one_that_it_can_hold(epsilon):
             "`noise` must have fewer digits",
         ),
         (numeric.multiplicative((1, 2**16), {2**38: 0.5, 1: 0.5}), "`noise` must have fewer digits"),
+        (numeric.additive((0, 10), {2**52 - 10: 0.5, 0: 0.5}), "`noise` must have fewer digits"),
     ],
 )
 def test_what_a_browser_would_round_is_refused_with_its_reason(randomizer, message):
     with pytest.raises(ValueError, match=f"{message} for answers in a browser, got"):
         randomizer.browser_data()
+    last = numeric.additive((0, 10), {2**52 - 11: 0.5, 0: 0.5}).browser_data()  # twice the farthest report is held, too
+    assert last["cards"][0] == {"start": 2**52 - 11, "slope": 1}

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,21 +74,39 @@ def test_neighboring_floats_give_the_same_law() -> None:
     assert mean.grid.index(x)[0] == mean.grid.index(math.nextafter(x, 1))[0]
 
 
-@each(
-    answers=[[0.5, 999.125], [-0.1], [math.nan], [math.inf], [None, 1], ["much"], [[0.1, 0.2]], [], [1 + 1j]],
-    make=MAKERS,
-)
-def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(make: type, answers: list) -> None:
-    with pytest.raises((ValueError, TypeError)) as error:
+BAD: list[tuple[list[Any], str]] = [
+    ([0.5, 999.125], "between 0 and 1, got 1 of 2 outside"),
+    ([-0.1], "between 0 and 1, got 1 of 1 outside"),
+    ([math.inf], "between 0 and 1, got 1 of 1 outside"),
+    ([math.nan], "must not be missing, got 1 missing of 1"),
+    ([None, 1], "must not be missing, got 1 missing of 2"),
+    (["much"], "must be numbers, none missing, got something else"),
+    ([1 + 1j], "must be numbers, none missing, got something else"),
+    ([[0.1, 0.2]], "must be one-dimensional, got 2 dimensions"),
+    ([], "at least one entry, got none"),
+]
+
+
+@each(bad=BAD, make=MAKERS)
+def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(make: type, bad: tuple) -> None:
+    answers, words = bad
+    with pytest.raises((ValueError, TypeError), match=words) as error:
         make((0, 1), 1.0).randomize(answers, NoDraw())
     assert not any(str(secret) in str(error.value) for secret in ("999", "much", "0.1"))
 
 
-@each(bounds=[(1, 1), (2, 1), (0, math.inf), (math.nan, 1), (0,), "01", 3, (0, True)], make=MAKERS)
+FAR = 10**300
+BOUNDS = [(1, 1), (2, 1), (0, math.inf), (math.nan, 1), (0, FAR + 1), (-FAR - 1, 0), (0,), "01", 3, (0, True)]
+
+
+@each(bounds=BOUNDS, make=MAKERS)
 def test_impossible_bounds_are_refused(make: type, bounds: object) -> None:
     numbers = isinstance(bounds, tuple) and len(bounds) == 2 and bool not in map(type, bounds)
-    with pytest.raises(ValueError if numbers else TypeError, match="`bounds` must"):
+    with pytest.raises(ValueError if numbers else TypeError, match="`bounds` must") as error:
         make(bounds, 1.0)
+    if isinstance(bounds, str | int) or len(bounds) != 2:
+        assert make((-FAR, FAR), 1.0).bounds == (-FAR, FAR)
+        assert f"got {'1 of them' if bounds == (0,) else type(bounds).__name__}: they are public" in str(error.value)
 
 
 @pytest.mark.parametrize("steps", [0, -1, 2.5, "4", True])

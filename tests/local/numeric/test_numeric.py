@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -17,7 +18,7 @@ from toolkit import Pure
 from toolkit.core.rounding import log_up
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import restore
-from toolkit.local.numeric import bounded
+from toolkit.local.numeric import bounded, laplace
 from toolkit.local.numeric.bounded import Hybrid, OneBit, Piecewise
 from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.means import FiniteMean, Mean
@@ -116,6 +117,12 @@ def test_many_draws_follow_the_channel(name: str) -> None:
             assert len(law) == 1 or follows(mean.randomize(answers, rng).tolist(), law) > least
 
 
+def test_of_answers_at_the_bounds_chance_rounds_none() -> None:
+    """A bit is turned round with a chance of 2**-31 each."""
+    ends = np.repeat([0, 10], 100)
+    assert OneBit(ZERO, TEN, 2, 2**31 - 1, 1).randomize(ends).tolist() == (ends // 10).tolist()
+
+
 @pytest.mark.parametrize("turn", [0, 1, 1 << 15, 1 << 16])
 def test_it_is_the_windows_turn_in_as_many_of_65536_as_was_said(turn: int, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = np.array([0, turn - 1, turn, (1 << 16) - 1]).clip(0, (1 << 16) - 1)
@@ -134,6 +141,7 @@ def test_counts_and_reports_say_the_same(name: str) -> None:
     assert math.isclose(one.se, other.se)
     assert math.isclose(one.value, mean.scores(reports).mean())
     assert math.isclose(one.se, mean.scores(reports).std(ddof=1) / 20)
+    assert np.allclose(one.cov, one.se**2)
 
 
 # The worst-case variance of one report on answers from -1 to 1. Wang et al. (2019) for piecewise and hybrid,
@@ -167,6 +175,11 @@ def test_variances_follow_the_papers_formulas(epsilon: float) -> None:
         turn = 1 - math.exp(-epsilon / 2) if epsilon > 0.61 else 0
         for value, formula in zip(found, (bit, window, turn * window + (1 - turn) * bit, 8 / epsilon**2), strict=True):
             assert math.isclose(value, formula, rel_tol=1e-4)
+
+
+def test_the_window_is_one_report_at_least() -> None:
+    """65536 e**-11 is 1.09."""
+    assert numeric.piecewise((0, 1), 22).width == 1
 
 
 def test_hybrid_is_never_worse_than_its_parts() -> None:
@@ -252,6 +265,39 @@ def test_laplace_noise_has_the_exact_scale_and_the_browsers_rule_has_the_same_la
         assert follows([z if z in law else "beyond" for z in drawn], law) > least
 
 
+@pytest.mark.parametrize(
+    ("draws", "sent"), [([0, 0], 4), ([2, 0], 4), ([3, 0], 5), ([3, 1], 3), ([7, 1], 2), ([0, 1, 2, 1, 5, 1], 3)]
+)
+def test_no_noise_has_one_sign(draws: list[int], sent: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirds of a step up to 7, then the sign: what is less than a step is drawn again with a minus."""
+    monkeypatch.setattr(laplace, "_succeeds", lambda chance, _: chance != 1)  # so that eight thirds are never passed
+    left = zip(draws, [8, 2] * 3, strict=False)
+
+    def draw(bound: int) -> int:
+        drawn, expected = next(left)
+        assert bound == expected
+        return drawn
+
+    assert LocalLaplace(ZERO, TEN, 4, Fraction(3, 2)).report(4, draw) == sent
+    assert next(left, None) is None
+
+
+@pytest.mark.parametrize(
+    ("draws", "succeeds"), [([2], True), ([1, 1], False), ([1, 0, 2], True), ([0, 0, 1, 1], False)]
+)
+def test_a_chance_of_e_to_minus_two_thirds_is_an_odd_number_of_draws(draws: list[int], succeeds: bool) -> None:
+    """A sum of signs: two of three integers go on, then 1 of 3, 2 of 9, 1 of 6 (von Neumann)."""
+    left = zip(draws, [3, 3, 9, 6], strict=False)
+
+    def draw(bound: int) -> int:
+        drawn, expected = next(left)
+        assert bound == expected
+        return drawn
+
+    assert laplace._succeeds(Fraction(2, 3), draw) is succeeds
+    assert next(left, None) is None
+
+
 @pytest.mark.slow
 def test_scrambling_tells_its_true_epsilon() -> None:
     """A deck ends, so a report at the end proves something; only where all answers share all reports is
@@ -280,8 +326,25 @@ def test_scrambled_reports_are_the_numbers_that_are_said() -> None:
     added = numeric.additive((0, 20), {-3: 0.5, 3: 0.5})
     assert set(added.randomize(np.full(50, 7))) <= {4, 10}
     assert SCRAMBLED["added"].unit == Fraction(1, 2)
+    for scramble in (numeric.additive, numeric.multiplicative):
+        assert scramble((1, 2), {1: 0.5, 2: 0.5}, step="1/2").unit == Fraction(1, 2)
     law = law_of(lambda draw: SCRAMBLED["added"].report(4, draw))
     assert law == {2: Fraction(1, 4), 8: Fraction(1, 2), 13: Fraction(1, 4)}
+
+
+@pytest.mark.parametrize(
+    ("values", "weights", "words"),
+    [
+        ((), (), "the deck must have distinct values, each with a weight, got 0 values"),
+        ((ONE, TEN), (1,), "got 2 values"),
+        ((ONE, ONE), (1, 1), "got 2 values"),
+        ((ONE, TEN), (2**32 - 1, 2), "the weights must sum to at most 2.*32"),
+    ],
+)
+def test_a_deck_has_distinct_values_and_weights_of_32_bits(values: tuple, weights: tuple, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Scrambled(ZERO, TEN, 10, "additive", values, weights)
+    assert sum(Scrambled(ZERO, TEN, 10, "additive", (ONE, TEN), (2**32 - 1, 1)).weights) == 2**32
 
 
 @pytest.mark.parametrize(
@@ -322,35 +385,38 @@ def test_an_impossible_epsilon_is_refused(make: type, epsilon: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "broken",
+    ("broken", "words"),
     [
-        lambda: OneBit(ZERO, ONE, 5, 1, 1),
-        lambda: OneBit(ZERO, ONE, 2**17, 3, 1),
-        lambda: OneBit(ZERO, ONE, 0, 3, 1),
-        lambda: Piecewise(ZERO, ONE, 5, 0, 3, 1),
-        lambda: Piecewise(ZERO, ONE, 5, 1, 1, 1),
-        lambda: Piecewise(ZERO, ONE, 5, 4, 2**31, 1),
-        lambda: Hybrid(ZERO, ONE, 5, 3, 1, 2, 3, 1, 2**17),
-        lambda: OneBit(0.5, ONE, 5, 3, 1),
-        lambda: numeric.one_bit((0, 1), 1.0).estimate([0, 2]),
-        lambda: numeric.piecewise((0, 1), 1.0).estimate([1, -1]),
-        lambda: numeric.one_bit((0, 1), 1.0).estimate([0.5]),
-        lambda: numeric.one_bit((0, 1), 1.0).estimate([]),
-        lambda: numeric.one_bit((0, 1), 1.0).variance(2, 10),
-        lambda: numeric.one_bit((0, 1), 1.0).variance(0.5, 10, sd=0.7),
-        lambda: numeric.one_bit((0, 1), 1.0).variance(0.5, 10, respondents="both"),
-        lambda: numeric.additive((0, 10), {1: 0.5, 2: 0.6}),
-        lambda: numeric.additive((0, 10), {1: 1.0, 2: 0}),
-        lambda: numeric.additive((0, 10), [1, 2]),
-        lambda: numeric.additive((0, 10), {}),
-        lambda: numeric.additive((0, 10), {0: 1}, step=3),
-        lambda: numeric.multiplicative((1, 10), {-1: 0.5, 1: 0.5}),
-        lambda: numeric.additive((0, 10), {"1/1000000007": 0.5, "1/998244353": 0.5}),
-        lambda: OneBit.from_dict({"kind": "one_bit", "low": 0.5}),
+        (lambda: OneBit(ZERO, ONE, 5, 1, 1), "`keep` must be above `lie`"),
+        (lambda: OneBit(ZERO, ONE, 2**17, 3, 1), "`steps` must be at most 65536"),
+        (lambda: OneBit(ZERO, ONE, 0, 3, 1), "`steps` must be at least 1"),
+        (lambda: Piecewise(ZERO, ONE, 5, 0, 3, 1), "`width` must be at least 1"),
+        (lambda: Piecewise(ZERO, ONE, 5, 1, 1, 1), "`inside` must be above `outside`"),
+        (lambda: Piecewise(ZERO, ONE, 5, 4, 2**31, 1), "the weights must sum to at most 2**32"),
+        (lambda: Hybrid(ZERO, ONE, 5, 3, 1, 2, 3, 1, 2**17), "`turn` must be at most 65536"),
+        (lambda: OneBit(0.5, ONE, 5, 3, 1), "`low` must be a fraction or two integers, the"),
+        (lambda: numeric.one_bit((0, 1), 1.0).estimate([0, 2]), "reports must lie in 0 … 1"),
+        (lambda: numeric.piecewise((0, 1), 1.0).estimate([1, -1]), "reports must lie in 0 … 105285"),
+        (lambda: numeric.one_bit((0, 1), 1.0).estimate([0.5]), "reports must be a list of integers"),
+        (lambda: numeric.one_bit((0, 1), 1.0).estimate([]), "reports must be a list of integers"),
+        (lambda: numeric.one_bit((0, 1), 1.0).variance(2, 10), "`mean` must lie between 0 and 1"),
+        (lambda: numeric.one_bit((0, 1), 1.0).variance(0.5, 10, sd=0.7), "`sd` must be possible within the bounds"),
+        (
+            lambda: numeric.one_bit((0, 1), 1.0).variance(0.5, 10, respondents="both"),
+            "`respondents` must be one of sample, fixed",
+        ),
+        (lambda: numeric.additive((0, 10), {1: 0.5, 2: 0.6}), "the probabilities of `noise` must be positive"),
+        (lambda: numeric.additive((0, 10), {1: 1.0, 2: 0}), "the probabilities of `noise` must be positive"),
+        (lambda: numeric.additive((0, 10), [1, 2]), "`noise` must map numbers to probabilities"),
+        (lambda: numeric.additive((0, 10), {}), "`noise` must be at least 1"),
+        (lambda: numeric.additive((0, 10), {0: 1}, step=3), "the range must be a whole number of `step`s"),
+        (lambda: numeric.multiplicative((1, 10), {-1: 0.5, 1: 0.5}), "the deck's mean must differ from 0"),
+        (lambda: numeric.additive((0, 10), {"1/1000000007": 0.5, "1/998244353": 0.5}), "reports must fit into 64 bits"),
+        (lambda: OneBit.from_dict({"kind": "one_bit", "low": 0.5}), "the data of a 'one_bit' must have that kind and"),
     ],
 )
-def test_what_cannot_be_is_refused(broken: object) -> None:
-    with pytest.raises((ValueError, TypeError)):
+def test_what_cannot_be_is_refused(broken: object, words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=re.escape(words)):
         broken()  # type: ignore[operator]
 
 

@@ -1,6 +1,7 @@
 """The square wave: exact channel, the distribution turned back, bands that hold, and the published fault."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -74,6 +75,22 @@ def test_the_distribution_is_recovered() -> None:
     assert estimate.se.max() < 0.02
     cumulative = wave.cumulative(wave.randomize(answers, rng), replicates=60)
     assert np.all(np.abs(cumulative.value - np.cumsum(truth)) < 5 * cumulative.se + 1e-12)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+def test_running_sums_and_quantiles_are_those_of_the_curve(smoothing: float) -> None:
+    """Answers spread evenly from one edge to the next: below 1.5 all at 0 and 1, below 0.25 half of those at 0."""
+    reports = np.repeat(np.arange(7), [45, 70, 90, 60, 40, 25, 15])
+    shares = SMALL.estimate(reports, smoothing=smoothing, replicates=2).value
+    sums = SMALL.cumulative(reports, smoothing=smoothing, replicates=2)
+    assert np.allclose(sums.value, [shares[: last + 1].sum() for last in range(5)])
+    assert (sums.labels, sums.n) == (("0", "1", "2", "3", "4"), 345)
+    assert len(sums.notes) == (smoothing > 0)
+    at = [0, shares[0] / 2, shares[:2].sum(), 1]
+    found = SMALL.quantiles(reports, at=at, smoothing=smoothing, replicates=2)
+    assert np.allclose(found.value, [0, 0.25, 1.5, 4], atol=1e-6)
+    assert found.labels == tuple(f"{share:g}" for share in at)
+    assert SMALL.quantiles(reports, replicates=2).labels == ("0.25", "0.5", "0.75")
 
 
 @pytest.mark.slow
@@ -232,21 +249,21 @@ def test_it_speaks_plainly() -> None:
 
 
 @pytest.mark.parametrize(
-    "broken",
+    ("broken", "words"),
     [
-        lambda: SMALL.estimate([7]),
-        lambda: SMALL.estimate([1.5]),
-        lambda: SMALL.estimate_counts([1, 2]),
-        lambda: SMALL.estimate([1], smoothing=2),
-        lambda: SMALL.estimate([1], replicates=1),
-        lambda: SMALL.quantiles([1, 2], at=[1.5]),
-        lambda: SMALL.variance([0.5, 0.5], 10),
-        lambda: SMALL.variance([0.2] * 5, 10, respondents="both"),
-        lambda: square_wave((0, 1), 1.0, points=1),
+        (lambda: SMALL.estimate([7]), "reports must lie in 0 … 6"),
+        (lambda: SMALL.estimate([1.5]), "reports must be a list of integers"),
+        (lambda: SMALL.estimate_counts([1, 2]), "`counts` must hold one number for each of 7"),
+        (lambda: SMALL.estimate([1], smoothing=2), "`smoothing` must lie between 0 and 1"),
+        (lambda: SMALL.estimate([1], replicates=1), "`replicates` must be at least 2"),
+        (lambda: SMALL.quantiles([1, 2], at=[1.5]), "`at` must lie between 0 and 1"),
+        (lambda: SMALL.variance([0.5, 0.5], 10), "`prevalence` must have a share for each of 5"),
+        (lambda: SMALL.variance([0.2] * 5, 10, respondents="both"), "`respondents` must be one of sample, fixed"),
+        (lambda: square_wave((0, 1), 1.0, points=1), "`points` must be at least 2"),
     ],
 )
-def test_what_cannot_be_is_refused(broken: object) -> None:
-    with pytest.raises((ValueError, TypeError)):
+def test_what_cannot_be_is_refused(broken: object, words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=re.escape(words)):
         broken()  # type: ignore[operator]
 
 
@@ -254,6 +271,10 @@ def test_a_variance_by_simulation_has_a_fixed_start_unless_a_generator_is_given(
     one, same = (SMALL.variance([0.2] * 5, 50, surveys=3) for _ in range(2))
     other, again = (SMALL.variance([0.2] * 5, 50, surveys=3, rng=np.random.default_rng(1)) for _ in range(2))
     assert one.tolist() == same.tolist() != other.tolist() == again.tolist()
+    rng = np.random.default_rng(1)
+    drawn = [SMALL.simulate_counts([0.2] * 5, 50, rng) for _ in range(3)]
+    values = [SMALL.estimate_counts(counts, smoothing=0, replicates=2).value for counts in drawn]
+    assert np.allclose(other, np.var(values, axis=0, ddof=1), atol=1e-6)
 
 
 def test_surveys_drawn_again_have_the_size_and_the_mean_of_the_first() -> None:
@@ -266,3 +287,4 @@ def test_surveys_drawn_again_have_the_size_and_the_mean_of_the_first() -> None:
 def test_a_band_holds_its_share_of_the_replicates() -> None:
     interval = Bootstrap(np.arange(1001.0)[:, None]).interval(0.9, "bootstrap")
     assert (interval.low[0], interval.high[0]) == pytest.approx((50, 950))
+    assert Bootstrap(np.zeros((39, 1))).least_p == 0.05

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from tests.local.oracles.contract import CHECKS, Check, support_table
 from tests.slowly import case, each
 from toolkit import Design, Pure, k_ary
 from toolkit.local import oracles
+from toolkit.local.oracles import hashing
 from toolkit.local.oracles.hashing import LocalHash
 from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.subset import Subset
@@ -256,13 +258,13 @@ def test_an_impossible_epsilon_is_refused(make: type, epsilon: object) -> None:
 
 @each(options=[1, 0, True, "abc", ["a"], ["a", "a"], [1.5, 2]], make=MAKERS)
 def test_impossible_options_are_refused(make: type, options: object) -> None:
-    with pytest.raises((ValueError, TypeError)):
+    with pytest.raises((ValueError, TypeError), match="`options` must"):
         make(options, 1.0)
 
 
 @each(answers=[["a", "zebra"], ["a", None], [0, 7], [0.5], [math.nan], [[0, 1]], []], make=MAKERS)
 def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(make: type, answers: list[object]) -> None:
-    with pytest.raises((ValueError, TypeError)) as error:
+    with pytest.raises(ValueError, match=r"answers (must|given)") as error:
         make(["a", "b", "c"], 1.0).randomize(answers, NoDraw())
     assert "zebra" not in str(error.value)
 
@@ -273,36 +275,51 @@ def test_a_seed_is_not_a_generator() -> None:
 
 
 @pytest.mark.parametrize(
-    "broken",
+    ("broken", "words"),
     [
-        lambda: Subset(("a", "b", "c"), 3, 3, 1),
-        lambda: Subset(("a", "b", "c"), 1, 1, 1),
-        lambda: Subset(("a", "b", "c"), 1, 2**32, 1),
-        lambda: Unary(("a", "b"), 4, 1, 4),
-        lambda: Unary(("a", "b"), 3, 0, 4),
-        lambda: Unary(("a", "b"), 1, 3, 4),
-        lambda: Unary(("a", "b"), 3, 1, 2**33),
-        lambda: LocalHash(("a", "b"), 1, 3, 1),
-        lambda: LocalHash(("a", "b"), 3, 1, 1),
-        lambda: oracles.subset(4, 1.0, size=4),
-        lambda: Subset.from_dict({"kind": "unary"}),
-        lambda: Subset.from_dict(oracles.unary(3, 1.0).to_dict()),
-        lambda: oracles.subset(16, 1.0).tally(np.zeros((3, 4), dtype=np.uint8)),
-        lambda: oracles.subset(16, 1.0).tally([[1, 1, 2, 3]]),
-        lambda: oracles.subset(16, 1.0).tally([[1, 99]]),
-        lambda: oracles.subset(12, 1.0).tally(np.full((3, 2), 255, dtype=np.uint8)),
-        lambda: oracles.local_hash(16, 1.0).tally([[9, 0, 0, 0, 0]]),
-        lambda: oracles.local_hash(16, 1.0).tally([[0, 0]]),
-        lambda: oracles.unary(3, 1.0).estimate_counts([1, 2, 9], 5),
-        lambda: oracles.unary(3, 1.0).estimate_counts([1, 2], 5),
-        lambda: oracles.unary(3, 1.0).estimate_counts([1, 2, -1], 5),
-        lambda: oracles.unary(3, 1.0).estimate_counts([1, 2, 3], 5, method="mle"),
-        lambda: oracles.unary(3, 1.0).variance([0.5, 0.6, 0.1], 5),
-        lambda: oracles.unary(3, 1.0).variance([0.5, 0.5, 0], 5, respondents="both"),
+        (lambda: Subset(("a", "b", "c"), 3, 3, 1), "`size` must be below 3, the number of options"),
+        (lambda: Subset(("a", "b", "c"), 1, 1, 1), "`inside` must be above `outside`"),
+        (lambda: Subset(("a", "b", "c"), 1, 2**32, 1), "the weights must sum to at most 2**32"),
+        (lambda: Unary(("a", "b"), 4, 1, 4), "`other` < `own` < `denominator` must hold"),
+        (lambda: Unary(("a", "b"), 2, 2, 4), "`other` < `own` < `denominator` must hold"),
+        (lambda: Unary(("a", "b"), 3, 0, 4), "`other` must be at least 1"),
+        (lambda: Unary(("a", "b"), 1, 3, 4), "`other` < `own` < `denominator` must hold"),
+        (lambda: Unary(("a", "b"), 3, 1, 2**33), "`denominator` must be at most 2**32"),
+        (lambda: LocalHash(("a", "b"), 1, 3, 1), "`values` must be at least 2"),
+        (lambda: LocalHash(("a", "b"), 3, 1, 1), "`inside` must be above `outside`"),
+        (lambda: oracles.subset(4, 1.0, size=4), "got 4: a set of all options tells nothing"),
+        (lambda: Subset.from_dict({"kind": "unary"}), "the data of a 'subset' must have that kind and"),
+        (lambda: Subset.from_dict(oracles.unary(3, 1.0).to_dict()), "the data of a 'subset' must have that kind and"),
+        (
+            lambda: oracles.subset(16, 1.0).tally(np.zeros((3, 4), dtype=np.uint8)),
+            "reports must be 2 packed bytes or 16 truth",
+        ),
+        (lambda: oracles.subset(16, 1.0).tally([[1, 1, 2, 3]]), "a report must be distinct option codes in 0 … 15"),
+        (lambda: oracles.subset(16, 1.0).tally([[1, 99]]), "a report must be distinct option codes in 0 … 15"),
+        (lambda: oracles.subset(12, 1.0).tally(np.full((3, 2), 255, dtype=np.uint8)), "reports must be on 12 options"),
+        (lambda: oracles.local_hash(16, 1.0).tally([[9, 0, 0, 0, 0]]), "reports must hold integers from 0 to 3"),
+        (lambda: oracles.local_hash(16, 1.0).tally([[4, 0, 0, 0, 0]]), "reports must hold integers from 0 to 3"),
+        (lambda: oracles.local_hash(16, 1.0).tally([[-1, 0, 0, 0, 0]]), "reports must hold integers from 0 to 3"),
+        (lambda: oracles.local_hash(16, 1.0).tally([[0, 0]]), "reports must be rows of 5 integers: the value"),
+        (lambda: oracles.unary(3, 1.0).estimate_counts([1, 2, 9], 5), "`counts` must lie between 0 and n = 5"),
+        (lambda: oracles.unary(3, 1.0).estimate_counts([1, 2], 5), "`counts` must hold one number for each of 3"),
+        (lambda: oracles.unary(3, 1.0).estimate_counts([1, 2, -1], 5), "`counts` must lie between 0 and n = 5"),
+        (
+            lambda: oracles.unary(3, 1.0).estimate_counts([1, 2, 3], 5, method="mle"),
+            "`method` must be one of moment, simplex",
+        ),
+        (
+            lambda: oracles.unary(3, 1.0).variance([0.5, 0.6, 0.1], 5),
+            "`prevalence` must be shares from 0 to 1 that sum",
+        ),
+        (
+            lambda: oracles.unary(3, 1.0).variance([0.5, 0.5, 0], 5, respondents="both"),
+            "`respondents` must be one of sample, fixed",
+        ),
     ],
 )
-def test_what_cannot_be_is_refused(broken: object) -> None:
-    with pytest.raises((ValueError, TypeError)):
+def test_what_cannot_be_is_refused(broken: object, words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=re.escape(words)):
         broken()  # type: ignore[operator]
 
 
@@ -323,9 +340,46 @@ def test_options_are_looked_at_whatever_makes_the_randomizer(make: Callable[[obj
         make(["a", "b", "a"])
 
 
+@each(make=MAKERS)
+def test_one_report_has_no_covariances_and_none_is_no_survey(make: type) -> None:
+    oracle = make(3, 1.0)
+    one = oracle.randomize([2])
+    assert oracle.estimate(one).cov.shape == (3, 3)
+    assert np.isnan(oracle.estimate(one).cov).all()
+    with pytest.raises(ValueError, match="reports must hold at least one entry"):
+        oracle.tally(one[:0])
+
+
 def test_an_oracle_is_shown_with_what_it_costs_and_how_far_it_is_from_the_limit() -> None:
     assert repr(Unary(range(5), 2, 1, 4)).startswith("<Unary of 5 options: epsilon 1.099, variance ")
     assert repr(LocalHash(range(5), 3, 3, 1)).startswith("<LocalHash of 5 options, 3 values: epsilon 1.099, variance ")
+    for size, words in ((1, "size 1 (k-ary)"), (2, "size 2")):
+        assert repr(Subset(range(5), size, 3, 1)).startswith(f"<Subset of 5 options, {words}: epsilon 1.099, variance ")
+
+
+def test_a_hash_has_as_many_factors_as_the_last_option_has_binary_digits() -> None:
+    assert [LocalHash(range(k), 3, 2, 1).digits for k in (2, 3, 4, 5, 8, 9)] == [1, 2, 2, 3, 3, 4]
+
+
+def test_a_hash_is_drawn_in_bulk_by_the_rule_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three integers of seven keep the value, and two each lead to one of the others."""
+    oracle, every = LocalHash(range(2), 3, 3, 2), np.arange(7, dtype=np.uint64)
+    monkeypatch.setattr(hashing, "below", lambda bound, *_: every if bound == 7 else every % np.uint64(3))
+    draws = [iter((i % 3, i)) for i in range(7)]
+    one_by_one = [oracle.report(1, lambda _, own=own: next(own)) for own in draws]
+    assert oracle.randomize(np.ones(7, dtype=int)).tolist() == one_by_one
+    assert [(value - factor) % 3 for value, factor in one_by_one] == [0, 0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("reports", [["n", "e", "n"], np.array(["n", "e", "n"]), [0, 2, 0], [[0], [2], [0]]], ids=str)
+def test_sets_of_one_are_read_as_options_and_as_phones_send_them(reports: object) -> None:
+    assert SMALL["subset of 4, size 1"].tally(reports)[0].tolist() == [2, 0, 1, 0]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_a_set_holds_as_many_options_as_was_said(size: int) -> None:
+    counts, n = (oracle := Subset(range(5), size, 3, 1)).tally(oracle.randomize(np.arange(5)))
+    assert (counts.sum(), n) == (5 * size, 5)
 
 
 def test_subset_reports_of_another_size_are_refused() -> None:
@@ -357,8 +411,9 @@ def test_beyond_2048_options_covariances_are_left_out_and_nothing_else() -> None
     assert estimate.rescaled(2.0).cov is None
     with pytest.raises(ValueError, match="covariances are there for up to 2048 options"):
         oracle.covariance(np.full(5000, 1 / 5000), 10_000)
-    assert oracles.optimized_unary(2048, 1.0).estimate_counts(np.full(2048, 10), 100).cov.shape == (2048, 2048)
-    assert any("covariances" in note for note in estimate.notes)
+    last = oracles.optimized_unary(2048, 1.0).estimate_counts(np.full(2048, 10), 100)
+    assert last.cov.shape == (2048, 2048)
+    assert [any("covariances" in note for note in one.notes) for one in (last, estimate)] == [False, True]
 
 
 def test_a_design_has_no_second_estimator_of_its_own() -> None:

@@ -3,6 +3,8 @@
 What it shares with capped boxes (the channel, bias, variances, intervals) is tested in test_ticks.py.
 """
 
+import re
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -51,17 +53,17 @@ def test_each_box_is_judged_by_its_own_reports_and_one_that_nobody_was_asked_abo
 
 
 @pytest.mark.parametrize(
-    "broken",
+    ("broken", "words"),
     [
-        lambda: RandomBox(LABELS, 1, 1),
-        lambda: RandomBox(LABELS, 3, 1).tally([[3, 0]]),
-        lambda: RandomBox(LABELS, 3, 1).tally([[0, 2]]),
-        lambda: RandomBox(LABELS, 3, 1).estimate_counts([1, 1], [2, 2]),
-        lambda: RandomBox(LABELS, 3, 1).variance([0.5, 1.5, 0], 10),
+        (lambda: RandomBox(LABELS, 1, 1), "`keep` must be above `lie`"),
+        (lambda: RandomBox(LABELS, 3, 1).tally([[3, 0]]), "reports must hold a box from 0 to 2 and an"),
+        (lambda: RandomBox(LABELS, 3, 1).tally([[0, 2]]), "reports must hold a box from 0 to 2 and an"),
+        (lambda: RandomBox(LABELS, 3, 1).estimate_counts([1, 1], [2, 2]), "`counts` and `n` must each hold 3 numbers"),
+        (lambda: RandomBox(LABELS, 3, 1).variance([0.5, 1.5, 0], 10), "`prevalence` must be shares from 0 to 1"),
     ],
 )
-def test_what_cannot_be_is_refused(broken: object) -> None:
-    with pytest.raises((ValueError, TypeError)):
+def test_what_cannot_be_is_refused(broken: object, words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=re.escape(words)):
         broken()  # type: ignore[operator]
 
 

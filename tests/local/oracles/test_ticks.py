@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -106,6 +107,25 @@ def test_covariances_of_capped_boxes_come_from_the_reports() -> None:
     assert np.isnan(by_counts.cov[0, 1])
 
 
+@pytest.mark.parametrize("how", ["random", "capped"])
+def test_there_is_a_table_of_covariances_for_up_to_2048_boxes(how: str) -> None:
+    for k, there in ((2048, True), (2049, False)):
+        boxes = tick_boxes(k, 1.0, most=1, how=how)
+        found = boxes.estimate_counts(np.full(k, 5), np.full(k, 20) if how == "random" else 20)
+        assert (found.cov is not None) == there
+        assert any("covariances between options are left out" in note for note in found.notes) != there
+
+
+@pytest.mark.parametrize(("k", "counted"), [(64, True), (65, False)])
+def test_pairs_are_counted_for_up_to_64_boxes(k: int, counted: bool) -> None:
+    boxes = CappedBoxes(range(k), 1, 1, 4)
+    reports = boxes.randomize(np.eye(k)[:20])
+    found, by_counts = boxes.estimate(reports), boxes.estimate_counts(*boxes.tally(reports))
+    assert np.array_equal(found.value, by_counts.value)
+    assert np.array_equal(np.diag(found.cov), found.se**2)
+    assert np.isnan(found.cov[0, 1]) != counted
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_intervals_hold_their_level_by_enumeration(name: str) -> None:
@@ -171,11 +191,12 @@ def test_answers_are_read_in_every_form(how: str) -> None:
     forms = [
         [["tea", "juice"], ["coffee"], []],
         np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0]]),
+        np.array([[True, 0, 1.0], [np.False_, np.int8(1), False], [0, 0, np.float32(0)]], dtype=object),
         [[True, False, True], [False, True, False], [False, False, False]],
         pd.DataFrame({"tea": [True, False, False], "coffee": [False, True, False], "juice": [True, False, False]}),
     ]
     drawn = [boxes.randomize(form, np.random.default_rng(6)).tolist() for form in forms]
-    assert drawn.count(drawn[0]) == 4
+    assert drawn.count(drawn[0]) == 5
     assert np.ndim(boxes.randomize(np.array([True, False, False]))) == 1
 
 
@@ -207,39 +228,44 @@ def test_more_ticks_than_the_cap_are_refused_before_anything_is_drawn() -> None:
 
 
 @pytest.mark.parametrize(
-    "answers",
+    ("answers", "words"),
     [
-        [["tea", "milk"]],
-        [[math.nan, 0, 1]],
-        np.array([[2, 0, 0]]),
-        np.array([[0, 1]]),
-        [],
-        [[None, True, False]],
-        np.zeros((0, 3)),
+        ([["tea", "milk"]], "ticks must be among the options, got 1 that are not"),
+        ([[math.nan, 0, 1]], "ticks must be among the options, got 3 that are not"),
+        ([[None, True, False]], "ticks must be among the options, got 3 that are not"),
+        (np.array([[2, 0, 0]]), "truth values, 0 or 1, got 1 others of 3"),
+        (np.array([[None, True, False]], dtype=object), "truth values, 0 or 1, got 1 others of 3"),
+        (np.array([["1", True, False]], dtype=object), "truth values, 0 or 1, got 1 others of 3"),
+        (np.array([["1", "0", "0"]]), "truth values, 0 or 1, got 3 others of 3"),
+        (np.array([[0, 1]]), "3 columns, one a box, got shape (1, 2)"),
+        (np.zeros((2, 3, 1)), "3 columns, one a box, got shape (2, 3, 1)"),
+        ([], "3 columns, one a box, got shape (1, 0)"),
+        (np.zeros((0, 3)), "at least one person, got none"),
     ],
 )
-def test_bad_answers_are_refused_and_never_quoted(answers: object) -> None:
+def test_bad_answers_are_refused_and_never_quoted(answers: object, words: str) -> None:
     boxes = tick_boxes(["tea", "coffee", "juice"], 1.0)
-    with pytest.raises((ValueError, TypeError)) as error:
+    with pytest.raises(ValueError, match=re.escape(words)) as error:
         boxes.randomize(answers)
     assert "milk" not in str(error.value)
 
 
 @pytest.mark.parametrize(
-    "broken",
+    ("broken", "words"),
     [
-        lambda: tick_boxes(3, 1.0, most=4),
-        lambda: tick_boxes(3, 1.0, most=0),
-        lambda: tick_boxes(3, 1.0, how="both"),
-        lambda: tick_boxes(3, 1e-12),
-        lambda: CappedBoxes(LABELS, 1, 2, 4),
-        lambda: CappedBoxes(LABELS, 1, 0, 4),
-        lambda: CappedBoxes(LABELS, 4, 1, 4),
-        lambda: CappedBoxes(LABELS, 1, 1, 2**33),
+        (lambda: tick_boxes(3, 1.0, most=4), "`most` must be at most 3, the number of boxes"),
+        (lambda: tick_boxes(3, 1.0, most=0), "`most` must be at least 1"),
+        (lambda: tick_boxes(3, 1.0, how="both"), "`how` must be one of random, capped"),
+        (lambda: tick_boxes(3, 1e-12), "`epsilon` must be large enough for 32-bit odds"),
+        (lambda: tick_boxes(1000, 1e-9), "`epsilon` must be large enough for 32-bit odds"),
+        (lambda: CappedBoxes(LABELS, 1, 2, 4), "`flip` must be below half of `denominator`"),
+        (lambda: CappedBoxes(LABELS, 1, 0, 4), "`flip` must be at least 1"),
+        (lambda: CappedBoxes(LABELS, 4, 1, 4), "`most` must be at most 3, the number of boxes"),
+        (lambda: CappedBoxes(LABELS, 1, 1, 2**33), "`denominator` must be at most 2**32"),
     ],
 )
-def test_what_cannot_be_is_refused(broken: object) -> None:
-    with pytest.raises((ValueError, TypeError)):
+def test_what_cannot_be_is_refused(broken: object, words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=re.escape(words)):
         broken()  # type: ignore[operator]
 
 
@@ -251,6 +277,12 @@ def test_answers_are_lists_of_labels_only_where_every_person_has_a_list() -> Non
         boxes.randomize([["x"], "y"], np.random.default_rng(1))
     with pytest.raises((ValueError, TypeError)):
         boxes.randomize([["x", "y"], None], np.random.default_rng(1))
+
+
+def test_each_of_two_boxes_may_lie_outside_0_to_1() -> None:
+    for counts, outside in (([10, 20], False), ([5, 20], True), ([20, 5], True)):
+        notes = CappedBoxes(("x", "y"), 1, 1, 4).estimate_counts(counts, 40).notes
+        assert any("outside" in note for note in notes) == outside
 
 
 def test_each_capped_box_is_judged_by_its_own_reports() -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import astuple
 from fractions import Fraction
 
 import numpy as np
@@ -11,11 +12,14 @@ from tests.core.enumeration import exact_matrix, true_delta
 from tests.core.tallies import worst_delta
 from toolkit import Approx, Design, Pure, crosswise, forced, forced_options, k_ary, kuk, subsampled, unrelated, warner
 from toolkit.budget.ledger import Ledger
-from toolkit.local import numeric
+from toolkit.local import numeric, oracles
+from toolkit.local.shuffling import amplification as amplification
 from toolkit.local.shuffling.amplification import (
     CLAIM,
+    Pair,
     Shuffled,
     _cut,
+    _KAry,
     _pairs,
     blanket,
     clones_2021,
@@ -129,7 +133,9 @@ def test_anything_with_an_epsilon_is_bounded_by_clones_and_that_is_the_published
 
     assert shuffled(Other(), 10**4, DELTA).epsilon == pytest.approx(0.0530, abs=1e-4)  # Apple's code: 0.0530 to 0.0550
     assert shuffled(Other(), 10**3, DELTA).epsilon == pytest.approx(0.1824, abs=1e-4)
-    assert shuffled(kuk("3/5", "2/5", draws=2), 10**4, DELTA).basis == "clones"
+    weights_alone = numeric.multiplicative((-1, 1), {-1: 0.25, 1: 0.75}, step=2)
+    for other in (kuk("3/5", "2/5", draws=2), weights_alone, oracles.unary(3, 1.0)):
+        assert shuffled(other, 10**4, DELTA).basis == "clones"
 
 
 @pytest.mark.parametrize(
@@ -169,16 +175,18 @@ def test_closed_forms_are_silent_where_they_do_not_hold():
         assert math.isnan(form(local + 1e-9, 1000, DELTA))
 
 
-@pytest.mark.slow
+INVERSE = [(10**3, 0.5, 2.57), (10**3, 1, 3.45), (10**4, 0.1, 2.20), (10**4, 1, 5.69), (10**5, 0.1, 4.29)]
+
+
 @pytest.mark.parametrize(
-    ("n", "wanted", "local"),
-    [(10**3, 0.5, 2.57), (10**3, 1, 3.45), (10**4, 0.1, 2.20), (10**4, 1, 5.69), (10**5, 0.1, 4.29)],
+    ("n", "wanted", "local", "delta"),
+    [(20, 0.3, 0.86, 0.01), *(pytest.param(*case, DELTA, marks=pytest.mark.slow) for case in INVERSE)],
 )
-def test_the_inverse_gives_the_local_epsilon_on_the_safe_side(n, wanted, local):
-    found = local_epsilon(wanted, n, DELTA)
+def test_the_inverse_gives_the_local_epsilon_on_the_safe_side(n, wanted, local, delta):
+    found = local_epsilon(wanted, n, delta)
     assert found == pytest.approx(local, abs=0.01)
-    assert shuffled(warner(epsilon=found), n, DELTA).epsilon <= wanted
-    assert shuffled(warner(epsilon=found * 1.001), n, DELTA).epsilon > wanted
+    assert shuffled(warner(epsilon=found), n, delta).epsilon <= wanted
+    assert shuffled(warner(epsilon=found * 1.001), n, delta).epsilon > wanted
 
 
 def test_the_largest_local_epsilon_may_cost_exactly_what_was_asked_for():
@@ -237,6 +245,32 @@ def test_nothing_is_claimed_by_the_rough_search_alone(k, n, delta):
     assert proven or shuffled(design, n, delta).epsilon > 0
 
 
+@pytest.mark.parametrize(
+    ("k", "local", "n", "delta", "most"),
+    [(128, 4, 10**6, 1e-3, 1), (5, 1, 100, 1e-3, 2), (5, 1, 10**4, 1e-6, 3), (16, 2, 1000, 1e-6, 2)],
+)
+def test_the_blanket_is_met_to_four_thousandths_from_above_by_few_looks_at_all_summands(
+    monkeypatch, k, local, n, delta, most
+):
+    looks, (pair,) = {}, _pairs(k_ary(k, epsilon=local))
+
+    def counted(*args, **options):
+        at = blanket(*args, **options)
+        return at if options else lambda epsilon: looks.setdefault(epsilon, at(epsilon))
+
+    monkeypatch.setattr(amplification, "blanket", counted)
+    epsilon = amplification._solved(pair, n, delta, local)
+    assert math.exp(-4e-3) <= looks[epsilon] / delta <= 1
+    assert len(looks) <= most
+
+
+@pytest.mark.parametrize(("k", "local", "n", "delta"), [(3, 1, 200, 1e-3), (5, 1, 100, 1e-3), (16, 2, 1000, 1e-6)])
+def test_the_lower_end_is_just_below_where_all_others_hold_one_third_answer(k, local, n, delta):
+    (pair,) = _pairs(k_ary(k, epsilon=local))
+    least, exact = amplification._lower_end(pair, n, delta, local), blanket(pair, n, delta, third=True)
+    assert exact(least * (1 + 2e-5)) < delta <= exact(least)
+
+
 def test_the_result_says_when_it_may_be_claimed_and_what_is_left_if_the_shuffler_fails():
     found = shuffled(warner(epsilon=1.0), 10**4, DELTA)
     assert found.claim == CLAIM
@@ -281,9 +315,19 @@ def test_shuffled_warner_reports_do_what_is_promised_in_simulation():
 
 def test_every_pair_of_answers_is_looked_at_from_both_sides():
     """Which of two answers is the likelier one to be forced decides how much a report tells about it."""
-    found = [(pair.least, pair.least_too) for pair in _pairs(forced_options(3, ["1/12", "1/6", "1/4"]))]
-    laws = [1 / 12, 1 / 6, 1 / 4]
-    assert np.allclose(sorted(found), sorted(itertools.permutations(laws, 2)))
+    for laws in ((1, 2, 3), (2, 2, 4), (2, 2, 2)):
+        chances = [Fraction(law, 12) for law in laws]
+        pairs = {(chances[i], chances[j]) for i, j in itertools.permutations(range(3), 2)}
+        truth = 1 - sum(chances)
+        expected = {Pair.forced(truth, a, b, 1 - truth - a - b) for a, b in pairs}
+        assert set(_pairs(forced_options(3, chances))) == expected
+    assert not _pairs(forced_options(4, ["1/20", "2/20", "3/20", "4/20"]))  # twelve pairs are too many
+
+
+@pytest.mark.parametrize("options", [2, 3, 16])
+def test_the_search_for_a_local_epsilon_is_of_the_design_that_has_it(options):
+    made, searched = (_pairs(one)[0] for one in (k_ary(options, epsilon=1.3), _KAry(1.3, options)))
+    assert astuple(made) == pytest.approx(astuple(searched), rel=1e-6)
 
 
 @pytest.mark.parametrize("parts", [1, 3, 10, 11, 12, 50])

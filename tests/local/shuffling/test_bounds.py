@@ -14,6 +14,7 @@ from toolkit import k_ary
 from toolkit.local.shuffling.bounds import (
     UNSURE,
     Pair,
+    _centred,
     binomial_hinge,
     binomial_window,
     blanket,
@@ -49,6 +50,12 @@ def test_the_blanket_is_the_exact_mean_of_its_hinge():
             exact += chance * max(gain * i - loss * j - toll * third, 0) / n
     found = blanket(pair, n, 1e-6)(epsilon)
     assert exact <= found <= exact * 1.05
+
+
+def test_those_who_speak_for_neither_are_counted_from_the_mean_of_the_whole_law():
+    """Whatever the window may leave out: 6 of 200 people at 3 %."""
+    values, _ = _centred(200, 0.03, 1e-3)
+    assert np.allclose(values, np.arange(-6, len(values) - 6), rtol=0, atol=1e-12)
 
 
 def test_what_the_window_of_the_crowd_leaves_out_is_added():

@@ -217,6 +217,3 @@ class OnGrid(SampledRandomizer):
             received = f"{float(self.low)} and {float(self.high)}"
             refuse("`bounds` must have fewer digits for answers in a browser", received, "they would be rounded there")
         return super().browser_data() | {"span": list(span.as_integer_ratio())}
-
-    def _range(self) -> str:
-        return f"between {float(self.low):g} and {float(self.high):g}"

@@ -271,8 +271,6 @@ def tick_boxes(
     """
     names = option_labels(options)
     cap = len(names) if most is None else whole(most, "most")
-    if cap > len(names):
-        refuse(f"`most` must be at most {len(names)}, the number of boxes", cap, "nobody can tick more")
     flip = threshold_above(exp_below(checked_epsilon(epsilon) / _bits_apart(len(names), cap)))
     if 2 * flip >= DENOMINATOR_LIMIT:
         consequence = "the report would say nothing about the answer"

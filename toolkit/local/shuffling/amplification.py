@@ -336,7 +336,7 @@ def _solved(pair: Pair, n: int, delta: float, local: float) -> float:
             safe = min(safe, epsilon)
             if height > -_NEAR:
                 break
-        epsilon = min(epsilon - (height + 2e-5) / slope, local) if height > 0 else epsilon - (height + 2e-5) / slope
+        epsilon = min(epsilon - (height + 2e-5) / slope, local)
         if not 0 < epsilon < safe:
             break
     return safe
