@@ -175,7 +175,8 @@ def test_the_practice_question_is_randomized_as_the_weakest_question_is() -> Non
     assert practised(hours) == ("practice", "auto", warner(epsilon=hours.loss.epsilon).weights.tolist())
     assert practised(cheated(), hours) == practised(hours)  # 1 is more than ln 2
     assert practised(Question("x", "X?", design=mangat("1/2")), ceiling=math.inf) is None
-    assert practised(cheated(design=warner(epsilon=3.5)), ceiling=4) is None
+    weak = cheated(design=warner(epsilon=3.5))
+    assert practised(weak, ceiling=4) is practised(hours, weak, ceiling=9) is practised(weak, hours, ceiling=9) is None
     assert practised(cheated(**physical)) is None
     assert practised(faculty()) is None
     assert practised(cheated(), practice=False) is None

@@ -10,9 +10,11 @@ import pytest
 
 from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey, survey_with
 from toolkit import Pure, Survey, crosswise, k_ary, mangat, triangular, warner
+from toolkit.local.oracles import subset
 from toolkit.local.waves import Memo
 from toolkit.survey.consent.statement import loss, odds, patterns
 from toolkit.survey.questions.question import Question
+from toolkit.texts.odds import epsilon_bound
 from toolkit.texts.phrases import LANGUAGES, interface, phrases
 from toolkit.texts.voice import Voice
 
@@ -102,6 +104,8 @@ def test_unprotected_questions_are_named() -> None:
     assert "“Which faculty are you in?”" in paragraph
     assert "so…”" in paragraph
     assert "cheated" not in paragraph
+    for text, shown in (("x" * 120, "x" * 120), ("x" * 121, f"{'x' * 120}…"), (f"{'x' * 118}\n y z", f"{'x' * 118} y…")):
+        assert f"“{shown}”" in " ".join(told(cheated(), Question("long", text, options=["a", "b"])))
     assert not any("not protected" in paragraph for paragraph in told(cheated()))
 
 
@@ -191,6 +195,16 @@ def test_the_whole_text_has_the_consequence_then_own_words_then_odds_with_icons(
     assert "“Have you ever cheated on an exam?”\nIf your answer is “Yes”, we receive “Yes” 2 times in 3 (●●○)" in text
 
 
+@pytest.mark.parametrize(("epsilon", "head", "hidden"), [(3.0, "head_one", True), (3.001, "head_weak", False)])
+def test_up_to_the_limit_nobody_can_be_sure_and_above_it_that_is_said(epsilon: float, head: str, hidden: bool) -> None:
+    made = survey(cheated(design=subset(["no", "yes", "prefer not to say"], epsilon)), ceiling=4)
+    assert (made.loss.epsilon == 3) == hidden
+    text = made.consent_text()
+    assert text.startswith(phrases("en")[head])
+    assert (phrases("en")["decline_hidden"] in text) == hidden
+    assert ("the researchers raised it" in text) == (not hidden)
+
+
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
 def test_the_whole_text_has_the_odds_of_every_design(design: Any) -> None:
     made = survey_with(design)
@@ -201,6 +215,7 @@ def test_the_whole_text_has_the_odds_of_every_design(design: Any) -> None:
 def test_odds_have_icons_and_labels_as_they_are_shown() -> None:
     shown = odds(cheated(labels={"yes": "Yes, I have"}).in_language("en"), "en")
     assert shown[0].startswith("If your answer is “Yes, I have”, we receive “Yes, I have” 2 times in 3 (●●○);")
+    assert shown[1] == epsilon_bound(warner(p="2/3").epsilon, ratio=False)
     assert odds(faculty(), "en") == []
 
 

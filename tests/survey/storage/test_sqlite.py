@@ -486,6 +486,16 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
         open_store(f"sqlite:///{tmp_path}/nowhere/survey.db").create(small_survey())
 
 
+def test_tables_without_a_collection_are_said(store: Collection) -> None:
+    """As a server leaves them that died before it had begun one."""
+    with store._engine.making():
+        pass
+    for use in (store.count, store.survey, lambda: store.add([entry()])):
+        with pytest.raises(StoreError, match="the database must hold a collection, got none: create one first"):
+            use()
+    assert opened(store).add([entry()]) == [STORED]
+
+
 def test_a_file_that_is_moved_away_is_not_written_to(store: Collection, path: Path) -> None:
     opened(store)
     store.add([entry()])
