@@ -142,12 +142,15 @@ def test_warnings_are_told_and_stop_nobody():
 def test_margins_are_those_of_the_survey_s_own_plan(window, folder):
     window.good("new", file="plan.toml", example="exam")
     made = window.good("plan", file="plan.toml", n=1000, subgroup=0.1)
-    plan = Survey.load(folder / "plan.toml").plan(1000, subgroup=0.1)
+    survey = Survey.load(folder / "plan.toml")
+    plan = survey.plan(1000, subgroup=0.1)
+    assert made["notes"] == list(plan.notes) != list(survey.plan(1000).notes)
+    assert window.good("consent", file="plan.toml", language="en")["text"] == survey.consent_text("en")
     assert {name: row["margin"] for name, row in made["rows"].items()} == {
         one.question: one.words(one.margin) for one in plan.questions
     }
     needed = window.good("needed", file="plan.toml", name="cheated", margin=0.03)["n"]
-    assert needed == Survey.load(folder / "plan.toml").plan(wishes={"cheated": {"margin": 0.03}}).n
+    assert needed == survey.plan(wishes={"cheated": {"margin": 0.03}}).n
     assert window.api("plan", file="plan.toml", n=0)[0] == 422
 
 

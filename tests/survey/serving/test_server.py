@@ -356,13 +356,16 @@ def test_the_query_and_foreign_headers_change_nothing(app, memory, survey):
 
 
 def test_an_error_of_ours_is_logged_by_kind_and_place_without_what_it_says(app, survey, caplog):
+    def fail(*_):
+        raise RuntimeError("SECRET-WORDS")
+
     data = payload(survey, answers={**ANSWERS, "note": "SECRET-WORDS"})
-    with caplog.at_level(logging.DEBUG), mock.patch.object(server, "checked", side_effect=RuntimeError("SECRET-WORDS")):
+    with caplog.at_level(logging.DEBUG), mock.patch.object(server, "checked", side_effect=fail):
         answer = asked(app, "POST", "/report", sent(data))
     assert answer.status == 500
     assert "SECRET" not in answer.body.decode()
     (record,) = [record for record in caplog.records if record.name == "toolkit.survey"]
-    assert record.getMessage().startswith("RuntimeError in ")
+    assert record.getMessage().startswith("RuntimeError in test_server.py, line ")  # the innermost place
     assert record.exc_info is None
     assert "SECRET" not in caplog.text
 

@@ -290,6 +290,16 @@ def test_a_log_that_a_dead_server_left_is_emptied_by_the_next_one(store, path, m
             assert (log.stat().st_size == 0) == (emptied and not readonly)
 
 
+def test_the_log_is_emptied_when_an_invitation_was_signed(store: Collection, path: Path) -> None:
+    """It would tell who asked for it together."""
+    opened(store, access="blind").invite([sha("a")])
+    log = path.with_name(f"{path.name}-wal")
+    assert log.stat().st_size > 0
+    assert not store.issue(sha("unknown"), sha("b"))
+    assert store.issue(sha("a"), sha("b"))
+    assert log.stat().st_size == 0
+
+
 def test_a_store_that_is_closed_holds_no_file_open(store: Collection, path: Path) -> None:
     def held() -> list[str]:
         return [one.path for one in psutil.Process().open_files() if one.path.startswith(str(path))]

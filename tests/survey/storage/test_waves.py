@@ -265,6 +265,8 @@ def test_a_collection_of_an_earlier_toolkit_gets_a_panel_when_it_is_amended(plac
     assert first.survey().panel is None
     with pytest.raises(ValueError, match=r"the wave before must have a panel, got one of toolkit .* without"):
         second.follow(panel(wave=2), first)
+    with pytest.raises(ValueError, match="got others in panel"):
+        first.amend(panel(panel=Panel("ab" * 16, panel().loss.amount)))  # that of another study
     first.amend(panel(consent="Corrected."))
     assert first.survey().panel is not None
     second.follow(panel(wave=2), first)
