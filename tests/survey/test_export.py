@@ -122,7 +122,7 @@ def test_a_wave_is_exported_with_the_number_that_joins_it_and_says_what_that_is(
     assert list(found["person"]) == ["0e" * 16, "12" * 16]
     assert estimate(made, found)["cheated"].value == estimate(made, frame)["cheated"].value
     told = codebook(made)
-    assert (told["waves"], told["wave"], told["panel"]) == (4, 2, "ab" * 16)
+    assert (told["waves"], told["wave"], told["panel"]) == (2, 2, "ab" * 16)
     assert told["columns"]["cheated"]["memo"] == MEMO.to_dict()
     assert told["columns"]["cheated"]["design"] == MEMO.design.to_dict()
     assert set(told["columns"]) == {"cheated", "faculty"}

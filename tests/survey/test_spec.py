@@ -304,20 +304,20 @@ def test_data_that_are_no_table_are_refused() -> None:
 
 def test_a_survey_of_several_waves_is_written_read_and_counted_for_all_of_them(tmp_path: Path) -> None:
     made = panel(wave=2, access="token", panel=Panel("ab" * 16, Fraction(9, 4)))
-    assert (made.waves, made.wave) == (4, 2)
+    assert (made.waves, made.wave) == (2, 2)
     for name in ("panel.toml", "panel.json"):
         made.save(tmp_path / name)
         assert Survey.load(tmp_path / name) == made
         assert Survey.load(tmp_path / name).hash == made.hash
-    assert panel().loss.epsilon == MEMO.epsilon(4, truth="changing", memo="lost")
+    assert panel().loss.epsilon == MEMO.epsilon(2, truth="changing", memo="lost")
     assert made.loss.epsilon == 2.25  # what the first wave told, which had more questions
-    assert "epsilon 2.25 for 4 waves, of which this is number 2" in repr(made)
-    assert "one respondent in all, in 4 waves" in made._repr_html_()
+    assert "epsilon 2.25 for 2 waves, of which this is number 2" in repr(made)
+    assert "one respondent in all, in 2 waves" in made._repr_html_()
     page = made.for_page()
-    assert [page[name] for name in ("panel", "loss", "waves", "wave")] == ["ab" * 16, "9/4", 4, 2]
+    assert [page[name] for name in ("panel", "loss", "waves", "wave")] == ["ab" * 16, "9/4", 2, 2]
     assert panel().for_page()["panel"] is None
     assert page["questions"][0]["randomizer"]["kind"] == "memo"
-    assert len({panel(wave=wave).hash for wave in (1, 2, 3, 4)}) == 4
+    assert len({panel(waves=4, wave=wave).hash for wave in (1, 2, 3, 4)}) == 4
     others = [Panel("cd" * 16, made.panel.loss), Panel("ab" * 16, Fraction(5, 2)), None]
     assert len({dataclasses.replace(made, panel=one).hash for one in (made.panel, *others)}) == 4
 
@@ -337,7 +337,7 @@ def test_a_plain_design_beside_a_memo_is_counted_in_each_wave_and_the_ceiling_is
     with pytest.raises(ValueError, match=r"at most epsilon 3 in 2 waves.*got 3.219 \(cheated 1.02, stolen 2.2\)"):
         panel(*both, waves=2)
     certain = Memo(warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes")))
-    with pytest.raises(ValueError, match="the reports of 4 waves must not be able to prove an answer"):
+    with pytest.raises(ValueError, match="the reports of 2 waves must not be able to prove an answer"):
         panel(cheated(design=certain))
     allowed = panel(cheated(design=certain), ceiling=math.inf)
     assert "So there is no limit to what all of it can show" in allowed.consent_text()

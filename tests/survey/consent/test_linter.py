@@ -252,13 +252,13 @@ def test_words_of_one_s_own_must_say_what_being_asked_again_means() -> None:
     page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
     said = page | {f"promise_{name}": sentence for name, sentence in phrases("en").items()}
     made = panel(cheated(design=MEMO), languages=["it"], words={"it": said})
-    assert "We ask the same people up to 4 times." in made.consent_text()
+    assert "We ask the same people up to 2 times." in made.consent_text()
     assert "at different times is sent, too" in made.page_words()["it"]["review_note"]
     lacking = {"it": {name: text for name, text in said.items() if name not in ("promise_new_draws", "promise_until")}}
     survey(cheated(), languages=["it"], words=lacking)  # which is asked once, and without a last day
     refused("hold promise_until where a survey has a last day", languages=["it"], words=lacking, closes="2026-12-01")
     with pytest.raises(ValueError, match="`words` must hold promise_new_draws where a survey has waves, got none"):
-        panel(cheated(design=MEMO), languages=["it"], words=lacking, waves=2)
+        panel(cheated(design=MEMO), languages=["it"], words=lacking)
 
 
 @pytest.mark.parametrize(

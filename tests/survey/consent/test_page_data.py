@@ -182,5 +182,5 @@ def test_the_end_of_the_page_says_what_is_so_of_this_access() -> None:
     assert ends(survey()) == ends(survey(access="token")) == usual
     assert ends(survey(access="blind")) == (words["used_blind"], usual[1])
     assert ends(survey(household=True)) == (usual[0], words["already_household"])
-    assert ends(panel(waves=2)) == (usual[0], later)
+    assert ends(panel()) == (usual[0], later)
     assert len({*usual, words["used_blind"], words["already_household"], later}) == 5

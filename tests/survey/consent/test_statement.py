@@ -231,7 +231,7 @@ def test_a_language_of_the_researchers_own_is_spoken_throughout() -> None:
 
 
 def test_of_several_waves_everything_is_promised_for_all_of_them_together() -> None:
-    text = panel(wave=2).consent_text()
+    text = panel(waves=4, wave=2).consent_text()
     guess = Voice(phrases("en")).guess
     assert f"for protected questions, all 4 times together, it is right at most {guess(2.0434)}." in text
     assert f"It is at most {guess(math.log(3))} if three things hold: your answers stay the same" in text
@@ -246,9 +246,10 @@ def test_of_several_waves_everything_is_promised_for_all_of_them_together() -> N
 
 @pytest.mark.parametrize("access", ["token", "blind"])
 def test_of_several_waves_a_link_works_in_each_and_what_few_share_may_tell(access: str) -> None:
-    text = panel(access=access).consent_text()
-    assert ("Your personal link works once each time that we ask." in text) == (access == "token")
-    assert "Your personal link works once. " not in text
+    text, two = panel(waves=4, access=access).consent_text(), panel(access=access).consent_text()
+    for told in (two, text):
+        assert ("Your personal link works once each time that we ask." in told) == (access == "token")
+        assert "Your personal link works once. " not in told
     assert "whose links were used may find out which stored answers are yours, if nobody else" in text
     assert "of 60 people, on average up to 4 are alone in this way after 4 times, if somebody looks" in text
 
@@ -301,4 +302,4 @@ def test_secrecy_is_promised_for_all_waves_and_a_question_is_deniable_in_all() -
 
 def test_the_memo_of_a_survey_on_paper_is_refused() -> None:
     with pytest.raises(ValueError, match="a survey with waves cannot be asked on paper, got 2 waves: paper keeps"):
-        panel(waves=2).consent_text(paper=True)
+        panel().consent_text(paper=True)

@@ -60,7 +60,7 @@ def field(database):
 @pytest.mark.parametrize("access", ["open", "token"])
 def test_of_an_open_wave_only_the_number_of_reports_is_shown_in_steps(database, access):
     """Which ones were shown first would say who came first."""
-    field = Field(database, panel(waves=2, minimum=5, access=access))
+    field = Field(database, panel(minimum=5, access=access))
     passes = [bytes([i] * 32) for i in range(27)]
     if access == "token":
         field.store.invite(passes)
