@@ -333,9 +333,9 @@ def test_a_survey_without_waves_is_written_as_before() -> None:
 def test_a_plain_design_beside_a_memo_is_counted_in_each_wave_and_the_ceiling_is_for_all() -> None:
     both = (cheated(design=MEMO), Question("stolen", "Stolen?", design=warner("3/4")))
     spent = MEMO.epsilon(2, truth="changing", memo="lost") + 2 * math.log(3)
-    assert abs(panel(*both, waves=2, ceiling=4).loss.epsilon - spent) < 1e-12
+    assert abs(panel(*both, ceiling=4).loss.epsilon - spent) < 1e-12
     with pytest.raises(ValueError, match=r"at most epsilon 3 in 2 waves.*got 3.219 \(cheated 1.02, stolen 2.2\)"):
-        panel(*both, waves=2)
+        panel(*both)
     certain = Memo(warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes")))
     with pytest.raises(ValueError, match="the reports of 2 waves must not be able to prove an answer"):
         panel(cheated(design=certain))

@@ -54,6 +54,8 @@ def test_conditions_name_options_of_earlier_plain_choices() -> None:
     refused(
         r"must name options of 'faculty' \(arts, law\), got 'Law'", faculty(), cheated(show_if={"faculty": ["Law"]})
     )
+    many = faculty(options=[*"abcdefghi"])
+    refused(r"'faculty' \(a, b, c, d, e, f, g, h\), got 'Law'", many, cheated(show_if={"faculty": ["Law"]}))
     age = Question("age", "Age?", bounds=(0, 99))
     refused("one answer out of several, got 'age', a question for number", age, cheated(show_if={"age": [20]}))
     ticks = faculty(multiple=True)
@@ -191,6 +193,7 @@ def test_a_wheel_must_say_what_people_can_keep_in_mind() -> None:
     message = "question 'cheated': a guided question with more than 3 options .* got 4 options"
     refused(message, cheated(design=latin, mode="guided"))
     survey(cheated(design=latin))
+    survey(cheated(design=Design([[5, 3, 2], [2, 5, 3], [3, 2, 5]], 10, options=["a", "b", "c"]), mode="guided"))
     survey(cheated(design=k_ary(12, epsilon=1.0), mode="guided"))
     survey(cheated(design=kuk("4/5", "1/5", draws=2), mode="guided"))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey, survey_with
-from toolkit import Pure, Survey, crosswise, k_ary, mangat, triangular, warner
+from toolkit import Design, Pure, Survey, crosswise, k_ary, mangat, triangular, warner
 from toolkit.local.oracles import subset
 from toolkit.local.waves import Memo
 from toolkit.survey.consent.statement import loss, odds, patterns
@@ -286,17 +286,24 @@ def test_how_many_are_alone_is_what_a_list_of_all_patterns_gives() -> None:
 
 def test_what_holds_for_a_kept_memo_is_said_only_if_it_is_better() -> None:
     """Two waves of weak permanent and strong fresh noise: the same guess either way is said once."""
-    same = panel(cheated(design=Memo(warner("99/100"), warner("51/100"))), waves=2)
+    same = panel(cheated(design=Memo(warner("99/100"), warner("51/100"))))
     assert "if three things hold" not in same.consent_text()
+
+
+def test_what_proves_an_answer_is_left_out_only_of_a_first_wave_as_earlier_ones_may_have_had_more() -> None:
+    proof = cheated(design=Memo(warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes"))))
+    for wave in (1, 2):
+        text = panel(proof, agree("b", 1.0), wave=wave, ceiling=math.inf).consent_text()
+        assert ("Without what we receive for “Have you ever cheated" in text) == (wave == 1)
 
 
 def test_secrecy_is_promised_for_all_waves_and_a_question_is_deniable_in_all() -> None:
     weak = cheated(design=Memo(warner("3/4"), warner("9/10")))
-    assert panel(weak, waves=2).consent_text().startswith(phrases("en")["head_one"])
+    assert panel(weak).consent_text().startswith(phrases("en")["head_one"])
     several = panel(weak, waves=6, ceiling=9)
     assert several.consent_text().startswith(phrases("en")["head_weak"])
-    assert [one.for_page()["questions"][0]["deniable"] for one in (panel(weak, waves=2), several)] == [True, False]
-    each = panel(weak, agree("b", 1.4), waves=2, ceiling=9)
+    assert [one.for_page()["questions"][0]["deniable"] for one in (panel(weak), several)] == [True, False]
+    each = panel(weak, agree("b", 1.4), ceiling=9)
     assert each.consent_text().startswith(phrases("en")["head_each"])
 
 

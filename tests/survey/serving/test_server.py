@@ -94,8 +94,10 @@ def test_a_store_that_fails_asks_for_patience_and_the_page_still_loads(app, memo
 
 
 @pytest.mark.slow
-def test_a_store_that_hangs_does_not_hold_up_the_page_and_is_answered_in_time(survey, memory):
+def test_a_store_that_hangs_does_not_hold_up_the_page_and_is_answered_in_time(survey, memory, monkeypatch):
     """The report waits 0.2 s for its store, and is sent away; the page is answered meanwhile."""
+    waits, timeout = [], asyncio.timeout
+    monkeypatch.setattr(server.asyncio, "timeout", lambda seconds: waits.append(seconds) or timeout(seconds))
     app = application(survey, memory, limits=Limits(answer_seconds=0.4))
 
     async def story():
@@ -107,7 +109,7 @@ def test_a_store_that_hangs_does_not_hold_up_the_page_and_is_answered_in_time(su
         return page, await asyncio.wait_for(waiting, 10)
 
     page, answer = asyncio.run(story())
-    assert page.status == 200
+    assert (page.status, waits[0]) == (200, 0.2)
     assert (answer.status, answer["retry-after"]) == (503, "5")
 
 
