@@ -12,6 +12,7 @@ import pytest
 
 from tests.survey.samples import DESIGNS, MEMO, cheated, faculty, panel, survey, survey_with
 from toolkit import Design, Pure, crosswise, forced, k_ary, mangat, warner
+from toolkit import survey as room
 from toolkit.local.numeric import one_bit
 from toolkit.local.waves import Memo
 from toolkit.survey import client
@@ -295,6 +296,11 @@ def test_a_file_may_be_in_another_language(tmp_path: Path) -> None:
     made = Survey.load(written(tmp_path, text))
     assert made.consent_text().startswith("لا يمكن لأحد")
     assert made["x"].design == crosswise("1/4")
+
+
+def test_what_is_not_in_the_room_is_said() -> None:
+    with pytest.raises(AttributeError, match=r"module 'toolkit\.survey' has no attribute 'nothing'"):
+        room.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_data_that_are_no_table_are_refused() -> None:

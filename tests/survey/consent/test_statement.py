@@ -104,7 +104,11 @@ def test_unprotected_questions_are_named() -> None:
     assert "“Which faculty are you in?”" in paragraph
     assert "so…”" in paragraph
     assert "cheated" not in paragraph
-    for text, shown in (("x" * 120, "x" * 120), ("x" * 121, f"{'x' * 120}…"), (f"{'x' * 118}\n y z", f"{'x' * 118} y…")):
+    for text, shown in (
+        ("x" * 120, "x" * 120),
+        ("x" * 121, f"{'x' * 120}…"),
+        (f"{'x' * 118}\n y z", f"{'x' * 118} y…"),
+    ):
         assert f"“{shown}”" in " ".join(told(cheated(), Question("long", text, options=["a", "b"])))
     assert not any("not protected" in paragraph for paragraph in told(cheated()))
 

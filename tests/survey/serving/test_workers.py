@@ -150,6 +150,13 @@ def test_with_a_file_there_is_one_process(tmp_path, monkeypatch, capsys):
     assert main(["serve", str(tmp_path / "survey.toml"), "--database", url, "--workers", "0"]) == 2
 
 
+def test_a_worker_that_never_was_ready_is_started_again_later_than_one_that_was():
+    worker = workers_module._Worker(None, 100.0)
+    assert worker.rests_until == 100.0 + workers_module._LATER_SECONDS
+    worker.ready.set()
+    assert worker.rests_until == 100.0 + workers_module._AGAIN_SECONDS < 100.0 + workers_module._LATER_SECONDS
+
+
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(5)"
 
 

@@ -549,7 +549,11 @@ def test_entries_that_no_database_could_hold_cannot_be_made(wrong: tuple) -> Non
 
 
 @pytest.mark.parametrize(
-    "wrong", ["", "survey.db", "sqlite://", "sqlite:///", "sqlite:///:memory:", "mysql://user:secret@host/db"]
+    "wrong",
+    [
+        *("", "survey.db", "sqlite://", "sqlite://survey.db", "sqlite:///", "sqlite:///:memory:"),
+        *("mysql://user:secret@host/db", "mysql:///secret.db"),
+    ],
 )
 def test_other_urls_are_refused_without_quoting_a_password(wrong: str) -> None:
     with pytest.raises(ValueError, match="must b") as caught:
