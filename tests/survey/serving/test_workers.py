@@ -169,6 +169,16 @@ def test_a_worker_that_does_not_end_when_told_is_ended_by_force(monkeypatch):
         assert process.stdout.closed
 
 
+POLITE = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); print(flush=True)"
+
+
+def test_a_worker_that_ends_when_told_is_waited_for():
+    with ended([sys.executable, "-S", "-c", f"{POLITE}; time.sleep(60)"], stdout=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        workers_module._end([workers_module._Worker(process, 0.0)])
+        assert process.returncode == 7
+
+
 @pytest.mark.slow
 def test_workers_that_cannot_begin_say_why_and_leave_nothing_behind():
     command = Command(["--database=sqlite:////nowhere/campus.db"], dict(os.environ), [])
