@@ -1,8 +1,10 @@
 import csv
 import json
 import re
+from unittest import mock
 
 import pandas as pd
+import psutil
 import pytest
 from pyarrow import feather, parquet
 
@@ -118,6 +120,17 @@ def test_the_codebook_says_once_what_must_be_known_of_the_collection():
     tried = codebook(survey().as_rehearsal(), [OPEN_ACCESS])
     assert (tried["remarks"], tried["rehearsal"]) == ([TRIED_OUT, OPEN_ACCESS], True)
     assert codebook(survey(cheated(anchor="no")))["columns"]["cheated"]["anchor"] == "no"
+
+
+def test_a_file_that_could_not_be_written_leaves_nothing_and_one_that_was_is_not_held_open(tmp_path, monkeypatch):
+    with monkeypatch.context() as broken:
+        broken.setattr(pd.DataFrame, "to_csv", mock.Mock(side_effect=OSError("no room")))
+        with pytest.raises(OSError, match="no room"):
+            write(FRAME, tmp_path / "reports.csv")
+    assert list(tmp_path.iterdir()) == []
+    write(FRAME, tmp_path / "reports.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["reports.csv"]
+    assert [one.path for one in psutil.Process().open_files() if one.path.startswith(str(tmp_path))] == []
 
 
 def test_without_pyarrow_a_parquet_file_is_not_begun(tmp_path, monkeypatch):
