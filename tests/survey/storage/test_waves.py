@@ -29,7 +29,7 @@ def place(request, tmp_path):
     """The address of a wave's database, by its number."""
     if request.param == "sqlite":
         return lambda wave: f"sqlite:///{tmp_path / f'{wave}.db'}"
-    names = {wave: new_name() for wave in (1, 2)}
+    names = {wave: new_name() for wave in (1, 2, 4)}
     return lambda wave: request.getfixturevalue("postgres").url(names[wave])
 
 
@@ -173,7 +173,7 @@ def test_words_of_ones_own_that_swap_yes_and_no_are_another_panel():
 def beside(epsilon: float, wave: int = 1, **changes: Any) -> Survey:
     """A panel with a question outside the memo."""
     other = Question("paid", "Have you ever paid?", design=warner(epsilon=epsilon))
-    return panel(cheated(design=MEMO), other, wave=wave, **changes)
+    return panel(cheated(design=MEMO), other, waves=4, wave=wave, **changes)
 
 
 def sums(store: Collection) -> list[str]:
