@@ -4,11 +4,12 @@ import datetime as dt
 import re
 import socket
 import stat
+from unittest import mock
 
 import pytest
 from cryptography.x509 import load_pem_x509_certificate
 
-from toolkit.course import certificate, classroom, own_address
+from toolkit.course import certificate, classroom, open_class, own_address
 
 HERE = "127.0.0.1"
 
@@ -36,6 +37,19 @@ def test_a_certificate_is_kept_for_its_days_and_made_anew_when_less_than_a_day_i
 def test_a_certificate_for_years_is_refused(tmp_path):
     with pytest.raises(ValueError, match="`days` must be at most 90, got 91"):
         certificate(tmp_path, HERE, days=91)
+
+
+def test_a_collection_at_an_address_that_the_machine_had_before_is_said(tmp_path, monkeypatch):
+    asked = []
+    served = mock.Mock(url="https://192.0.2.8:8443/")
+    monkeypatch.setattr("toolkit.survey.collector.start", lambda _, **given: asked.append(given) or served)
+    assert open_class(None, folder=tmp_path, address="192.0.2.8", port=8443) is served
+    with pytest.raises(ConnectionError, match=r"this machine's address, got 192\.0\.2\.8: the network has changed"):
+        open_class(None, folder=tmp_path, address="192.0.2.9")
+    assert [(one["host"], one["database"], one.get("port")) for one in asked] == [
+        ("192.0.2.8", f"sqlite:///{tmp_path / 'class.db'}", 8443),
+        ("192.0.2.9", f"sqlite:///{tmp_path / 'class.db'}", None),
+    ]
 
 
 @pytest.mark.parametrize("answer", [OSError("no network"), HERE])

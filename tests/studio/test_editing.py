@@ -148,6 +148,18 @@ def test_one_edit_changes_one_line():
     assert [new for old, new in zip(before, after, strict=True) if old != new] == ['text = "Have you ever cheated?"']
 
 
+def test_what_is_new_stands_where_people_would_write_it():
+    """Protection and words in tables of their own below the questions, all else in one line above them."""
+    head, question = 'title = "a"\n', '[[questions]]\nname = "q"\ntext = "b"\n'
+    below = '[protection]\nofficer = "o"\n\n[words]\nit = {next = "n"}\n'
+    tables = {"protection": {"officer": "o"}, "words": {"it": {"next": "n"}}}
+    data = opened(f"{head}\n{question}") | {"arms": {"x": 0.5}, **tables}
+    assert edited(f"{head}\n{question}", data) == f"{head}arms = {{x = 0.5}}\n\n{question}{below}"
+    asked = {"name": "q", "text": "b", "labels": {"yes": "y"}}
+    after = f'{head}\n{question}labels = {{yes = "y"}}\n\n{below}'
+    assert edited(head, {"title": "a", "questions": [asked], **tables}) == after
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -49,7 +49,7 @@ def test_a_file_is_written_whole_keeps_its_rights_and_leaves_nothing_beside_it(t
         folder.write("a.toml", b"three", new=True)
     with pytest.raises(NotADirectoryError):
         Folder(tmp_path / "none")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"the file must be there, got no file 'none\.toml': it was moved"):
         folder.read("none.toml")
     with pytest.raises(ValueError, match="end in"):
         folder.path("a.toml", ".csv")

@@ -66,7 +66,11 @@ def test_a_file_that_cannot_be_read_is_shown_as_it_is(window, folder):
     (folder / "broken.toml").write_text("title = ")
     state = window.good("survey", file="broken.toml")
     assert ("data" in state, state["text"], "nvalid" in state["broken"]) == (False, "title = ", True)
-    assert {one["file"] for one in window.good("files")["surveys"]} >= {"broken.toml"}
+    begun = {"asked.toml": "questions = []", "agreed.toml": 'consent = "c"', "other.toml": "x = 1"}
+    for name, text in begun.items():
+        (folder / name).write_text(text)
+    shown = {one["file"] for one in window.good("files")["surveys"]}
+    assert shown & {"broken.toml", *begun} == {"broken.toml", "asked.toml", "agreed.toml"}
     for name in ("../survey.toml", "people.csv", "none.toml"):
         assert window.api("survey", file=name)[0] == 422
     assert "must end in .toml" in window.api("new", file="new.json", example="exam")[1]["error"]
@@ -128,6 +132,13 @@ def test_a_cost_is_that_of_all_waves_where_they_can_be_counted(waves, times):
     assert checking.facts(data, checking.check(data), "en")["epsilon"] == pytest.approx(times, rel=1e-3)
 
 
+def test_odds_are_told_in_every_language_that_has_words_for_them():
+    question = {"name": "q", "text": {"en": "Cheated?"}, "design": {"warner": {"p": "3/4"}}}
+    data = {"title": "t", "consent": "c", "languages": ["de", "it"], "questions": [question]}
+    told = [checking.facts(data, checking.check(data), one)["questions"][0]["odds"] for one in ("de", "it")]
+    assert ("3 von 4" in told[0][0], told[1]) == (True, [])
+
+
 def test_warnings_are_told_and_stop_nobody():
     data = {
         "title": "t",
@@ -142,12 +153,18 @@ def test_warnings_are_told_and_stop_nobody():
 def test_margins_are_those_of_the_survey_s_own_plan(window, folder):
     window.good("new", file="plan.toml", example="exam")
     made = window.good("plan", file="plan.toml", n=1000, subgroup=0.1)
-    plan = Survey.load(folder / "plan.toml").plan(1000, subgroup=0.1)
+    survey = Survey.load(folder / "plan.toml")
+    plan = survey.plan(1000, subgroup=0.1)
+    assert made["notes"] == list(plan.notes) != list(survey.plan(1000).notes)
+    assert window.good("consent", file="plan.toml", language="en")["text"] == survey.consent_text("en")
     assert {name: row["margin"] for name, row in made["rows"].items()} == {
         one.question: one.words(one.margin) for one in plan.questions
     }
     needed = window.good("needed", file="plan.toml", name="cheated", margin=0.03)["n"]
-    assert needed == Survey.load(folder / "plan.toml").plan(wishes={"cheated": {"margin": 0.03}}).n
+    assert needed == survey.plan(wishes={"cheated": {"margin": 0.03}}).n
+    plain = next(one.name for one in survey.questions if not one.randomized)
+    for name in (plain, "nothing"):
+        assert window.good("needed", file="plan.toml", name=name, margin=0.03) == {"n": None}
     assert window.api("plan", file="plan.toml", n=0)[0] == 422
 
 

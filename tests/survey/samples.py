@@ -83,6 +83,6 @@ MEMO = Memo(warner("3/4"), warner("3/4"))
 
 
 def panel(*questions: Question, **changes: Any) -> Survey:
-    """A survey of four waves; a plain question decides nothing in it."""
+    """A survey of two waves, the fewest that there can be; a plain question decides nothing in it."""
     asked = questions or (cheated(design=MEMO), faculty())
-    return survey(*asked, **{"waves": 4, **changes})
+    return survey(*asked, **{"waves": 2, **changes})

@@ -337,9 +337,9 @@ def test_the_next_wave_takes_links_and_port_and_a_change_waits_until_both_are_cl
 
 @pytest.mark.usefixtures("folder")
 def test_what_is_not_the_next_wave_makes_no_database(folder):
-    prepare(panel(), "sqlite:///1.db")
+    prepare(panel(waves=4), "sqlite:///1.db")
     with pytest.raises(ValueError, match="the wave after wave 1 must be number 2, got number 3"):
-        prepare(panel(wave=3), "sqlite:///3.db", again="sqlite:///1.db")
+        prepare(panel(waves=4, wave=3), "sqlite:///3.db", again="sqlite:///1.db")
     with pytest.raises(StoreError):
-        prepare(panel(wave=2), "sqlite:///2.db", again="sqlite:///none.db")
+        prepare(panel(waves=4, wave=2), "sqlite:///2.db", again="sqlite:///none.db")
     assert sorted(path.name for path in folder.glob("*.db")) == ["1.db"]

@@ -170,8 +170,8 @@ def test_what_nobody_could_count_is_called_almost_certain() -> None:
 
 def test_of_several_waves_it_says_what_all_cost_what_stays_and_what_that_shows() -> None:
     told = sheet(panel(access="token"))
-    assert "cheated: memo, auto, epsilon 0.511 a wave, 2.05 in 4 waves" in told
-    assert "answered in all 4 waves, whatever answers change and whatever a phone loses: a guess" in told
+    assert "cheated: memo, auto, epsilon 0.511 a wave, 1.03 in 2 waves" in told
+    assert "answered in all 2 waves, whatever answers change and whatever a phone loses: a guess" in told
     assert "the same in each wave: it joins the reports of one phone over waves" in told
     assert "the reports of one wave to questions with a memo show up to epsilon 1.1." in told  # ln 3, of the noise
     assert "the hashes of all links stay when it is closed" in told

@@ -1,8 +1,10 @@
 import csv
 import json
 import re
+from unittest import mock
 
 import pandas as pd
+import psutil
 import pytest
 from pyarrow import feather, parquet
 
@@ -82,9 +84,23 @@ def test_the_codebook_holds_what_is_needed_to_estimate():
     json.dumps(book)
 
 
+READINGS = {
+    "random_box": "[box, ticked]: ",
+    "capped_boxes": "the places of the options, from 0, that were sent as ticked",
+    "subset": "the places of the options, from 0, in the set",
+    "unary": "the places of the options, from 0, for which a yes",
+    "one_bit": "0 is a no and 1 is a yes, as sent",
+    "local_hash": "[group, …]: ",
+}
+
+
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
 def test_the_codebook_says_how_the_reports_of_every_randomizer_are_read(design):
-    assert codebook(survey_with(design))["columns"]["asked"]["reading"]
+    number = (
+        "0 is a no and 1 is a yes; any other report r is" if design.name == "hybrid" else "a report r is the number"
+    )
+    begun = READINGS.get(design.name, number) if design.matrix is None else "weights[truth][report] / denominator"
+    assert codebook(survey_with(design))["columns"]["asked"]["reading"].startswith(begun)
 
 
 def test_a_number_in_the_codebook_s_reading_has_the_mean_that_is_estimated():
@@ -106,6 +122,17 @@ def test_the_codebook_says_once_what_must_be_known_of_the_collection():
     assert codebook(survey(cheated(anchor="no")))["columns"]["cheated"]["anchor"] == "no"
 
 
+def test_a_file_that_could_not_be_written_leaves_nothing_and_one_that_was_is_not_held_open(tmp_path, monkeypatch):
+    with monkeypatch.context() as broken:
+        broken.setattr(pd.DataFrame, "to_csv", mock.Mock(side_effect=OSError("no room")))
+        with pytest.raises(OSError, match="no room"):
+            write(FRAME, tmp_path / "reports.csv")
+    assert list(tmp_path.iterdir()) == []
+    write(FRAME, tmp_path / "reports.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["reports.csv"]
+    assert [one.path for one in psutil.Process().open_files() if one.path.startswith(str(tmp_path))] == []
+
+
 def test_without_pyarrow_a_parquet_file_is_not_begun(tmp_path, monkeypatch):
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pyarrow" else True)
     with pytest.raises(extras.MissingExtraError, match=r"run pip install 'privacy-survey-toolkit\[scale\]'"):
@@ -122,7 +149,7 @@ def test_a_wave_is_exported_with_the_number_that_joins_it_and_says_what_that_is(
     assert list(found["person"]) == ["0e" * 16, "12" * 16]
     assert estimate(made, found)["cheated"].value == estimate(made, frame)["cheated"].value
     told = codebook(made)
-    assert (told["waves"], told["wave"], told["panel"]) == (4, 2, "ab" * 16)
+    assert (told["waves"], told["wave"], told["panel"]) == (2, 2, "ab" * 16)
     assert told["columns"]["cheated"]["memo"] == MEMO.to_dict()
     assert told["columns"]["cheated"]["design"] == MEMO.design.to_dict()
     assert set(told["columns"]) == {"cheated", "faculty"}

@@ -59,6 +59,7 @@ def test_own_words_replace_and_complete():
 
 def test_a_region_takes_the_words_of_its_language():
     assert interface(["de-AT"])["de-AT"]["send"] == "Senden"
+    assert station_words("de-AT") == station_words("de") != station_words("en") == station_words("it")
 
 
 def test_values_are_set_apart_where_writing_runs_from_right_to_left():

@@ -159,7 +159,7 @@ def _number(value: float) -> float | str:
 def _odds(question: Question, language: str) -> list[str]:
     try:
         return odds(question.in_language(language), language)
-    except (ValueError, KeyError):  # a label that is not translated yet
+    except ValueError:  # a language whose own words are not written yet
         return []
 
 

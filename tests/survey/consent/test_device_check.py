@@ -10,7 +10,7 @@ import pytest
 
 from tests.survey.desk import payload, sent
 from tests.survey.samples import cheated, survey
-from toolkit import crosswise, forced, forced_options, k_ary, kuk, warner
+from toolkit import crosswise, forced, forced_options, k_ary, kuk, mangat, unrelated, warner
 from toolkit.survey.consent.device_check import chance, device_tries, sheet_tries
 from toolkit.survey.questions.question import Question
 from toolkit.survey.results import estimate
@@ -97,6 +97,13 @@ def test_a_phone_without_a_wheel_says_what_the_device_asks_for() -> None:
     assert text.startswith("If your answer is “No”, then on 1 to 8 choose “0”.")
     assert text.endswith("1 comes out, and your real answer is “No”. What do you choose?")
     assert (labels, right) == (["0", "1", "Nothing"], "0")
+
+
+@pytest.mark.parametrize("design", [warner("3/4"), warner("2/3"), unrelated("2/3", "1/4"), mangat("2/3")])
+def test_first_comes_a_case_in_which_the_device_does_not_ask_for_the_real_answer(design: Any) -> None:
+    text, _, right = tries(cheated(design=design, mode="physical"))[0]
+    other = {"Yes": "No", "No": "Yes"}[right]
+    assert f"and your real answer is “{other}”. What do you choose?" in text
 
 
 def test_a_sheet_asks_about_the_weakest_device_that_it_has() -> None:

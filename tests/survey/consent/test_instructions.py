@@ -51,6 +51,15 @@ def test_every_step_is_said_in_every_language(design, language: str) -> None:
     assert page["questions"][0]["instructions"] == {language: "\n".join(line for line, _ in lines)}
 
 
+@pytest.mark.parametrize(
+    ("yes", "no", "rest"), [("1/6", "1/3", "4 to 6"), ("1/3", "1/3", "5 or 6"), ("1/2", "1/3", "6")]
+)
+def test_one_outcome_is_named_two_are_a_choice_and_more_a_range(yes: str, no: str, rest: str) -> None:
+    lines = instructions(Question("x", "X?", design=forced(yes, no), mode="physical").in_language("en"), "en")
+    assert lines[1][0] == "1 or 2: choose “No”, whatever your answer is."
+    assert lines[3][0].startswith(f"{rest}: choose your real answer")
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("design", [crosswise(born("jan-apr")), triangular(born("jan-apr"))], ids=["cross", "tri"])
 def test_a_birthday_is_asked_for_in_every_language(design, language: str) -> None:

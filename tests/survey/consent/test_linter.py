@@ -54,6 +54,8 @@ def test_conditions_name_options_of_earlier_plain_choices() -> None:
     refused(
         r"must name options of 'faculty' \(arts, law\), got 'Law'", faculty(), cheated(show_if={"faculty": ["Law"]})
     )
+    many = faculty(options=[*"abcdefghi"])
+    refused(r"'faculty' \(a, b, c, d, e, f, g, h\), got 'Law'", many, cheated(show_if={"faculty": ["Law"]}))
     age = Question("age", "Age?", bounds=(0, 99))
     refused("one answer out of several, got 'age', a question for number", age, cheated(show_if={"age": [20]}))
     ticks = faculty(multiple=True)
@@ -191,6 +193,7 @@ def test_a_wheel_must_say_what_people_can_keep_in_mind() -> None:
     message = "question 'cheated': a guided question with more than 3 options .* got 4 options"
     refused(message, cheated(design=latin, mode="guided"))
     survey(cheated(design=latin))
+    survey(cheated(design=Design([[5, 3, 2], [2, 5, 3], [3, 2, 5]], 10, options=["a", "b", "c"]), mode="guided"))
     survey(cheated(design=k_ary(12, epsilon=1.0), mode="guided"))
     survey(cheated(design=kuk("4/5", "1/5", draws=2), mode="guided"))
 
@@ -252,13 +255,13 @@ def test_words_of_one_s_own_must_say_what_being_asked_again_means() -> None:
     page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
     said = page | {f"promise_{name}": sentence for name, sentence in phrases("en").items()}
     made = panel(cheated(design=MEMO), languages=["it"], words={"it": said})
-    assert "We ask the same people up to 4 times." in made.consent_text()
+    assert "We ask the same people up to 2 times." in made.consent_text()
     assert "at different times is sent, too" in made.page_words()["it"]["review_note"]
     lacking = {"it": {name: text for name, text in said.items() if name not in ("promise_new_draws", "promise_until")}}
     survey(cheated(), languages=["it"], words=lacking)  # which is asked once, and without a last day
     refused("hold promise_until where a survey has a last day", languages=["it"], words=lacking, closes="2026-12-01")
     with pytest.raises(ValueError, match="`words` must hold promise_new_draws where a survey has waves, got none"):
-        panel(cheated(design=MEMO), languages=["it"], words=lacking, waves=2)
+        panel(cheated(design=MEMO), languages=["it"], words=lacking)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey, survey_with
-from toolkit import Pure, Survey, crosswise, k_ary, mangat, triangular, warner
+from toolkit import Design, Pure, Survey, crosswise, k_ary, mangat, triangular, warner
+from toolkit.local.oracles import subset
 from toolkit.local.waves import Memo
 from toolkit.survey.consent.statement import loss, odds, patterns
 from toolkit.survey.questions.question import Question
+from toolkit.texts.odds import epsilon_bound
 from toolkit.texts.phrases import LANGUAGES, interface, phrases
 from toolkit.texts.voice import Voice
 
@@ -102,6 +104,12 @@ def test_unprotected_questions_are_named() -> None:
     assert "“Which faculty are you in?”" in paragraph
     assert "so…”" in paragraph
     assert "cheated" not in paragraph
+    for text, shown in (
+        ("x" * 120, "x" * 120),
+        ("x" * 121, f"{'x' * 120}…"),
+        (f"{'x' * 118}\n y z", f"{'x' * 118} y…"),
+    ):
+        assert f"“{shown}”" in " ".join(told(cheated(), Question("long", text, options=["a", "b"])))
     assert not any("not protected" in paragraph for paragraph in told(cheated()))
 
 
@@ -191,6 +199,16 @@ def test_the_whole_text_has_the_consequence_then_own_words_then_odds_with_icons(
     assert "“Have you ever cheated on an exam?”\nIf your answer is “Yes”, we receive “Yes” 2 times in 3 (●●○)" in text
 
 
+@pytest.mark.parametrize(("epsilon", "head", "hidden"), [(3.0, "head_one", True), (3.001, "head_weak", False)])
+def test_up_to_the_limit_nobody_can_be_sure_and_above_it_that_is_said(epsilon: float, head: str, hidden: bool) -> None:
+    made = survey(cheated(design=subset(["no", "yes", "prefer not to say"], epsilon)), ceiling=4)
+    assert (made.loss.epsilon == 3) == hidden
+    text = made.consent_text()
+    assert text.startswith(phrases("en")[head])
+    assert (phrases("en")["decline_hidden"] in text) == hidden
+    assert ("the researchers raised it" in text) == (not hidden)
+
+
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
 def test_the_whole_text_has_the_odds_of_every_design(design: Any) -> None:
     made = survey_with(design)
@@ -201,6 +219,7 @@ def test_the_whole_text_has_the_odds_of_every_design(design: Any) -> None:
 def test_odds_have_icons_and_labels_as_they_are_shown() -> None:
     shown = odds(cheated(labels={"yes": "Yes, I have"}).in_language("en"), "en")
     assert shown[0].startswith("If your answer is “Yes, I have”, we receive “Yes, I have” 2 times in 3 (●●○);")
+    assert shown[1] == epsilon_bound(warner(p="2/3").epsilon, ratio=False)
     assert odds(faculty(), "en") == []
 
 
@@ -216,7 +235,7 @@ def test_a_language_of_the_researchers_own_is_spoken_throughout() -> None:
 
 
 def test_of_several_waves_everything_is_promised_for_all_of_them_together() -> None:
-    text = panel(wave=2).consent_text()
+    text = panel(waves=4, wave=2).consent_text()
     guess = Voice(phrases("en")).guess
     assert f"for protected questions, all 4 times together, it is right at most {guess(2.0434)}." in text
     assert f"It is at most {guess(math.log(3))} if three things hold: your answers stay the same" in text
@@ -231,9 +250,10 @@ def test_of_several_waves_everything_is_promised_for_all_of_them_together() -> N
 
 @pytest.mark.parametrize("access", ["token", "blind"])
 def test_of_several_waves_a_link_works_in_each_and_what_few_share_may_tell(access: str) -> None:
-    text = panel(access=access).consent_text()
-    assert ("Your personal link works once each time that we ask." in text) == (access == "token")
-    assert "Your personal link works once. " not in text
+    text, two = panel(waves=4, access=access).consent_text(), panel(access=access).consent_text()
+    for told in (two, text):
+        assert ("Your personal link works once each time that we ask." in told) == (access == "token")
+        assert "Your personal link works once. " not in told
     assert "whose links were used may find out which stored answers are yours, if nobody else" in text
     assert "of 60 people, on average up to 4 are alone in this way after 4 times, if somebody looks" in text
 
@@ -270,20 +290,27 @@ def test_how_many_are_alone_is_what_a_list_of_all_patterns_gives() -> None:
 
 def test_what_holds_for_a_kept_memo_is_said_only_if_it_is_better() -> None:
     """Two waves of weak permanent and strong fresh noise: the same guess either way is said once."""
-    same = panel(cheated(design=Memo(warner("99/100"), warner("51/100"))), waves=2)
+    same = panel(cheated(design=Memo(warner("99/100"), warner("51/100"))))
     assert "if three things hold" not in same.consent_text()
+
+
+def test_what_proves_an_answer_is_left_out_only_of_a_first_wave_as_earlier_ones_may_have_had_more() -> None:
+    proof = cheated(design=Memo(warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes"))))
+    for wave in (1, 2):
+        text = panel(proof, agree("b", 1.0), wave=wave, ceiling=math.inf).consent_text()
+        assert ("Without what we receive for “Have you ever cheated" in text) == (wave == 1)
 
 
 def test_secrecy_is_promised_for_all_waves_and_a_question_is_deniable_in_all() -> None:
     weak = cheated(design=Memo(warner("3/4"), warner("9/10")))
-    assert panel(weak, waves=2).consent_text().startswith(phrases("en")["head_one"])
+    assert panel(weak).consent_text().startswith(phrases("en")["head_one"])
     several = panel(weak, waves=6, ceiling=9)
     assert several.consent_text().startswith(phrases("en")["head_weak"])
-    assert [one.for_page()["questions"][0]["deniable"] for one in (panel(weak, waves=2), several)] == [True, False]
-    each = panel(weak, agree("b", 1.4), waves=2, ceiling=9)
+    assert [one.for_page()["questions"][0]["deniable"] for one in (panel(weak), several)] == [True, False]
+    each = panel(weak, agree("b", 1.4), ceiling=9)
     assert each.consent_text().startswith(phrases("en")["head_each"])
 
 
 def test_the_memo_of_a_survey_on_paper_is_refused() -> None:
-    with pytest.raises(ValueError, match="a survey with waves cannot be asked on paper, got 4 waves: paper keeps"):
+    with pytest.raises(ValueError, match="a survey with waves cannot be asked on paper, got 2 waves: paper keeps"):
         panel().consent_text(paper=True)

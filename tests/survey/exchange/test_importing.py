@@ -131,10 +131,11 @@ Start Date,Response ID,"Which faculty, exactly?",Cheated?
         "_id;page/faculty;page/cheated\n1;arts;yes\n2;law;no\n",
         '"id","faculty","cheated"\n"1","arts","Y"\n"2","law","N"\n',
         "record_id,faculty,cheated\n1,arts,1\n2,law,0\n",
+        "faculty,cheated\n1. arts,2. yes\n2. law,1. No\n",
         "cheated\tfaculty\nyes\tarts\nno\tlaw\n",
         "\N{ZERO WIDTH NO-BREAK SPACE}faculty,cheated\narts,yes\nlaw,no\n",
     ],
-    ids=["qualtrics", "kobo", "limesurvey", "redcap", "other order", "byte order mark"],
+    ids=["qualtrics", "kobo", "limesurvey", "redcap", "numbered", "other order", "byte order mark"],
 )
 def test_files_of_others_are_read(tmp_path, text):
     frame = read_reports(table_file(tmp_path, text), ASKED)

@@ -6,6 +6,7 @@ import pytest
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question, Survey, crosswise, forced, forced_options, warner
 from toolkit.survey import from_xlsform, read_reports, write_xlsform
+from toolkit.survey.exchange.xlsform import _settings
 from toolkit.texts.phrases import phrases
 
 convert = pytest.importorskip("pyxform.xls2xform").convert
@@ -66,6 +67,15 @@ def test_pyxform_converts_it_without_a_warning(form):
     for part in ("Throw a die. (de)", ". &gt;= 18 and . &lt;= 99", 'lang="Deutsch (de)"', "$ {x}", "Why we ask."):
         assert part in made.xform
     assert "/data/year  = '2' or  /data/year  = '3'" in made.xform
+
+
+@pytest.mark.parametrize(
+    ("title", "form_id"),
+    [("Exams & tests, 2026!", "f_exams_tests_2026"), ("試験", "f_survey"), ("x" * 41, f"f_{'x' * 40}")],
+)
+def test_a_form_is_called_as_its_survey_in_letters_that_every_server_takes(title, form_id):
+    made = Survey(title, [Question("a", "A?", options=["b", "c"])], consent="Why.")
+    assert _settings(made)["form_id"] == form_id
 
 
 SAME = ("name", "text", "design", "options", "mode", "required", "show_if", "bounds", "multiple", "free_text", "whole")

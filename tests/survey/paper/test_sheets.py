@@ -30,7 +30,15 @@ def test_a_die_in_the_respondents_hand_realizes_the_design_exactly() -> None:
     assert "3 to 6: choose your real answer." in form
     assert form.count("<li>") == 4
     faces = re.findall(r"aria-label='(\d)'>(.*?)</svg>", form)
-    assert [(number, face.count("<circle")) for number, face in faces] == [(str(n), n) for n in range(1, 7)]
+    pips = {number: re.findall(r"<circle cx='(\d+)' cy='(\d+)' r='2'/>", face) for number, face in faces}
+    drawn = ("...|.o.|...", "o..|...|..o", "o..|.o.|..o", "o.o|...|o.o", "o.o|.o.|o.o", "o.o|o.o|o.o")
+    places = {"5": 0, "12": 1, "19": 2}
+    for number, picture in enumerate(drawn, 1):
+        seen = [["."] * 3 for _ in range(3)]
+        for x, y in pips.pop(str(number)):
+            seen[places[y]][places[x]] = "o"
+        assert "|".join(map("".join, seen)) == picture
+    assert pips == {}
 
 
 def test_every_page_says_which_sheet_and_page_it_is_and_of_which_survey() -> None:

@@ -85,6 +85,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an option with a control character": ({"options": ["a", "b\x00"]}, "plain text"),
     "a long option": ({"options": ["a", "b" * 101]}, "at most 100 characters"),
     "a long label": ({"options": ["a", "b"], "labels": {"a": "A" * 301}}, "at most 300 characters"),
+    "other options than the eight": (
+        {"design": k_ary(8, epsilon=1.0), "options": [*range(9)]},
+        r"\(0, 1, 2, 3, 4, 5, 6, 7\), got 0, 1, 2, 3, 4, 5, 6, 7, …: ",
+    ),
     "too many options": ({"options": [*range(1001)]}, "at most 1000 options"),
     "bounds in the wrong order": ({"bounds": (1, 0)}, "in order"),
     "one bound": ({"bounds": (1,)}, "must be two numbers"),

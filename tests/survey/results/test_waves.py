@@ -59,8 +59,8 @@ def test_each_wave_is_estimated_as_any_survey_and_the_number_is_no_answer():
 
 def test_waves_later_in_the_panel_and_other_engines_join_alike():
     first, second = waves()
-    later = estimate(panel(wave=4), pl.from_pandas(second))
-    assert abs(later.change(estimate(panel(), pl.from_pandas(first)), "cheated").value - 0.08) < 1e-12
+    later = estimate(panel(waves=4, wave=4), pl.from_pandas(second))
+    assert abs(later.change(estimate(panel(waves=4), pl.from_pandas(first)), "cheated").value - 0.08) < 1e-12
 
 
 @pytest.mark.slow

@@ -1,9 +1,11 @@
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 import psutil
 import pytest
@@ -128,6 +130,17 @@ def test_a_server_that_does_not_end_when_told_is_ended_by_force_and_one_that_can
     monkeypatch.setattr(background, "_KILL_SECONDS", 10)
     server.stop()
     assert find(url) is None
+
+
+def test_a_server_of_somebody_else_is_not_ours_to_stop_and_one_that_is_gone_needs_nothing(monkeypatch):
+    for problem, raises in (
+        (PermissionError, pytest.raises(CollectError, match="your own to stop it, got process 4711 of somebody else")),
+        (ProcessLookupError, contextlib.nullcontext()),
+    ):
+        monkeypatch.setattr(os, "kill", mock.Mock(side_effect=problem))
+        with raises:
+            background._send(4711, signal.SIGTERM)
+        os.kill.assert_called_once_with(4711, signal.SIGTERM)
 
 
 @pytest.mark.slow

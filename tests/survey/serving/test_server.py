@@ -94,8 +94,10 @@ def test_a_store_that_fails_asks_for_patience_and_the_page_still_loads(app, memo
 
 
 @pytest.mark.slow
-def test_a_store_that_hangs_does_not_hold_up_the_page_and_is_answered_in_time(survey, memory):
+def test_a_store_that_hangs_does_not_hold_up_the_page_and_is_answered_in_time(survey, memory, monkeypatch):
     """The report waits 0.2 s for its store, and is sent away; the page is answered meanwhile."""
+    waits, timeout = [], asyncio.timeout
+    monkeypatch.setattr(server.asyncio, "timeout", lambda seconds: waits.append(seconds) or timeout(seconds))
     app = application(survey, memory, limits=Limits(answer_seconds=0.4))
 
     async def story():
@@ -107,7 +109,7 @@ def test_a_store_that_hangs_does_not_hold_up_the_page_and_is_answered_in_time(su
         return page, await asyncio.wait_for(waiting, 10)
 
     page, answer = asyncio.run(story())
-    assert page.status == 200
+    assert (page.status, waits[0]) == (200, 0.2)
     assert (answer.status, answer["retry-after"]) == (503, "5")
 
 
@@ -356,13 +358,16 @@ def test_the_query_and_foreign_headers_change_nothing(app, memory, survey):
 
 
 def test_an_error_of_ours_is_logged_by_kind_and_place_without_what_it_says(app, survey, caplog):
+    def fail(*_):
+        raise RuntimeError("SECRET-WORDS")
+
     data = payload(survey, answers={**ANSWERS, "note": "SECRET-WORDS"})
-    with caplog.at_level(logging.DEBUG), mock.patch.object(server, "checked", side_effect=RuntimeError("SECRET-WORDS")):
+    with caplog.at_level(logging.DEBUG), mock.patch.object(server, "checked", side_effect=fail):
         answer = asked(app, "POST", "/report", sent(data))
     assert answer.status == 500
     assert "SECRET" not in answer.body.decode()
     (record,) = [record for record in caplog.records if record.name == "toolkit.survey"]
-    assert record.getMessage().startswith("RuntimeError in ")
+    assert record.getMessage().startswith("RuntimeError in test_server.py, line ")  # the innermost place
     assert record.exc_info is None
     assert "SECRET" not in caplog.text
 

@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import secrets
+import sys
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -14,6 +15,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from tests.survey.desk import ANSWERS, JSON, Memory, ask, asked, campus, payload, sent, sha256
+from toolkit.core import extras
 from toolkit.local import numeric, oracles
 from toolkit.survey.collector import prepare
 from toolkit.survey.questions.question import LONGEST_ANSWER, Question
@@ -45,6 +47,15 @@ def sealed(body, key=KEY, size=1024):
 
 def report(of, **changes):
     return sent({name: value for name, value in payload(of, **changes).items() if name != "token"})
+
+
+def test_without_cryptography_it_is_said_what_to_install(monkeypatch):
+    for module in [name for name in sys.modules if name.startswith("cryptography")]:
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    for use in (StationKey.generate, lambda: StationKey(1).public, lambda: StationKey(1).opened(bytes(100))):
+        with pytest.raises(extras.MissingExtraError, match="cryptography must be installed"):
+            use()
 
 
 def test_a_sealed_report_is_stored_and_acknowledged_by_what_was_sent():

@@ -150,6 +150,13 @@ def test_with_a_file_there_is_one_process(tmp_path, monkeypatch, capsys):
     assert main(["serve", str(tmp_path / "survey.toml"), "--database", url, "--workers", "0"]) == 2
 
 
+def test_a_worker_that_never_was_ready_is_started_again_later_than_one_that_was():
+    worker = workers_module._Worker(None, 100.0)
+    assert worker.rests_until == 100.0 + workers_module._LATER_SECONDS
+    worker.ready.set()
+    assert worker.rests_until == 100.0 + workers_module._AGAIN_SECONDS < 100.0 + workers_module._LATER_SECONDS
+
+
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(5)"
 
 
@@ -160,6 +167,16 @@ def test_a_worker_that_does_not_end_when_told_is_ended_by_force(monkeypatch):
         workers_module._end([workers_module._Worker(process, 0.0)])
         assert process.returncode == -signal.SIGKILL
         assert process.stdout.closed
+
+
+POLITE = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); print(flush=True)"
+
+
+def test_a_worker_that_ends_when_told_is_waited_for():
+    with ended([sys.executable, "-S", "-c", f"{POLITE}; time.sleep(60)"], stdout=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        workers_module._end([workers_module._Worker(process, 0.0)])
+        assert process.returncode == 7
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from psycopg import errors
 
 from tests.survey.entries import BODY, CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
 from tests.survey.postgres_server import Postgres, new_name
+from toolkit.core.postgres import set_locally
 from toolkit.survey.storage import Collection, Entry, Outcome, State, StoreError, open_store
 from toolkit.survey.storage.postgres import _failure
 from toolkit.survey.storage.writer import Writer
@@ -278,6 +279,20 @@ def test_a_locked_collection_is_said_soon_and_recovers(store: Collection, postgr
         assert caught.value.retry_after == 1
         assert (store.count(), store.state()) == (0, State.OPEN)  # who reads does not wait
     assert store.add([one]) == [STORED]
+
+
+def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(store: Collection, monkeypatch) -> None:
+    opened(store, access="blind")
+    waits, usual = [], set_locally
+    monkeypatch.setattr(
+        "toolkit.survey.storage.postgres.set_locally",
+        lambda connection, settings: waits.append(settings["lock_timeout"]) or usual(connection, settings),
+    )
+    store.add([entry(by="a")])
+    store.issue(sha("a"), sha("b"))
+    store.remember("port", "1")
+    store.set_state(State.PAUSED)
+    assert waits == ["1s", "1s", "8s", "8s"]
 
 
 @pytest.mark.parametrize(

@@ -290,6 +290,16 @@ def test_a_log_that_a_dead_server_left_is_emptied_by_the_next_one(store, path, m
             assert (log.stat().st_size == 0) == (emptied and not readonly)
 
 
+def test_the_log_is_emptied_when_an_invitation_was_signed(store: Collection, path: Path) -> None:
+    """It would tell who asked for it together."""
+    opened(store, access="blind").invite([sha("a")])
+    log = path.with_name(f"{path.name}-wal")
+    assert log.stat().st_size > 0
+    assert not store.issue(sha("unknown"), sha("b"))
+    assert store.issue(sha("a"), sha("b"))
+    assert log.stat().st_size == 0
+
+
 def test_a_store_that_is_closed_holds_no_file_open(store: Collection, path: Path) -> None:
     def held() -> list[str]:
         return [one.path for one in psutil.Process().open_files() if one.path.startswith(str(path))]
@@ -484,6 +494,16 @@ def test_nothing_is_made_by_looking(store: Collection, path: Path) -> None:
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="must be there, and its folder writable, got FileNotFoundError"):
         open_store(f"sqlite:///{tmp_path}/nowhere/survey.db").create(small_survey())
+
+
+def test_tables_without_a_collection_are_said(store: Collection) -> None:
+    """As a server leaves them that died before it had begun one."""
+    with store._engine.making():
+        pass
+    for use in (store.count, store.survey, lambda: store.add([entry()])):
+        with pytest.raises(StoreError, match="the database must hold a collection, got none: create one first"):
+            use()
+    assert opened(store).add([entry()]) == [STORED]
 
 
 def test_a_file_that_is_moved_away_is_not_written_to(store: Collection, path: Path) -> None:

@@ -348,7 +348,15 @@ def test_a_step_is_added_whole_from_each_group_by_itself():
     assert enlarged(first, more, 10) > first
 
 
-@pytest.mark.parametrize(("minimum", "step"), [(20, 10), (5, 3), (1, 1), (1, 4), (30, 7), (14, 7)])
+def test_who_is_held_back_is_drawn_by_lot_and_else_the_smallest_keys_come_first():
+    """That a lot of 20 out of 30 is the 20 smallest, or twice the same, comes less than once in a million times."""
+    groups = {bytes([i]): () for i in range(30)}
+    smallest = frozenset(bytes([i]) for i in range(20))
+    assert enlarged(frozenset(), groups, 20) == smallest
+    assert len({enlarged(frozenset(), groups, 10, 10) for _ in range(3)} | {smallest}) == 4
+
+
+@pytest.mark.parametrize(("minimum", "step"), [(20, 10), (5, 3), (1, 1), (1, 2), (30, 7), (14, 7)])
 @pytest.mark.parametrize("rehearsal", [False, True])
 def test_how_many_are_shown_is_what_comes_of_people_who_answer_one_by_one(minimum, step, rehearsal):
     asked = survey(minimum=minimum, step=step, rehearsal=rehearsal)
@@ -356,6 +364,7 @@ def test_how_many_are_shown_is_what_comes_of_people_who_answer_one_by_one(minimu
     for count in range(60):
         seen = enlarged(seen, {bytes([i]): () for i in range(count)}, step, steps.held_back(asked))
         shown.append(len(seen) if len(seen) >= minimum else 0)
+    assert steps.held_back(asked) == (0 if rehearsal or step == 1 else step)
     assert [steps.in_steps(asked, count) for count in range(60)] == shown
     assert [count for count, some in enumerate(shown) if some][0] == steps.first_look(asked)  # noqa: RUF015
 

@@ -1,5 +1,6 @@
 """What every store promises, on every database: SQLite, and a real PostgreSQL."""
 
+import re
 import subprocess
 import sys
 import threading
@@ -30,7 +31,17 @@ from tests.survey.storage.killed import lines, report
 from toolkit import warner
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage import Collection, Entry, Outcome, State, StoreError, collection, merge, open_store
+from toolkit.survey.storage import (
+    Collection,
+    Entry,
+    Outcome,
+    State,
+    StoreError,
+    absolute_url,
+    collection,
+    merge,
+    open_store,
+)
 from toolkit.survey.storage.engine import Session
 from toolkit.survey.storage.protocol import LARGEST
 
@@ -130,6 +141,7 @@ def test_rows_are_reports_with_their_keys_in_the_pool_or_not(store: Collection) 
     store.add(entries)
     assert list(store.rows()) == sorted((one.key, one.body) for one in entries)
     assert list(store.reports()) == [body for _, body in store.rows()]
+    assert store.add([entry(by=f"{i}") for i in range(30)]) == [SPENT] * 30  # those that left the pool, too
 
 
 def test_of_many_who_create_at_once_all_find_one_collection(connect: Connect) -> None:
@@ -538,12 +550,34 @@ def test_entries_that_no_database_could_hold_cannot_be_made(wrong: tuple) -> Non
 
 
 @pytest.mark.parametrize(
-    "wrong", ["", "survey.db", "sqlite://", "sqlite:///", "sqlite:///:memory:", "mysql://user:secret@host/db"]
+    ("wrong", "told"),
+    [
+        ("", "got '://': no other database is known"),
+        ("survey.db", "got 'survey.db': write sqlite:///survey.db"),
+        ("sqlite://", "got 'sqlite://': no other database is known"),
+        ("sqlite://survey.db", "got 'sqlite://': write three slashes before a file"),
+        ("sqlite:///", "must be a file, as in sqlite:///survey.db, got ''"),
+        ("sqlite:///:memory:", "must be a file, as in sqlite:///survey.db, got ':memory:'"),
+        ("mysql://user:secret@host/db", "got 'mysql://': no other database is known"),
+        ("mysql:///secret.db", "got 'mysql://': no other database is known"),
+        *((f"{one}secret", "got another address: no other database is known") for one in ("pw=", "pg:", "a@", "a;")),
+    ],
 )
-def test_other_urls_are_refused_without_quoting_a_password(wrong: str) -> None:
-    with pytest.raises(ValueError, match="must b") as caught:
+def test_other_urls_are_refused_without_quoting_a_password(wrong: str, told: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(told)) as caught:
         open_store(wrong)
     assert "secret" not in str(caught.value)
+
+
+def test_a_relative_file_becomes_absolute_and_other_addresses_stay_as_they_are(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link.db").symlink_to("real.db")
+    for name in ("real.db", "link.db", "./real.db"):
+        assert absolute_url(f"sqlite:///{name}") == f"sqlite:///{tmp_path.resolve() / 'real.db'}"
+    for url in ("sqlite:///", "postgresql:///survey", "postgresql://host/survey", "survey.db", ""):
+        assert absolute_url(url) == url
+    with pytest.raises(TypeError, match="`database` must be text, got PosixPath"):
+        absolute_url(tmp_path)  # type: ignore[arg-type]
 
 
 # Death

@@ -68,7 +68,7 @@ def test_a_link_works_once_in_each_wave_also_after_the_first_one_was_closed(plac
 
 
 def test_closing_keeps_who_was_invited_of_all_waves_but_the_last_and_never_who_answered(place):
-    for wave, left in ((1, 3), (4, 0)):
+    for wave, left in ((1, 3), (2, 0)):
         store = opened(place, wave)
         store.add([entry(1, TOKENS[0])])
         store.set_state(State.CLOSED)
@@ -107,7 +107,7 @@ def test_of_an_open_survey_there_is_nobody_to_invite(tmp_path):
 
 def test_what_is_not_the_next_wave_is_refused():
     with pytest.raises(ValueError, match="the wave after wave 1 must be number 2, got number 3"):
-        check_next(panel(wave=3), panel())
+        check_next(panel(waves=4, wave=3), panel(waves=4))
     with pytest.raises(ValueError, match="must be number 2, got number 1"):
         check_next(panel(), panel())
     with pytest.raises(ValueError, match="the next wave must have the same access, token, got open"):
@@ -173,7 +173,7 @@ def test_words_of_ones_own_that_swap_yes_and_no_are_another_panel():
 def beside(epsilon: float, wave: int = 1, **changes: Any) -> Survey:
     """A panel with a question outside the memo."""
     other = Question("paid", "Have you ever paid?", design=warner(epsilon=epsilon))
-    return panel(cheated(design=MEMO), other, wave=wave, **changes)
+    return panel(cheated(design=MEMO), other, waves=4, wave=wave, **changes)
 
 
 def sums(store: Collection) -> list[str]:
@@ -265,6 +265,8 @@ def test_a_collection_of_an_earlier_toolkit_gets_a_panel_when_it_is_amended(plac
     assert first.survey().panel is None
     with pytest.raises(ValueError, match=r"the wave before must have a panel, got one of toolkit .* without"):
         second.follow(panel(wave=2), first)
+    with pytest.raises(ValueError, match="got others in panel"):
+        first.amend(panel(panel=Panel("ab" * 16, panel().loss.amount)))  # that of another study
     first.amend(panel(consent="Corrected."))
     assert first.survey().panel is not None
     second.follow(panel(wave=2), first)

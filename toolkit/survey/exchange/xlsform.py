@@ -158,7 +158,7 @@ def _relevant(survey: Survey, question: Question) -> str:
 
 
 def _limits(survey: Survey, question: Question) -> dict[str, str]:
-    if question.kind != "number" or question.bounds is None:
+    if question.bounds is None:
         return {}
     low, high = (as_number(bound) for bound in question.bounds)
     key = "whole" if question.whole else "number"

@@ -70,7 +70,7 @@ def _refuse_unknown(url: str) -> NoReturn:
     if not mark and url and not set(url) & set("@:;="):  # a file's name
         refuse(rule, repr(url[:80]), f"write sqlite:///{url[:80]}")
     known = "write three slashes before a file" if scheme == "sqlite" and rest else "no other database is known"
-    refuse(rule, repr(scheme[:20] + "://"), known)
+    refuse(rule, repr(scheme[:20] + "://") if mark or not url else "another address", known)
 
 
 def absolute_url(url: str) -> str:

@@ -107,8 +107,6 @@ def _labels(survey: Survey) -> list[str]:
 def _changed(survey: Survey, last: Edition, allowed: Sequence[str] = _AMENDABLE) -> list[str]:
     """What differs between two surveys as they are written, but for what may differ."""
     old, new = json.loads(last.survey), json.loads(json.dumps(survey.to_dict()))
-    if "panel" not in old:  # an earlier toolkit made none: it comes with the amendment
-        new.pop("panel", None)
     return [name for name in sorted(old.keys() | new.keys()) if name not in allowed and old.get(name) != new.get(name)]
 
 
