@@ -9,7 +9,18 @@ import pyarrow as pa
 import pytest
 
 from toolkit.frames import table
-from toolkit.frames.table import absent, array_of, column, distinct_rows, floats, is_lazy, rows_in_order, some_rows
+from toolkit.frames.table import (
+    absent,
+    array_of,
+    column,
+    distinct_rows,
+    floats,
+    is_lazy,
+    names,
+    rows_in_order,
+    some_columns,
+    some_rows,
+)
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", None, "y"]})
 FRAMES: dict[str, Any] = {"pandas": FRAME, "polars": pl.from_pandas(FRAME), "pyarrow": pa.Table.from_pandas(FRAME)}
@@ -23,6 +34,9 @@ def test_columns_and_rows_are_the_same_in_every_engine(engine: str) -> None:
     cut = some_rows(data, np.array([True, False, True]))
     assert type(cut) is type(data)
     assert column(cut, "b", "x").tolist() == ["x", "y"]
+    one = some_columns(data, ["b"])
+    assert (type(one), names(one)) == (type(data), ("b",))
+    assert column(one, "b", "x").tolist() == column(data, "b", "x").tolist()
     assert not is_lazy(data)
 
 
