@@ -1,5 +1,7 @@
 import datetime as dt
 import math
+import sys
+import types
 import warnings
 import zoneinfo
 from decimal import Decimal
@@ -82,12 +84,22 @@ def test_moments_with_a_time_zone_are_compared_in_utc_and_have_days_by_their_own
     assert cells.key(late.astimezone(dt.UTC), days=True) == Day(18_261)
 
 
-def test_code_of_an_unknown_time_zone_is_not_run() -> None:
+def test_code_of_an_unknown_time_zone_is_not_run_and_zones_of_pytz_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     class Zone(dt.tzinfo):
         def utcoffset(self, _: object) -> dt.timedelta:
-            raise AssertionError("was run")
+            ran.append(type(self))
+            return dt.timedelta(hours=1)
 
-    assert cells.key(dt.datetime(2020, 1, 1, tzinfo=Zone())) is None
+    class Derived(Zone):
+        """As those of pytz are."""
+
+    ran: list[type] = []
+    monkeypatch.delitem(sys.modules, "pytz", raising=False)
+    noon = {zone: dt.datetime(1970, 1, 1, 1, tzinfo=zone()) for zone in (Zone, Derived)}
+    assert [cells.key(one) for one in noon.values()] == [None, None]
+    monkeypatch.setitem(sys.modules, "pytz", types.SimpleNamespace(BaseTzInfo=Derived))
+    assert [cells.key(one) for one in noon.values()] == [None, Moment(0, True)]
+    assert set(ran) == {Derived}
 
 
 def test_code_of_a_cell_is_not_run_whatever_known_type_it_is_derived_from() -> None:

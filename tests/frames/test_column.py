@@ -1,5 +1,6 @@
 import datetime as dt
 import decimal
+import sys
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from tests.curator.hostile import CELLS
 from tests.slowly import each
 from tests.work import calls
 from toolkit.frames.engines import polars
-from toolkit.frames.engines.column import Column
+from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.engines.polars import polars_column
 from toolkit.frames.frame import arrow_column, pandas_column
 
@@ -92,6 +93,12 @@ def test_large_whole_numbers_keep_all_their_digits_where_they_are_compared() -> 
         assert column(values).floats()[0] == float(large)
 
 
+def test_decimals_are_compared_one_by_one_from_the_first_digit_on_that_a_float_may_lose() -> None:
+    for digits in (sys.float_info.dig, sys.float_info.dig + 1):
+        dtypes = pl.Series([], dtype=pl.Decimal(digits, 2)), pa.array([], pa.decimal128(digits, 2))
+        assert {column(values).kind.long for values in dtypes} == {digits > sys.float_info.dig}
+
+
 def test_a_date_of_arrow_beyond_the_years_of_python_is_none_among_the_cells_and_never_an_error() -> None:
     """An error would tell that one of the rows holds such a date."""
     for kind, beyond in ((pa.date32(), 2**31 - 1), (pa.timestamp("s"), 2**62)):
@@ -135,24 +142,23 @@ def test_columns_of_other_types_are_refused_by_type(values: object) -> None:
 
 
 TEXT = ["b", "a", None, "z"]
+TEXTS = [
+    pd.Series(TEXT),
+    pd.Series(TEXT, dtype=object),
+    pd.Series(TEXT, dtype="string[python]"),
+    pd.Series(TEXT, dtype="string[pyarrow]"),
+    pd.Series(TEXT, dtype=pd.CategoricalDtype(["z", "b", "a"])),
+    pl.Series(TEXT),
+    pl.Series(TEXT, dtype=pl.Categorical),
+    pl.Series(TEXT, dtype=pl.Enum(["z", "b", "a"])),
+    pa.array(TEXT),
+    pa.array(TEXT, pa.large_string()),
+    pa.array(TEXT).dictionary_encode(),
+    pa.chunked_array([TEXT[:1], TEXT[1:]]),
+]
 
 
-@each(
-    values=[
-        pd.Series(TEXT),
-        pd.Series(TEXT, dtype=object),
-        pd.Series(TEXT, dtype="string[python]"),
-        pd.Series(TEXT, dtype="string[pyarrow]"),
-        pd.Series(TEXT, dtype=pd.CategoricalDtype(["z", "b", "a"])),
-        pl.Series(TEXT),
-        pl.Series(TEXT, dtype=pl.Categorical),
-        pl.Series(TEXT, dtype=pl.Enum(["z", "b", "a"])),
-        pa.array(TEXT),
-        pa.array(TEXT, pa.large_string()),
-        pa.array(TEXT).dictionary_encode(),
-        pa.chunked_array([TEXT[:1], TEXT[1:]]),
-    ]
-)
+@each(values=TEXTS)
 def test_texts_are_found_whatever_holds_them(values: object) -> None:
     found = column(values)
     assert found.places(["a", "b"]).tolist() == [1, 0, -1, -1]
@@ -170,6 +176,9 @@ def test_a_column_without_a_row_is_read() -> None:
     ):
         assert column(values).floats().shape == (0,)
         assert column(values).missing().shape == (0,)
+    for one in (*map(column, (*NUMBERS, *TEXTS)), numpy_column(np.array(VALUES))):
+        empty = one.empty()
+        assert (type(empty), empty.kind, empty.cells(), empty.missing().tolist()) == (type(one), one.kind, [], [])
 
 
 YES_NO = {

@@ -11,7 +11,17 @@ import pytest
 from toolkit.frames import sums as summing
 from toolkit.frames.engines import streams
 from toolkit.frames.frame import Frame
-from toolkit.frames.sums import PAIR_BITS, SQUARE_BITS, Bounds, Variable, counted, grouping, summed, summed_pairs
+from toolkit.frames.sums import (
+    PAIR_BITS,
+    SQUARE_BITS,
+    Bounds,
+    Variable,
+    counted,
+    grouping,
+    step_bits,
+    summed,
+    summed_pairs,
+)
 
 KEYS = ["a", "b", "c"]
 TABLE = {
@@ -96,6 +106,11 @@ def test_no_thread_warns_of_what_it_computes(parts: Frame) -> None:
     """NumPy keeps for each thread what it does about a division by zero."""
     found = list(summing._each(lambda _: np.ones(1) / np.zeros(1), parts.parts(["x"]), grouping(parts)))
     assert all(np.isinf(one) for one in found)
+
+
+def test_a_step_has_as_many_bits_as_it_takes_to_tell_all_and_none_apart() -> None:
+    for most in range(1, 70):
+        assert 2 ** (step_bits(most) - 1) < most + 2 <= 2 ** step_bits(most)
 
 
 @pytest.mark.parametrize("rows", [1, 4, 10, 100])
