@@ -131,6 +131,16 @@ def test_every_half_of_a_write_is_either_the_old_note_the_new_one_or_none(path: 
         assert read_note(path) == {old: (9, "a" * 64), new: (10, "b" * 64)}.get(new[:cut] + old[cut:])
 
 
+def test_a_note_that_was_written_is_closed(path: Path) -> None:
+    """Else a process could charge a thousand times: the next file has the same number as before."""
+    numbers = []
+    for _ in range(2):
+        numbers.append(os.open(os.devnull, os.O_RDONLY))
+        os.close(numbers[-1])
+        write_note(path, 9, "a" * 64)
+    assert len(set(numbers)) == 1
+
+
 def test_a_note_that_cannot_be_written_does_not_stop_a_charge(path: Path) -> None:
     note_of(path).mkdir()
     ledger = Ledger(Pure(1), path)

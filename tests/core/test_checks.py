@@ -62,9 +62,10 @@ def test_a_level_lies_strictly_between_0_and_1(bad: object) -> None:
         checks.level(bad)
 
 
-@pytest.mark.parametrize("bad", [1.5, True, "3", None, float("nan"), float("inf"), [2]])
-def test_a_whole_number_is_whole(bad: object) -> None:
-    with pytest.raises(TypeError, match="`n` must be a whole number"):
+@pytest.mark.parametrize("bad", [1.5, True, "3", float("nan"), float("inf"), None, [2], np.True_])
+def test_a_whole_number_is_whole_and_others_are_quoted_if_they_are_short(bad: object) -> None:
+    received = repr(bad) if isinstance(bad, float | bool | str) else type(bad).__name__
+    with pytest.raises(TypeError, match=f"^`n` must be a whole number, got {received}: it counts things.$"):
         checks.whole(bad, "n")
 
 

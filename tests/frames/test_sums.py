@@ -108,9 +108,13 @@ def test_no_thread_warns_of_what_it_computes(parts: Frame) -> None:
     assert all(np.isinf(one) for one in found)
 
 
-def test_a_step_has_as_many_bits_as_it_takes_to_tell_all_and_none_apart() -> None:
-    for most in range(1, 70):
-        assert 2 ** (step_bits(most) - 1) < most + 2 <= 2 ** step_bits(most)
+def test_a_cell_and_a_step_have_as_many_bits_as_it_takes_to_tell_all_apart() -> None:
+    """Fewer would take two for one, and use too many rows of a person."""
+    frame = Frame(pd.DataFrame({"g": [1]}))
+    for number in range(1, 70):
+        (width,) = grouping(frame, None, {"g": range(number)}).widths
+        assert (number - 1) // 2**width == 0 == (2**width - 1) // (2 * number)
+        assert 2 ** (step_bits(number) - 1) < number + 2 <= 2 ** step_bits(number)  # one for each, for 0 and for none
 
 
 @pytest.mark.parametrize("rows", [1, 4, 10, 100])
