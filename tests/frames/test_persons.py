@@ -261,11 +261,12 @@ def test_equal_numbers_are_one_person_whatever_holds_them() -> None:
     halves = [Fraction(1, 2), 0.5, Decimal("0.50"), np.longdouble("0.5")]
     far = [Decimal("1E+400"), 10**400, Fraction(10**400)]
     huge = [Decimal("1E+999999999"), Decimal("10E+999999998"), Decimal("1E+999999998")]
-    frame = Frame(pd.DataFrame({"id": pd.Series([*same, *halves, *far, *huge], dtype=object)}))
+    near = [np.longdouble(1), np.nextafter(np.longdouble(1), np.longdouble(2)), np.longdouble("inf")]
+    frame = Frame(pd.DataFrame({"id": pd.Series([*same, *halves, *far, *huge, *near], dtype=object)}))
     people = Persons.of(frame, "id", Caps(1))
     person, tags = people.tagged(frame)
-    assert person.tolist() == [0] * 6 + [1] * 4 + [2] * 3 + [3, 3, 4]
-    assert len(set(tags.tolist())) == 5
+    assert person.tolist() == [0] * 6 + [1] * 4 + [2] * 3 + [3, 3, 4] + [5, 6, 7]
+    assert len(set(tags.tolist())) == 8
 
 
 SHORT, LONG_ONES, REFUSED = "by a float or 64 bits", "one by one", "refused"
