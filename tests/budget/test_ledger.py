@@ -3,6 +3,7 @@
 import sqlite3
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,7 @@ def test_failure_while_drawing_leaves_the_charge(error: type[BaseException], ope
     ("mechanism", "options", "error"),
     [
         (object(), {}, TypeError),
+        (SimpleNamespace(loss=Pure(0.1)), {}, TypeError),
         (Counter(0.5), {}, TypeError),  # type: ignore[arg-type]
         (Counter(Pure(0.1)), {"rng": 7}, TypeError),
         (Counter(Pure(0.1)), {"label": 7}, TypeError),

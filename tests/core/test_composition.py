@@ -300,6 +300,12 @@ def test_a_loss_that_hides_nothing_costs_all_of_it_on_average() -> None:
     assert compose([Pure(100)], 1e-6, "advanced").epsilon <= compose([Pure("100.001")], 1e-6, "advanced").epsilon
 
 
+def test_a_root_is_above_the_truth_by_at_most_its_last_digit() -> None:
+    for square in (Fraction(0), Fraction(1, 3), Fraction(2), Fraction(4), Fraction(10**30 + 1, 7)):
+        root = optimal._sqrt_up(square)
+        assert (root - Fraction(1, 10**40)) ** 2 <= square < root**2
+
+
 def test_extreme_losses_do_not_break_the_rules() -> None:
     for rule in ("advanced", "optimal", "zcdp", "best"):
         assert compose([Pure(10_000)] * 3, 0.1, rule).epsilon > 29_000
@@ -311,6 +317,8 @@ def test_beyond_a_hundred_thousand_nothing_is_left_to_count_for_any_of_the_losse
     assert manageable({Fraction(1): 1, Fraction(100_000): 1}) is not None
     assert manageable({Fraction(1): 1, Fraction(100_001): 1}) is None
     assert manageable({}) is None
+    with pytest.raises(ValueError, match="takes some 100,000 losses, few of them different, got 1 of 1 kinds"):
+        compose([Pure(100_001)], 1e-6, "optimal")
 
 
 def test_missing_package_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:

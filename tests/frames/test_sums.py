@@ -8,9 +8,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from toolkit import between
 from toolkit.frames import sums as summing
 from toolkit.frames.engines import streams
 from toolkit.frames.frame import Frame
+from toolkit.frames.persons import Caps, Persons
 from toolkit.frames.sums import (
     PAIR_BITS,
     SQUARE_BITS,
@@ -21,6 +23,7 @@ from toolkit.frames.sums import (
     step_bits,
     summed,
     summed_pairs,
+    values_of,
 )
 
 KEYS = ["a", "b", "c"]
@@ -106,6 +109,24 @@ def test_no_thread_warns_of_what_it_computes(parts: Frame) -> None:
     """NumPy keeps for each thread what it does about a division by zero."""
     found = list(summing._each(lambda _: np.ones(1) / np.zeros(1), parts.parts(["x"]), grouping(parts)))
     assert all(np.isinf(one) for one in found)
+
+
+def test_values_come_from_all_parts_in_their_order(parts: Frame) -> None:
+    whole, words = Frame(pd.DataFrame(TABLE)), ({"y": between(10, 189)}, {"g": KEYS})
+    codes, numbers = values_of(parts, grouping(parts, *words), "x", Bounds.of((0, 8)))
+    assert np.array_equal(numbers, np.array(TABLE["x"], dtype=float), equal_nan=True)
+    assert np.array_equal(codes, grouping(whole, *words).codes(whole))
+
+
+def test_the_order_of_a_persons_rows_does_not_decide_which_of_their_values_are_used() -> None:
+    table = pd.DataFrame({"id": np.repeat(np.arange(40), 5), "x": np.random.default_rng(1).random(200)})
+    used = []
+    for frame in (Frame(table), Frame(table[::-1])):
+        rows = grouping(frame, None, None, Persons("id", "id", Caps(1), b"secret"))
+        codes, numbers = values_of(frame, rows, "x", Bounds.of((0, 1)))
+        used.append(sorted(numbers[codes >= 0].tolist()))
+    assert used[0] == used[1]
+    assert len(used[0]) == 40
 
 
 def test_a_cell_and_a_step_have_as_many_bits_as_it_takes_to_tell_all_apart() -> None:
