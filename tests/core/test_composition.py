@@ -262,6 +262,8 @@ def test_without_delta_only_sums_are_left() -> None:
     assert compose([Approx(1, 0.9)] * 2) == Approx(2, 1)
     assert compose([]) == Pure(0)
     assert compose([], 1e-6) == Pure(0)
+    with pytest.raises(TypeError, match="Approx and Zcdp have no sum, got both"):
+        compose([Approx(1, 1e-6), Zcdp(1)])
     for rule in ("advanced", "optimal", "pld"):
         with pytest.raises(ValueError, match="needs `delta`"):
             compose([Pure(0.1)], rule=rule)

@@ -86,10 +86,11 @@ def test_missing_values_are_nan_as_numbers_and_missing(values: object) -> None:
 
 
 def test_large_whole_numbers_keep_all_their_digits_where_they_are_compared() -> None:
-    large = 2**53 + 1
-    for values in (pd.Series([large, None], dtype="Int64"), pl.Series([large, None]), pa.array([large, None])):
-        assert column(values).ticks()[0][0] == large
-        assert column(values).floats()[0] == float(large)
+    for large, kind in ((2**53 + 1, "Int64"), (2**64 - 1, "UInt64")):
+        many = pl.Series([large, None], dtype=getattr(pl, kind)), pa.array([large, None], getattr(pa, kind.lower())())
+        for values in (pd.Series([large, None], dtype=kind), pd.Series([large], dtype=kind.lower()), *many):
+            assert column(values).ticks()[0][0] == large
+            assert column(values).floats()[0] == float(large)
 
 
 def test_a_date_of_arrow_beyond_the_years_of_python_is_none_among_the_cells_and_never_an_error() -> None:

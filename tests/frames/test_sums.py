@@ -116,6 +116,9 @@ def test_values_come_from_all_parts_in_their_order(parts: Frame) -> None:
     codes, numbers = values_of(parts, grouping(parts, *words), "x", Bounds.of((0, 8)))
     assert np.array_equal(numbers, np.array(TABLE["x"], dtype=float), equal_nan=True)
     assert np.array_equal(codes, grouping(whole, *words).codes(whole))
+    lazy = Frame(pl.LazyFrame(TABLE))
+    with pytest.raises(RuntimeError, match="rows of a stream are coded part by part"):
+        grouping(lazy, *words).codes(lazy)
 
 
 def test_the_order_of_a_persons_rows_does_not_decide_which_of_their_values_are_used() -> None:

@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from toolkit.core import extras
 from toolkit.frames import table
 from toolkit.frames.table import (
     absent,
@@ -65,9 +66,14 @@ def test_values_of_another_index_are_refused() -> None:
         column(FRAME, FRAME.a[::-1], "`weights`")
 
 
-def test_lazy_rows_are_counted_and_have_no_order() -> None:
+def test_lazy_rows_are_counted_and_have_no_order(monkeypatch: pytest.MonkeyPatch) -> None:
     lazy = pl.from_pandas(FRAME).lazy()
     assert is_lazy(lazy)
+    assert not is_lazy({"a": [1, 2]})
+    with monkeypatch.context() as patch:
+        for module in (table, extras):
+            patch.setattr(module, "find_spec", lambda _: None)
+        assert not is_lazy(FRAME)  # without narwhals, too
     counts = distinct_rows(lazy, ["a"], None, "n").set_index("a").n
     assert counts.to_dict() == {1: 1, 2: 2}
     with pytest.raises(TypeError, match="must hold its rows in order, got LazyFrame"):
