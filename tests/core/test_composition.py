@@ -360,7 +360,7 @@ def test_parallel_needs_the_relation_and_one_currency() -> None:
         parallel([Pure(1)])  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="neighbors"):
         parallel([Pure(1)], neighbors="other")
-    with pytest.raises(TypeError, match="to_approx"):
+    with pytest.raises(TypeError, match="Approx and Zcdp have no common measure, got both: convert the Zcdp first"):
         parallel([Zcdp(1), Approx(1, 1e-6)], neighbors="replace")
 
 

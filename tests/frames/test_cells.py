@@ -37,6 +37,12 @@ def test_numbers_of_all_types_are_numbers_and_equal(cell: object) -> None:
     assert cells.places([cell], {3: 7}).tolist() == [7]
 
 
+def test_a_whole_number_of_a_long_double_keeps_all_its_digits() -> None:
+    large = np.longdouble(2**62) + 1
+    assert cells.key(large) == int(large)
+    assert [cells.key(np.longdouble(text)) for text in ("0.5", "inf", "-inf")] == [0.5, math.inf, -math.inf]
+
+
 def test_infinite_and_huge_numbers_are_numbers_and_the_rest_is_missing_as_a_number() -> None:
     assert [number(c) for c in (math.inf, 10**400, -(10**400), Decimal("-1E+999999"), True)] == [
         math.inf,

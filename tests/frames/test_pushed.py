@@ -151,11 +151,12 @@ def test_people_are_drawn_by_an_engine_where_it_can_name_them_and_their_cell_lea
 
 @pytest.mark.parametrize("most", [1, 100, 101])
 def test_equal_rows_of_a_person_are_used_up_to_the_cap_however_large_it_is(most: int) -> None:
-    table = pl.DataFrame({"id": [1] * 300 + [2] * 5})
+    table = pl.DataFrame({"id": [1] * 300 + [2] * 5})  # of one column, which is all that rows can be counted by
     for one in (table, table.lazy(), duckdb.connect().from_arrow(table.to_arrow())):
         frame = Frame(one)
         rows = grouping(frame, None, None, Persons("id", "id", Caps(most)))
         assert counted(frame, rows).tolist() == [most + min(most, 5)]
+        assert counted(frame, grouping(frame)).tolist() == [305]
 
 
 @pytest.mark.usefixtures("counted_there")

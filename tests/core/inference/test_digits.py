@@ -21,6 +21,8 @@ def test_a_number_has_the_decimals_that_two_digits_of_its_error_reach() -> None:
 
 def test_an_interval_is_never_written_as_a_point() -> None:
     assert between(0.0, 0.0004, 0.016) == "0.0000 to 0.0004"
+    assert between(0.0, 0.0004, 0.0105) == "0.0000 to 0.0004"
+    assert between(0.0, 4e-8, 0.0105) == "0.00000000 to 0.00000004"
     assert between(0.5, 0.5, 0.1) == "0.50 to 0.50"
     assert fixed_between(math.nan, 0.5, 2, "") == fixed_between(0.5, math.nan, 2, "") == "—"
     for lines, decimals in (
