@@ -1,3 +1,4 @@
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -60,6 +61,13 @@ def test_a_probability_lies_between_0_and_1(bad: object) -> None:
 def test_a_level_lies_strictly_between_0_and_1(bad: object) -> None:
     with pytest.raises(ValueError, match="`level` must"):
         checks.level(bad)
+
+
+def test_what_is_read_warns_of_nothing_and_what_fails_tells_nothing() -> None:
+    assert checks.untold(lambda: (warnings.warn("Bob", stacklevel=1), np.ones(1) / np.zeros(1), 3)[-1]) == 3
+    with pytest.raises(RuntimeError, match="data must be readable, got a failure that is not told: its words") as error:
+        checks.untold(lambda: int("Bob"))
+    assert (error.value.__cause__, error.value.__context__) == (None, None)
 
 
 @pytest.mark.parametrize("bad", [1.5, True, "3", float("nan"), float("inf"), None, [2], np.True_])

@@ -302,6 +302,16 @@ def test_a_loss_that_hides_nothing_costs_all_of_it_on_average() -> None:
     assert compose([Pure(100)], 1e-6, "advanced").epsilon <= compose([Pure("100.001")], 1e-6, "advanced").epsilon
 
 
+def test_the_delta_of_an_epsilon_is_what_the_worst_event_exceeds_it_by() -> None:
+    """Of two coins, enumerated: the events in which the one truth is likelier than e**epsilon times the other."""
+    truth, lie = math.e / (1 + math.e), 1 / (1 + math.e)
+    pairs = [(truth**2, lie**2), (2 * truth * lie, 2 * truth * lie), (lie**2, truth**2)]
+    law = optimal._composed({Fraction(1): 2})
+    for epsilon in (0.0, 0.5, 1.0, 2.5):
+        excess = sum(max(one - math.exp(epsilon) * other, 0) for one, other in pairs)
+        assert float(optimal._excess(law, epsilon)) == pytest.approx(excess, rel=1e-12)
+
+
 def test_a_root_is_above_the_truth_by_at_most_its_last_digit() -> None:
     for square in (Fraction(0), Fraction(1, 3), Fraction(2), Fraction(4), Fraction(10**30 + 1, 7)):
         root = optimal._sqrt_up(square)

@@ -21,6 +21,7 @@ from toolkit.frames.table import (
     rows_in_order,
     some_columns,
     some_rows,
+    with_text_as_objects,
 )
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", None, "y"]})
@@ -64,6 +65,14 @@ def test_labels_that_are_no_text_are_told_by_their_place() -> None:
 def test_values_of_another_index_are_refused() -> None:
     with pytest.raises(ValueError, match="must have the index of the data, got another"):
         column(FRAME, FRAME.a[::-1], "`weights`")
+
+
+def test_formulas_read_texts_as_objects_and_the_categories_of_polars_as_texts() -> None:
+    texts = pd.DataFrame({"s": pd.Series(["a", None], dtype="string"), "x": [1, 2]})
+    assert with_text_as_objects(texts).dtypes.to_dict() == {"s": np.dtype(object), "x": np.dtype("int64")}
+    assert with_text_as_objects(texts[["x"]]).dtypes.to_dict() == {"x": np.dtype("int64")}
+    assert with_text_as_objects(pl.DataFrame({"s": pl.Series(["b", "a"], dtype=pl.Categorical)})).dtypes == [pl.String]
+    assert with_text_as_objects(FRAMES["pyarrow"]) is FRAMES["pyarrow"]
 
 
 def test_lazy_rows_are_counted_and_have_no_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,7 @@ def test_the_test_agrees_with_the_interval() -> None:
     for method in ("fieller", "log"):
         limits = ratio.interval(1 - ratio.test(1, method=method).p, method)
         assert float(limits.low) == pytest.approx(1.0, abs=1e-9)
+        assert np.sign([ratio.test(null, method=method).statistic for null in (1, 2)]).tolist() == [1, -1]
     assert ratio.labels == ("yes",)
     assert ratio.n == 2400
     seen = np.array([469 / 1230, 393 / 1170])
