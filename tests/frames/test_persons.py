@@ -1,6 +1,7 @@
 """What is used of a person depends on that person's own rows alone."""
 
 import datetime as dt
+import hashlib
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -17,6 +18,7 @@ import pytest
 
 from tests.slowly import each
 from toolkit import bands, between
+from toolkit.frames.engines.streams import text_tag
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons, people_by_key, people_by_key_once
 from toolkit.frames.sums import grouping
@@ -254,6 +256,13 @@ def test_as_many_people_are_counted_as_there_are(make: Any) -> None:
     frame = Frame(make([10**18 + place for place in range(10_000)]))
     codes = grouping(frame, None, None, Persons.of(frame, "id", Caps(1))).codes(frame)
     assert np.count_nonzero(codes >= 0) == 10_000
+
+
+def test_a_text_is_numbered_by_the_last_31_of_the_first_32_bits_of_its_hash() -> None:
+    """As DuckDB and Spark compute them."""
+    for text in ("Ann", "Bob", "ü", ""):
+        digits = hashlib.sha256(b"secret" + text.encode()).hexdigest()[:8]
+        assert text_tag(text, b"secret") == int(digits, 16) % 2**31
 
 
 def test_equal_numbers_are_one_person_whatever_holds_them() -> None:
