@@ -199,6 +199,16 @@ def test_long_fractions_are_rounded_up_each_for_itself() -> None:
     )
 
 
+def test_a_charge_is_rounded_up_only_if_the_total_would_be_too_long() -> None:
+    """The longest factor of both is none of their sum's, and one of their difference's."""
+    three, two, five = 3**100, 2**60, 5**25
+    spent, charge = Fraction(1, three * two), Fraction(-five * pow(two, -1, three) % three, three * five)
+    assert (spent + charge).denominator < 2**256 <= (spent - charge).denominator
+    assert fitted(Pure(spent), Pure(charge), Pure(1)) == (Pure(charge), Pure(spent + charge))
+    for bits, rounded in ((255, 255), (256, 128)):
+        assert fitted(Pure(0), Pure(Fraction(1, 2**bits)), Pure(1))[0] == Pure(Fraction(1, 2**rounded))
+
+
 def test_what_no_digits_show_to_be_too_much_is_said_in_words() -> None:
     ledger = Ledger(Pure(1))
     ledger.charge(Pure(Fraction(2, 3)))

@@ -1,7 +1,9 @@
 """The ledger: a charge before every draw, and one neighbor relation for life."""
 
 import sqlite3
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 from tests.budget.spending import Counter, Opener
 from toolkit.budget.ledger import BudgetError, Ledger
+from toolkit.core.extras import MissingExtraError
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 
 
@@ -71,6 +74,7 @@ def test_failure_while_drawing_leaves_the_charge(error: type[BaseException], ope
     ("mechanism", "options", "error"),
     [
         (object(), {}, TypeError),
+        (SimpleNamespace(loss=Pure(0.1)), {}, TypeError),
         (Counter(0.5), {}, TypeError),  # type: ignore[arg-type]
         (Counter(Pure(0.1)), {"rng": 7}, TypeError),
         (Counter(Pure(0.1)), {"label": 7}, TypeError),
@@ -130,6 +134,24 @@ def test_the_refusal_names_who_said_what_and_the_remedy_for_that(tmp_path: Path)
     with pytest.raises(BudgetError, match="one neighbor relation"):
         Ledger(Pure(1), path, neighbors="add_remove")
     assert Ledger.open(path).neighbors == "replace"
+
+
+def test_a_document_is_told_what_an_entry_cost_whom_and_the_totals_around_it() -> None:
+    ledger = Ledger(Pure(3), unit="person")
+    first = ledger.charge(Pure(1))
+    facts = {"id": ledger.id, "entry": 2, "label": "claims", "loss": "ε = 0.25", "exact loss": "pure 1/4"}
+    facts |= {"charged": "ε = 1", "before": "ε = 1", "after": "ε = 2", "ceiling": "ε = 3", "unit": "person"}
+    facts |= {"terms": "at most 4 events of one person, charged together", "simulated": False}
+    assert ledger.facts(ledger.charge(Pure("1/4"), "claims", unit="event", times=4)) == facts
+    assert "terms" not in ledger.facts(first)
+
+
+def test_a_ledger_in_postgresql_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolkit.core.extras.find_spec", lambda _: None)
+    for url in ("postgresql://ann@db.invalid/office", "postgres://ann@db.invalid/office"):
+        for use in (partial(Ledger, Pure(1)), Ledger.open):
+            with pytest.raises(MissingExtraError, match=r"psycopg must be installed for this.*toolkit\[collect\]"):
+                use(url)
 
 
 def test_charges_are_counted_in_words(opener: Opener) -> None:

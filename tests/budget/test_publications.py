@@ -46,6 +46,7 @@ def test_a_ledger_reports_every_charge_with_its_documents(tmp_path: Path) -> Non
     assert lines[-1].endswith("| ε = 0.75 | table.json (SHA-256 abababababababab…) |")
     assert "Spent ε = 0.75 of ε = 1" in report
     assert str(tmp_path) not in report
+    assert "<td>count by region (4)</td>" in report.save(tmp_path / "report.html").read_text(encoding="utf-8")
     assert repr(report) == report._repr_markdown_() == str(report)  # a notebook shows lines, and no \\n
 
 

@@ -230,12 +230,16 @@ def test_one_file_is_the_whole_truth(tmp_path: Path) -> None:
     assert Ledger.open(tmp_path / "copy.db").entries() == ledger.entries()
 
 
-def test_ledger_in_memory_is_not_copied() -> None:
+def test_ledger_in_memory_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(Pure(1))
     ledger.charge(Pure(0.5))
     for duplicate in (pickle.dumps, copy.deepcopy):
         with pytest.raises(TypeError, match="spend the budget twice"):
             duplicate(ledger)  # type: ignore[operator]
+    with monkeypatch.context() as patch:
+        patch.setattr("os.getpid", lambda: 0)
+        with pytest.raises(TypeError, match="got a forked process"):
+            ledger.charge(Pure(0.5))
     copy.copy(ledger).charge(Pure(0.25))  # a shallow copy is another name for the same record
     assert ledger.spent == Pure(0.75)
 

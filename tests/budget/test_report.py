@@ -12,8 +12,11 @@ def test_repr_says_spent_ceiling_and_what_remains(opener: Opener) -> None:
     ledger.charge(Approx(0.25, 1e-7))
     assert repr(ledger).startswith(
         "<Ledger: spent ε = 0.25, δ = 1e-07 of ε = 1, δ = 1e-06, remaining ε = 0.75, δ = 9e-07; 1 charge; "
-        "neighbors: replace; "
+        "neighbors: replace; unit not said; "
     )
+    ledger.charge(Approx(0.25, 1e-7), unit="row")
+    assert "; 2 charges; neighbors: replace; unit: row; " in repr(ledger)
+    assert "; 0 charges; neighbors not said; unit: person; " in repr(Ledger(Pure(1), unit="person"))
 
 
 def test_html_escapes_labels_and_draws_one_bar_for_each_measure() -> None:

@@ -127,5 +127,6 @@ def test_a_finished_file_gets_its_name_once(tmp_path: Path, links: bool, monkeyp
     with pytest.raises(ValueError, match=r"needs a new file.*another process was first"):
         place.create("second")
     assert [file.name for file in tmp_path.iterdir()] == ["weekly.db"]
+    assert place.beside.stat().st_mode & 0o777 == 0o600  # it will hold the counts
     with place.connected() as database:
         assert database.execute("SELECT content FROM head").fetchall() == [("first",)]

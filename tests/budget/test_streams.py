@@ -236,6 +236,8 @@ def test_rows_are_no_people() -> None:
     frame = pd.DataFrame({"age": [20]})
     with pytest.raises(ValueError, match="and `person` at user level, got no `person`, user level: one"):
         weekly.count(frame)
+    with pytest.raises(TypeError, match="column age must say whose a row is"):
+        weekly.count(frame.astype(complex), person="age")
     events = Ledger(Pure(1)).every(RunningTotal.for_epsilon(1, periods=3))
     with pytest.raises(ValueError, match="got a `person`, event level"):
         events.count(frame, person="age")

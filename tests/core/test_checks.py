@@ -1,3 +1,4 @@
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -62,9 +63,17 @@ def test_a_level_lies_strictly_between_0_and_1(bad: object) -> None:
         checks.level(bad)
 
 
-@pytest.mark.parametrize("bad", [1.5, True, "3", None, float("nan"), float("inf"), [2]])
-def test_a_whole_number_is_whole(bad: object) -> None:
-    with pytest.raises(TypeError, match="`n` must be a whole number"):
+def test_what_is_read_warns_of_nothing_and_what_fails_tells_nothing() -> None:
+    assert checks.untold(lambda: (warnings.warn("Bob", stacklevel=1), np.ones(1) / np.zeros(1), 3)[-1]) == 3
+    with pytest.raises(RuntimeError, match="data must be readable, got a failure that is not told: its words") as error:
+        checks.untold(lambda: int("Bob"))
+    assert (error.value.__cause__, error.value.__context__) == (None, None)
+
+
+@pytest.mark.parametrize("bad", [1.5, True, "3", float("nan"), float("inf"), None, [2], np.True_])
+def test_a_whole_number_is_whole_and_others_are_quoted_if_they_are_short(bad: object) -> None:
+    received = repr(bad) if isinstance(bad, float | bool | str) else type(bad).__name__
+    with pytest.raises(TypeError, match=f"^`n` must be a whole number, got {received}: it counts things.$"):
         checks.whole(bad, "n")
 
 

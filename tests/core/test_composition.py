@@ -262,6 +262,8 @@ def test_without_delta_only_sums_are_left() -> None:
     assert compose([Approx(1, 0.9)] * 2) == Approx(2, 1)
     assert compose([]) == Pure(0)
     assert compose([], 1e-6) == Pure(0)
+    with pytest.raises(TypeError, match="Approx and Zcdp have no sum, got both"):
+        compose([Approx(1, 1e-6), Zcdp(1)])
     for rule in ("advanced", "optimal", "pld"):
         with pytest.raises(ValueError, match="needs `delta`"):
             compose([Pure(0.1)], rule=rule)
@@ -300,6 +302,22 @@ def test_a_loss_that_hides_nothing_costs_all_of_it_on_average() -> None:
     assert compose([Pure(100)], 1e-6, "advanced").epsilon <= compose([Pure("100.001")], 1e-6, "advanced").epsilon
 
 
+def test_the_delta_of_an_epsilon_is_what_the_worst_event_exceeds_it_by() -> None:
+    """Of two coins, enumerated: the events in which the one truth is likelier than e**epsilon times the other."""
+    truth, lie = math.e / (1 + math.e), 1 / (1 + math.e)
+    pairs = [(truth**2, lie**2), (2 * truth * lie, 2 * truth * lie), (lie**2, truth**2)]
+    law = optimal._composed({Fraction(1): 2})
+    for epsilon in (0.0, 0.5, 1.0, 2.5):
+        excess = sum(max(one - math.exp(epsilon) * other, 0) for one, other in pairs)
+        assert float(optimal._excess(law, epsilon)) == pytest.approx(excess, rel=1e-12)
+
+
+def test_a_root_is_above_the_truth_by_at_most_its_last_digit() -> None:
+    for square in (Fraction(0), Fraction(1, 3), Fraction(2), Fraction(4), Fraction(10**30 + 1, 7)):
+        root = optimal._sqrt_up(square)
+        assert (root - Fraction(1, 10**40)) ** 2 <= square < root**2
+
+
 def test_extreme_losses_do_not_break_the_rules() -> None:
     for rule in ("advanced", "optimal", "zcdp", "best"):
         assert compose([Pure(10_000)] * 3, 0.1, rule).epsilon > 29_000
@@ -311,6 +329,8 @@ def test_beyond_a_hundred_thousand_nothing_is_left_to_count_for_any_of_the_losse
     assert manageable({Fraction(1): 1, Fraction(100_000): 1}) is not None
     assert manageable({Fraction(1): 1, Fraction(100_001): 1}) is None
     assert manageable({}) is None
+    with pytest.raises(ValueError, match="takes some 100,000 losses, few of them different, got 1 of 1 kinds"):
+        compose([Pure(100_001)], 1e-6, "optimal")
 
 
 def test_missing_package_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,7 +370,7 @@ def test_parallel_needs_the_relation_and_one_currency() -> None:
         parallel([Pure(1)])  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="neighbors"):
         parallel([Pure(1)], neighbors="other")
-    with pytest.raises(TypeError, match="to_approx"):
+    with pytest.raises(TypeError, match="Approx and Zcdp have no common measure, got both: convert the Zcdp first"):
         parallel([Zcdp(1), Approx(1, 1e-6)], neighbors="replace")
 
 

@@ -82,9 +82,20 @@ def test_a_word_document_has_all_of_it(tmp_path):
     texts = [one.text for one in made.paragraphs]
     assert {"A <title> | with #marks", "one", "x <- 1\n*y*", "bell \N{REPLACEMENT CHARACTER} end"} <= set(texts)
     assert [cell.text for row in made.tables[0].rows for cell in row.cells] == ["a", "b|c", "1", "<b>"]
+    fonts = [
+        (run.bold, run.font.size.pt)
+        for row in made.tables[0].rows
+        for cell in row.cells
+        for run in cell.paragraphs[0].runs
+    ]
+    assert fonts == [(True, 9), (True, 9), (False, 9), (False, 9)]
+    assert texts[texts.index("x <- 1\n*y*") - 1] == ""  # else the next table would be a part of this one
+    code = made.paragraphs[texts.index("x <- 1\n*y*")].runs[0].font
+    assert (code.name, code.size.pt, made.inline_shapes[0].width.inches) == ("Courier New", 8, 6)
     assert b'descr="what is seen"' in zipfile.ZipFile(path).read("word/document.xml")
     assert (made.core_properties.title, made.core_properties.author) == ("A <title> | with #marks", "")
-    Document((Block("h1", "x" * 300),)).save(tmp_path / "long.docx")  # Word takes a title of 255 letters
+    long = Document((Block("h1", "x" * 300),)).save(tmp_path / "long.docx")  # Word takes a title of 255 letters
+    assert docx.Document(str(long)).core_properties.title == "x" * 255
 
 
 def test_another_name_is_refused_and_nothing_is_written(tmp_path):

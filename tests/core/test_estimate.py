@@ -180,4 +180,5 @@ def test_a_contrast_of_cells_is_no_table_any_more() -> None:
         np.array([3.0, 1.0]), np.ones(2), labels, np.eye(2), None, None, "noise", axes=("region", "sex")
     )
     gap = estimate.contrast({("n", "f"): 1, ("n", "m"): -1})
+    assert gap.cov == pytest.approx(np.array([[2.0]]))
     assert (float(gap), gap.axes) == (2.0, ())

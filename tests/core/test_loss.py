@@ -28,6 +28,7 @@ def test_tenths_add_up_to_one_exactly() -> None:
     assert total == Pure(1.0)
     assert Pure(0.1) + Pure(0.2) <= Pure(0.3)
     assert Approx(0.1, 1e-7) + Approx(0.2, 2e-7) == Approx(0.3, 3e-7)
+    assert Approx(0.1, 0.6) + Approx(0.2, 0.7) == Approx(0.3, 1)  # of probability there is no more
     assert Zcdp("1/3") + Zcdp("2/3") == Zcdp(1)
 
 

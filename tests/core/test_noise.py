@@ -283,7 +283,7 @@ def test_no_sum_of_64_bit_noise_can_overflow(monkeypatch: pytest.MonkeyPatch) ->
     """At the largest fast scale the largest step and place stay inside int64; a step beyond is refused, not wrapped."""
     sampler = LatticeSampler(Fraction(1, 2**53 - 1), Fraction(0))
     assert ((noise._STEP_LIMIT - 1) << sampler.shift) + (1 << sampler.shift) <= 2**62
-    monkeypatch.setattr(Inversion, "draw", lambda _self, size, _rng: np.full(size, noise._STEP_LIMIT))
+    monkeypatch.setattr(Inversion, "draw", lambda _self, size, _rng: np.arange(size) + noise._STEP_LIMIT - 99)
     with pytest.raises(OverflowError, match=r"2\*\*-700"):
         sampler.draw(100)
 

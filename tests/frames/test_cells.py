@@ -1,5 +1,7 @@
 import datetime as dt
 import math
+import sys
+import types
 import warnings
 import zoneinfo
 from decimal import Decimal
@@ -33,6 +35,12 @@ def test_no_cell_raises_or_warns(name: str) -> None:
 def test_numbers_of_all_types_are_numbers_and_equal(cell: object) -> None:
     assert number(cell) == 3.0
     assert cells.places([cell], {3: 7}).tolist() == [7]
+
+
+def test_a_whole_number_of_a_long_double_keeps_all_its_digits() -> None:
+    large = np.longdouble(2**62) + 1
+    assert cells.key(large) == int(large)
+    assert [cells.key(np.longdouble(text)) for text in ("0.5", "inf", "-inf")] == [0.5, math.inf, -math.inf]
 
 
 def test_infinite_and_huge_numbers_are_numbers_and_the_rest_is_missing_as_a_number() -> None:
@@ -82,12 +90,22 @@ def test_moments_with_a_time_zone_are_compared_in_utc_and_have_days_by_their_own
     assert cells.key(late.astimezone(dt.UTC), days=True) == Day(18_261)
 
 
-def test_code_of_an_unknown_time_zone_is_not_run() -> None:
+def test_code_of_an_unknown_time_zone_is_not_run_and_zones_of_pytz_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     class Zone(dt.tzinfo):
         def utcoffset(self, _: object) -> dt.timedelta:
-            raise AssertionError("was run")
+            ran.append(type(self))
+            return dt.timedelta(hours=1)
 
-    assert cells.key(dt.datetime(2020, 1, 1, tzinfo=Zone())) is None
+    class Derived(Zone):
+        """As those of pytz are."""
+
+    ran: list[type] = []
+    monkeypatch.delitem(sys.modules, "pytz", raising=False)
+    noon = {zone: dt.datetime(1970, 1, 1, 1, tzinfo=zone()) for zone in (Zone, Derived)}
+    assert [cells.key(one) for one in noon.values()] == [None, None]
+    monkeypatch.setitem(sys.modules, "pytz", types.SimpleNamespace(BaseTzInfo=Derived))
+    assert [cells.key(one) for one in noon.values()] == [None, Moment(0, True)]
+    assert set(ran) == {Derived}
 
 
 def test_code_of_a_cell_is_not_run_whatever_known_type_it_is_derived_from() -> None:

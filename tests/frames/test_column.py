@@ -11,7 +11,7 @@ from tests.curator.hostile import CELLS
 from tests.slowly import each
 from tests.work import calls
 from toolkit.frames.engines import polars
-from toolkit.frames.engines.column import Column
+from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.engines.polars import polars_column
 from toolkit.frames.frame import arrow_column, pandas_column
 
@@ -86,10 +86,11 @@ def test_missing_values_are_nan_as_numbers_and_missing(values: object) -> None:
 
 
 def test_large_whole_numbers_keep_all_their_digits_where_they_are_compared() -> None:
-    large = 2**53 + 1
-    for values in (pd.Series([large, None], dtype="Int64"), pl.Series([large, None]), pa.array([large, None])):
-        assert column(values).ticks()[0][0] == large
-        assert column(values).floats()[0] == float(large)
+    for large, kind in ((2**53 + 1, "Int64"), (2**64 - 1, "UInt64")):
+        many = pl.Series([large, None], dtype=getattr(pl, kind)), pa.array([large, None], getattr(pa, kind.lower())())
+        for values in (pd.Series([large, None], dtype=kind), pd.Series([large], dtype=kind.lower()), *many):
+            assert column(values).ticks()[0][0] == large
+            assert column(values).floats()[0] == float(large)
 
 
 def test_a_date_of_arrow_beyond_the_years_of_python_is_none_among_the_cells_and_never_an_error() -> None:
@@ -135,24 +136,23 @@ def test_columns_of_other_types_are_refused_by_type(values: object) -> None:
 
 
 TEXT = ["b", "a", None, "z"]
+TEXTS = [
+    pd.Series(TEXT),
+    pd.Series(TEXT, dtype=object),
+    pd.Series(TEXT, dtype="string[python]"),
+    pd.Series(TEXT, dtype="string[pyarrow]"),
+    pd.Series(TEXT, dtype=pd.CategoricalDtype(["z", "b", "a"])),
+    pl.Series(TEXT),
+    pl.Series(TEXT, dtype=pl.Categorical),
+    pl.Series(TEXT, dtype=pl.Enum(["z", "b", "a"])),
+    pa.array(TEXT),
+    pa.array(TEXT, pa.large_string()),
+    pa.array(TEXT).dictionary_encode(),
+    pa.chunked_array([TEXT[:1], TEXT[1:]]),
+]
 
 
-@each(
-    values=[
-        pd.Series(TEXT),
-        pd.Series(TEXT, dtype=object),
-        pd.Series(TEXT, dtype="string[python]"),
-        pd.Series(TEXT, dtype="string[pyarrow]"),
-        pd.Series(TEXT, dtype=pd.CategoricalDtype(["z", "b", "a"])),
-        pl.Series(TEXT),
-        pl.Series(TEXT, dtype=pl.Categorical),
-        pl.Series(TEXT, dtype=pl.Enum(["z", "b", "a"])),
-        pa.array(TEXT),
-        pa.array(TEXT, pa.large_string()),
-        pa.array(TEXT).dictionary_encode(),
-        pa.chunked_array([TEXT[:1], TEXT[1:]]),
-    ]
-)
+@each(values=TEXTS)
 def test_texts_are_found_whatever_holds_them(values: object) -> None:
     found = column(values)
     assert found.places(["a", "b"]).tolist() == [1, 0, -1, -1]
@@ -170,6 +170,9 @@ def test_a_column_without_a_row_is_read() -> None:
     ):
         assert column(values).floats().shape == (0,)
         assert column(values).missing().shape == (0,)
+    for one in (*map(column, (*NUMBERS, *TEXTS)), numpy_column(np.array(VALUES))):
+        empty = one.empty()
+        assert (type(empty), empty.kind, empty.cells(), empty.missing().tolist()) == (type(one), one.kind, [], [])
 
 
 YES_NO = {

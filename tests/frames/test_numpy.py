@@ -27,6 +27,7 @@ def test_what_is_masked_is_missing() -> None:
         assert column.missing().tolist() == [False, True]
         assert column.cells() == [made[0], None]
         np.testing.assert_array_equal(column.floats(), [1, np.nan])
+    assert numpy_column(np.ma.masked_array([1.0, np.nan, 2.0], [0, 0, 1])).missing().tolist() == [False, True, True]
     ticks, missing = numpy_column(np.array([2**53 + 1, -5])).ticks()
     assert (ticks.tolist(), missing.tolist()) == ([2**53 + 1, -5], [False, False])
 

@@ -1,6 +1,7 @@
 """What is used of a person depends on that person's own rows alone."""
 
 import datetime as dt
+import hashlib
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -17,6 +18,7 @@ import pytest
 
 from tests.slowly import each
 from toolkit import bands, between
+from toolkit.frames.engines.streams import text_tag
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons, people_by_key, people_by_key_once
 from toolkit.frames.sums import grouping
@@ -256,16 +258,24 @@ def test_as_many_people_are_counted_as_there_are(make: Any) -> None:
     assert np.count_nonzero(codes >= 0) == 10_000
 
 
+def test_a_text_is_numbered_by_the_last_31_of_the_first_32_bits_of_its_hash() -> None:
+    """As DuckDB and Spark compute them."""
+    for text in ("Ann", "Bob", "ü", ""):
+        digits = hashlib.sha256(b"secret" + text.encode()).hexdigest()[:8]
+        assert text_tag(text, b"secret") == int(digits, 16) % 2**31
+
+
 def test_equal_numbers_are_one_person_whatever_holds_them() -> None:
     same: list[object] = [Decimal("1E+18"), 10**18, Fraction(10**18), 1e18, np.float64(1e18), np.int64(10**18)]
     halves = [Fraction(1, 2), 0.5, Decimal("0.50"), np.longdouble("0.5")]
     far = [Decimal("1E+400"), 10**400, Fraction(10**400)]
     huge = [Decimal("1E+999999999"), Decimal("10E+999999998"), Decimal("1E+999999998")]
-    frame = Frame(pd.DataFrame({"id": pd.Series([*same, *halves, *far, *huge], dtype=object)}))
+    near = [np.longdouble(1), np.nextafter(np.longdouble(1), np.longdouble(2)), np.longdouble("inf")]
+    frame = Frame(pd.DataFrame({"id": pd.Series([*same, *halves, *far, *huge, *near], dtype=object)}))
     people = Persons.of(frame, "id", Caps(1))
     person, tags = people.tagged(frame)
-    assert person.tolist() == [0] * 6 + [1] * 4 + [2] * 3 + [3, 3, 4]
-    assert len(set(tags.tolist())) == 5
+    assert person.tolist() == [0] * 6 + [1] * 4 + [2] * 3 + [3, 3, 4] + [5, 6, 7]
+    assert len(set(tags.tolist())) == 8
 
 
 SHORT, LONG_ONES, REFUSED = "by a float or 64 bits", "one by one", "refused"

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tests.frames.contract import Reads, integers, people
-from toolkit import Curator, Ledger, Pure, bands
+from toolkit import Curator, Ledger, Pure, bands, between
 from toolkit.frames import pushed
 from toolkit.frames.conditions import EVERY_ROW
 from toolkit.frames.engines.polars import Lazy
@@ -151,11 +151,12 @@ def test_people_are_drawn_by_an_engine_where_it_can_name_them_and_their_cell_lea
 
 @pytest.mark.parametrize("most", [1, 100, 101])
 def test_equal_rows_of_a_person_are_used_up_to_the_cap_however_large_it_is(most: int) -> None:
-    table = pl.DataFrame({"id": [1] * 300 + [2] * 5})
+    table = pl.DataFrame({"id": [1] * 300 + [2] * 5})  # of one column, which is all that rows can be counted by
     for one in (table, table.lazy(), duckdb.connect().from_arrow(table.to_arrow())):
         frame = Frame(one)
         rows = grouping(frame, None, None, Persons("id", "id", Caps(most)))
         assert counted(frame, rows).tolist() == [most + min(most, 5)]
+        assert counted(frame, grouping(frame)).tolist() == [305]
 
 
 @pytest.mark.usefixtures("counted_there")
@@ -166,6 +167,6 @@ def test_people_may_be_named_by_whole_numbers_of_64_bits_without_a_sign() -> Non
         Reads(one, Caps(2), "large").mean("pay", **call) for one in (table, table.lazy(), relation(table))
     )
     assert found == [expected] * 2
-    by = {"large": [2**63 - 1, 2**63]}
-    expected, *found = (Reads(one).count(by=by, epsilon=1) for one in (table, table.lazy(), relation(table)))
-    assert found == [expected] * 2
+    for words in ({"by": {"large": [2**63 - 1, 2**63]}}, {"where": {"large": between(2**63, 2**63 + 1)}}):
+        expected, *found = (Reads(one).count(**words, epsilon=1) for one in (table, table.lazy(), relation(table)))
+        assert found == [expected] * 2

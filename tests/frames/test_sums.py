@@ -8,10 +8,23 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from toolkit import between
 from toolkit.frames import sums as summing
 from toolkit.frames.engines import streams
 from toolkit.frames.frame import Frame
-from toolkit.frames.sums import PAIR_BITS, SQUARE_BITS, Bounds, Variable, counted, grouping, summed, summed_pairs
+from toolkit.frames.persons import Caps, Persons
+from toolkit.frames.sums import (
+    PAIR_BITS,
+    SQUARE_BITS,
+    Bounds,
+    Variable,
+    counted,
+    grouping,
+    step_bits,
+    summed,
+    summed_pairs,
+    values_of,
+)
 
 KEYS = ["a", "b", "c"]
 TABLE = {
@@ -96,6 +109,36 @@ def test_no_thread_warns_of_what_it_computes(parts: Frame) -> None:
     """NumPy keeps for each thread what it does about a division by zero."""
     found = list(summing._each(lambda _: np.ones(1) / np.zeros(1), parts.parts(["x"]), grouping(parts)))
     assert all(np.isinf(one) for one in found)
+
+
+def test_values_come_from_all_parts_in_their_order(parts: Frame) -> None:
+    whole, words = Frame(pd.DataFrame(TABLE)), ({"y": between(10, 189)}, {"g": KEYS})
+    codes, numbers = values_of(parts, grouping(parts, *words), "x", Bounds.of((0, 8)))
+    assert np.array_equal(numbers, np.array(TABLE["x"], dtype=float), equal_nan=True)
+    assert np.array_equal(codes, grouping(whole, *words).codes(whole))
+    lazy = Frame(pl.LazyFrame(TABLE))
+    with pytest.raises(RuntimeError, match="rows of a stream are coded part by part"):
+        grouping(lazy, *words).codes(lazy)
+
+
+def test_the_order_of_a_persons_rows_does_not_decide_which_of_their_values_are_used() -> None:
+    table = pd.DataFrame({"id": np.repeat(np.arange(40), 5), "x": np.random.default_rng(1).random(200)})
+    used = []
+    for frame in (Frame(table), Frame(table[::-1])):
+        rows = grouping(frame, None, None, Persons("id", "id", Caps(1), b"secret"))
+        codes, numbers = values_of(frame, rows, "x", Bounds.of((0, 1)))
+        used.append(sorted(numbers[codes >= 0].tolist()))
+    assert used[0] == used[1]
+    assert len(used[0]) == 40
+
+
+def test_a_cell_and_a_step_have_as_many_bits_as_it_takes_to_tell_all_apart() -> None:
+    """Fewer would take two for one, and use too many rows of a person."""
+    frame = Frame(pd.DataFrame({"g": [1]}))
+    for number in range(1, 70):
+        (width,) = grouping(frame, None, {"g": range(number)}).widths
+        assert (number - 1) // 2**width == 0 == (2**width - 1) // (2 * number)
+        assert 2 ** (step_bits(number) - 1) < number + 2 <= 2 ** step_bits(number)  # one for each, for 0 and for none
 
 
 @pytest.mark.parametrize("rows", [1, 4, 10, 100])

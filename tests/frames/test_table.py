@@ -8,8 +8,21 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from toolkit.core import extras
 from toolkit.frames import table
-from toolkit.frames.table import absent, array_of, column, distinct_rows, floats, is_lazy, rows_in_order, some_rows
+from toolkit.frames.table import (
+    absent,
+    array_of,
+    column,
+    distinct_rows,
+    floats,
+    is_lazy,
+    names,
+    rows_in_order,
+    some_columns,
+    some_rows,
+    with_text_as_objects,
+)
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", None, "y"]})
 FRAMES: dict[str, Any] = {"pandas": FRAME, "polars": pl.from_pandas(FRAME), "pyarrow": pa.Table.from_pandas(FRAME)}
@@ -23,6 +36,9 @@ def test_columns_and_rows_are_the_same_in_every_engine(engine: str) -> None:
     cut = some_rows(data, np.array([True, False, True]))
     assert type(cut) is type(data)
     assert column(cut, "b", "x").tolist() == ["x", "y"]
+    one = some_columns(data, ["b"])
+    assert (type(one), names(one)) == (type(data), ("b",))
+    assert column(one, "b", "x").tolist() == column(data, "b", "x").tolist()
     assert not is_lazy(data)
 
 
@@ -51,9 +67,22 @@ def test_values_of_another_index_are_refused() -> None:
         column(FRAME, FRAME.a[::-1], "`weights`")
 
 
-def test_lazy_rows_are_counted_and_have_no_order() -> None:
+def test_formulas_read_texts_as_objects_and_the_categories_of_polars_as_texts() -> None:
+    texts = pd.DataFrame({"s": pd.Series(["a", None], dtype="string"), "x": [1, 2]})
+    assert with_text_as_objects(texts).dtypes.to_dict() == {"s": np.dtype(object), "x": np.dtype("int64")}
+    assert with_text_as_objects(texts[["x"]]).dtypes.to_dict() == {"x": np.dtype("int64")}
+    assert with_text_as_objects(pl.DataFrame({"s": pl.Series(["b", "a"], dtype=pl.Categorical)})).dtypes == [pl.String]
+    assert with_text_as_objects(FRAMES["pyarrow"]) is FRAMES["pyarrow"]
+
+
+def test_lazy_rows_are_counted_and_have_no_order(monkeypatch: pytest.MonkeyPatch) -> None:
     lazy = pl.from_pandas(FRAME).lazy()
     assert is_lazy(lazy)
+    assert not is_lazy({"a": [1, 2]})
+    with monkeypatch.context() as patch:
+        for module in (table, extras):
+            patch.setattr(module, "find_spec", lambda _: None)
+        assert not is_lazy(FRAME)  # without narwhals, too
     counts = distinct_rows(lazy, ["a"], None, "n").set_index("a").n
     assert counts.to_dict() == {1: 1, 2: 2}
     with pytest.raises(TypeError, match="must hold its rows in order, got LazyFrame"):

@@ -406,7 +406,7 @@ def split(codes: Codes, numbers: Numbers, cells: int) -> list[Numbers]:
 
 def counted(frame: Frame, rows: Grouping) -> Steps:
     """How many rows each cell has."""
-    if frame.source is not None and pushed.can(frame, rows):
+    if pushed.can(frame, rows):
         return pushed.counts(frame, rows)
 
     def count(part: Frame) -> Steps:
@@ -421,7 +421,7 @@ def counted(frame: Frame, rows: Grouping) -> Steps:
 def summed(frame: Frame, rows: Grouping, variable: Variable, order: int) -> list[list[int]]:
     """Of each cell the number of values, the sum of their steps, and with order 2 that of their squares."""
     limits = variable.limits
-    if frame.source is not None and pushed.can(frame, rows, variable.label):
+    if pushed.can(frame, rows, variable.label):
         return pushed.sums(frame, rows, [variable], [(power,) for power in range(order + 1)])
 
     def of_cells(part: Frame) -> Whole:
@@ -449,7 +449,7 @@ def summed(frame: Frame, rows: Grouping, variable: Variable, order: int) -> list
 def summed_pairs(frame: Frame, rows: Grouping, pair: tuple[Variable, Variable]) -> list[list[int]]:
     """Of each cell the sums of x**i y**j up to squares, of rows that have both: 1, y, y**2, x, x y, …"""
     spans = [variable.limits.span for variable in pair]
-    if frame.source is not None and pushed.can(frame, rows, *(variable.label for variable in pair)):
+    if pushed.can(frame, rows, *(variable.label for variable in pair)):
         return pushed.sums(frame, rows, pair, [(i, j) for i in range(3) for j in range(3)])
 
     def of_cells(part: Frame) -> Whole:

@@ -4,7 +4,7 @@ engines that compute rows when they are read, the different rows and how often e
 Messages name columns whose labels are text; other labels may be people's values, and are told by their place.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -177,7 +177,7 @@ def is_lazy(data: object) -> bool:
     """Whether a frame's rows are computed when they are read: those of DuckDB, Dask, Ibis, PySpark, and lazy
     ones of polars.
     """
-    if isinstance(data, Mapping) or find_spec("narwhals") is None:
+    if find_spec("narwhals") is None:
         return False
     nw = extra("narwhals")
     try:

@@ -8,7 +8,7 @@ from toolkit.attacks.audit.verdict import Trial
 from toolkit.attacks.linkage import Match
 from toolkit.central.robust.estimators import Huber
 from toolkit.central.robust.influence import influence
-from toolkit.core.inference.digits import between, decimals_of, digits, digits_up, short, written
+from toolkit.core.inference.digits import between, decimals_of, digits, digits_up, fixed_between, short, written
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.local.compliance import Compliance
 
@@ -21,7 +21,10 @@ def test_a_number_has_the_decimals_that_two_digits_of_its_error_reach() -> None:
 
 def test_an_interval_is_never_written_as_a_point() -> None:
     assert between(0.0, 0.0004, 0.016) == "0.0000 to 0.0004"
+    assert between(0.0, 0.0004, 0.0105) == "0.0000 to 0.0004"
+    assert between(0.0, 4e-8, 0.0105) == "0.00000000 to 0.00000004"
     assert between(0.5, 0.5, 0.1) == "0.50 to 0.50"
+    assert fixed_between(math.nan, 0.5, 2, "") == fixed_between(0.5, math.nan, 2, "") == "—"
     for lines, decimals in (
         ([], 0),
         ([(0.3, 0.1, 0.2, 0.4), (12.0, 3.0, 9.0, 15.0)], 2),

@@ -8,6 +8,7 @@ from scipy.stats import beta
 
 from tests.slowly import each
 from toolkit import Design, Estimate, forced, k_ary, kuk, warner
+from toolkit.core.inference import posterior
 from toolkit.core.inference.posterior import OPTIONS_LIMIT, Through, shortest_of, shortest_on_grid, simplex_draws
 
 DIE, COIN = forced("1/6", "1/6"), warner("3/4")
@@ -167,7 +168,10 @@ def test_a_share_with_reports_of_its_own_is_judged_by_these_alone() -> None:
     assert (low[1], high[1]) == pytest.approx(alone, abs=1e-6)
 
 
-def test_more_options_than_can_be_drawn_are_refused_with_what_to_use() -> None:
-    k = OPTIONS_LIMIT + 1
+def test_more_options_than_can_be_drawn_are_refused_with_what_to_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    k, draws = OPTIONS_LIMIT + 1, np.random.default_rng(1).random((2, 40, OPTIONS_LIMIT))
+    monkeypatch.setattr(posterior, "simplex_draws", lambda *_: draws)
+    expected = shortest_of(draws[0], 0.5)
+    assert np.array_equal(Through(np.eye(k - 1), np.ones(k - 1), np.eye(k - 1)).shortest(0.5), expected)
     with pytest.raises(ValueError, match=r'at most 16 options.*got 17: use "wilson" or "exact"'):
         Through(np.eye(k), np.ones(k), np.eye(k)).shortest(0.95)

@@ -33,11 +33,18 @@ def test_a_second_that_could_be_zero_leaves_no_upper_limit() -> None:
     assert ratio.interval(0.5).high < np.inf
 
 
+def test_a_ratio_cannot_be_negative_where_neither_of_both_can() -> None:
+    share, mean = Normal(0.5, 0.1, (0.0, 1.0)), Normal(0.5, 0.1)
+    for first, second, least in ((share, share, 0), (share, mean, -np.inf), (mean, share, -np.inf)):
+        assert Quotient(first, second, 1.0, 0.1, 0.1).within == (least, np.inf)
+
+
 def test_the_test_agrees_with_the_interval() -> None:
     ratio = DIE.estimate_counts([761, 469]) / DIE.estimate_counts([777, 393])
     for method in ("fieller", "log"):
         limits = ratio.interval(1 - ratio.test(1, method=method).p, method)
         assert float(limits.low) == pytest.approx(1.0, abs=1e-9)
+        assert np.sign([ratio.test(null, method=method).statistic for null in (1, 2)]).tolist() == [1, -1]
     assert ratio.labels == ("yes",)
     assert ratio.n == 2400
     seen = np.array([469 / 1230, 393 / 1170])

@@ -66,7 +66,7 @@ def identity(cell: object) -> Hashable:
     try:
         if kind is Decimal or kind is Fraction:
             return NOTHING if cell != cell else cell
-        if kind is np.longdouble and cell - cell == 0:  # type: ignore[operator]
+        if kind is np.longdouble and np.isfinite(cell):  # type: ignore[call-overload]
             return Fraction(*cell.as_integer_ratio())  # type: ignore[attr-defined]
         return (cell.int, "UUID") if kind is UUID else key(cell)  # type: ignore[attr-defined]
     except Exception:

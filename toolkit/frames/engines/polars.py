@@ -189,7 +189,7 @@ class Lazy(Source):
     def key(self, term: Term, column: Column, *, days: bool = False) -> Term:
         pl, kind = self._pl, column.kind
         if kind.name == "moment":
-            local = term.dt.replace_time_zone(None) if days and kind.zoned else term
+            local = term.dt.replace_time_zone(None)
             return local.dt.date().cast(pl.Int32).cast(pl.Int64) if days else term.to_physical()
         if kind.name == "number":
             return self.number(term, column)

@@ -81,7 +81,7 @@ class Sql(Source):
 
     def number(self, term: Term, column: Column) -> Term:
         numbers = Text(f"cast({term.text} as double)")
-        if column.kind.name != "number" or column.kind.long:
+        if column.kind.name != "number":
             return numbers
         return self.case(numbers <= self.constant(float("inf")), numbers)  # NaN is above all
 
