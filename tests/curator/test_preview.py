@@ -58,6 +58,8 @@ def test_nothing_is_read_and_what_the_verb_refuses_is_refused() -> None:
     keeper.preview.count(lambda row: pytest.fail(f"{row} was read"), epsilon=1)
     with pytest.raises(ValueError, match="at least one"):
         keeper.preview.count(by={"g": []}, epsilon=1)
+    with pytest.raises(ValueError, match="must be drawn with rng=None"):
+        keeper.preview.count(by={"g": ["a"]}, epsilon=1, rng=np.random.default_rng(1))
     with pytest.raises(AttributeError, match=r"a curator has bounds, choose, .* got `nothing`"):
         _ = keeper.preview.nothing
     assert "mean" in dir(keeper.preview)

@@ -242,6 +242,9 @@ def test_much_epsilon_gives_the_minimum_itself() -> None:
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
     np.testing.assert_array_equal(model.predict(X) == 1, model.predict_proba(X)[:, 1] > 0.5)
+    np.testing.assert_allclose(model.decision_function(X), X @ model.coef_[0] + model.intercept_[0])
+    model.coef_, model.intercept_ = np.zeros((1, 2)), np.zeros(1)
+    assert set(model.predict(X)) == {0}  # above 0 is the second class
 
 
 def test_c_follows_from_public_numbers_and_a_small_epsilon_lowers_it() -> None:

@@ -2,6 +2,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from toolkit import plan, show, warner
+from toolkit.show.widgets import tradeoff_explorer
 from toolkit.show.widgets.tradeoff_explorer import (
     DELTA,
     EPSILONS,
@@ -10,6 +11,7 @@ from toolkit.show.widgets.tradeoff_explorer import (
     SIZES,
     WAYS,
     _curves,
+    compute,
     local_epsilon,
     people_needed,
     reading,
@@ -44,6 +46,17 @@ def test_what_is_kept_of_shuffling_is_what_is_computed(epsilon, n):
     assert stored()["local"][EPSILONS.index(epsilon)][SIZES.index(n)] == pytest.approx(
         local_epsilon(epsilon, n), rel=1e-9
     )
+
+
+def test_what_is_computed_afresh_has_the_order_of_what_is_kept(monkeypatch):
+    monkeypatch.setattr(tradeoff_explorer, "local_epsilon", lambda *setting: setting)
+    monkeypatch.setattr(tradeoff_explorer, "people_needed", lambda *setting: {way: (way, *setting) for way in WAYS})
+    fresh = compute()
+    assert fresh["local"] == [[(epsilon, n) for n in SIZES] for epsilon in EPSILONS]
+    for way in WAYS:
+        assert fresh["needed"][way] == [
+            [[(way, epsilon, x, goal) for goal in GOALS] for x in PREVALENCES] for epsilon in EPSILONS
+        ]
 
 
 def test_the_grid_that_is_kept_has_the_shape_of_the_grid():
