@@ -175,6 +175,10 @@ def test_a_long_query_ends_with_a_hash_of_all_of_it_in_the_ledger() -> None:
     assert len(one) == len(other) == 200
     assert one[:134] == other[:134]
     assert one[136:] != other[136:]
+    words = len(keeper.preview.count({"region": "x"}, epsilon=1).label) - 1
+    asked = {"region": "x" * (200 - words)}
+    keeper.count(asked, epsilon=1)
+    assert keeper.ledger.entries()[-1].label == keeper.preview.count(asked, epsilon=1).label  # as it just fits
 
 
 def test_a_person_counts_once_however_many_rows_there_are() -> None:

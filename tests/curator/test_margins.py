@@ -21,6 +21,7 @@ def test_tables_agree_and_are_near_the_truth() -> None:
     frame = people(5000)
     keeper = Curator(frame, Ledger(Zcdp(2)), "replace")
     found = keeper.count(by=BY, rho=1)
+    assert keeper.ledger.entries()[0].label == "count by 3 tables: region × sex, sex, all"
     assert keeper.ledger.spent == Zcdp(1)
     assert found.axes == ("region", "sex")
     assert found.labels[0] == ("north", "f")

@@ -1,4 +1,5 @@
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -59,6 +60,16 @@ def test_what_it_cost_and_what_it_promises_is_in_the_repr() -> None:
     assert "ε" not in repr(drawn)
     assert drawn.loss_ is None
     assert "not said yet" in repr(PrivateSVC())
+
+
+def test_a_fit_that_promises_next_to_nothing_warns_and_a_simulation_does_not() -> None:
+    weak = {"epsilon": 100, "missing": "middle", "bounds": (-20, 40)}
+    with pytest.warns(UserWarning, match="a promise should be at most"):
+        PrivateLogisticRegression(**weak).fit(*two_groups(40))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PrivateLogisticRegression(**weak, rng=np.random.default_rng(1)).fit(*two_groups(40))
+        PrivateLogisticRegression(**weak | {"epsilon": 1}).fit(*two_groups(40))
 
 
 def test_a_ledger_is_charged_before_a_cell_is_read_and_refuses_what_it_cannot_pay(

@@ -62,8 +62,11 @@ def test_the_last_look_sees_all_runs_on_an_input_those_that_chose_it_too(monkeyp
         return plain(first, second, *rest, **options)
 
     monkeypatch.setattr(searching, "search", looking)
+    search(once, {f"{value}": (value, value + 1) for value in range(3)})(3000)
+    assert len(looked) == 3  # so few are all looked at last
+    ran.clear()
     search(once, {f"{value}": (value, value + 1) for value in range(9)})(9000)
-    assert len(looked) == 9 + 3
+    assert len(looked) == 3 + 9 + 3
     for table in (table for pair in looked[-3:] for table in pair):
         assert len(table) == ran[table[0, 0]] > 450  # half of the runs, evenly on ten inputs, and more
 

@@ -54,6 +54,7 @@ def test_a_setting_between_the_steps_gets_a_row_of_its_own():
     assert (explorer.row["salary"], explorer.row["epsilon"]) == (333.0, 0.7)
     assert explorer.describe() == reading(outlier_table(), outlier_row(333.0, 0.7))
     assert "one earns 333 thousand" in explorer.describe()["values"]
+    assert "the mean would be 0.7 lower" in explorer.describe()["moved"]  # 333 of 501 people's
 
 
 def test_every_number_that_is_said_can_be_written_in_the_browser_alike():

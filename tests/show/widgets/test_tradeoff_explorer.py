@@ -1,5 +1,7 @@
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from scipy.stats import kstest, norm
 
 from toolkit import plan, show, warner
 from toolkit.show.widgets import tradeoff_explorer
@@ -65,6 +67,12 @@ def test_the_grid_that_is_kept_has_the_shape_of_the_grid():
     for way in WAYS:
         assert {len(cells) for row in kept["needed"][way] for cells in row} == {len(GOALS)}
         assert [len(row) for row in kept["needed"][way]] == [len(PREVALENCES)] * len(EPSILONS)
+
+
+def test_hypothetical_outcomes_are_normal_errors_of_which_95_percent_stay_within_the_margin():
+    outcomes = np.ravel(tradeoff_table()["outcomes"])
+    assert kstest(outcomes, norm(scale=1 / norm.ppf(0.975)).cdf).pvalue > 0.01
+    assert np.shape(tradeoff_table()["outcomes"]) == (40, len(WAYS))
 
 
 def test_each_way_is_at_least_as_precise_as_the_next_and_needs_no_more_people():
