@@ -268,3 +268,6 @@ def test_every_way_to_look_at_several_entries_is_what_its_name_says() -> None:
         "the place of the smallest entry": [1, 1, 1],
     }
     assert {name: seen[name] for name in expected} == expected
+    pairs = np.array([(i, j, i + j) for i in range(4) for j in range(3)], dtype=float)
+    together = looks(pairs, pairs)["a and b together"](pairs)
+    assert len(set(together.tolist())) == len(pairs)
