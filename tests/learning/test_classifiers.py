@@ -112,6 +112,13 @@ def test_a_ledger_counts_the_currency_of_its_ceiling() -> None:
         ).fit(X, y)
 
 
+def test_a_ledger_of_simulations_takes_a_generator_and_nothing_is_promised() -> None:
+    said = {"epsilon": 1, "missing": "middle", "bounds": (-20, 40), "ledger": Ledger(Pure(2), simulated=True)}
+    first, second = (PrivateSVC(**said, rng=np.random.default_rng(1)).fit(*two_groups(40)) for _ in range(2))
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+    assert first.loss_ is None
+
+
 def test_copies_share_the_ledger_and_a_pickle_leaves_it_behind() -> None:
     X, y = two_groups(60)  # noqa: N806
     ledger = Ledger(Pure(1))

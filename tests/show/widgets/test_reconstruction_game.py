@@ -108,3 +108,8 @@ def test_the_still_picture_fills_those_who_are_found_out(game):
     assert len(found.get_xdata()) == game.found
     assert len(hidden.get_xdata()) == PEOPLE - game.found
     assert found.get_markerfacecolor() != hidden.get_markerfacecolor()
+    for noise, place in ((3, 3), (0, 0.25)):  # none has a place of its own on a logarithmic axis
+        game.noise = noise
+        curve, _, point = game.picture().axes[1].lines
+        assert list(curve.get_xdata()) == [0.25, *NOISES[1:]]
+        assert (point.get_xdata()[0], point.get_ydata()[0]) == (place, game.row["mean"])
