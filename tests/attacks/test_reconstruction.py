@@ -41,6 +41,13 @@ def test_long_work_shows_a_bar(monkeypatch):
     assert shown == ["reading answers"]
 
 
+def test_bounded_noise_is_repeated_by_a_generator_and_stays_within_its_bound():
+    first, second = (attack.bounded(2)(np.zeros(1000), np.random.default_rng(1)) for _ in range(2))
+    assert np.array_equal(first, second)
+    assert 1.9 < np.abs(first).max() <= 2
+    assert not np.array_equal(attack.bounded(2)(np.zeros(9), None), attack.bounded(2)(np.zeros(9), None))
+
+
 def test_a_few_wild_answers_mislead_least_squares_and_not_the_linear_program():
     def wild(counts, rng):
         return np.where(rng.random(len(counts)) < 0.1, 1000 * rng.normal(size=len(counts)), counts)

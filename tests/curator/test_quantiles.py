@@ -12,7 +12,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.central.publishing.quantiles import RecursiveQuantiles
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.curator.curator import Curator
-from toolkit.curator.quantiles import GRID_BITS, Grid
+from toolkit.curator.quantiles import GRID_BITS, Grid, _shares
 from toolkit.frames.engines import streams
 from toolkit.frames.sums import Bounds
 from toolkit.frames.values import between
@@ -150,6 +150,10 @@ def test_lists_that_are_none_are_refused_before_the_charge(q: Any, words: str) -
     with pytest.raises((ValueError, TypeError), match=words):
         keeper.quantiles("pay", q, bounds=(0, 100), epsilon=1)
     assert keeper.ledger.entries() == ()
+
+
+def test_a_thousand_shares_are_taken() -> None:
+    assert len(_shares([Fraction(k, 1001) for k in range(1, 1001)])) == 1000
 
 
 def test_a_generator_of_shares_is_read_once() -> None:

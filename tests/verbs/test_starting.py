@@ -2,12 +2,14 @@
 
 import json
 import re
+import webbrowser
 
 import pytest
 
 from tests.verbs.shell import said
 from toolkit.command import main
 from toolkit.course import copies
+from toolkit.studio import server
 from toolkit.survey.spec import Survey
 
 
@@ -112,6 +114,15 @@ def test_hand_ins_get_a_line_each_and_a_reason_for_each_point_that_is_missing(em
     assert reasons[6].startswith("e.toml: ")
     assert main(["grade", "a.toml", "--of", "99."]) == 2
     assert "`of` must be the beginning of an exercise's name" in capsys.readouterr().err
+
+
+def test_the_studio_is_opened_in_a_browser_at_any_free_port_unless_said_otherwise(monkeypatch):
+    runs = []
+    monkeypatch.setattr(server, "run", lambda *said: runs.append(said))
+    address = "https://survey.example/"
+    for said in (["here"], ["here", "--no-browser", "--port", "8123", "--public-url", address]):
+        assert main(["studio", *said]) == 0
+    assert runs == [("here", 0, None, webbrowser.open), ("here", 8123, address, None)]
 
 
 def test_a_package_without_notebooks_says_so(monkeypatch, tmp_path, capsys):
