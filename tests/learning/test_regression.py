@@ -43,6 +43,8 @@ def test_a_line_is_found_among_twenty_thousand() -> None:
     assert ledger.spent == Zcdp(0.1)
     assert "cost ρ = 0.1; promise whatever one person's row is replaced by" in repr(model)
     assert "; fitted to 2 columns; " in repr(model)
+    model.fit(pd.DataFrame(x, columns=["a", "b"]), y)
+    np.testing.assert_array_equal(model.predict(x), model.predict(pd.DataFrame(x, columns=["a", "b"])))
 
 
 def test_few_people_give_something_finite_and_no_error() -> None:

@@ -86,6 +86,7 @@ def test_noise_is_stacked_and_what_lies_beyond_is_counted_at_the_edges(ax):
 def test_a_bar_of_a_ledger_begins_grey_with_the_earlier_charges_and_then_changes_colours(ax):
     ledger_view._bar(ax, 0, {"earlier": 0.2, "segments": [0.1, 0.3, 0.05], "symbol": "ε", "told": "0.65 of 1 spent"})
     assert [box for place in boxes(ax) for box in place] == pytest.approx([0, 0.2, 0.2, 0.1, 0.3, 0.3, 0.6, 0.05, 0, 1])
+    assert ax.texts[0].get_position()[1] < ax.patches[0].get_y()  # above it, as the axis goes down
     drawn = new_figure(width=4, height=3).subplots().bar(range(4), 1, color=[GREY, BLUE, SKY, BLUE])
     assert [patch.get_facecolor() for patch in ax.patches[:4]] == [patch.get_facecolor() for patch in drawn]
 
