@@ -38,6 +38,11 @@ def test_codes_are_in_the_order_of_the_values_and_missing_comes_first(values):
     assert codes(column(values)).tolist() == codes(column(pd.Series(values))).tolist() == [3, 1, 0, 2]
 
 
+def test_cells_that_cannot_be_compared_are_refused_and_not_quoted():
+    with pytest.raises(TypeError, match="must hold texts, numbers or dates, got cells that cannot be compared: it is"):
+        codes(column([object(), object()]))
+
+
 def test_columns_are_checked_by_name():
     assert columns_of({"a": [1]})["a"].cells() == [1]
     for table in (DATA, pd.DataFrame(DATA)):

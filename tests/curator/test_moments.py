@@ -64,11 +64,15 @@ def test_a_mean_has_the_error_of_one_vector_in_the_curator_too() -> None:
     assert np.std(found) * 2000 / 50 == pytest.approx(10.0, abs=1.2)
 
 
-@pytest.mark.parametrize("missing", ["drop", 30])
-def test_a_standard_deviation_is_the_root_of_the_variance_and_its_error_follows_the_slope(missing: object) -> None:
-    said: dict[str, Any] = {"bounds": (0, 80), "missing": missing, "epsilon": 1}
+@pytest.mark.parametrize(("missing", "most"), [("drop", 80), (30, 80), ("drop", 1)])
+def test_a_standard_deviation_is_the_root_of_the_variance_and_its_error_follows_the_slope(
+    missing: object, most: int
+) -> None:
+    said: dict[str, Any] = {"bounds": (0, most), "missing": missing, "epsilon": 1}
+    data = frame().assign(hours=lambda d: d["hours"] * most / 80)
+    keeper = Curator(data, Ledger(Pure(10), simulated=True), "replace")
     spread, squared = (
-        getattr(curator("replace"), verb)("hours", **said, rng=np.random.default_rng(5)) for verb in ("std", "variance")
+        getattr(keeper, verb)("hours", **said, rng=np.random.default_rng(5)) for verb in ("std", "variance")
     )
     assert float(spread) ** 2 == pytest.approx(float(squared))
     assert spread.se == pytest.approx(squared.se / (2 * float(spread)))

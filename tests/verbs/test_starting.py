@@ -45,6 +45,13 @@ def test_a_new_survey_speaks_of_its_own_file(empty, capsys):
     assert "survey.toml" not in text
 
 
+@pytest.mark.parametrize("name", ["survey.json", "survey", "a\nb.toml"])
+def test_a_new_survey_is_a_toml_file_whose_name_can_be_printed(empty, capsys, name):
+    assert main(["new", name]) == 2
+    assert "must be the name of a .toml file" in capsys.readouterr().err
+    assert list(empty.iterdir()) == []
+
+
 def test_nothing_is_overwritten(empty, capsys):
     (empty / "survey.toml").write_text("mine")
     assert main(["new", "survey.toml"]) == 2
