@@ -65,6 +65,11 @@ def test_the_threshold_lies_at_the_root_of_n():
     assert above[1] <= 0.6
 
 
+def test_a_generator_repeats_a_sweep():
+    first, second = (attack.sweep(32, [2.0, 4.0, 8.0, 16.0], repeats=5, rng=np.random.default_rng(1)) for _ in range(2))
+    assert first == second
+
+
 @pytest.mark.parametrize("sd", [4, 8, 16, 40])
 def test_the_share_found_is_what_theory_says(sd):
     """n = 256, four tables: 1024 nearly independent bits have a standard error of at most 0.016; 4 of them."""

@@ -66,11 +66,7 @@ def test_a_push_four_times_as_long_as_the_longest_is_less_likely_than_e_to_minus
     size,
 ) -> None:
     """The length of a ball, and the radius of a cube, as the laws say."""
-    ball, cube, normal = (
-        Ball(Fraction(1, 2), size),
-        Cube(Fraction(1, 2), size, 0.3),
-        Normal(Fraction(1), size, 1e-6, 0.1),
-    )
+    ball, cube, normal = (Ball(Fraction(9), size), Cube(Fraction(9), size, 0.3), Normal(Fraction(1), size, 1e-6, 0.1))
     for law, longest in (
         (gamma(size), ball.longest / ball.scale),
         (gamma(size + 1), cube.longest / cube.scale / math.sqrt(size)),

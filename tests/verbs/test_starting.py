@@ -125,10 +125,10 @@ def test_hand_ins_get_a_line_each_and_a_reason_for_each_point_that_is_missing(em
 
 def test_the_studio_is_opened_in_a_browser_at_any_free_port_unless_said_otherwise(monkeypatch):
     runs = []
-    monkeypatch.setattr(server, "run", lambda *said: runs.append(said))
+    monkeypatch.setattr(server, "run", lambda *options: runs.append(options))
     address = "https://survey.example/"
-    for said in (["here"], ["here", "--no-browser", "--port", "8123", "--public-url", address]):
-        assert main(["studio", *said]) == 0
+    for more in ([], ["--no-browser", "--port", "8123", "--public-url", address]):
+        assert main(["studio", "here", *more]) == 0
     assert runs == [("here", 0, None, webbrowser.open), ("here", 8123, address, None)]
 
 
