@@ -104,12 +104,13 @@ def test_a_setting_between_the_steps_of_the_sliders_is_played_at_once(game):
 
 
 def test_the_still_picture_fills_those_who_are_found_out(game):
-    found, hidden = (line for line in game.picture().axes[0].lines)
+    for noise, place in ((0, 0.25), (3, 3)):  # none has a place of its own on a logarithmic axis
+        game.noise = noise
+        people, games, *_ = game.picture().axes
+        curve, _, point = games.lines
+        assert list(curve.get_xdata()) == [0.25, *NOISES[1:]]
+        assert (point.get_xdata()[0], point.get_ydata()[0]) == (place, game.row["mean"])
+    found, hidden = people.lines
     assert len(found.get_xdata()) == game.found
     assert len(hidden.get_xdata()) == PEOPLE - game.found
     assert found.get_markerfacecolor() != hidden.get_markerfacecolor()
-    for noise, place in ((3, 3), (0, 0.25)):  # none has a place of its own on a logarithmic axis
-        game.noise = noise
-        curve, _, point = game.picture().axes[1].lines
-        assert list(curve.get_xdata()) == [0.25, *NOISES[1:]]
-        assert (point.get_xdata()[0], point.get_ydata()[0]) == (place, game.row["mean"])
