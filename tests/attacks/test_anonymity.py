@@ -57,6 +57,11 @@ def test_homogeneity_is_found_in_every_planted_class_and_in_no_other(frame):
     assert k_anonymity(frame, QUASI) == 12
 
 
+def test_the_smallest_class_and_the_least_diverse_one_count():
+    frame = {"course": [*"aaabbbb"], "grade": [*"ABCBBCC"]}
+    assert (k_anonymity(frame, ["course"]), l_diversity(frame, ["course"], "grade")) == (3, 2)
+
+
 def test_a_class_of_a_hundred_with_one_grade_is_hundred_anonymous_and_wide_open():
     frame = {"course": ["logic"] * 100, "grade": ["B"] * 100}
     assert k_anonymity(frame, ["course"]) == 100

@@ -5,7 +5,7 @@ import pytest
 
 from toolkit import k_ary, warner
 from toolkit.attacks.audit.bounds import advantage
-from toolkit.attacks.averaging import ask_again, average
+from toolkit.attacks.averaging import Belief, ask_again, average
 from toolkit.central.laplace import Laplace
 from toolkit.local import numeric
 
@@ -42,6 +42,8 @@ def test_the_belief_is_bayes_rule():
         sorted([math.e / (math.e + 2), 1 / (math.e + 2), 1 / (math.e + 2)]), rel=1e-6
     )
     assert path.beliefs[0].tolist() == pytest.approx([1 / 3] * 3)
+    told = Belief(("a", "b", "c"), np.array([[0.5, 0.3, 0.2], [0.25, 0, 0.75]]))
+    assert (told.guess, told.sure_after(0.75), told.sure_after(0.76)) == ("c", 1, None)
     assert ask_again(DESIGN, "yes", 3000, rng=np.random.default_rng(1)).beliefs[-1] == pytest.approx([0, 1])
 
 

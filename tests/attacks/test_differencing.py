@@ -26,6 +26,7 @@ def test_two_means_tell_the_salary_of_whoever_left():
     for leaver in range(len(SALARY)):
         rest = np.delete(SALARY, leaver)
         assert resignation(SALARY.mean(), len(SALARY), rest.mean()) == pytest.approx(SALARY[leaver], abs=1e-3)
+    assert resignation(50, 2, 40) == 60
 
 
 def test_noisy_means_tell_the_salary_no_better_than_their_noise_times_n():

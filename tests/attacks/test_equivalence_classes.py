@@ -3,7 +3,16 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from toolkit.attacks.equivalence_classes import alone, class_of_rows, codes, column, columns_of, join_codes, singletons
+from toolkit.attacks.equivalence_classes import (
+    alone,
+    class_of_rows,
+    codes,
+    column,
+    columns_of,
+    join_codes,
+    singletons,
+    values_of,
+)
 
 DATA = {"zip": ["a", "b", "a", None], "age": [1, 2, 1, 3]}
 
@@ -36,6 +45,16 @@ def test_many_columns_do_not_overflow():
 @pytest.mark.parametrize("values", [[3, 1, None, 2], ["c", "a", None, "b"]], ids=["numbers", "texts"])
 def test_codes_are_in_the_order_of_the_values_and_missing_comes_first(values):
     assert codes(column(values)).tolist() == codes(column(pd.Series(values))).tolist() == [3, 1, 0, 2]
+
+
+def test_numbers_are_held_as_numbers_where_none_is_missing_and_else_as_objects():
+    values = [pd.Series([1, 2]), pd.Series([0.5, 2]), pd.Series([1, None], dtype="Int64"), pd.Series(["a", "b"])]
+    assert [values_of(column(one)).dtype.kind for one in values] == ["i", "f", "O", "O"]
+
+
+def test_cells_that_cannot_be_compared_are_refused_and_not_quoted():
+    with pytest.raises(TypeError, match="must hold texts, numbers or dates, got cells that cannot be compared: it is"):
+        codes(column([object(), object()]))
 
 
 def test_columns_are_checked_by_name():

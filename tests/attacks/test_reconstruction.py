@@ -41,6 +41,13 @@ def test_long_work_shows_a_bar(monkeypatch):
     assert shown == ["reading answers"]
 
 
+def test_bounded_noise_is_repeated_by_a_generator_and_stays_within_its_bound():
+    first, second = (attack.bounded(2)(np.zeros(1000), np.random.default_rng(1)) for _ in range(2))
+    assert np.array_equal(first, second)
+    assert 1.9 < np.abs(first).max() <= 2
+    assert not np.array_equal(attack.bounded(2)(np.zeros(9), None), attack.bounded(2)(np.zeros(9), None))
+
+
 def test_a_few_wild_answers_mislead_least_squares_and_not_the_linear_program():
     def wild(counts, rng):
         return np.where(rng.random(len(counts)) < 0.1, 1000 * rng.normal(size=len(counts)), counts)
@@ -56,6 +63,11 @@ def test_the_threshold_lies_at_the_root_of_n():
     below, above = attack.sweep(n, [n**0.5 / 8, 8 * n**0.5], repeats=4, rng=np.random.default_rng(1))
     assert below[1] >= 0.95
     assert above[1] <= 0.6
+
+
+def test_a_generator_repeats_a_sweep():
+    first, second = (attack.sweep(32, [2.0, 4.0, 8.0, 16.0], repeats=5, rng=np.random.default_rng(1)) for _ in range(2))
+    assert first == second
 
 
 @pytest.mark.parametrize("sd", [4, 8, 16, 40])

@@ -58,6 +58,13 @@ def test_canaries_refute_a_loss_that_is_too_small_and_no_other() -> None:
     assert kept.right < 45
 
 
+def test_a_generator_adds_the_same_canaries_again() -> None:
+    seen: list[list[int]] = []
+    for _ in range(2):
+        canaries(lambda counts, _: seen.append(counts) or np.cumsum(counts), [10] * 52, rng=np.random.default_rng(4))
+    assert seen[0] == seen[1]
+
+
 def test_a_canary_is_added_in_about_every_other_week() -> None:
     """400 coins: 200 heads within five standard errors of 10."""
     added = []

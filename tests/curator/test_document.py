@@ -90,6 +90,9 @@ def test_sensitivity_and_scale_are_told_with_their_unit() -> None:
     limits = {"bounds": (0, 10), "missing": "drop", "by": BY, "epsilon": 1}
     assert keeper.mean("x", **limits).release.noise["unit"] == "steps, as bounds have them"
     assert keeper.variance("x", **limits).release.noise["unit"] == "products of steps, as bounds have them"
+    filled = {"bounds": (0, 10), "missing": 1, "epsilon": 1}
+    assert keeper.sum("x", **filled).release.noise["unit"] == "steps, as bounds have them"
+    assert keeper.variance("x", **filled).release.noise["unit"] == "products of steps, as bounds have them"
 
 
 def test_a_page_for_people_names_no_class_and_no_interval_that_is_not_there(tmp_path: Path) -> None:

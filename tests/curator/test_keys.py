@@ -176,6 +176,13 @@ def test_limits_of_a_column_of_text_are_refused() -> None:
         curator(people()).bounds("region", epsilon=1)
 
 
+def test_moments_are_no_keys_and_nothing_is_charged_for_them() -> None:
+    keeper = curator(pd.DataFrame({"at": pd.to_datetime(["2024-01-01 10:30"] * 9)}))
+    with pytest.raises(TypeError, match="column at must hold text, numbers, truth values or dates"):
+        keeper.keys("at", epsilon=1, delta=1e-6)
+    assert keeper.ledger.entries() == ()
+
+
 def test_the_most_frequent_are_chosen_in_order() -> None:
     keeper = column(["a"] * 300 + ["b"] * 900 + ["c"] * 5 + ["d"] * 600)
     found = keeper.top("city", 2, options=["a", "b", "c", "d"], epsilon=1)

@@ -1,4 +1,6 @@
 import json
+import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ def test_tables_agree_and_are_near_the_truth() -> None:
     frame = people(5000)
     keeper = Curator(frame, Ledger(Zcdp(2)), "replace")
     found = keeper.count(by=BY, rho=1)
+    assert keeper.ledger.entries()[0].label == "count by 3 tables: region × sex, sex, all"
     assert keeper.ledger.spent == Zcdp(1)
     assert found.axes == ("region", "sex")
     assert found.labels[0] == ("north", "f")
@@ -63,6 +66,9 @@ def test_the_document_says_that_the_tables_were_made_to_agree(tmp_path: Path) ->
 def test_with_several_rows_a_person_every_table_has_noise_for_all_of_them(neighbors: str, times: int) -> None:
     found = curator(people(), neighbors, person="id", rows=3).count(by=BY, epsilon=1)
     assert {part["sensitivity"] for part in found.release.noise["tables"]} == {str(3 * times)}
+    found = Curator(people(), Ledger(Zcdp(1)), neighbors, person="id", rows=3).count(by=BY, rho=1)
+    lengths = [float(Fraction(part["sensitivity"])) for part in found.release.noise["tables"]]
+    assert lengths == pytest.approx([3 * math.sqrt(times)] * 3)  # all rows in one cell, and all in another
 
 
 @pytest.mark.parametrize(

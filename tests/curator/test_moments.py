@@ -1,5 +1,6 @@
 """Means and variances by groups: near the truth, with their counts, several columns at once."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 
 from tests.slowly import each
 from toolkit import OTHER, Curator, Estimate, Ledger, Pure, Zcdp
-from toolkit.curator.release import by_column
+from toolkit.curator.release import by_column, resolve_missing
+from toolkit.frames.sums import Bounds
 
 KEYS = ["n", "s", "nobody", OTHER]
 
@@ -62,6 +64,20 @@ def test_a_mean_has_the_error_of_one_vector_in_the_curator_too() -> None:
     assert np.std(found) * 2000 / 50 == pytest.approx(10.0, abs=1.2)
 
 
+@pytest.mark.parametrize(("missing", "most"), [("drop", 80), (30, 80), ("drop", 1)])
+def test_a_standard_deviation_is_the_root_of_the_variance_and_its_error_follows_the_slope(
+    missing: object, most: int
+) -> None:
+    said: dict[str, Any] = {"bounds": (0, most), "missing": missing, "epsilon": 1}
+    data = frame().assign(hours=lambda d: d["hours"] * most / 80)
+    keeper = Curator(data, Ledger(Pure(10), simulated=True), "replace")
+    spread, squared = (
+        getattr(keeper, verb)("hours", **said, rng=np.random.default_rng(5)) for verb in ("std", "variance")
+    )
+    assert float(spread) ** 2 == pytest.approx(float(squared))
+    assert spread.se == pytest.approx(squared.se / (2 * float(spread)))
+
+
 def test_several_columns_share_one_charge() -> None:
     keeper = curator("add_remove", Zcdp(1))
     bounds = {"hours": (0, 80), "pay": (0, 900)}
@@ -83,6 +99,14 @@ def test_several_columns_share_one_charge() -> None:
         with pytest.raises((ValueError, TypeError), match=message):
             keeper.mean(columns, bounds=wrong, missing="drop", epsilon=1)
     assert by_column("drop", "x", "missing") == "drop"
+
+
+def test_a_missing_value_counts_as_any_number_within_the_bounds() -> None:
+    limits = Bounds.of((0, 80), 10)
+    assert [resolve_missing(fill, limits)[0] for fill in (0, 80, "1/2")] == [0, 80, Fraction(1, 2)]
+    for beyond in (-0.01, 80.01):
+        with pytest.raises(ValueError, match="within the bounds"):
+            resolve_missing(beyond, limits)
 
 
 def test_several_columns_are_near_the_truth() -> None:

@@ -47,6 +47,15 @@ def test_the_error_of_a_mean_is_a_number_over_n(verb: str, neighbors: str) -> No
     assert told.se(20_000) == pytest.approx(filled.se, rel=0.05)
 
 
+def test_the_error_of_several_means_is_the_largest() -> None:
+    data = pd.DataFrame({"x": np.linspace(0, 10, 20_000), "y": np.linspace(0, 1, 20_000)})
+    keeper, more = Curator(data, Ledger(Pure(10)), "add_remove"), {"missing": "drop", "epsilon": 1}
+    bounds = {"x": (0, 10), "y": (0, 1)}
+    before, found = (one.mean(["x", "y"], bounds=bounds, **more) for one in (keeper.preview, keeper))
+    assert before.se(20_000) == pytest.approx(found.se[0], rel=0.05)
+    assert found.se[0] > 5 * found.se[1]
+
+
 @pytest.mark.parametrize("verb", ["mean", "variance"])
 def test_a_preview_tells_how_many_cells_there_are(verb: str) -> None:
     before = getattr(curator().preview, verb)("x", bounds=(0, 1), missing="drop", by={"g": ["a", "b", "c"]}, epsilon=1)
@@ -58,6 +67,8 @@ def test_nothing_is_read_and_what_the_verb_refuses_is_refused() -> None:
     keeper.preview.count(lambda row: pytest.fail(f"{row} was read"), epsilon=1)
     with pytest.raises(ValueError, match="at least one"):
         keeper.preview.count(by={"g": []}, epsilon=1)
+    with pytest.raises(ValueError, match="must be drawn with rng=None"):
+        keeper.preview.count(by={"g": ["a"]}, epsilon=1, rng=np.random.default_rng(1))
     with pytest.raises(AttributeError, match=r"a curator has bounds, choose, .* got `nothing`"):
         _ = keeper.preview.nothing
     assert "mean" in dir(keeper.preview)

@@ -12,7 +12,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.central.publishing.quantiles import RecursiveQuantiles
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.curator.curator import Curator
-from toolkit.curator.quantiles import GRID_BITS, Grid
+from toolkit.curator.quantiles import GRID_BITS, Grid, _shares
 from toolkit.frames.engines import streams
 from toolkit.frames.sums import Bounds
 from toolkit.frames.values import between
@@ -116,6 +116,10 @@ def test_places_keep_steps_and_tell_equal_values_apart() -> None:
     assert grid.value(int(places[0])) == grid.value(int(places[1])) == 50
     assert 0 <= places[3] < places[0] < places[4] < grid.most <= 2**52
     assert (grid.value(0), grid.value(grid.most)) == (0, 100)
+    for steps in range(1, 9):  # each is as wide as the others, and places are as many as a float can tell apart
+        grid = Grid(Bounds.of((0, steps), GRID_BITS).with_step(1))
+        assert grid.most == (steps + 1) * 2**grid.extra
+        assert 2**51 <= grid.most <= 2**52
 
 
 def test_with_several_rows_a_person_the_odds_fall_more_slowly() -> None:
@@ -148,9 +152,21 @@ def test_lists_that_are_none_are_refused_before_the_charge(q: Any, words: str) -
     assert keeper.ledger.entries() == ()
 
 
+def test_a_thousand_shares_are_taken() -> None:
+    assert len(_shares([Fraction(k, 1001) for k in range(1, 1001)])) == 1000
+
+
 def test_a_generator_of_shares_is_read_once() -> None:
     found = curator(people()).quantile("pay", (q for q in DECILES), bounds=(0, 100), epsilon=1)
     assert len(found.value) == 9
+
+
+def test_the_note_says_how_far_off_one_of_few_values_can_be() -> None:
+    note = curator(people(50)).quantile("age", 0.5, bounds=(0, 1), step=1, epsilon=1).notes[0]
+    mechanism = RecursiveQuantiles.for_epsilon(1, [Fraction(1, 2)], neighbors="replace")
+    ranks = [mechanism.off_by(2**51, values, 50) for values in (1, 2, 3)]
+    assert ranks[0] < ranks[1] < ranks[2]
+    assert f"at most {ranks[1]} values lie between it" in note
 
 
 def test_the_note_says_where_a_share_had_to_be_rounded() -> None:

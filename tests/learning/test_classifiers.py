@@ -1,4 +1,5 @@
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -61,6 +62,16 @@ def test_what_it_cost_and_what_it_promises_is_in_the_repr() -> None:
     assert "not said yet" in repr(PrivateSVC())
 
 
+def test_a_fit_that_promises_next_to_nothing_warns_and_a_simulation_does_not() -> None:
+    weak = {"epsilon": 100, "missing": "middle", "bounds": (-20, 40)}
+    with pytest.warns(UserWarning, match="a promise should be at most"):
+        PrivateLogisticRegression(**weak).fit(*two_groups(40))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PrivateLogisticRegression(**weak, rng=np.random.default_rng(1)).fit(*two_groups(40))
+        PrivateLogisticRegression(**weak | {"epsilon": 1}).fit(*two_groups(40))
+
+
 def test_a_ledger_is_charged_before_a_cell_is_read_and_refuses_what_it_cannot_pay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -99,6 +110,13 @@ def test_a_ledger_counts_the_currency_of_its_ceiling() -> None:
         PrivateLogisticRegression(
             1, missing="middle", bounds=(-20, 40), ledger=Ledger(Pure(1)), rng=np.random.default_rng(1)
         ).fit(X, y)
+
+
+def test_a_ledger_of_simulations_takes_a_generator_and_nothing_is_promised() -> None:
+    said = {"epsilon": 1, "missing": "middle", "bounds": (-20, 40), "ledger": Ledger(Pure(2), simulated=True)}
+    first, second = (PrivateSVC(**said, rng=np.random.default_rng(1)).fit(*two_groups(40)) for _ in range(2))
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+    assert first.loss_ is None
 
 
 def test_copies_share_the_ledger_and_a_pickle_leaves_it_behind() -> None:
@@ -242,6 +260,9 @@ def test_much_epsilon_gives_the_minimum_itself() -> None:
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
     np.testing.assert_array_equal(model.predict(X) == 1, model.predict_proba(X)[:, 1] > 0.5)
+    np.testing.assert_allclose(model.decision_function(X), X @ model.coef_[0] + model.intercept_[0])
+    model.coef_, model.intercept_ = np.zeros((1, 2)), np.zeros(1)
+    assert set(model.predict(X)) == {0}  # above 0 is the second class
 
 
 def test_c_follows_from_public_numbers_and_a_small_epsilon_lowers_it() -> None:

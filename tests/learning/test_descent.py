@@ -1,4 +1,5 @@
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -40,6 +41,15 @@ def test_random_parts_cost_what_the_reference_says(rate, sigma, steps, epsilon) 
 def test_the_noise_for_random_parts_is_within_the_cost_and_hardly_more() -> None:
     sigma = sampled_sigma(2.0, 1e-6, 0.1, 60)
     assert sampled_epsilon(sigma, 1e-6, 0.1, 60) <= 2 < sampled_epsilon(0.99 * sigma, 1e-6, 0.1, 60)
+
+
+def test_what_another_library_says_of_random_parts_is_told_a_little_above(monkeypatch) -> None:
+    accountant = SimpleNamespace(compose=lambda *_: None, get_epsilon=lambda _: 2.0)
+    event, relation = lambda *_: None, SimpleNamespace(ADD_OR_REMOVE_ONE=None)
+    names = {"RdpAccountant": lambda *_: accountant, "PoissonSampledDpEvent": event, "GaussianDpEvent": event}
+    library = SimpleNamespace(NeighboringRelation=relation, **names)
+    monkeypatch.setattr("toolkit.learning.descent.extra", lambda _: library)
+    assert 2 < sampled_epsilon(1.0, 1e-6, 0.1, 5) < 2.00001
 
 
 def test_the_least_noise_is_found_up_to_a_million_gradients_and_none_beyond(monkeypatch) -> None:

@@ -1,9 +1,19 @@
 import numpy as np
 import pytest
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import approx_fprime, minimize, minimize_scalar
 
 from tests.slowly import each
-from toolkit.learning.perturbation import HuberHinge, Logistic, _furthest, _solved, in_memory, minimum, tolerance
+from toolkit.learning.perturbation import (
+    HuberHinge,
+    Logistic,
+    _careful,
+    _furthest,
+    _gradient,
+    _solved,
+    in_memory,
+    minimum,
+    tolerance,
+)
 
 
 def people(rng: np.random.Generator, size: int, n: int) -> np.ndarray:
@@ -99,6 +109,8 @@ def test_along_a_direction_the_lowest_point_is_found(loss) -> None:
         return float(loss.value(w @ rows).sum() + 3.0 / 2 * w @ w + push @ w)
 
     downhill = -(rows @ loss.slope(weights @ rows) + 3.0 * weights + push)
+    np.testing.assert_allclose(_gradient(rows, loss, 3.0, push, weights), approx_fprime(weights, objective), atol=1e-4)
+    assert _careful(rows, loss, 3.0, push, weights) == pytest.approx(np.linalg.norm(downhill))
     for length in (1e-3, 0.05, 1.0):
         along = length * downhill
         there = minimize_scalar(lambda share, along=along: objective(weights + share * along), tol=1e-10).x

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.learning.moments import STEPS, Moments, _signed, whole_moments
+from toolkit.learning.moments import STEPS, Moments, _signed, _solved, whole_moments
 
 
 def unit_rows(rng: np.random.Generator, size: int, n: int) -> np.ndarray:
@@ -27,6 +27,15 @@ def test_rows_and_targets_at_sixty_degrees_reach_the_root_of_four_and_a_half() -
     assert np.linalg.norm(moved) / STEPS == pytest.approx(math.sqrt(4.5), rel=1e-9)
     assert claimed / STEPS == pytest.approx(math.sqrt(4.5), rel=1e-6)
     assert np.linalg.norm(moved) <= claimed
+
+
+@pytest.mark.parametrize(("sigma", "least"), [(0.1, 0.1 * math.sqrt(6)), (0.5, 0.5 * math.sqrt(6)), (0, 0.2)])
+def test_noisy_equations_are_solved_with_a_ridge_that_lifts_the_least_eigenvalue_to_the_noise(sigma, least) -> None:
+    """The largest eigenvalue of noise on a symmetric 3 x 3 matrix is about sigma sqrt(6)."""
+    turned, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))
+    matrix, products = turned @ np.diag([0.2, 1.0, 3.0]) @ turned.T, np.array([1.0, -2.0, 0.5])
+    expected = np.linalg.solve(matrix + (least - 0.2) * np.eye(3), products)
+    np.testing.assert_allclose(_solved(matrix, products, sigma), expected)
 
 
 @pytest.mark.slow

@@ -54,16 +54,19 @@ def test_entries_have_the_spread_that_is_said() -> None:
         assert law.spread * math.sqrt(21) < law.longest
 
 
+def test_normal_entries_have_the_spread_that_is_said() -> None:
+    """Of 400: the mean square within five standard errors."""
+    law = Normal(Fraction(1), 400, 1e-6, 0.1)
+    entries = law.draw(np.random.default_rng(4)) / law.spread
+    assert np.mean(entries**2) == pytest.approx(1, abs=5 * math.sqrt(2 / 400))
+
+
 @pytest.mark.parametrize("size", [1, 21, 1000])
 def test_a_push_four_times_as_long_as_the_longest_is_less_likely_than_e_to_minus_100_and_the_longest_is_not(
     size,
 ) -> None:
     """The length of a ball, and the radius of a cube, as the laws say."""
-    ball, cube, normal = (
-        Ball(Fraction(1, 2), size),
-        Cube(Fraction(1, 2), size, 0.3),
-        Normal(Fraction(1), size, 1e-6, 0.1),
-    )
+    ball, cube, normal = (Ball(Fraction(9), size), Cube(Fraction(9), size, 0.3), Normal(Fraction(1), size, 1e-6, 0.1))
     for law, longest in (
         (gamma(size), ball.longest / ball.scale),
         (gamma(size + 1), cube.longest / cube.scale / math.sqrt(size)),

@@ -35,11 +35,16 @@ def test_a_line_is_found_among_twenty_thousand() -> None:
     ledger = Ledger(Zcdp(1))
     model = PrivateLinearRegression(
         rho=0.1, missing="middle", bounds=[(0, 10), (0, 1)], target_bounds=(0, 60), ledger=ledger
-    ).fit(x, y)
+    )
+    assert "fitted" not in repr(model)
+    model.fit(x, y)
     assert abs(model.coef_[0] - 3) < 0.1
     assert model.score(x, y) > 0.8
     assert ledger.spent == Zcdp(0.1)
     assert "cost ρ = 0.1; promise whatever one person's row is replaced by" in repr(model)
+    assert "; fitted to 2 columns; " in repr(model)
+    model.fit(pd.DataFrame(x, columns=["a", "b"]), y)
+    np.testing.assert_array_equal(model.predict(x), model.predict(pd.DataFrame(x, columns=["a", "b"])))
 
 
 def test_few_people_give_something_finite_and_no_error() -> None:

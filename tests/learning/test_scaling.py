@@ -31,6 +31,7 @@ def test_a_thousand_wide_rows_at_the_corners_of_their_bounds_are_not_longer_than
         ((0, 10), None),
         ((-3, 7), 0.5),
         ((-3, 7), 1.1),
+        ((0, 10), 5.0),  # no row is as long, and the constant is the widest
         (None, 2.0),
         ([(0, 1), (-5, 5)], 1.3),
         ((0.1, 0.3), None),

@@ -2,12 +2,14 @@
 
 import json
 import re
+import webbrowser
 
 import pytest
 
 from tests.verbs.shell import said
 from toolkit.command import main
 from toolkit.course import copies
+from toolkit.studio import server
 from toolkit.survey.spec import Survey
 
 
@@ -41,6 +43,13 @@ def test_a_new_survey_speaks_of_its_own_file(empty, capsys):
     text = (empty / "my exams.toml").read_text(encoding="utf-8")
     assert "toolkit check 'my exams.toml' " in text
     assert "survey.toml" not in text
+
+
+@pytest.mark.parametrize("name", ["survey.json", "survey", "a\nb.toml"])
+def test_a_new_survey_is_a_toml_file_whose_name_can_be_printed(empty, capsys, name):
+    assert main(["new", name]) == 2
+    assert "must be the name of a .toml file" in capsys.readouterr().err
+    assert list(empty.iterdir()) == []
 
 
 def test_nothing_is_overwritten(empty, capsys):
@@ -112,6 +121,15 @@ def test_hand_ins_get_a_line_each_and_a_reason_for_each_point_that_is_missing(em
     assert reasons[6].startswith("e.toml: ")
     assert main(["grade", "a.toml", "--of", "99."]) == 2
     assert "`of` must be the beginning of an exercise's name" in capsys.readouterr().err
+
+
+def test_the_studio_is_opened_in_a_browser_at_any_free_port_unless_said_otherwise(monkeypatch):
+    runs = []
+    monkeypatch.setattr(server, "run", lambda *options: runs.append(options))
+    address = "https://survey.example/"
+    for more in ([], ["--no-browser", "--port", "8123", "--public-url", address]):
+        assert main(["studio", "here", *more]) == 0
+    assert runs == [("here", 0, None, webbrowser.open), ("here", 8123, address, None)]
 
 
 def test_a_package_without_notebooks_says_so(monkeypatch, tmp_path, capsys):

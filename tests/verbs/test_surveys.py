@@ -4,6 +4,7 @@ from tests.survey.samples import cheated, survey
 from tests.verbs.shell import said
 from toolkit.command import main
 from toolkit.survey.dpia import sheet, sheet_html
+from toolkit.verbs.surveys import _columns
 
 
 def test_check_prints_what_people_agree_to_or_what_is_wrong(folder, capsys):
@@ -52,6 +53,10 @@ def test_the_survey_to_start_from_has_a_form_on_paper_without_what_only_phones_c
     form = (folder / "x-paper" / "form.en.html").read_text()
     assert "cheated on an exam" in form
     assert "good grades" not in form
+
+
+def test_columns_are_as_wide_as_their_longest_cell():
+    assert _columns([["a", "bb"], ["ccc", "d"]]) == ["a    bb", "ccc  d"]
 
 
 def test_check_with_a_number_of_people_prints_every_margin(folder, capsys):

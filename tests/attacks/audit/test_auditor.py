@@ -208,6 +208,7 @@ def test_the_bound_is_that_of_the_best_trial_with_the_error_shared_among_all():
         for trial in verdict.tried
     ]
     assert verdict.epsilon == pytest.approx(max(bounds))
+    assert verdict.delta == max(trial.delta for trial in verdict.tried)
 
 
 def test_the_p_value_of_the_claim_counts_how_many_events_were_tried():
@@ -217,6 +218,8 @@ def test_the_p_value_of_the_claim_counts_how_many_events_were_tried():
     alone = [Trial("pair", "event", 9, 99, 1, 99, 1.0, 0.1, 0.004, share=1.0)]
     assert _judged(alone, None, None, 0.05, has_claim=True) == (True, "p-value of the claim 0.004")
     assert _judged(alone, None, None, 0.0044, has_claim=True)[0] is False  # a tenth of the error is left to the draws
+    quiet = Trial("pair", "event", 1, 99, 1, 99, 0.0, 0.0, 0.6, share=0.5)
+    assert _judged([quiet, *trials[:1]], None, None, 0.05, has_claim=True) == (False, "p-value of the claim 0.08")
 
 
 def test_draws_that_do_not_follow_the_told_law_refute_with_a_tenth_of_the_error():

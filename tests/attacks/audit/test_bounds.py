@@ -2,10 +2,11 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest
+from scipy.stats import binom, binomtest, entropy
 
 from toolkit import Approx, Pure, Zcdp
 from toolkit.attacks.audit.bounds import (
+    _divergence,
     advantage,
     clopper_pearson,
     delta_bound,
@@ -81,6 +82,12 @@ def test_overwhelming_evidence_is_not_lost_where_floats_end():
     assert p_value(500_000, 10**6, 1, 10**6, epsilon=1) == 1e-100
     assert p_value(10**6, 10**6, 0, 10**6, epsilon=1) == 1e-100
     assert p_value(0, 100, 0, 100, epsilon=0) == p_value(100, 100, 100, 100, epsilon=0) == 1
+
+
+def test_where_floats_end_the_exponent_is_the_relative_entropy_of_two_coins():
+    p = np.array([0.05, 0.3, 0.9])
+    for share in (0.0, 0.3, 0.8, 1.0):
+        assert _divergence(share, p) == pytest.approx(entropy([[share] * 3, [1 - share] * 3], [p, 1 - p]))
 
 
 def test_an_infinite_claim_cannot_be_contradicted():

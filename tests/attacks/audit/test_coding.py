@@ -4,6 +4,7 @@ from collections import namedtuple
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -38,6 +39,7 @@ KINDS = {
     "sets, bytes, complex numbers": [{1, 2}, b"a", 1 + 2j, {2, 1}],
     "records": [Told(1, "a"), Told(2, "b"), Place(0, 1.5), Place(1, 2.5)],
     "series": [pd.Series([1, 2], index=["u", "v"]), pd.Series([1.5], index=["v"])],
+    "what has no hash": [bytearray(b"a"), bytearray(b"b")],
     "nothing that repeats": [object() for _ in range(5)],
 }
 
@@ -71,6 +73,8 @@ def test_labels_that_were_seen_once_share_a_code_with_those_that_are_yet_to_come
     coding = Coding.of(["a", "a", "b", "b", "token one", "token two"])
     kinds = coding.table(["a", "b", "token one", "token three"])[:, coding.names.index("the kind of the output")]
     assert kinds.tolist() == [0.0, 1.0, -1.0, -1.0]
+    nested = Coding.of([[["a"]], [["a"]], [["token one"]]]).table([[["a"]], [["token one"]], [["token three"]]])
+    assert len(np.unique(nested, axis=0)) == 2
 
 
 def test_codes_do_not_tell_which_label_came_first():
@@ -109,7 +113,7 @@ def test_kinds_of_numbers_are_told_apart_but_not_whether_numpy_made_them():
     assert (
         label(1.5) == label(np.float32(1.5)) != label(1) == label(np.int8(1)) != label(True) == label(np.bool_(False))
     )
-    assert label(Fraction(1)) != label(Decimal(1)) != label(1.0)
+    assert label(Fraction(2)) == label(Fraction(1)) != label(Decimal(1)) != label(1.0)
     assert label("1") != label(1) != label(b"1") != label(None)
 
 
@@ -121,6 +125,15 @@ def test_missing_values_of_pandas_are_labels():
 def test_leaves_are_found_by_their_paths():
     leaves, _ = leaves_of({"a": [1, (None,)], "b": np.array([[1.5]])})
     assert leaves == {("a", 0): 1, ("a", 1, 0): None, ("b", 0, 0): 1.5}
+    for container, inside in (
+        (Told(1, "a"), {("count",): 1, ("group",): "a"}),
+        (Told, {(): Told}),
+        (1 + 2j, {("real",): 1, ("imag",): 2}),
+        ({"b", "a"}, {(0,): "a", (1,): "b"}),
+        (pd.Series([1.5], index=["u"]), {("u",): 1.5}),
+        (MappingProxyType({"x": 1}), {("x",): 1}),
+    ):
+        assert leaves_of(container)[0] == inside
 
 
 def test_wide_outputs_are_cut():

@@ -231,6 +231,10 @@ def test_the_likelihood_allows_for_entries_that_say_the_same():
         return (ranks[: len(one)].sum() - len(one) * (len(one) - 1) / 2) / len(one) / len(other)
 
     assert seen(a, b) > seen(*best) - 0.01
+    few = first[:300], second[:300]
+    one, other = (dict(features(*pair, [*"abcd"], last_bits=True)) for pair in (few, few[::-1]))
+    told, turned = (columns["the likelihood of all entries"](first[:9]) for columns in (one, other))
+    np.testing.assert_allclose(turned, -told, atol=1e-8)
 
 
 def test_shares_are_even_where_values_are_many():
@@ -266,3 +270,6 @@ def test_every_way_to_look_at_several_entries_is_what_its_name_says() -> None:
         "the place of the smallest entry": [1, 1, 1],
     }
     assert {name: seen[name] for name in expected} == expected
+    pairs = np.array([(i, j, i + j) for i in range(4) for j in range(3)], dtype=float)
+    together = looks(pairs, pairs)["a and b together"](pairs)
+    assert len(set(together.tolist())) == len(pairs)

@@ -78,6 +78,22 @@ def test_randomness_that_depends_on_the_data_is_told():
     assert not found.exceeds
 
 
+def test_the_largest_movement_of_the_noises_that_flow_alike_is_told():
+    def scaled(value, rng):
+        noise = rng.random()
+        if value and noise > 0.9:
+            rng.random()
+        return value * noise
+
+    noises = [np.random.default_rng(seed).random() for seed in range(8)]
+    for seeds in (2, 5, 8):
+        (found,) = replay(scaled, (0, 1), sensitivity=1, seeds=seeds)
+        assert found.moved == max(noise for noise in noises[:seeds] if noise <= 0.9)
+        assert found.same_flow
+    assert max(noises[:5]) > 0.9
+    assert replay(scaled, (0, 1), sensitivity=1) == replay(scaled, (0, 1), sensitivity=1, seeds=5)
+
+
 def test_without_noise_to_freeze_or_a_sensitivity_there_is_nothing_to_replay():
     with pytest.raises(TypeError, match="must take `rng`"):
         replay(lambda value: value, (0, 1), sensitivity=1)

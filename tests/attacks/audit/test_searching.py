@@ -3,7 +3,8 @@ from collections import Counter
 import numpy as np
 
 from toolkit.attacks.audit import auditor as searching
-from toolkit.attacks.audit.auditor import Search, distinct, identity
+from toolkit.attacks.audit.auditor import Candidate, Search, _ordered, _shared, distinct, identity
+from toolkit.attacks.audit.events import Event
 from toolkit.attacks.audit.running import Runner, shapes
 
 
@@ -61,7 +62,28 @@ def test_the_last_look_sees_all_runs_on_an_input_those_that_chose_it_too(monkeyp
         return plain(first, second, *rest, **options)
 
     monkeypatch.setattr(searching, "search", looking)
+    search(once, {f"{value}": (value, value + 1) for value in range(3)})(3000)
+    assert len(looked) == 3  # so few are all looked at last
+    ran.clear()
     search(once, {f"{value}": (value, value + 1) for value in range(9)})(9000)
-    assert len(looked) == 9 + 3
+    assert len(looked) == 3 + 9 + 3
     for table in (table for pair in looked[-3:] for table in pair):
         assert len(table) == ran[table[0, 0]] > 450  # half of the runs, evenly on ten inputs, and more
+
+
+def candidate(name, *measures):
+    """Of a promise and an excess in either direction."""
+    events = [Event("", len, np.array([]), np.array([True]), name, *both) for both in measures]
+    return Candidate(name, (name, name.upper()), events[:1], events[1:])
+
+
+def test_pairs_are_chosen_by_excess_and_by_promise_in_turn_each_for_the_better_of_its_directions():
+    found = [candidate("a", (3, -1), (-7, -1)), candidate("b", (-2, -3), (2, 0)), candidate("c", (0, -9), (0, 5))]
+    assert [one.name for one in _ordered(found)] == ["c", "a", "b"]
+    assert [one.name for one in _ordered(found[::-1])] == ["c", "a", "b"]
+    assert [(name, event.words, pair, share) for name, event, pair, share in _shared(found[1:])] == [
+        ("b", "b", ("b", "B"), 0.5 / 3),
+        ("c", "c", ("c", "C"), 0.5 / 3),
+        ("b, reversed", "b", ("B", "b"), 0.5 / 3),
+        ("c, reversed", "c", ("C", "c"), 0.5),
+    ]

@@ -3,9 +3,9 @@ import warnings
 
 import pytest
 
-from toolkit import k_ary, warner
+from toolkit import crosswise, forced, k_ary, warner
 from toolkit.local import numeric, oracles
-from toolkit.show.widgets.answer_card import AnswerCard, card_face, card_picture
+from toolkit.show.widgets.answer_card import AnswerCard, _wheel, card_face, card_picture
 from toolkit.survey.questions.question import Question
 
 TEXT = {"en": "Have you ever cheated?", "de": "Haben Sie schon einmal geschummelt?"}
@@ -78,3 +78,12 @@ def test_a_script_that_the_picture_s_font_lacks_makes_no_noise():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert "image/png" in card._repr_mimebundle_()[0]
+
+
+@pytest.mark.parametrize("design", [warner(p="3/4"), forced("1/6", "1/6"), crosswise("1/4")])
+def test_the_sectors_of_a_wheel_are_as_large_as_the_chances_of_the_design(design):
+    wheel = _wheel(Question("cheated", "Cheated?", design=design, mode="guided"))
+    for answer, row in enumerate(design.weights.tolist()):
+        said = [sum(one["size"] for one in wheel if one["says"][answer] == report) for report in range(len(row))]
+        assert said == row
+    assert _wheel(Question("cheated", "Cheated?", design=design)) is None

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from tests.survey.results.test_printing import asked, frame
-from tests.survey.samples import survey
+from tests.survey.samples import cheated, survey
 from toolkit.show import CollectorView, watch
-from toolkit.show.widgets.collector_view import _bars
+from toolkit.show.widgets.collector_view import _bars, _only_question
 from toolkit.survey.collector import Collector
+from toolkit.survey.questions.question import Question
 from toolkit.survey.results import estimate
 from toolkit.survey.serving.background import find
+from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Entry, State, open_store
 
 
@@ -62,6 +64,14 @@ def test_estimates_appear_at_the_minimum_and_not_before(collector):
     assert view.describe()["so_far"].endswith(
         "20 of 20 (100 %) passed the comprehension check; chance alone would give 50 %."
     )
+
+
+def test_on_the_projector_stands_the_title_or_the_only_question_in_the_first_language():
+    both = Question("cheated", {"de": "Geschummelt?", "en": "Cheated?"}, design=cheated().design)
+    words = {"consent": {"de": "Wir …", "en": "We …"}, "languages": ["de", "en"]}
+    assert _only_question(Survey({"de": "Prüfungen", "en": "Exams"}, (both,), **words)) == "Geschummelt?"
+    assert _only_question(survey(cheated())) == "Have you ever cheated on an exam?"
+    assert _only_question(survey()) == "Exams"
 
 
 def test_bars_are_parts_of_the_scale_of_their_question():

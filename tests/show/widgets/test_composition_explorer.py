@@ -96,6 +96,8 @@ def test_where_nothing_is_left_to_tell_apart_the_numbers_stay_finite():
 
 
 def test_the_still_picture_marks_the_best_total(explorer):
-    (point,) = [line for line in explorer.picture().axes[0].lines if line.get_marker() == "o"]
+    ax, *_ = explorer.picture().axes
+    assert ax.get_xlim() == pytest.approx((0, 1.02 * 365))
+    (point,) = [line for line in ax.lines if line.get_marker() == "o"]
     assert point.get_xdata().tolist() == [52]
     assert point.get_ydata().tolist() == [min(explorer.row["cell"][:4])]

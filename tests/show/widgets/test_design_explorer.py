@@ -132,5 +132,8 @@ def test_the_sentences_follow_the_design(explorer):
 
 
 def test_the_dashed_line_of_the_still_picture_is_the_margin_of_asking_directly(explorer):
-    (line,) = [line for axes in explorer.picture().axes for line in axes.lines if line.get_linestyle() == "--"]
+    people, *others = explorer.picture().axes
+    assert len(people.lines[0].get_xdata()) == round(100 * explorer.row["p"])  # filled
+    assert [axes.axison for axes in (people, *others)] == [True, True, False]  # the last has words alone
+    (line,) = [line for axes in others for line in axes.lines if line.get_linestyle() == "--"]
     assert line.get_ydata() == pytest.approx([100 * 1.959964 * math.sqrt(0.2 * 0.8 / 500)] * 2, rel=1e-3)

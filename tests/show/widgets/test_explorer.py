@@ -222,7 +222,8 @@ def test_a_guess_is_held_against_the_number_that_the_sentences_say(maker):
 @pytest.mark.parametrize("maker", GUESSED)
 def test_the_code_that_is_copied_makes_the_same_widget(maker):
     widget = getattr(show, maker)()
-    table = widget.table
+    plain, table = type(widget)(), widget.table
+    assert (repr(plain), plain.guess, widget.guess) == (repr(widget), False, False)  # both begin alike
     widget.set_trait(*(("epsilon", 0.75) if widget.has_trait("epsilon") else ("noise", 10.0)))
     assert widget.table is table  # it goes to the browser once
     first, second = widget.code().split("\n")
@@ -253,6 +254,7 @@ def test_a_widget_that_asks_for_no_number_cannot_be_guessed_and_has_no_code():
     with pytest.raises(ValueError, match="`guess` needs a widget that asks for a number"):
         Small(guess=True)
     assert Small().codes == {} == Small().asked
+    assert Small(prediction=3.0).verdict() == ""
 
 
 @pytest.mark.slow

@@ -106,7 +106,8 @@ def test_the_sentences_follow_the_mechanism(explorer):
     assert said["ratio"] == (
         "No release is more than 1.65 times likelier with one record than with another, but for a chance of 1e-06."
     )
-    assert f"stays within ± {mechanism.error():.1f}: {mechanism.error() / 2:.1f} times" in said["error"]
+    noise = f"the noise stays within ± {mechanism.error():.1f}: {mechanism.error() / 2:.1f} times"
+    assert said["error"].startswith(f"With 95 % chance {noise}")
     assert f"scale {mechanism.scale:.1f}, its standard deviation" in said["scale"]
     assert f"Laplace ± {Laplace.for_epsilon(0.5, sensitivity=2).error():.1f}" in said["others"]
     assert explorer.mechanism == mechanism

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import lognorm, trim_mean
 
 from toolkit import show
+from toolkit.central.robust import Huber, InverseSensitivity
 from toolkit.central.robust.admissible import PowerLaw
 from toolkit.central.robust.smooth import smooth_sensitivity
 from toolkit.show.widgets.outlier_explorer import EPSILONS, SALARIES, outlier_row, outlier_table, reading
@@ -46,6 +47,10 @@ def test_statistics_and_noise_are_those_of_the_salaries(salary, epsilon):
     law = PowerLaw.for_epsilon(epsilon)
     smooth = smooth_sensitivity("trimmed", values, bounds=(0, 1000), beta=law.smoothness, trim=50)
     assert row["noise"][1] == pytest.approx(law.sd * smooth, rel=1e-3)
+    for place, statistic in ((2, Huber(20)), (3, "median")):
+        chosen = InverseSensitivity.for_epsilon(epsilon, statistic, bounds=(0, 1000), step="1/2").probabilities(values)
+        squares = (np.linspace(0, 1000, 2001) - row["values"][place]) ** 2
+        assert row["noise"][place] == pytest.approx(math.sqrt(chosen @ squares), rel=1e-4)
 
 
 def test_a_setting_between_the_steps_gets_a_row_of_its_own():
@@ -54,6 +59,7 @@ def test_a_setting_between_the_steps_gets_a_row_of_its_own():
     assert (explorer.row["salary"], explorer.row["epsilon"]) == (333.0, 0.7)
     assert explorer.describe() == reading(outlier_table(), outlier_row(333.0, 0.7))
     assert "one earns 333 thousand" in explorer.describe()["values"]
+    assert "the mean would be 0.7 lower" in explorer.describe()["moved"]  # 333 of 501 people's
 
 
 def test_every_number_that_is_said_can_be_written_in_the_browser_alike():

@@ -1,10 +1,22 @@
+import json
 import math
 
 import pytest
 
 from toolkit import Laplace, Pure, show
 from toolkit.attacks.reconstruction import expected_share
-from toolkit.show.widgets.reconstruction_game import GAMES, NOISES, PEOPLE, SUMS, game_row, game_table, played, stored
+from toolkit.show.widgets.reconstruction_game import (
+    FILE,
+    GAMES,
+    NOISES,
+    PEOPLE,
+    SUMS,
+    game_row,
+    game_table,
+    play,
+    played,
+    stored,
+)
 
 
 @pytest.fixture
@@ -15,6 +27,11 @@ def game():
 @pytest.mark.parametrize("setting", [(10, 0.0), (100, 1.0), (400, 3.0), (800, 10.0), (1600, 1600.0)])
 def test_the_stored_games_are_those_that_the_attack_plays_now(setting):
     assert stored()[setting] == played(*setting)
+
+
+def test_what_is_played_afresh_is_written_as_what_is_stored(monkeypatch):
+    monkeypatch.setitem(play.__globals__, "played", lambda *setting: stored()[setting])
+    assert play() == json.loads(FILE.read_text(encoding="utf-8"))
 
 
 def test_every_setting_of_the_grid_was_played_and_everybody_is_in_every_game():
@@ -87,7 +104,13 @@ def test_a_setting_between_the_steps_of_the_sliders_is_played_at_once(game):
 
 
 def test_the_still_picture_fills_those_who_are_found_out(game):
-    found, hidden = (line for line in game.picture().axes[0].lines)
+    for noise, place in ((0, 0.25), (3, 3)):  # none has a place of its own on a logarithmic axis
+        game.noise = noise
+        people, games, *_ = game.picture().axes
+        curve, _, point = games.lines
+        assert list(curve.get_xdata()) == [0.25, *NOISES[1:]]
+        assert (point.get_xdata()[0], point.get_ydata()[0]) == (place, game.row["mean"])
+    found, hidden = people.lines
     assert len(found.get_xdata()) == game.found
     assert len(hidden.get_xdata()) == PEOPLE - game.found
     assert found.get_markerfacecolor() != hidden.get_markerfacecolor()

@@ -8,7 +8,7 @@ from toolkit import show
 from toolkit.show.canvas import BLUE, GREY, SKY, new_figure
 from toolkit.show.widgets import budget_explorer, ledger_view, mechanism_explorer, tradeoff_explorer
 from toolkit.show.widgets.design_explorer import point
-from toolkit.show.widgets.explorer import icons, say
+from toolkit.show.widgets.explorer import bars, icons, say
 
 
 @pytest.fixture
@@ -42,6 +42,25 @@ def test_sentences_are_broken_into_lines_and_kept_apart(ax):
     assert texts(ax) == ["one two\nthree\nfour\n\nfive"]
 
 
+def test_bars_stand_below_each_other_with_their_numbers_beyond_their_ends(ax):
+    bars(ax, {"one": 2.0, "other": 3.0}, BLUE, 1, gap=0.5, reach=4)
+    assert boxes(ax) == [[0, 2], [0, 3]]
+    assert [patch.get_y() + patch.get_height() / 2 for patch in ax.patches] == pytest.approx([0, 1])
+    assert [(text.get_position(), text.get_text()) for text in ax.texts] == [((2.5, 0), "2.0"), ((3.5, 1), "3.0")]
+    assert (ax.get_ylim(), ax.get_xlim()) == ((1.5, -0.5), (0, 4))
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["one", "other"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [show.explore_outlier, show.explore_weeks])
+def test_the_longest_of_four_bars_fills_most_of_its_axis_and_numbers_stand_a_little_beyond(make):
+    for ax in [ax for ax in make().picture().axes if ax.patches]:
+        ends, reach = [start + width for start, width in boxes(ax)], ax.get_xlim()[1]
+        assert max(ends) == pytest.approx(reach / 1.2)
+        gaps = [text.get_position()[0] - end for text, end in zip(ax.texts, ends, strict=True)]
+        assert gaps == pytest.approx([reach / 60] * 4)
+
+
 def test_as_many_people_are_filled_as_the_sentence_says_where_the_limit_is_a_whole_number():
     """75 of 100 guesses, and none more."""
     widget = show.explore_composition()
@@ -67,6 +86,7 @@ def test_noise_is_stacked_and_what_lies_beyond_is_counted_at_the_edges(ax):
 def test_a_bar_of_a_ledger_begins_grey_with_the_earlier_charges_and_then_changes_colours(ax):
     ledger_view._bar(ax, 0, {"earlier": 0.2, "segments": [0.1, 0.3, 0.05], "symbol": "ε", "told": "0.65 of 1 spent"})
     assert [box for place in boxes(ax) for box in place] == pytest.approx([0, 0.2, 0.2, 0.1, 0.3, 0.3, 0.6, 0.05, 0, 1])
+    assert ax.texts[0].get_position()[1] < ax.patches[0].get_y()  # above it, as the axis goes down
     drawn = new_figure(width=4, height=3).subplots().bar(range(4), 1, color=[GREY, BLUE, SKY, BLUE])
     assert [patch.get_facecolor() for patch in ax.patches[:4]] == [patch.get_facecolor() for patch in drawn]
 

@@ -1,7 +1,10 @@
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from scipy.stats import kstest, norm
 
 from toolkit import plan, show, warner
+from toolkit.show.widgets import tradeoff_explorer
 from toolkit.show.widgets.tradeoff_explorer import (
     DELTA,
     EPSILONS,
@@ -10,6 +13,7 @@ from toolkit.show.widgets.tradeoff_explorer import (
     SIZES,
     WAYS,
     _curves,
+    compute,
     local_epsilon,
     people_needed,
     reading,
@@ -46,12 +50,29 @@ def test_what_is_kept_of_shuffling_is_what_is_computed(epsilon, n):
     )
 
 
+def test_what_is_computed_afresh_has_the_order_of_what_is_kept(monkeypatch):
+    monkeypatch.setattr(tradeoff_explorer, "local_epsilon", lambda *setting: setting)
+    monkeypatch.setattr(tradeoff_explorer, "people_needed", lambda *setting: {way: (way, *setting) for way in WAYS})
+    fresh = compute()
+    assert fresh["local"] == [[(epsilon, n) for n in SIZES] for epsilon in EPSILONS]
+    for way in WAYS:
+        assert fresh["needed"][way] == [
+            [[(way, epsilon, x, goal) for goal in GOALS] for x in PREVALENCES] for epsilon in EPSILONS
+        ]
+
+
 def test_the_grid_that_is_kept_has_the_shape_of_the_grid():
     kept = stored()
     assert [len(row) for row in kept["local"]] == [len(SIZES)] * len(EPSILONS)
     for way in WAYS:
         assert {len(cells) for row in kept["needed"][way] for cells in row} == {len(GOALS)}
         assert [len(row) for row in kept["needed"][way]] == [len(PREVALENCES)] * len(EPSILONS)
+
+
+def test_hypothetical_outcomes_are_normal_errors_of_which_95_percent_stay_within_the_margin():
+    outcomes = np.ravel(tradeoff_table()["outcomes"])
+    assert kstest(outcomes, norm(scale=1 / norm.ppf(0.975)).cdf).pvalue > 0.01
+    assert np.shape(tradeoff_table()["outcomes"]) == (40, len(WAYS))
 
 
 def test_each_way_is_at_least_as_precise_as_the_next_and_needs_no_more_people():

@@ -28,6 +28,10 @@ def test_curves_end_at_most_at_the_largest_error():
         assert row["places"][-1] == weeks
 
 
+def test_who_is_counted_in_every_week_has_a_loss_in_every_week():
+    assert reading({"group": "{group}"}, weeks_row(8, 0.5)) == {"group": "4.00"}
+
+
 @pytest.mark.slow
 def test_the_sentences_name_the_numbers():
     said = show.explore_weeks(52).describe()

@@ -214,7 +214,7 @@ def _shape(outputs: Sequence[Any]) -> tuple[int, ...] | None:
     if array is None:
         return None
     columns = [outputs] if array.ndim == 1 else [] if isinstance(outputs[0], np.ndarray) else zip(*outputs, strict=True)
-    kinds = [set(map(_kind, set(map(type, column)))) for column in columns] if array.ndim < 3 else []
+    kinds = [set(map(_kind, set(map(type, column)))) for column in columns]
     return array.shape[1:] if all(len(kind) == 1 for kind in kinds) else None
 
 
