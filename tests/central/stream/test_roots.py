@@ -90,6 +90,7 @@ def test_every_period_is_protected_alike() -> None:
     lengths = [np.linalg.norm(way.column(period) / way.unit) for period in range(1, 53)]
     assert lengths == pytest.approx([1.0] * 52, abs=1e-6)
     assert 1 <= way.squared() <= 1 + 2e-7
+    assert way.words == "the square root of the matrix of totals, columns of equal length"
 
 
 def test_several_periods_of_one_person_are_bounded_more_closely_than_by_their_number() -> None:
