@@ -378,6 +378,7 @@ def test_candidates_may_be_any_sequence() -> None:
 def test_costs_are_values() -> None:
     mechanism = Exponential.for_epsilon("1/2", sensitivity=3)
     assert (mechanism.loss, mechanism.zcdp, mechanism.rate) == (Pure("1/2"), Zcdp("1/32"), Fraction(1, 12))
+    assert Exponential.for_rho(2, sensitivity=3).loss == Pure(4)
     assert not hasattr(PermuteAndFlip.for_epsilon(1), "zcdp")  # the discount is the exponential mechanism's alone
     assert repr(mechanism) == "<Exponential sensitivity 3; ε = 0.5>"
 

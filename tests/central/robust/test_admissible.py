@@ -126,6 +126,17 @@ def test_tails_are_enclosed_between_floats_of_the_law() -> None:
         assert quad(lambda level, law=law: law.reach(level) ** 2, 0, 1)[0] == pytest.approx(law.sd**2, rel=1e-4)
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-2), (2, 1e-4)])
+def test_noise_and_smoothness_are_those_of_the_paper(epsilon: float, delta: float) -> None:
+    log, laplace, gaussian = (
+        math.log(2 / delta),
+        *(one.for_loss(epsilon, delta) for one in (SmoothLaplace, SmoothGaussian)),
+    )
+    assert (laplace.factor, float(laplace.smoothness)) == (2 / Fraction(epsilon), pytest.approx(epsilon / (2 * log)))
+    assert gaussian.sd == pytest.approx(5 * math.sqrt(2 * log) / epsilon, rel=1e-14)
+    assert float(gaussian.smoothness) == pytest.approx(epsilon / (4 * (1 + log)), rel=1e-14)
+
+
 @pytest.mark.parametrize("delta", [0.1, 1e-2, 1e-6])
 def test_the_largest_epsilon_is_where_the_proof_ends(delta: float) -> None:
     """What the shift and the worst scale cost together, as in the proof, with the quantiles of scipy."""
