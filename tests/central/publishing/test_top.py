@@ -56,7 +56,7 @@ def test_rates_are_those_of_the_proof() -> None:
     assert (one.rate, two.rate) == (Fraction(1, 4), Fraction(1, 5))
     assert TopK.for_epsilon(1, 4, neighbors="replace", rows=3, together=5).rate == Fraction(1, 17)
     assert TopK.for_epsilon(1, 1, neighbors="replace").rate == Fraction(1, 2)
-    assert TopK.for_epsilon(1, 4, neighbors="replace").together == 4
+    assert TopK.for_epsilon(1, 4, neighbors="replace", rows=3).together == 12
     with pytest.raises(ValueError, match="`together` must be at least `rows`"):
         TopK.for_epsilon(1, 2, neighbors="replace", rows=3, together=2)
 
@@ -78,7 +78,8 @@ def test_the_most_frequent_are_found_in_order() -> None:
     assert mechanism.off_by(5) == math.ceil(4 * (math.log(5) + math.log(60)))
 
 
-def test_more_than_there_are_is_refused() -> None:
+def test_all_may_be_chosen_and_more_than_there_are_is_refused() -> None:
+    assert TopK.for_epsilon(200, 2, neighbors="replace").choose([1, 2]) == [1, 0]
     with pytest.raises(ValueError, match="`k` must be at most the number of options"):
         TopK.for_epsilon(1, 3, neighbors="replace").choose([1, 2])
 

@@ -62,15 +62,14 @@ def test_a_ledger_refuses_it_with_the_reason(ceiling: Pure | Approx | Zcdp) -> N
     assert ledger.entries() == ()
 
 
-@pytest.mark.slow
 def test_it_is_drawn_only_from_a_generator_and_follows_its_law() -> None:
-    """400 draws: their mean is within 4.5 standard errors."""
-    values, rng = np.random.default_rng(2).normal(size=200), np.random.default_rng(3)
+    """A normal number of the generator, in units of the standard deviation about the mean."""
+    values = np.random.default_rng(2).normal(size=20)
     with pytest.raises(ValueError, match="must be a Generator"):
         RELEASE.release(values)
     mean, sd = RELEASE.mean_and_sd(values)
-    drawn = [RELEASE.release(values, rng) for _ in range(400)]
-    assert abs(np.mean(drawn) - mean) < 4.5 * sd / 20
+    drawn = RELEASE.release(values, np.random.default_rng(3))
+    assert (drawn - mean) / sd == pytest.approx(np.random.default_rng(3).standard_normal())
 
 
 @pytest.mark.parametrize("n", [1, 2, 50])

@@ -25,4 +25,7 @@ def test_the_distance_is_the_least_number_of_replacements() -> None:
 
 def test_the_reach_of_the_sum_is_the_width_once_everybody_may_differ() -> None:
     assert local_by_brute_force(sum, [1, 1], [0, 1, 4]) == 3
+    assert local_by_brute_force(sum, [0, 4], [0, 4]) == 4
+    assert local_by_brute_force(sum, [1, 1], [1]) == 0  # there is no neighbor
+    assert reaches_by_brute_force(sum, [1, 1], [1]) == [0, 0, 0]
     assert reaches_by_brute_force(sum, [1, 1], [0, 1, 4]) == [3, 4, 4]

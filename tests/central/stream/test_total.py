@@ -272,6 +272,7 @@ def _interrupted(*_: object, **__: object) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(wrong: dict, error: type[Exception], message: str) -> None:
+    RunningTotal(Pure(1), 4, per_person=4)  # in all of them
     with pytest.raises(error, match=message):
         RunningTotal(**({"loss": Pure(1), "periods": 4} | wrong))
 

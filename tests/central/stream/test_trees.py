@@ -8,7 +8,7 @@ from tests.central.stream.noises import published
 from tests.slowly import each
 from toolkit.central.stream import RunningTotal, SquareRoot, Tree
 from toolkit.central.stream.trees import binary, candidates, from_below
-from toolkit.central.stream.ways import best
+from toolkit.central.stream.ways import best, smallest
 from toolkit.core.loss import Pure, Zcdp
 
 
@@ -122,4 +122,13 @@ def test_under_pure_the_best_tree_beats_the_averaged_binary_one_and_averaging_ga
 def test_a_level_that_serves_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match=r"largest blocks must fit into `periods`, got 8\*\*2 of 52 periods"):
         Tree(52, 8, 3)
-    assert all(tree.branches ** (tree.levels - 1) <= 100 for tree in candidates(100))
+
+
+def test_no_tree_is_better_than_the_best_of_the_candidates() -> None:
+    for periods in (2, 8, 48):
+        tried, levels = list(candidates(periods)), range(1, periods.bit_length() + 1)
+        pairs = itertools.product(range(2, periods + 1), levels)
+        every = [Tree(periods, branches, depth) for branches, depth in pairs if branches ** (depth - 1) <= periods]
+        assert binary(periods) in tried
+        for loss, times in itertools.product((Pure(1), Zcdp(1)), (1, 3)):
+            assert smallest(tried, loss, times) == smallest(every, loss, times)
