@@ -336,7 +336,8 @@ def test_a_base_of_zero_is_never_chosen_even_with_the_best_score() -> None:
     mechanism = Exponential.for_epsilon(5)
     for scores in ([1e300, 0, 1], [2**62, 0, 1], [10, 0, 1]):
         assert {mechanism.choose("abc", scores, [0, 1, 1]) for _ in range(50)} <= {"b", "c"}
-    assert mechanism.probabilities([10, 0, 1], [0, 1, 1])[0] == 0
+        odds = mechanism.probabilities(scores, [0, 1, 2])
+        assert odds == pytest.approx(np.array([0, 1, 2 * math.exp(2.5)]) / (1 + 2 * math.exp(2.5)))
 
 
 def test_a_candidate_800_units_behind_can_win(monkeypatch: pytest.MonkeyPatch) -> None:

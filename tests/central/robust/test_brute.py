@@ -1,6 +1,15 @@
 from itertools import product
 
-from toolkit.central.robust.smooth import distance, local_by_brute_force, neighbors, reaches_by_brute_force, tables
+import pytest
+
+from toolkit.central.robust.smooth import (
+    distance,
+    local_by_brute_force,
+    neighbors,
+    reaches_by_brute_force,
+    smooth_sensitivity,
+    tables,
+)
 
 
 def test_tables_and_neighbors_are_those_of_all_ordered_ones() -> None:
@@ -29,3 +38,5 @@ def test_the_reach_of_the_sum_is_the_width_once_everybody_may_differ() -> None:
     assert local_by_brute_force(sum, [1, 1], [1]) == 0  # there is no neighbor
     assert reaches_by_brute_force(sum, [1, 1], [1]) == [0, 0, 0]
     assert reaches_by_brute_force(sum, [1, 1], [0, 1, 4]) == [3, 4, 4]
+    for q, smooth in ((0.5, 3), (0.9, 3.6)):
+        assert smooth_sensitivity(sum, [1, 1], domain=[0, 1, 4], q=q) == pytest.approx(smooth)

@@ -106,6 +106,18 @@ def test_the_ratio_is_a_binary_fraction_hardly_above_what_the_smoothness_allows(
     assert -math.log(release.ratio) == pytest.approx(float(release.noise.smoothness), rel=2**-11)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_smooth_sensitivity_of_some_tables_is_that_of_the_function_for_lessons(kind: str) -> None:
+    """A missing value is one at the lower bound."""
+    release, (name, n, options) = mechanism(kind), KINDS[kind]
+    for table in ((0, 0, 6, 6), (0, 1, 1, 5), (math.nan, 2, 3, 6), (3, 3, 3, 3)):
+        values = [0 if math.isnan(one) else one for one in table[:n]]
+        found, ordered = release.summary(table[:n]), sorted(values)
+        expected = smooth_sensitivity(name, values, bounds=(0, SPAN), q=release.ratio, **options)
+        assert found.smooth == pytest.approx(max(expected, Fraction(1, release.statistic.divisor)), rel=1e-12)
+        assert found.value == Fraction(int(release.statistic.of(ordered)), release.statistic.divisor)
+
+
 def test_of_a_grid_of_few_steps_the_floor_is_one_of_them() -> None:
     release = SmoothSensitivity(RankStatistic.named("median", 1001), GRID, PowerLaw.for_epsilon(1))
     assert release.summary(np.full(1001, 3.0)).smooth == 1

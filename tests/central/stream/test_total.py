@@ -295,10 +295,18 @@ def test_a_total_goes_on_from_what_was_kept_without_new_noise(name: str) -> None
     assert again is not None
     assert (again.value, again.se, again.labels) == (last.value, last.se, last.labels)
     assert second.kept == first.kept
-    assert second.add(3).labels[0].endswith("after 4 of 4 periods")
-    with pytest.raises(ValueError, match="a total goes on from the first period"):
-        second.continued(*first.kept)
+    end = second.add(3)
+    assert end.labels[0].endswith("after 4 of 4 periods")
+    counts, noisy = second.kept
+    for total, kept in (
+        (second, first.kept),
+        (MAKERS[name](), (counts[1:], noisy)),
+        (MAKERS[name](), (counts * 2, noisy * 2)),
+    ):
+        with pytest.raises(ValueError, match="a total goes on from the first period"):
+            total.continued(*kept)
     assert MAKERS[name]().continued([], []) is None
+    assert float(MAKERS[name]().continued(counts, noisy)) == float(end)
 
 
 @pytest.mark.parametrize(("neighbors", "twice"), [("add_remove", 1), ("replace", 2)])
