@@ -1,4 +1,5 @@
 import math
+from decimal import Context
 from fractions import Fraction
 from itertools import product
 
@@ -8,7 +9,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.stats import chi2, norm
 
-from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
+from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace, log_up
 from toolkit.core.loss import Pure
 
 
@@ -124,6 +125,12 @@ def test_tails_are_enclosed_between_floats_of_the_law() -> None:
             assert low / 2**64 == pytest.approx(1 - level, rel=1e-9)
             assert 0 <= high - low <= 8
         assert quad(lambda level, law=law: law.reach(level) ** 2, 0, 1)[0] == pytest.approx(law.sd**2, rel=1e-4)
+
+
+@pytest.mark.parametrize("number", [Fraction(2), Fraction(1001, 1000), Fraction(10**80, 3), Fraction(2, 10**7)])
+def test_logarithms_are_rounded_up_at_the_thirtieth_digit(number: Fraction) -> None:
+    exact = Fraction(Context(prec=80).ln(Context(prec=80).divide(number.numerator, number.denominator)))
+    assert 0 < log_up(number) - exact <= Fraction(2, 10**30)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-2), (2, 1e-4)])

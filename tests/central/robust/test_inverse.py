@@ -110,6 +110,7 @@ def test_a_release_says_its_loss_and_no_error_and_the_repr_holds_no_data() -> No
     assert one.loss == Pure("1/2")
     assert (one.notes, one.method, one.covers) == (other.notes, other.method, other.covers)
     assert np.isnan(one.se)
+    assert one.cov.shape == (1, 1)
     assert "Huber(3) location" in one.notes[0]
     assert repr(mechanism) == "<InverseSensitivity of Huber(3) between 0 and 10; ε = 0.5>"
     drawn = mechanism.release([1.0], np.random.default_rng(1))

@@ -28,6 +28,10 @@ def test_totals_of_a_tree_are_the_digits_of_the_period_in_its_base() -> None:
     assert Tree(52, 8, 2).nodes.max() == 12
     assert Tree(365, 20, 2).nodes.max() == 36
     assert Tree(3650, 16, 3).nodes.max() == 43
+    assert [Tree(9, 3, depth).words for depth in (1, 2)] == [
+        "fresh noise for every period",
+        "a tree of 2 levels: noise on periods and on blocks of 3",
+    ]
     assert Tree(3650, 16, 3).words == "a tree of 3 levels: noise on periods and on blocks of 16 and 256"
 
 
