@@ -95,6 +95,16 @@ def test_whole_numbers_of_any_size_get_the_noise_that_was_drawn_rounded_halves_u
         assert [one.size for one in drawn] == [4]
 
 
+def test_a_length_has_no_whole_noise_and_of_one_number_it_is_the_size() -> None:
+    length, size = (Laplace.for_epsilon(1, sensitivity=3, norm=norm) for norm in ("l2", "l1"))
+    with pytest.raises(ValueError, match="whole noise needs norm 'l1'"):
+        length.integers([1, 2])
+    for value in (2, 2.5):
+        with recorded():
+            one, other = (mechanism.release(value).interval() for mechanism in (length, size))
+        assert (one.low, one.high) == (other.low, other.high)
+
+
 def test_noise_of_a_huge_scale_is_cut_not_wrapped() -> None:
     mechanism = Laplace.for_epsilon("1/100000000000000000000")
     values = np.concatenate([mechanism.release(np.zeros(50, dtype=np.int64)).value for _ in range(4)])

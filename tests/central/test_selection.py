@@ -260,12 +260,17 @@ def test_the_highest_exact_sum_wins_and_the_first_of_equals(
 
 def test_a_coin_near_its_probability_is_decided_with_more_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The logarithms may be 2 units too low, so words just below the power that they give are not yet sure."""
-    odds = Odds(selection._read_scores([0.0, -1.3]), Fraction(1, 2))
-    logs = odds.logs(slice(None))
+    odds, part = Odds(selection._read_scores([5.0, 5.0, 3.7]), Fraction(1, 2)), slice(1, 3)
+    logs = odds.logs(part)
     sure, unsure = int(lower_powers(logs + 2)[1]), int(lower_powers(logs)[1])
     assert sure < unsure
     asked: list[int] = []
-    monkeypatch.setattr(selection, "falls_below", lambda _power, prefix, _bits, _rng: bool(asked.append(prefix)))
+    monkeypatch.setattr(selection, "exp_of", lambda exponent: exponent)
+    monkeypatch.setattr(
+        selection,
+        "falls_below",
+        lambda exponent, prefix, _bits, _rng: bool(asked.append(prefix)) or exponent != odds.exponent(2),
+    )
     for word, expected in (
         (sure - 1, []),
         (sure, [sure]),
@@ -274,7 +279,7 @@ def test_a_coin_near_its_probability_is_decided_with_more_digits(monkeypatch: py
     ):
         stream = np.array([0, word << (64 - UNIT_BITS)], dtype=np.uint64)
         monkeypatch.setattr(selection, "words", lambda *_, stream=stream: stream)
-        heads = PermuteAndFlip.for_epsilon(1)._heads(odds, slice(0, 2), None)
+        heads = PermuteAndFlip.for_epsilon(1)._heads(odds, part, None)
         assert asked == expected
         assert heads.tolist() == ([0, 1] if word < sure else [0])
         asked.clear()

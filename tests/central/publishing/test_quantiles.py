@@ -117,6 +117,13 @@ def test_no_cut_has_a_better_score_than_its_interval(low: int, high: int, monkey
         seen.clear()
 
 
+@pytest.mark.parametrize("digits", [0, 4])
+def test_with_hardly_any_noise_each_cut_leaves_its_share_of_the_values_below(digits: int) -> None:
+    values = Spread(np.array([10, 10, 0, 10, 10]), digits)
+    cuts = RecursiveQuantiles.for_epsilon(10**4, THREE, neighbors=AR).choose_spread(values)
+    assert [values.rank(cut) for cut in cuts] == [10, 20, 30]
+
+
 def test_of_few_coins_each_may_be_heads(monkeypatch: pytest.MonkeyPatch) -> None:
     """All bits of the words are set: so many coins as were asked for are heads, also beyond a word and a block."""
     monkeypatch.setattr(quantiles, "words", lambda size, *_: np.full(size, 2**64 - 1, dtype=np.uint64))

@@ -123,6 +123,7 @@ def test_the_note_is_true() -> None:
     at a rate of epsilon / 2.
     """
     told = InverseSensitivity.for_epsilon("1/10", "median", bounds=(0, 10), step=1).note
+    assert "it is the 0.5 quantile of a table" in told
     assert f"at most {math.ceil(math.log(20 * 11) / 0.05)} people" in told
     for values in ([], [5.0] * 3, [0.0, 10.0] * 20, np.linspace(0, 10, 500)):
         for epsilon in (0.1, 1, 5):
