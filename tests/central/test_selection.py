@@ -405,6 +405,24 @@ def test_points_have_the_law_of_the_grid() -> None:
     assert goodness(counts, list(points), list(weights / weights.sum()), 2000) > 1e-6
 
 
+def test_an_interval_holds_the_points_from_its_lower_edge_on_and_the_last_also_its_end() -> None:
+    """Counted one by one: of each point of the grid, the last interval that begins at or below it."""
+    for edges, exponent in (
+        ([0, 0.75, 0.75, 1.2, 4], -1),
+        ([-1.3, 0, 1.25], -2),
+        ([-7, -3, 0, 2, 9], 0),
+        ([-7, -3, 0, 2, 9], 1),
+        ([0.1, 5.0, 20.9], 2),
+        ([2.0**1020, 1.25 * 2.0**1020, 1.5 * 2.0**1020], 1018),
+    ):
+        unit, first = Fraction(2) ** exponent, selection._first_steps(np.array(edges), exponent)
+        low, high = math.ceil(Fraction(edges[0]) / unit), math.floor(Fraction(edges[-1]) / unit)
+        assert (first[0], first[-1]) == (low, high + 1)
+        for step in range(low, high + 1):
+            owner = max(i for i, edge in enumerate(edges[:-1]) if edge <= step * unit)
+            assert int(np.searchsorted(first[:-1], step, side="right")) - 1 == owner
+
+
 def test_whole_edges_and_real_edges_choose_the_same_points() -> None:
     mechanism = Exponential.for_epsilon(1)
     for seed in range(30):

@@ -117,6 +117,27 @@ def test_no_cut_has_a_better_score_than_its_interval(low: int, high: int, monkey
         seen.clear()
 
 
+def test_a_cut_is_kept_by_how_much_worse_it_is_than_its_interval_which_is_halved_if_it_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The exponent of what is flipped is the rate times the ranks that the cut is worse by; none is flipped for 0."""
+    values = Spread(np.array([5, 0, 70, 3, 1]), 3, np.random.default_rng(4))
+    (part,) = (mechanism := RecursiveQuantiles.for_epsilon("1/100", [Fraction(1, 3)], neighbors=AR)).parts
+    cuts, seen, flipped = (17, 18, 22, 2, 24), [], []
+    drawn = iter(cuts)
+    monkeypatch.setattr(Exponential, "choose_step", lambda _, *given: seen.append(given[:2]) or next(drawn))
+    monkeypatch.setattr(quantiles, "exp_of", lambda exponent: exponent)
+    monkeypatch.setattr(quantiles, "falls_below", lambda exponent, *_: flipped.append(exponent))
+    assert mechanism._cut(part, values, 0, 40, None) == 24
+    for place, (cut, (edges, best)) in enumerate(zip(cuts, seen, strict=True)):
+        inside = int(np.searchsorted(edges, cut, side="right")) - 1
+        worse = int(best[inside]) + abs(3 * values.rank(cut) - 79)
+        assert flipped[place:] == [] if cut == 24 else flipped[place] == mechanism.choice(part).rate * worse > 0
+        if cut != 24:
+            middle = int(edges[inside] + edges[inside + 1]) // 2
+            assert seen[place + 1][0].tolist() == sorted({*edges.tolist(), middle})
+
+
 @pytest.mark.parametrize("digits", [0, 4])
 def test_with_hardly_any_noise_each_cut_leaves_its_share_of_the_values_below(digits: int) -> None:
     values = Spread(np.array([10, 10, 0, 10, 10]), digits)

@@ -58,6 +58,7 @@ def test_standard_deviations_in_units_of_the_smooth_sensitivity(share: str, sd: 
     """At epsilon = 1, for t a share of it; computed elsewhere by integration. A third is the largest share."""
     assert PowerLaw.for_epsilon(1, t="1/3").m == 3
     assert PowerLaw.for_epsilon(1, t=share).sd == pytest.approx(sd, abs=6e-4)
+    assert PowerLaw.for_epsilon(2, t=2 * Fraction(share)).sd == pytest.approx(sd / 2, abs=6e-4)
 
 
 def laplace_delta(epsilon: float, scale: float, other: float, shift: float) -> float:

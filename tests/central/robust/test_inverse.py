@@ -11,6 +11,7 @@ from toolkit.central.robust.estimators import Huber, Mean, Tukey
 from toolkit.central.robust.influence import location
 from toolkit.central.robust.inverse import InverseSensitivity, Quantile
 from toolkit.central.robust.smooth import neighbors, tables
+from toolkit.central.selection import Exponential
 from toolkit.core.estimate import SIMULATED
 from toolkit.core.loss import Pure, Zcdp
 
@@ -96,6 +97,16 @@ def test_a_huber_location_is_found_between_mean_and_median() -> None:
     found = float(mechanism.release(values))
     assert np.median(values) + 1000 < found < values.mean() - 1000
     assert abs(np.clip(values - found, -20_000, 20_000).mean()) < 8
+
+
+def test_each_of_several_groups_has_an_equal_part_and_rows_are_counted_by_the_choice() -> None:
+    made = InverseSensitivity.for_epsilon(1, "median", bounds=(0, 9), step=1, groups=2, rows=3)
+    assert made.selection == Exponential.for_epsilon("1/2", sensitivity=3)
+    assert (made.loss, made.zcdp) == (Pure(1), Zcdp("1/16"))
+    values = np.array([1.0, 4.0, 4.0])
+    odds = np.exp(-made.lengths(values) / 12)
+    assert made.probabilities(values) == pytest.approx(odds / odds.sum())
+    assert f"{math.ceil(math.log(200) * 12)} rows" in made.note
 
 
 def test_the_fifth_of_a_column_is_cheaper_than_its_epsilon_in_concentrated_privacy() -> None:

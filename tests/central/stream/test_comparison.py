@@ -1,5 +1,6 @@
 import pytest
 
+from tests.slowly import each, slowly
 from toolkit.central.stream.comparison import NAMES, compare, crossing, error
 from toolkit.core.loss import Approx, Pure, Zcdp
 
@@ -19,9 +20,8 @@ CONCENTRATED = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("loss", [Pure(1), Zcdp("1/2")], ids=str)
-@pytest.mark.parametrize("periods", [7, 52, 365, 3650])
+@pytest.mark.parametrize("periods", slowly([7, 52, 365, 3650], [365, 3650]))
+@each(loss=[Pure(1), Zcdp("1/2")])
 def test_errors_are_those_of_the_table_within_three_percent(loss: Pure | Zcdp, periods: int) -> None:
     table = (PURE if isinstance(loss, Pure) else CONCENTRATED)[periods]
     for name, known in table.items():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.central.stream.noises import published
-from tests.slowly import each
+from tests.slowly import each, slowly
 from toolkit.central.stream import RunningTotal, SquareRoot, Tree
 from toolkit.central.stream.trees import binary, candidates, from_below
 from toolkit.central.stream.ways import best, smallest
@@ -20,6 +20,7 @@ def test_fresh_noise_is_a_tree_of_one_level() -> None:
 def test_a_binary_tree_uses_as_many_sums_as_the_period_has_binary_ones() -> None:
     assert binary(52).nodes.tolist() == [t.bit_count() for t in range(1, 53)]
     assert (binary(52).absolute(), binary(52).squared()) == (6, 6)
+    assert (binary(8).absolute(3), binary(8).squared(3)) == (12, 3 + (4 + 1) + 9 + 9)  # all in one block of four
     assert (binary(64).levels, binary(63).levels) == (7, 6)
 
 
@@ -54,8 +55,8 @@ def test_what_a_total_is_made_of_is_counted_and_adds_up(tree: Tree) -> None:
     assert set(np.unique(moved)) <= {-1, 0, 1}
 
 
-@pytest.mark.slow
-@each(times=[1, 2, 3], tree=[Tree(9, 2, 4), Tree(9, 3, 2), Tree(8, 2, 3, 3), Tree(7)])
+@pytest.mark.parametrize("times", slowly([1, 2, 3], [2, 3]))
+@each(tree=[Tree(9, 2, 4), Tree(9, 3, 2), Tree(8, 2, 3, 3), Tree(7)])
 def test_no_person_moves_the_sums_further_than_claimed(tree: Tree, times: int) -> None:
     """By brute force over all sets of periods; the claim in absolute value is reached."""
     zero = [0] * tree.periods
