@@ -41,7 +41,9 @@ def test_powers_of_two_are_enclosed(logs: list[int]) -> None:
 
 
 def test_so_are_those_at_the_ends_of_the_tables() -> None:
-    check_powers([0, 1, 1023, 1024, 2**20 - 1, 2**20, 3 << 19, 39 << 20, 40 << 20, 41 << 20, 42 << 20, 70 << 20])
+    check_powers(
+        [0, 1, 1023, 1024, 2**20 - 1, 2**20, 3 << 19, 20 << 20, 39 << 20, 40 << 20, 41 << 20, 42 << 20, 70 << 20]
+    )
 
 
 SCORES = [

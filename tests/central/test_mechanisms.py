@@ -252,10 +252,10 @@ def test_the_epsilon_for_an_error_is_enough_and_hardly_less_is_not(
     assert enough <= Fraction(error) < less
 
 
-EACH = [*product([0.5, 0.95], ["1/100", "3/2", 6, 10**4], ["1/2", 1, 300])]
+EACH = [*product([0.5, 0.95], ["1/100", "7/4", 6, 10**4], ["1/2", 1, 300])]
 
 
-@pytest.mark.parametrize("case", slowly(EACH, [*EACH[:15], *EACH[17:]]))
+@pytest.mark.parametrize("case", slowly(EACH, {*EACH} - {(0.95, "7/4", 1), (0.95, 6, 1)}))
 def test_so_it_is_for_gaussian_noise(case: tuple[float, object, object]) -> None:
     level, error, sensitivity = case
     reach: dict[str, Any] = {"sensitivity": sensitivity}

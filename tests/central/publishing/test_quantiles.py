@@ -141,8 +141,10 @@ def test_a_cut_is_kept_by_how_much_worse_it_is_than_its_interval_which_is_halved
 @pytest.mark.parametrize("digits", [0, 4])
 def test_with_hardly_any_noise_each_cut_leaves_its_share_of_the_values_below(digits: int) -> None:
     values = Spread(np.array([10, 10, 0, 10, 10]), digits)
-    cuts = RecursiveQuantiles.for_epsilon(10**4, THREE, neighbors=AR).choose_spread(values)
-    assert [values.rank(cut) for cut in cuts] == [10, 20, 30]
+    mechanism = RecursiveQuantiles.for_epsilon(10**4, THREE, neighbors=AR)
+    assert [values.rank(cut) for cut in mechanism.choose_spread(values)] == [10, 20, 30]
+    steps = np.repeat([0, 1, 3, 4], 10)
+    assert [np.count_nonzero(steps < cut) for cut in mechanism.choose(steps, 5)] == [10, 20, 30]
 
 
 def test_of_few_coins_each_may_be_heads(monkeypatch: pytest.MonkeyPatch) -> None:
