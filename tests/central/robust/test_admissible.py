@@ -122,6 +122,7 @@ def test_tails_are_enclosed_between_floats_of_the_law() -> None:
     smooth = Fraction(7, 3)
     for law in (PowerLaw.for_epsilon(1), SmoothLaplace.for_loss(1, 1e-6), SmoothGaussian.for_loss(1, 1e-6)):
         for level in (0.5, 0.95, 0.999):
+            assert law.reach(level) > 0
             low, high = law.tail(Fraction(law.reach(level)) * smooth, smooth)(64)
             assert low / 2**64 == pytest.approx(1 - level, rel=1e-9)
             assert 0 <= high - low <= 8
