@@ -12,13 +12,14 @@ from toolkit.central.robust.smooth import (
 )
 
 
-def test_tables_and_neighbors_are_those_of_all_ordered_ones() -> None:
+@pytest.mark.parametrize("n", [2, 3])
+def test_tables_and_neighbors_are_those_of_all_ordered_ones(n: int) -> None:
     domain = [0, 1, 5]
-    assert set(tables(domain, 3)) == {tuple(sorted(table)) for table in product(domain, repeat=3)}
-    for table in tables(domain, 3):
+    assert set(tables(domain, n)) == {tuple(sorted(table)) for table in product(domain, repeat=n)}
+    for table in tables(domain, n):
         assert set(neighbors(table, domain)) == {
             tuple(sorted(other))
-            for other in product(domain, repeat=3)
+            for other in product(domain, repeat=n)
             if sum(a != b for a, b in zip(table, other, strict=True)) == 1
         }
 

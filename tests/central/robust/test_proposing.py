@@ -71,6 +71,7 @@ def test_bad_arguments_are_refused() -> None:
         ("`proposed` must be above 0", {"proposed": 0}),
         ("`epsilon` must be above 0", {"epsilon": 0}),
         ("`delta` must lie between", {"delta": 0}),
+        ("`delta` must lie between", {"delta": 1}),
     ):
         options = {"proposed": 1, "epsilon": 1, "delta": "1/2"} | change
         with pytest.raises(ValueError, match=message):
