@@ -255,9 +255,13 @@ def test_levels_costs_and_parts_of_deciles() -> None:
 
 
 def test_rho_buys_the_epsilon_whose_choices_cost_it() -> None:
-    mechanism = RecursiveQuantiles.for_rho("1/100", THREE, neighbors=AR)
-    assert mechanism.zcdp <= Zcdp("1/100")
-    assert float(mechanism.zcdp.amount) == pytest.approx(0.01, rel=1e-12)
+    for said in ({}, {"rows": 3, "grouped": True}):
+        mechanism = RecursiveQuantiles.for_rho("1/100", THREE, neighbors=AR, **said)
+        loss, rest = mechanism.loss, (said.get("rows", 1), said.get("grouped", False))
+        assert mechanism == RecursiveQuantiles(loss, tuple(THREE), AR, *rest)
+        assert mechanism == RecursiveQuantiles.for_epsilon(loss.amount, THREE, neighbors=AR, **said)
+        assert mechanism.zcdp <= Zcdp("1/100")
+        assert float(mechanism.zcdp.amount) == pytest.approx(0.01, rel=1e-12)
     for square in (Fraction(2), Fraction(10) ** 40, Fraction(1, 3 * 10**40), Fraction(1, 8), Fraction(9, 4)):
         root = root_below(square)
         assert root**2 <= square < (root * (1 + Fraction(1, 2**59))) ** 2

@@ -66,9 +66,13 @@ def test_rounds_cost_an_eighth_of_the_square_of_their_range(neighbors: str) -> N
     mechanism = TopK.for_epsilon(1, 10, neighbors=neighbors, together=1)
     assert mechanism.bounded_range == (Fraction(1, 10) if neighbors == "add_remove" else Fraction(2, 11))
     assert mechanism.zcdp == Zcdp(10 * mechanism.bounded_range**2 / 8)
-    bought = TopK.for_rho("1/50", 10, neighbors=neighbors).zcdp
-    assert bought <= Zcdp("1/50")
-    assert float(bought.amount) == pytest.approx(0.02, rel=1e-12)
+    bought = TopK.for_rho("1/50", 10, neighbors=neighbors)
+    assert (bought.rows, bought.together) == (1, 10)
+    assert bought.zcdp <= Zcdp("1/50")
+    assert float(bought.zcdp.amount) == pytest.approx(0.02, rel=1e-12)
+    several = TopK.for_rho("1/50", 10, neighbors=neighbors, rows=3, together=7)
+    assert (several.k, several.neighbors, several.rows, several.together) == (10, neighbors, 3, 7)
+    assert float(several.zcdp.amount) == pytest.approx(0.02, rel=1e-12)
 
 
 def test_the_most_frequent_are_found_in_order() -> None:

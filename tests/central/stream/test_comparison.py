@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from tests.slowly import each, slowly
@@ -58,7 +60,8 @@ def test_errors_scale_with_the_loss() -> None:
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
-    with pytest.raises(TypeError, match="`loss` must be Pure or Zcdp, above 0 and finite"):
-        error(BINARY, Approx(1, 1e-6), 52)
+    for loss in (Approx(1, 1e-6), Pure(0), Zcdp(0), Pure(math.inf)):
+        with pytest.raises(TypeError, match="`loss` must be Pure or Zcdp, above 0 and finite"):
+            error(BINARY, loss, 52)
     with pytest.raises(ValueError, match="`name` must be one of a share of the loss"):
         error("a magic tree", Pure(1), 52)
