@@ -228,11 +228,11 @@ def test_the_noise_of_the_noisy_maximum_covers_what_the_grid_adds(
     monkeypatch.setattr(
         selection, "discrete_laplace", lambda scale, size, _rng: seen.append(scale) or np.zeros(size, dtype=np.int64)
     )
-    epsilon, sensitivity = Fraction(7, 10), Fraction(1, 3)
-    NoisyMax.for_epsilon(epsilon, sensitivity=sensitivity).choose("abc", scores)
-    steps = sensitivity / Fraction(2) ** grid_exponent(sensitivity, 2 * sensitivity / epsilon)
-    assert steps.denominator == 3
-    assert seen == [2 * math.ceil(steps) / epsilon]
+    for epsilon, sensitivity in ((Fraction(7, 10), Fraction(1, 3)), (Fraction(70), Fraction(1, 3))):
+        NoisyMax.for_epsilon(epsilon, sensitivity=sensitivity).choose("abc", scores)
+        steps = sensitivity / Fraction(2) ** grid_exponent(sensitivity, 2 * sensitivity / epsilon)
+        assert steps.denominator == 3
+        assert seen.pop() == 2 * math.ceil(steps) / epsilon
 
 
 @pytest.mark.parametrize("sensitivity", [1, 2, Fraction(1, 3)])
@@ -244,7 +244,8 @@ def test_the_highest_exact_sum_wins_and_the_first_of_equals(
     whole = isinstance(scores[0], int) and sensitivity >= 1
     exponent = 0 if whole else grid_exponent(Fraction(sensitivity), 2 * Fraction(sensitivity))
     step = int(1 / Fraction(2) ** exponent)
-    for noise in ([0, 0, 0], [0, 2 * step, 0], [0, 2, 1], [0, 2**52 + 1, 2**52], [2**70, 2**70 + 1, 0], [0, -1, 2**64]):
+    small = [[0, 0, 0], [0, 2 * step, 0], [0, 2, 1], [0, 2**52 + 1, 2**52], [0, 2**54 + 1, 2**54 - 1]]
+    for noise in (*small, [2**70, 2**70 + 1, 0], [2**70, 2**70 + 2, 0], [0, -1, 2**64]):
         kind = object if max(noise) >= 2**63 else np.int64
         seen: list[Fraction] = []
 
@@ -413,6 +414,7 @@ def test_an_interval_holds_the_points_from_its_lower_edge_on_and_the_last_also_i
         ([-7, -3, 0, 2, 9], 0),
         ([-7, -3, 0, 2, 9], 1),
         ([0.1, 5.0, 20.9], 2),
+        ([0.0, 5e-324, 1e-322], -1074),
         ([2.0**1020, 1.25 * 2.0**1020, 1.5 * 2.0**1020], 1018),
     ):
         unit, first = Fraction(2) ** exponent, selection._first_steps(np.array(edges), exponent)
@@ -421,6 +423,11 @@ def test_an_interval_holds_the_points_from_its_lower_edge_on_and_the_last_also_i
         for step in range(low, high + 1):
             owner = max(i for i, edge in enumerate(edges[:-1]) if edge <= step * unit)
             assert int(np.searchsorted(first[:-1], step, side="right")) - 1 == owner
+
+
+def test_a_grid_may_have_as_many_points_as_floats_have() -> None:
+    for edges in ([0, 2**53], [0.0, 2.0**53], [-(2**53), 0]):
+        assert selection._first_steps(np.array(edges), 0).tolist() == [edges[0], int(edges[-1]) + 1]
 
 
 def test_whole_edges_and_real_edges_choose_the_same_points() -> None:
