@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.slowly import each
+from tests.slowly import each, slowly
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.laws import GeometricLaw
@@ -29,8 +29,8 @@ def moves(coding: Coding, rows: list[list[int]], cells: int, neighbors: str) -> 
     return max(gap.sum() for gap in gaps), max((gap**2).sum() for gap in gaps)
 
 
-@pytest.mark.slow
-@each(laplace=[True, False], span=[2, 3, 4], cells=[1, 2], neighbors=["replace", "add_remove"])
+@pytest.mark.parametrize("span", slowly([2, 3, 4], [3, 4]))
+@each(laplace=[True, False], cells=[1, 2], neighbors=["replace", "add_remove"])
 def test_one_person_moves_the_entries_by_what_is_claimed(span: int, cells: int, neighbors: str, laplace: bool) -> None:
     steps = range(span + 1)
     one = first_order(span, cells, neighbors, laplace=laplace)

@@ -1,6 +1,7 @@
 """A mechanism that is made by hand, not by `for_epsilon`, is checked: no claim without its noise."""
 
 import math
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,10 @@ from toolkit.central.robust.asymptotic import AvellaMedina
 from toolkit.central.robust.descent import NoisyDescent
 from toolkit.central.robust.estimators import Huber, Mean
 from toolkit.central.robust.inverse import InverseSensitivity, Quantile
+from toolkit.central.robust.releases import SmoothSensitivity
+from toolkit.central.selection import NoisyMax
+from toolkit.central.stream import SquareRoot
+from toolkit.central.tables import Composed
 from toolkit.core.checks import exact
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.frames.sums import Bounds
@@ -77,6 +82,7 @@ MADE: list[tuple[Any, dict[str, Any], dict[str, list[tuple[str, list[Any]]]]]] =
         "loss": [EPSILON, KIND], "n": [("`n`", COUNT)], "steps": [("`steps`", COUNT)], "rate": [("`rate`", [0, -1])],
         "start": [("`start`", ["x", None, math.nan])], "neighbors": [NEIGHBORS],
     }),
+    (SquareRoot, {"periods": 4}, {"periods": [("`periods`", COUNT)]}),
     (InverseSensitivity, {"statistic": Quantile("1/2"), "bounds": Bounds.of((0, 9)), "loss": Pure(1)}, {
         "loss": [EPSILON, KIND], "groups": [("`groups`", COUNT)], "rows": [("`rows`", COUNT)],
         "statistic": [("`statistic` must be", [Huber, "median", 3])],
@@ -108,3 +114,51 @@ def test_what_one_person_moves_together_is_between_one_option_and_all(together: 
 )
 def test_the_cost_is_told_as_a_float(make: Any) -> None:
     assert make(loss=Pure("1/4")).epsilon == 0.25
+
+
+THIRDS = {"sensitivity": "3", "norm": "L1", "scale": 6.0, "sd": 1 / (math.sqrt(2) * math.sinh(1 / 12))}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "words", "numbers"),
+    [
+        (Exponential(Pure(1), 3), "the exponential mechanism", {"sensitivity": "3", "rate": "1/6"}),
+        (NoisyMax(Pure(1), 3), "NoisyMax", {"sensitivity": "3", "rate": "1/6"}),
+        (
+            Composed((Laplace(Pure("1/2"), 3),) * 2),
+            "Laplace noise for each column",
+            {"parts": [Laplace(Pure("1/2"), 3).facts() | {"loss": "ε = 0.5"}] * 2},
+        ),
+        (
+            KeyThreshold(Approx("1/2", "1e-6"), "add_remove", keys=3),
+            "Laplace noise on counts, which are compared with a threshold",
+            THIRDS | {"noise": "Laplace", "threshold": 87, "keys a person": 3},
+        ),
+        (
+            RangeFinder(Laplace(Pure("1/2"), 3), -1, 1, Fraction(1, 10)),
+            "Laplace noise on counts, which are compared with a threshold",
+            THIRDS | {"noise": "Laplace", "threshold": 21, "bins": 6},
+        ),
+        (
+            TopK(Pure(1), 3, "replace", 2, 2),
+            "the exponential mechanism chose them, one after the other",
+            {"rounds": 3, "rate": "1/8"},
+        ),
+        (
+            RecursiveQuantiles(Pure(1), tuple(Fraction(k, 10) for k in range(1, 10)), "replace"),
+            "the exponential mechanism chose each, the middle one first",
+            {"levels": 4, "epsilon a level": "0.25"},
+        ),
+        (
+            AgreeingTables(Pure("1/2"), (1,), ((0,),), 3, 1),
+            "Laplace noise in every table, before they were made to agree",
+            {"tables": [THIRDS | {"noise": "Laplace", "loss": "ε = 0.5"}]},
+        ),
+        (InverseSensitivity(Quantile("1/2"), Bounds.of((0, 9)), Pure(1)), "InverseSensitivity", {}),
+        (SmoothSensitivity.for_epsilon(1, "median", n=3, bounds=(0, 9)), "SmoothSensitivity", {}),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_facts_are_those_by_which_a_reader_checks_the_loss(mechanism: Any, words: str, numbers: dict) -> None:
+    """Sensitivity over scale is epsilon, and twice sensitivity times rate; what depends on data is not among them."""
+    assert mechanism.facts() == {"mechanism": type(mechanism).__name__, "words": words, **numbers}

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.central.catalogue import BAD_NUMBERS, MECHANISMS
+from tests.recorder import recorded
 from toolkit.central import Gaussian, Laplace
 from toolkit.central import laplace as laplace_module
 from toolkit.central.noise.grid import grid_exponent, steps_of
@@ -78,6 +79,30 @@ def test_extreme_values_are_released_without_warning_or_infinity(mechanism: Lapl
     whole = mechanism.release(np.array([2**63 - 1, -(2**63), 0]))
     assert whole.value[0] > 2**62
     assert whole.value[1] < -(2**62)
+
+
+@pytest.mark.parametrize("mechanism", [Laplace.for_epsilon(1, sensitivity=2), Gaussian.for_rho("1/8", sensitivity=2)])
+def test_whole_numbers_of_any_size_get_the_noise_that_was_drawn_rounded_halves_up(
+    mechanism: Laplace | Gaussian,
+) -> None:
+    unit = 1 << mechanism._whole_noise(4)[1]
+    noise = [3 * unit + unit // 2, -2 * unit - unit // 2, unit // 2 - 1 if unit > 1 else 0, -5 * unit]
+    rounded = [math.floor(Fraction(one, unit) + Fraction(1, 2)) for one in noise]
+    for values, draw in (([10**30, -5, 0, 7], mechanism.integers), ([10**9, -5, 0, 7], mechanism.noisy)):
+        with recorded(noise) as drawn:
+            found = draw(values)
+        assert list(found[0] if draw == mechanism.integers else found) == np.add(values, rounded, dtype=object).tolist()
+        assert [one.size for one in drawn] == [4]
+
+
+def test_a_length_has_no_whole_noise_and_of_one_number_it_is_the_size() -> None:
+    length, size = (Laplace.for_epsilon(1, sensitivity=3, norm=norm) for norm in ("l2", "l1"))
+    with pytest.raises(ValueError, match="whole noise needs norm 'l1'"):
+        length.integers([1, 2])
+    for value in (2, 2.5):
+        with recorded():
+            one, other = (mechanism.release(value).interval() for mechanism in (length, size))
+        assert (one.low, one.high) == (other.low, other.high)
 
 
 def test_noise_of_a_huge_scale_is_cut_not_wrapped() -> None:

@@ -228,11 +228,11 @@ def test_the_noise_of_the_noisy_maximum_covers_what_the_grid_adds(
     monkeypatch.setattr(
         selection, "discrete_laplace", lambda scale, size, _rng: seen.append(scale) or np.zeros(size, dtype=np.int64)
     )
-    epsilon, sensitivity = Fraction(7, 10), Fraction(1, 3)
-    NoisyMax.for_epsilon(epsilon, sensitivity=sensitivity).choose("abc", scores)
-    steps = sensitivity / Fraction(2) ** grid_exponent(sensitivity, 2 * sensitivity / epsilon)
-    assert steps.denominator == 3
-    assert seen == [2 * math.ceil(steps) / epsilon]
+    for epsilon, sensitivity in ((Fraction(7, 10), Fraction(1, 3)), (Fraction(70), Fraction(1, 3))):
+        NoisyMax.for_epsilon(epsilon, sensitivity=sensitivity).choose("abc", scores)
+        steps = sensitivity / Fraction(2) ** grid_exponent(sensitivity, 2 * sensitivity / epsilon)
+        assert steps.denominator == 3
+        assert seen.pop() == 2 * math.ceil(steps) / epsilon
 
 
 @pytest.mark.parametrize("sensitivity", [1, 2, Fraction(1, 3)])
@@ -244,7 +244,8 @@ def test_the_highest_exact_sum_wins_and_the_first_of_equals(
     whole = isinstance(scores[0], int) and sensitivity >= 1
     exponent = 0 if whole else grid_exponent(Fraction(sensitivity), 2 * Fraction(sensitivity))
     step = int(1 / Fraction(2) ** exponent)
-    for noise in ([0, 0, 0], [0, 2 * step, 0], [0, 2, 1], [0, 2**52 + 1, 2**52], [2**70, 2**70 + 1, 0], [0, -1, 2**64]):
+    small = [[0, 0, 0], [0, 2 * step, 0], [0, 2, 1], [0, 2**52 + 1, 2**52], [0, 2**54 + 1, 2**54 - 1]]
+    for noise in (*small, [2**70, 2**70 + 1, 0], [2**70, 2**70 + 2, 0], [0, -1, 2**64]):
         kind = object if max(noise) >= 2**63 else np.int64
         seen: list[Fraction] = []
 
@@ -260,12 +261,17 @@ def test_the_highest_exact_sum_wins_and_the_first_of_equals(
 
 def test_a_coin_near_its_probability_is_decided_with_more_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The logarithms may be 2 units too low, so words just below the power that they give are not yet sure."""
-    odds = Odds(selection._read_scores([0.0, -1.3]), Fraction(1, 2))
-    logs = odds.logs(slice(None))
+    odds, part = Odds(selection._read_scores([5.0, 5.0, 3.7]), Fraction(1, 2)), slice(1, 3)
+    logs = odds.logs(part)
     sure, unsure = int(lower_powers(logs + 2)[1]), int(lower_powers(logs)[1])
     assert sure < unsure
     asked: list[int] = []
-    monkeypatch.setattr(selection, "falls_below", lambda _power, prefix, _bits, _rng: bool(asked.append(prefix)))
+    monkeypatch.setattr(selection, "exp_of", lambda exponent: exponent)
+    monkeypatch.setattr(
+        selection,
+        "falls_below",
+        lambda exponent, prefix, _bits, _rng: bool(asked.append(prefix)) or exponent != odds.exponent(2),
+    )
     for word, expected in (
         (sure - 1, []),
         (sure, [sure]),
@@ -274,7 +280,7 @@ def test_a_coin_near_its_probability_is_decided_with_more_digits(monkeypatch: py
     ):
         stream = np.array([0, word << (64 - UNIT_BITS)], dtype=np.uint64)
         monkeypatch.setattr(selection, "words", lambda *_, stream=stream: stream)
-        heads = PermuteAndFlip.for_epsilon(1)._heads(odds, slice(0, 2), None)
+        heads = PermuteAndFlip.for_epsilon(1)._heads(odds, part, None)
         assert asked == expected
         assert heads.tolist() == ([0, 1] if word < sure else [0])
         asked.clear()
@@ -336,7 +342,8 @@ def test_a_base_of_zero_is_never_chosen_even_with_the_best_score() -> None:
     mechanism = Exponential.for_epsilon(5)
     for scores in ([1e300, 0, 1], [2**62, 0, 1], [10, 0, 1]):
         assert {mechanism.choose("abc", scores, [0, 1, 1]) for _ in range(50)} <= {"b", "c"}
-    assert mechanism.probabilities([10, 0, 1], [0, 1, 1])[0] == 0
+        odds = mechanism.probabilities(scores, [0, 1, 2])
+        assert odds == pytest.approx(np.array([0, 1, 2 * math.exp(2.5)]) / (1 + 2 * math.exp(2.5)))
 
 
 def test_a_candidate_800_units_behind_can_win(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -378,6 +385,7 @@ def test_candidates_may_be_any_sequence() -> None:
 def test_costs_are_values() -> None:
     mechanism = Exponential.for_epsilon("1/2", sensitivity=3)
     assert (mechanism.loss, mechanism.zcdp, mechanism.rate) == (Pure("1/2"), Zcdp("1/32"), Fraction(1, 12))
+    assert Exponential.for_rho(2, sensitivity=3).loss == Pure(4)
     assert not hasattr(PermuteAndFlip.for_epsilon(1), "zcdp")  # the discount is the exponential mechanism's alone
     assert repr(mechanism) == "<Exponential sensitivity 3; ε = 0.5>"
 
@@ -396,6 +404,30 @@ def test_points_have_the_law_of_the_grid() -> None:
     weights = np.exp([scores[i] for i in owner])
     counts = Counter(mechanism.choose_point(edges, scores, exponent=-1, rng=rng) for _ in range(2000))
     assert goodness(counts, list(points), list(weights / weights.sum()), 2000) > 1e-6
+
+
+def test_an_interval_holds_the_points_from_its_lower_edge_on_and_the_last_also_its_end() -> None:
+    """Counted one by one: of each point of the grid, the last interval that begins at or below it."""
+    for edges, exponent in (
+        ([0, 0.75, 0.75, 1.2, 4], -1),
+        ([-1.3, 0, 1.25], -2),
+        ([-7, -3, 0, 2, 9], 0),
+        ([-7, -3, 0, 2, 9], 1),
+        ([0.1, 5.0, 20.9], 2),
+        ([0.0, 5e-324, 1e-322], -1074),
+        ([2.0**1020, 1.25 * 2.0**1020, 1.5 * 2.0**1020], 1018),
+    ):
+        unit, first = Fraction(2) ** exponent, selection._first_steps(np.array(edges), exponent)
+        low, high = math.ceil(Fraction(edges[0]) / unit), math.floor(Fraction(edges[-1]) / unit)
+        assert (first[0], first[-1]) == (low, high + 1)
+        for step in range(low, high + 1):
+            owner = max(i for i, edge in enumerate(edges[:-1]) if edge <= step * unit)
+            assert int(np.searchsorted(first[:-1], step, side="right")) - 1 == owner
+
+
+def test_a_grid_may_have_as_many_points_as_floats_have() -> None:
+    for edges in ([0, 2**53], [0.0, 2.0**53], [-(2**53), 0]):
+        assert selection._first_steps(np.array(edges), 0).tolist() == [edges[0], int(edges[-1]) + 1]
 
 
 def test_whole_edges_and_real_edges_choose_the_same_points() -> None:

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.slowly import each
+from tests.slowly import each, slowly
 from toolkit.central.sensitivity import table_counts, table_shares, table_sums
 from toolkit.frames.persons import ONE, Caps
 
@@ -75,8 +75,8 @@ def test_several_rows_of_a_person_move_counts_as_far_as_was_enumerated(
     assert (table_counts(8, "add_remove", alone).l1, table_counts(8, "add_remove", alone).l2_squared) == (rows, rows**2)
 
 
-@pytest.mark.slow
-@each(caps=[Caps(2), Caps(3, 2, 2), Caps(3, 1), Caps(3, 3, 1)], cells=[1, 2, 3], neighbors=["add_remove", "replace"])
+@pytest.mark.parametrize("cells", slowly([1, 2, 3], [3]))
+@each(caps=[Caps(2), Caps(3, 2, 2), Caps(3, 1), Caps(3, 3, 1)], neighbors=["add_remove", "replace"])
 def test_several_rows_of_a_person_move_few_cells_exactly_as_far_as_is_said(
     caps: Caps, cells: int, neighbors: str
 ) -> None:

@@ -123,7 +123,10 @@ def test_the_way_back_to_the_unit_is_exact_to_the_grid(bounds: tuple[int, int]) 
 
 
 @pytest.mark.parametrize("edges", [[1], [2, 1], [1, 1], []])
-def test_edges_must_increase(edges: list[float]) -> None:
+def test_edges_must_be_a_list_that_increases(edges: list[float]) -> None:
+    for other in ("15", 7):
+        with pytest.raises(TypeError, match="must be a list of numbers"):
+            statistics.Edges.of(other)
     with pytest.raises(ValueError, match="increasing"):
         statistics.Edges.of(edges)
 

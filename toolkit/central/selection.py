@@ -484,7 +484,7 @@ class Exponential(Selection):
         with np.errstate(over="ignore", under="ignore"):
             weights = np.exp(-float(self.rate) * odds.gaps(slice(None)))
         if odds.base is not None:
-            weights = np.where(odds.base > 0, weights * odds.base, 0.0)
+            weights = np.where(odds.base > 0, weights, 0.0) * odds.base
         return np.asarray(weights / weights.sum())
 
     def _odds(self, scores: ArrayLike, base: ArrayLike | None) -> Odds:

@@ -155,7 +155,7 @@ def test_the_least_ratio_is_that_of_the_bisection_on_the_proof(epsilon, delta, g
     assert not is_private(*asked, Fraction(low))
 
 
-@pytest.mark.parametrize("epsilon", ["1/100", "1", "20"])
+@pytest.mark.parametrize("epsilon", ["1e-9", "1/100", "1", "20"])
 @pytest.mark.parametrize("delta", ["1e-12", "1/100"])
 def test_the_least_ratio_is_known_before_the_proof_is_asked_twice(epsilon, delta, monkeypatch):
     asked = []

@@ -91,12 +91,7 @@ def test_gaps_in_steps_are_differences_of_rounded_scores(exponent: int) -> None:
     assert gaps_in_steps(read([2**63 - 1, 0, -(2**63)]), 0).tolist() == [0.0, 2.0**63, 2.0**64]
 
 
-@pytest.mark.slow
-@given(x=FLOATS, noise=st.integers(-(2**62), 2**62), exponent=st.integers(-300, 300))
-def test_the_float_of_a_sum_depends_on_the_exact_sum_alone(x: float, noise: int, exponent: int) -> None:
-    """Scalars in exact arithmetic and arrays in doubles agree to the last bit, so both are functions of the
-    exact sum.
-    """
+def check_sum(x: float, noise: int, exponent: int) -> None:
     exact = (steps_of(Fraction(x), exponent) + noise) * Fraction(2) ** exponent
     expected = float(exact) if abs(exact) <= Fraction(MAX) else math.copysign(MAX, exact)
     for value, step in (
@@ -110,7 +105,24 @@ def test_the_float_of_a_sum_depends_on_the_exact_sum_alone(x: float, noise: int,
 
 
 @pytest.mark.slow
-@given(x=st.integers(-(2**63), 2**63 - 1), noise=st.integers(-(2**62), 2**62))
+@given(x=FLOATS, noise=st.integers(-(2**62), 2**62), exponent=st.integers(-300, 300))
+def test_the_float_of_a_sum_depends_on_the_exact_sum_alone(x: float, noise: int, exponent: int) -> None:
+    """Scalars in exact arithmetic and arrays in doubles agree to the last bit, so both are functions of the
+    exact sum.
+    """
+    check_sum(x, noise, exponent)
+
+
+@each(
+    x=[0.0, -0.5, 1 / 3, 2.0**52 + 0.5, -(2.0**53) - 2, 1e300, -1e-300, 5e-324, MAX, -MAX, 7, 2**53 + 1, -(2**63)],
+    noise=[0, 1, -3, 2**53 + 1, -(2**62)],
+    exponent=[-300, -2, 0, 1, 300],
+)
+def test_so_it_does_where_floats_end(x: float, noise: int, exponent: int) -> None:
+    check_sum(x, noise, exponent)
+
+
+@each(x=[-(2**63), -1, 0, 5, 2**63 - 1], noise=[-(2**62), -1, 0, 1, 2**62])
 def test_whole_sums_are_cut_to_64_bits_and_never_wrap(x: int, noise: int) -> None:
     expected = min(max(x + noise, -(2**63)), 2**63 - 1)
     for kind in (np.int64, object):

@@ -117,6 +117,36 @@ def test_no_cut_has_a_better_score_than_its_interval(low: int, high: int, monkey
         seen.clear()
 
 
+def test_a_cut_is_kept_by_how_much_worse_it_is_than_its_interval_which_is_halved_if_it_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The exponent of what is flipped is the rate times the ranks that the cut is worse by; none is flipped for 0."""
+    values = Spread(np.array([5, 0, 70, 3, 1]), 3, np.random.default_rng(4))
+    (part,) = (mechanism := RecursiveQuantiles.for_epsilon("1/100", [Fraction(1, 3)], neighbors=AR)).parts
+    cuts, seen, flipped = (17, 18, 22, 2, 24), [], []
+    drawn = iter(cuts)
+    monkeypatch.setattr(Exponential, "choose_step", lambda _, *given: seen.append(given[:2]) or next(drawn))
+    monkeypatch.setattr(quantiles, "exp_of", lambda exponent: exponent)
+    monkeypatch.setattr(quantiles, "falls_below", lambda exponent, *_: flipped.append(exponent))
+    assert mechanism._cut(part, values, 0, 40, None) == 24
+    for place, (cut, (edges, best)) in enumerate(zip(cuts, seen, strict=True)):
+        inside = int(np.searchsorted(edges, cut, side="right")) - 1
+        worse = int(best[inside]) + abs(3 * values.rank(cut) - 79)
+        assert flipped[place:] == [] if cut == 24 else flipped[place] == mechanism.choice(part).rate * worse > 0
+        if cut != 24:
+            middle = int(edges[inside] + edges[inside + 1]) // 2
+            assert seen[place + 1][0].tolist() == sorted({*edges.tolist(), middle})
+
+
+@pytest.mark.parametrize("digits", [0, 4])
+def test_with_hardly_any_noise_each_cut_leaves_its_share_of_the_values_below(digits: int) -> None:
+    values = Spread(np.array([10, 10, 0, 10, 10]), digits)
+    mechanism = RecursiveQuantiles.for_epsilon(10**4, THREE, neighbors=AR)
+    assert [values.rank(cut) for cut in mechanism.choose_spread(values)] == [10, 20, 30]
+    steps = np.repeat([0, 1, 3, 4], 10)
+    assert [np.count_nonzero(steps < cut) for cut in mechanism.choose(steps, 5)] == [10, 20, 30]
+
+
 def test_of_few_coins_each_may_be_heads(monkeypatch: pytest.MonkeyPatch) -> None:
     """All bits of the words are set: so many coins as were asked for are heads, also beyond a word and a block."""
     monkeypatch.setattr(quantiles, "words", lambda size, *_: np.full(size, 2**64 - 1, dtype=np.uint64))
@@ -225,9 +255,13 @@ def test_levels_costs_and_parts_of_deciles() -> None:
 
 
 def test_rho_buys_the_epsilon_whose_choices_cost_it() -> None:
-    mechanism = RecursiveQuantiles.for_rho("1/100", THREE, neighbors=AR)
-    assert mechanism.zcdp <= Zcdp("1/100")
-    assert float(mechanism.zcdp.amount) == pytest.approx(0.01, rel=1e-12)
+    for said in ({}, {"rows": 3, "grouped": True}):
+        mechanism = RecursiveQuantiles.for_rho("1/100", THREE, neighbors=AR, **said)
+        loss, rest = mechanism.loss, (said.get("rows", 1), said.get("grouped", False))
+        assert mechanism == RecursiveQuantiles(loss, tuple(THREE), AR, *rest)
+        assert mechanism == RecursiveQuantiles.for_epsilon(loss.amount, THREE, neighbors=AR, **said)
+        assert mechanism.zcdp <= Zcdp("1/100")
+        assert float(mechanism.zcdp.amount) == pytest.approx(0.01, rel=1e-12)
     for square in (Fraction(2), Fraction(10) ** 40, Fraction(1, 3 * 10**40), Fraction(1, 8), Fraction(9, 4)):
         root = root_below(square)
         assert root**2 <= square < (root * (1 + Fraction(1, 2**59))) ** 2

@@ -56,7 +56,7 @@ def test_rates_are_those_of_the_proof() -> None:
     assert (one.rate, two.rate) == (Fraction(1, 4), Fraction(1, 5))
     assert TopK.for_epsilon(1, 4, neighbors="replace", rows=3, together=5).rate == Fraction(1, 17)
     assert TopK.for_epsilon(1, 1, neighbors="replace").rate == Fraction(1, 2)
-    assert TopK.for_epsilon(1, 4, neighbors="replace").together == 4
+    assert TopK.for_epsilon(1, 4, neighbors="replace", rows=3).together == 12
     with pytest.raises(ValueError, match="`together` must be at least `rows`"):
         TopK.for_epsilon(1, 2, neighbors="replace", rows=3, together=2)
 
@@ -66,9 +66,13 @@ def test_rounds_cost_an_eighth_of_the_square_of_their_range(neighbors: str) -> N
     mechanism = TopK.for_epsilon(1, 10, neighbors=neighbors, together=1)
     assert mechanism.bounded_range == (Fraction(1, 10) if neighbors == "add_remove" else Fraction(2, 11))
     assert mechanism.zcdp == Zcdp(10 * mechanism.bounded_range**2 / 8)
-    bought = TopK.for_rho("1/50", 10, neighbors=neighbors).zcdp
-    assert bought <= Zcdp("1/50")
-    assert float(bought.amount) == pytest.approx(0.02, rel=1e-12)
+    bought = TopK.for_rho("1/50", 10, neighbors=neighbors)
+    assert (bought.rows, bought.together) == (1, 10)
+    assert bought.zcdp <= Zcdp("1/50")
+    assert float(bought.zcdp.amount) == pytest.approx(0.02, rel=1e-12)
+    several = TopK.for_rho("1/50", 10, neighbors=neighbors, rows=3, together=7)
+    assert (several.k, several.neighbors, several.rows, several.together) == (10, neighbors, 3, 7)
+    assert float(several.zcdp.amount) == pytest.approx(0.02, rel=1e-12)
 
 
 def test_the_most_frequent_are_found_in_order() -> None:
@@ -78,7 +82,8 @@ def test_the_most_frequent_are_found_in_order() -> None:
     assert mechanism.off_by(5) == math.ceil(4 * (math.log(5) + math.log(60)))
 
 
-def test_more_than_there_are_is_refused() -> None:
+def test_all_may_be_chosen_and_more_than_there_are_is_refused() -> None:
+    assert TopK.for_epsilon(200, 2, neighbors="replace").choose([1, 2]) == [1, 0]
     with pytest.raises(ValueError, match="`k` must be at most the number of options"):
         TopK.for_epsilon(1, 3, neighbors="replace").choose([1, 2])
 

@@ -1,4 +1,5 @@
 import math
+from decimal import Context
 from fractions import Fraction
 from itertools import product
 
@@ -8,7 +9,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.stats import chi2, norm
 
-from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
+from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace, log_up
 from toolkit.core.loss import Pure
 
 
@@ -57,6 +58,7 @@ def test_standard_deviations_in_units_of_the_smooth_sensitivity(share: str, sd: 
     """At epsilon = 1, for t a share of it; computed elsewhere by integration. A third is the largest share."""
     assert PowerLaw.for_epsilon(1, t="1/3").m == 3
     assert PowerLaw.for_epsilon(1, t=share).sd == pytest.approx(sd, abs=6e-4)
+    assert PowerLaw.for_epsilon(2, t=2 * Fraction(share)).sd == pytest.approx(sd / 2, abs=6e-4)
 
 
 def laplace_delta(epsilon: float, scale: float, other: float, shift: float) -> float:
@@ -120,10 +122,28 @@ def test_tails_are_enclosed_between_floats_of_the_law() -> None:
     smooth = Fraction(7, 3)
     for law in (PowerLaw.for_epsilon(1), SmoothLaplace.for_loss(1, 1e-6), SmoothGaussian.for_loss(1, 1e-6)):
         for level in (0.5, 0.95, 0.999):
+            assert law.reach(level) > 0
             low, high = law.tail(Fraction(law.reach(level)) * smooth, smooth)(64)
             assert low / 2**64 == pytest.approx(1 - level, rel=1e-9)
             assert 0 <= high - low <= 8
         assert quad(lambda level, law=law: law.reach(level) ** 2, 0, 1)[0] == pytest.approx(law.sd**2, rel=1e-4)
+
+
+@pytest.mark.parametrize("number", [Fraction(2), Fraction(1001, 1000), Fraction(10**80, 3), Fraction(2, 10**7)])
+def test_logarithms_are_rounded_up_at_the_thirtieth_digit(number: Fraction) -> None:
+    exact = Fraction(Context(prec=80).ln(Context(prec=80).divide(number.numerator, number.denominator)))
+    assert 0 < log_up(number) - exact <= Fraction(2, 10**30)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-2), (2, 1e-4)])
+def test_noise_and_smoothness_are_those_of_the_paper(epsilon: float, delta: float) -> None:
+    log, laplace, gaussian = (
+        math.log(2 / delta),
+        *(one.for_loss(epsilon, delta) for one in (SmoothLaplace, SmoothGaussian)),
+    )
+    assert (laplace.factor, float(laplace.smoothness)) == (2 / Fraction(epsilon), pytest.approx(epsilon / (2 * log)))
+    assert gaussian.sd == pytest.approx(5 * math.sqrt(2 * log) / epsilon, rel=1e-14)
+    assert float(gaussian.smoothness) == pytest.approx(epsilon / (4 * (1 + log)), rel=1e-14)
 
 
 @pytest.mark.parametrize("delta", [0.1, 1e-2, 1e-6])

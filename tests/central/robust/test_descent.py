@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.recorder import recorded
 from toolkit.central.robust.descent import NoisyDescent
 from toolkit.central.robust.estimators import Huber, Logistic, Tukey
 from toolkit.central.robust.influence import location
@@ -46,6 +47,15 @@ def test_it_goes_uphill_to_the_location_and_not_away_from_it() -> None:
     values = np.random.default_rng(5).normal(3, 1, 2000)
     found = float(descent(loss=Pure(10**6), steps=60).release(values, np.random.default_rng(1)))
     assert found == pytest.approx(location(Huber(1.345), values), abs=1e-3)
+
+
+def test_a_step_goes_by_the_rate_times_the_mean_of_scores_and_noise_and_ends_at_the_bounds() -> None:
+    """From 4 the scores of 1, 5 and 9 are -2, 1 and 2; of the noise 2**20 units are the bound 2."""
+    made = descent(estimator=Huber(2), bounds=(0, 10), n=3, rate="1/2", start=4, steps=1)
+    for noise, expected in ((0, 4 + 0.5 * 1 / 3), (2**20, 4 + 0.5 * 3 / 3), (10**9, 10), (-(10**9), 0)):
+        with recorded([noise]) as drawn:
+            assert float(made.release([1.0, 5.0, 9.0])) == pytest.approx(expected, rel=1e-6)
+        assert [(one.law, one.scale) for one in drawn] == [("laplace", 2 * 2**20)]
 
 
 @pytest.mark.slow

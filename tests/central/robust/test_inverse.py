@@ -11,6 +11,7 @@ from toolkit.central.robust.estimators import Huber, Mean, Tukey
 from toolkit.central.robust.influence import location
 from toolkit.central.robust.inverse import InverseSensitivity, Quantile
 from toolkit.central.robust.smooth import neighbors, tables
+from toolkit.central.selection import Exponential
 from toolkit.core.estimate import SIMULATED
 from toolkit.core.loss import Pure, Zcdp
 
@@ -98,6 +99,16 @@ def test_a_huber_location_is_found_between_mean_and_median() -> None:
     assert abs(np.clip(values - found, -20_000, 20_000).mean()) < 8
 
 
+def test_each_of_several_groups_has_an_equal_part_and_rows_are_counted_by_the_choice() -> None:
+    made = InverseSensitivity.for_epsilon(1, "median", bounds=(0, 9), step=1, groups=2, rows=3)
+    assert made.selection == Exponential.for_epsilon("1/2", sensitivity=3)
+    assert (made.loss, made.zcdp) == (Pure(1), Zcdp("1/16"))
+    values = np.array([1.0, 4.0, 4.0])
+    odds = np.exp(-made.lengths(values) / 12)
+    assert made.probabilities(values) == pytest.approx(odds / odds.sum())
+    assert f"{math.ceil(math.log(200) * 12)} rows" in made.note
+
+
 def test_the_fifth_of_a_column_is_cheaper_than_its_epsilon_in_concentrated_privacy() -> None:
     ledger = Ledger(Zcdp(1))
     ledger.charge(InverseSensitivity.for_epsilon(1, "median", bounds=(0, 1)), neighbors="replace")
@@ -110,6 +121,7 @@ def test_a_release_says_its_loss_and_no_error_and_the_repr_holds_no_data() -> No
     assert one.loss == Pure("1/2")
     assert (one.notes, one.method, one.covers) == (other.notes, other.method, other.covers)
     assert np.isnan(one.se)
+    assert one.cov.shape == (1, 1)
     assert "Huber(3) location" in one.notes[0]
     assert repr(mechanism) == "<InverseSensitivity of Huber(3) between 0 and 10; ε = 0.5>"
     drawn = mechanism.release([1.0], np.random.default_rng(1))
@@ -122,6 +134,7 @@ def test_the_note_is_true() -> None:
     at a rate of epsilon / 2.
     """
     told = InverseSensitivity.for_epsilon("1/10", "median", bounds=(0, 10), step=1).note
+    assert "it is the 0.5 quantile of a table" in told
     assert f"at most {math.ceil(math.log(20 * 11) / 0.05)} people" in told
     for values in ([], [5.0] * 3, [0.0, 10.0] * 20, np.linspace(0, 10, 500)):
         for epsilon in (0.1, 1, 5):

@@ -1,5 +1,6 @@
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -18,15 +19,26 @@ def small(proposed: float, n: int = 4) -> ProposeTestRelease:
     return ProposeTestRelease(RankStatistic.named("median", n), GRID, proposed, 1, "1/100")
 
 
+def first_beyond(proposed: float, table: tuple[float, ...]) -> int:
+    listed = reaches("median", table, bounds=(0, 6), most=5)
+    return next((k for k, reach in enumerate(listed) if reach > Fraction(proposed)), 5)
+
+
+def test_the_distance_is_the_first_reach_beyond_the_proposal() -> None:
+    """On a grid of halves; the median of four is half of a sum, which reaches twice as far."""
+    fine = Bounds.of((0, 6)).with_step("1/2")
+    for proposed, table in product([0.5, 1, 1.25, 3], [(0, 0.5, 3, 6), (2, 3, 3, 4), (0, 0, 6, 6), (1, 1, 1, 1)]):
+        made = ProposeTestRelease(RankStatistic.named("median", 4), fine, proposed, 1, "1/100")
+        assert made.distance(table) == first_beyond(proposed, table)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("proposed", [0.5, 0.75, 1, 2.5, 2.9, 3])
-def test_the_distance_is_the_first_reach_beyond_the_proposal_and_moves_by_one_at_most(proposed: float) -> None:
+def test_on_all_tables_the_distance_moves_by_one_at_most(proposed: float) -> None:
     made, found = small(proposed), {}
     for table in tables(range(7), 4):
         found[table] = made.distance(table)
-        listed = reaches("median", table, bounds=(0, 6), most=5)
-        beyond = [k for k, reach in enumerate(listed) if reach > Fraction(proposed)]
-        assert found[table] == (beyond[0] if beyond else 5)
+        assert found[table] == first_beyond(proposed, table)
     for table, far in found.items():
         assert max(abs(far - found[near]) for near in neighbors(table, range(7))) <= 1
 
@@ -40,6 +52,7 @@ def test_where_the_proposal_does_not_hold_the_test_passes_with_less_than_delta()
         share = float(Fraction(epsilon))
         passes = math.exp(-share * (made.threshold + 1)) / (1 + math.exp(-share))
         assert passes < Fraction(delta)
+        assert made.threshold == math.ceil(math.log(1 / Fraction(delta)) / share)
         assert made.loss == Approx(2 * Fraction(epsilon), delta)
 
 
@@ -58,6 +71,7 @@ def test_bad_arguments_are_refused() -> None:
         ("`proposed` must be above 0", {"proposed": 0}),
         ("`epsilon` must be above 0", {"epsilon": 0}),
         ("`delta` must lie between", {"delta": 0}),
+        ("`delta` must lie between", {"delta": 1}),
     ):
         options = {"proposed": 1, "epsilon": 1, "delta": "1/2"} | change
         with pytest.raises(ValueError, match=message):
@@ -67,7 +81,7 @@ def test_bad_arguments_are_refused() -> None:
 
 
 def test_the_test_compares_the_noisy_distance_and_the_release_has_noise_for_the_proposal() -> None:
-    made = ProposeTestRelease(RankStatistic.named("median", 5), GRID, 6, "1/2", "1/100")
+    made = ProposeTestRelease(RankStatistic.named("median", 5), Bounds.of((2, 8)).with_step(1), 6, "1/2", "1/100")
     values = [3.0] * 5
     far = made.distance(values)
     for noise, passed in ((made.threshold - far, False), (made.threshold - far + 1, True)):
@@ -77,3 +91,9 @@ def test_the_test_compares_the_noisy_distance_and_the_release_has_noise_for_the_
         assert (test.law, test.scale) == ("laplace", 2)
         assert math.isnan(told) is not passed
     assert (told - 3) / 2**30 * float(release.scale) == pytest.approx(6 / 0.5, rel=1e-6)
+
+
+def test_a_distance_of_quartiles_does_not_start_at_the_lower_bound() -> None:
+    made = ProposeTestRelease(RankStatistic.named("iqr", 4), Bounds.of((2, 8)).with_step(1), 6, 1, "1/100")
+    with recorded([made.threshold + 1]):
+        assert float(made.release([math.nan, 4.0, 7.0, 8.0])) == 5  # a missing value is one at the lower bound

@@ -24,7 +24,7 @@ def test_the_scores_add_up_to_zero_and_one_more_row_moves_along_the_influence(es
     weights = np.minimum(1, 2 / np.linalg.norm(rows, axis=1))
     scores = (rows * (weights * estimator.psi(y - rows @ fit.coefficients))[:, None]).sum(axis=0)
     assert np.abs(scores).max() < 1e-6
-    for x, target in (([1.0, 3.0], 50.0), ([1.0, -1.0], 0.0), ([5.0, 40.0], -100.0)):
+    for x, target in (([1.0, 3.0], 50.0), ([1.0, -1.0], 0.0), ([5.0, 40.0], -100.0), ([0.0, 0.0], 9.0)):
         more = regression(estimator, np.vstack([rows, x]), np.append(y, target), clip=2)
         moved = (more.coefficients - fit.coefficients) * 401
         assert np.allclose(moved, fit(x, target), atol=0.05 * fit.gross_error_sensitivity)

@@ -106,6 +106,35 @@ def test_the_ratio_is_a_binary_fraction_hardly_above_what_the_smoothness_allows(
     assert -math.log(release.ratio) == pytest.approx(float(release.noise.smoothness), rel=2**-11)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_smooth_sensitivity_of_some_tables_is_that_of_the_function_for_lessons(kind: str) -> None:
+    """A missing value is one at the lower bound."""
+    release, (name, n, options) = mechanism(kind), KINDS[kind]
+    for table in ((0, 0, 6, 6), (0, 1, 1, 5), (math.nan, 2, 3, 6), (3, 3, 3, 3)):
+        values = [0 if math.isnan(one) else one for one in table[:n]]
+        found, ordered = release.summary(table[:n]), sorted(values)
+        expected = smooth_sensitivity(name, values, bounds=(0, SPAN), q=release.ratio, **options)
+        assert found.smooth == pytest.approx(max(expected, Fraction(1, release.statistic.divisor)), rel=1e-12)
+        assert found.value == Fraction(int(release.statistic.of(ordered)), release.statistic.divisor)
+
+
+def test_of_a_grid_of_few_steps_the_floor_is_one_of_them() -> None:
+    release = SmoothSensitivity(RankStatistic.named("median", 1001), GRID, PowerLaw.for_epsilon(1))
+    assert release.summary(np.full(1001, 3.0)).smooth == 1
+
+
+@pytest.mark.parametrize(("noise", "law_of"), [("laplace", SmoothLaplace), ("gaussian", SmoothGaussian)])
+def test_the_noise_that_costs_a_delta_is_the_one_that_is_named(noise: str, law_of: type) -> None:
+    release = SmoothSensitivity.for_loss("1/2", 1e-6, "iqr", n=4, bounds=(0, 6), noise=noise)
+    assert (release.noise, release.loss) == (law_of.for_loss("1/2", 1e-6), Approx("1/2", 1e-6))
+
+
+def test_a_distance_of_quartiles_does_not_start_at_the_lower_bound() -> None:
+    release = SmoothSensitivity(RankStatistic.named("iqr", 4), Bounds.of((2, 8)).with_step(1), PowerLaw.for_epsilon(1))
+    with recorded():
+        assert float(release.release([3.0, 4.0, 7.0, 8.0])) == 4
+
+
 def test_values_that_all_agree_get_noise_for_the_floor_and_are_soon_done() -> None:
     release = SmoothSensitivity.for_epsilon(1, "median", n=200_000, bounds=(0, 10**6))
     found = release.summary(np.full(200_000, 5000.0))
@@ -181,7 +210,7 @@ def test_a_charged_bound_of_the_scale_holds_and_is_private() -> None:
 
 
 def test_a_smooth_release_is_the_statistic_with_noise_for_its_own_scale() -> None:
-    made = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100))
+    made = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(-10, 100))
     values = [0.0, 10.0, 20.0, 30.0, 100.0]
     summary = made.summary(values)
     with recorded([2**20]) as drawn:
@@ -196,6 +225,7 @@ def test_the_bound_of_the_scale_is_the_scale_times_what_its_noise_may_hide() -> 
     """Without noise, at a level of 1/2 the standard deviation itself; else (2 (1 - level))**-scale times that."""
     release = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100))
     bound, values = release.scale_bound("1/6"), [0.0, 10.0, 50.0, 70.0, 100.0]
+    assert 0 < bound.laplace.sensitivity - release.noise.smoothness < Fraction(1, 10**9)  # for logarithms in floats
     sd = release.noise.sd * float(release.summary(values).smooth * release.bounds.step)
     for level in ("1/2", "9/10", "95/100"):
         with recorded() as drawn:

@@ -1,5 +1,6 @@
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from toolkit.core.randomness import Enclosure, Rng
 from toolkit.core.sampling import exp_of
 
 
-def laplace(scale: Fraction, rng: Rng) -> int:
-    return rounded_sum(Fraction(1, 3), lambda away: exp_of(away / scale), rng)
+def laplace_about(center: Fraction, scale: Fraction, rng: Rng) -> int:
+    return rounded_sum(center, lambda away: exp_of(away / scale), rng)
 
 
 def normal(sigma: Fraction, rng: Rng) -> int:
@@ -29,7 +30,7 @@ def test_draws_follow_the_continuous_law_rounded_halves_up(name: str) -> None:
     """Chi-square on 400 seeded draws, the tails pooled; a false alarm has probability 1e-4."""
     rng, scale, edges = np.random.default_rng(8), 3, np.arange(-4, 5) - 0.5
     if name == "laplace":
-        drawn = [laplace(Fraction(scale), rng) for _ in range(400)]
+        drawn = [laplace_about(Fraction(1, 3), Fraction(scale), rng) for _ in range(400)]
         upto = laplace_cdf(edges - 1 / 3, scale)
     else:
         drawn = [normal(Fraction(scale), rng) for _ in range(400)]
@@ -46,6 +47,18 @@ def test_a_scale_far_below_the_grid_gives_the_nearest_whole_number_and_one_far_a
         # A half goes up or down with the sign of the noise, however small that is.
         assert drawn == ({nearest} if (center + Fraction(1, 2)).denominator > 1 else {nearest, nearest - 1})
     assert abs(rounded_sum(Fraction(0), lambda away: exp_of(away / 10**60))) > 10**40
+
+
+def test_the_sum_is_that_of_the_center_and_a_quantile_of_the_law_rounded_halves_up(monkeypatch) -> None:
+    """A fair coin says the sign, and a uniform number u the size: -3 ln u for Laplace noise of scale 3."""
+    centers = (Fraction(0), Fraction(1, 3), Fraction(5, 2), Fraction(-7, 4))
+    for center, coin, word in product(centers, (0, 1, 254, 255), (2**64 - 1, 3 << 62, 2**62, 2**50, 1)):
+        stream = [coin, word, 2**63]
+        monkeypatch.setattr(admissible, "words", lambda *_, stream=stream: np.array([stream.pop(0)], dtype=np.uint64))
+        share = Fraction(2 * word + 1, 2**65)
+        size = Fraction(-3 * (math.log(share) if share < Fraction(1, 2) else math.log1p(share - 1)))
+        nearest = math.floor(center + (size if coin % 2 else -size) + Fraction(1, 2))
+        assert laplace_about(center, Fraction(3), None) == nearest
 
 
 @pytest.mark.parametrize("z", [0, 1e-9, 0.1, 1, 2.5, 5, 8, 12])

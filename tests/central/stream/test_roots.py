@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.central.stream.noises import published
-from toolkit.central.stream import RunningTotal, SquareRoot, Tree
+from toolkit.central.stream import RunningTotal, SquareRoot, Tree, roots
 from toolkit.central.stream.roots import inverse, root
 from toolkit.core.loss import Zcdp
 
@@ -90,13 +90,18 @@ def test_every_period_is_protected_alike() -> None:
     lengths = [np.linalg.norm(way.column(period) / way.unit) for period in range(1, 53)]
     assert lengths == pytest.approx([1.0] * 52, abs=1e-6)
     assert 1 <= way.squared() <= 1 + 2e-7
+    assert way.words == "the square root of the matrix of totals, columns of equal length"
 
 
-def test_several_periods_of_one_person_are_bounded_more_closely_than_by_their_number() -> None:
+def test_several_periods_of_one_person_are_bounded_more_closely_than_by_their_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Four of 52 weeks: 3.51 where four times one would be 4; all 52: 29.1. Beyond 1,024 periods the number."""
     assert float(SquareRoot(52).squared(4)) ** 0.5 == pytest.approx(3.51, abs=5e-3)
     assert float(SquareRoot(52).squared(52)) ** 0.5 == pytest.approx(29.07, abs=5e-3)
     for way in (SquareRoot(52), Tree(52, 8, 2)):  # nobody is in more periods than there are
         assert (way.absolute(99), way.squared(99)) == (way.absolute(52), way.squared(52))
-    long = SquareRoot(1025)
-    assert long.squared(3) == 9 * long.squared()
+    assert roots._GRAM_LIMIT == 1024
+    for limit, root_of_square in ((52, 3.51), (51, 4)):
+        monkeypatch.setattr(roots, "_GRAM_LIMIT", limit)
+        assert float(SquareRoot(52).squared(4)) ** 0.5 == pytest.approx(root_of_square, abs=5e-3)

@@ -217,8 +217,9 @@ def test_counts_are_whole_by_their_type_and_never_quoted(count: object) -> None:
 @pytest.mark.parametrize("count", [0, np.int8(3), np.uint64(2**63), 10**400])
 @pytest.mark.parametrize("name", ["tree", "root"])
 def test_counts_may_be_any_whole_number_from_0_and_are_cut_to_64_bits(count: int, name: str) -> None:
-    told = MAKERS[name]().add(count)
-    cut = min(int(count), 2**63)
+    total = MAKERS[name]()
+    told, cut = total.add(count), min(int(count), 2**63 - 1)
+    assert total.kept[0] == [cut]
     assert told.value == pytest.approx(float(cut), abs=200, rel=1e-9)
     assert repr(told).startswith("<Estimate ")
 
@@ -272,6 +273,7 @@ def _interrupted(*_: object, **__: object) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(wrong: dict, error: type[Exception], message: str) -> None:
+    RunningTotal(Pure(1), 4, per_person=4)  # in all of them
     with pytest.raises(error, match=message):
         RunningTotal(**({"loss": Pure(1), "periods": 4} | wrong))
 
@@ -294,10 +296,18 @@ def test_a_total_goes_on_from_what_was_kept_without_new_noise(name: str) -> None
     assert again is not None
     assert (again.value, again.se, again.labels) == (last.value, last.se, last.labels)
     assert second.kept == first.kept
-    assert second.add(3).labels[0].endswith("after 4 of 4 periods")
-    with pytest.raises(ValueError, match="a total goes on from the first period"):
-        second.continued(*first.kept)
+    end = second.add(3)
+    assert end.labels[0].endswith("after 4 of 4 periods")
+    counts, noisy = second.kept
+    for total, kept in (
+        (second, first.kept),
+        (MAKERS[name](), (counts[1:], noisy)),
+        (MAKERS[name](), (counts * 2, noisy * 2)),
+    ):
+        with pytest.raises(ValueError, match="a total goes on from the first period"):
+            total.continued(*kept)
     assert MAKERS[name]().continued([], []) is None
+    assert float(MAKERS[name]().continued(counts, noisy)) == float(end)
 
 
 @pytest.mark.parametrize(("neighbors", "twice"), [("add_remove", 1), ("replace", 2)])

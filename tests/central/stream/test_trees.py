@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from tests.central.stream.noises import published
-from tests.slowly import each
+from tests.slowly import each, slowly
 from toolkit.central.stream import RunningTotal, SquareRoot, Tree
 from toolkit.central.stream.trees import binary, candidates, from_below
-from toolkit.central.stream.ways import best
+from toolkit.central.stream.ways import best, smallest
 from toolkit.core.loss import Pure, Zcdp
 
 
@@ -20,6 +20,7 @@ def test_fresh_noise_is_a_tree_of_one_level() -> None:
 def test_a_binary_tree_uses_as_many_sums_as_the_period_has_binary_ones() -> None:
     assert binary(52).nodes.tolist() == [t.bit_count() for t in range(1, 53)]
     assert (binary(52).absolute(), binary(52).squared()) == (6, 6)
+    assert (binary(8).absolute(3), binary(8).squared(3)) == (12, 3 + (4 + 1) + 9 + 9)  # all in one block of four
     assert (binary(64).levels, binary(63).levels) == (7, 6)
 
 
@@ -28,6 +29,10 @@ def test_totals_of_a_tree_are_the_digits_of_the_period_in_its_base() -> None:
     assert Tree(52, 8, 2).nodes.max() == 12
     assert Tree(365, 20, 2).nodes.max() == 36
     assert Tree(3650, 16, 3).nodes.max() == 43
+    assert [Tree(9, 3, depth).words for depth in (1, 2)] == [
+        "fresh noise for every period",
+        "a tree of 2 levels: noise on periods and on blocks of 3",
+    ]
     assert Tree(3650, 16, 3).words == "a tree of 3 levels: noise on periods and on blocks of 16 and 256"
 
 
@@ -50,8 +55,8 @@ def test_what_a_total_is_made_of_is_counted_and_adds_up(tree: Tree) -> None:
     assert set(np.unique(moved)) <= {-1, 0, 1}
 
 
-@pytest.mark.slow
-@each(times=[1, 2, 3], tree=[Tree(9, 2, 4), Tree(9, 3, 2), Tree(8, 2, 3, 3), Tree(7)])
+@pytest.mark.parametrize("times", slowly([1, 2, 3], [2, 3]))
+@each(tree=[Tree(9, 2, 4), Tree(9, 3, 2), Tree(8, 2, 3, 3), Tree(7)])
 def test_no_person_moves_the_sums_further_than_claimed(tree: Tree, times: int) -> None:
     """By brute force over all sets of periods; the claim in absolute value is reached."""
     zero = [0] * tree.periods
@@ -122,4 +127,13 @@ def test_under_pure_the_best_tree_beats_the_averaged_binary_one_and_averaging_ga
 def test_a_level_that_serves_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match=r"largest blocks must fit into `periods`, got 8\*\*2 of 52 periods"):
         Tree(52, 8, 3)
-    assert all(tree.branches ** (tree.levels - 1) <= 100 for tree in candidates(100))
+
+
+def test_no_tree_is_better_than_the_best_of_the_candidates() -> None:
+    for periods in (2, 8, 48):
+        tried, levels = list(candidates(periods)), range(1, periods.bit_length() + 1)
+        pairs = itertools.product(range(2, periods + 1), levels)
+        every = [Tree(periods, branches, depth) for branches, depth in pairs if branches ** (depth - 1) <= periods]
+        assert binary(periods) in tried
+        for loss, times in itertools.product((Pure(1), Zcdp(1)), (1, 3)):
+            assert smallest(tried, loss, times) == smallest(every, loss, times)

@@ -255,7 +255,7 @@ class RecursiveQuantiles:
             return
         middle = (start + stop) // 2
         quantile = self.quantiles[middle]
-        share = rank_unit((quantile - low) / (high - low)) if high > low else Fraction(1, 2)
+        share = rank_unit((quantile - low) / (high - low))
         yield Part(middle, level, share, start, stop)
         yield from self._parts(start, middle, low, quantile, level + 1)
         yield from self._parts(middle + 1, stop, quantile, high, level + 1)

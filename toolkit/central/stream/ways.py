@@ -82,8 +82,8 @@ class Calibrated:
 
     @cached_property
     def scale(self) -> Fraction:
-        """The scale of Laplace noise, in units: how far all is moved, over epsilon."""
-        return self.way.absolute(self.times) * self.reach * self.way.unit / Fraction(self.loss.amount)
+        """The scale of Laplace noise, which is for trees alone: how far all is moved, over epsilon."""
+        return self.way.absolute(self.times) * self.reach / Fraction(self.loss.amount)
 
     @cached_property
     def variance(self) -> Fraction:
@@ -99,10 +99,9 @@ class Calibrated:
     @cached_property
     def sd(self) -> Array:
         """The standard deviation of the published number, at every period."""
-        unit = self.way.unit
         if isinstance(self.loss, Pure):
-            return np.asarray(self.way.spread * (GeometricLaw(float(self.scale)).sd / unit))
-        return np.asarray(self.way.spread * (math.sqrt(self.variance) / unit))
+            return np.asarray(self.way.spread * GeometricLaw(float(self.scale)).sd)
+        return np.asarray(self.way.spread * (math.sqrt(self.variance) / self.way.unit))
 
     def law(self, period: int) -> NoiseLaw:
         """The law of the noise in the published number of a period, counted from 1."""
