@@ -56,7 +56,8 @@ LONG = (
 
 SLOW_EXAMPLES = {
     *("DesignExplorer", "MechanismExplorer", "OutlierExplorer", "TradeoffExplorer", "WeeksExplorer"),
-    *("audit", "conduct", "errors", "explore_mechanism", "explore_tradeoff", "plan_by_simulation", "ways_against_n"),
+    *("Studio", "Way", "audit", "conduct", "errors", "explore_design", "explore_mechanism", "explore_outlier"),
+    *("explore_tradeoff", "explore_weeks", "plan_by_simulation", "ways_against_n"),
 }
 
 

@@ -495,7 +495,7 @@ MUTANTS = {
     "07: a base that is not counted": Mutant(
         "07",
         "toolkit.central.selection",
-        "np.where(odds.base > 0, weights * odds.base, 0.0)",
+        "np.where(odds.base > 0, weights, 0.0) * odds.base",
         "np.where(odds.base > 0, weights, 0.0)",
         "base-check",
     ),

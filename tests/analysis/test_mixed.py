@@ -145,6 +145,7 @@ def test_groups_that_do_not_differ_have_a_standard_deviation_of_zero_without_an_
     assert found.se[0] == pytest.approx(1 / np.sqrt(600 * share * (1 - share)), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_is_refused(frame, few) -> None:
     for nodes in (9, 127):
         mixed_logistic("z ~ 1", {"z": [0, 1, 1, 0, 1, 1], "g": [0, 0, 0, 1, 1, 1]}, DIRECT, group="g", nodes=nodes)

@@ -121,6 +121,7 @@ def test_a_folder_that_is_partitioned_by_date_is_a_table(tmp_path: Any) -> None:
         assert pushed.counts(frame, rows).tolist() == [3, 2]
 
 
+@pytest.mark.slow
 def test_what_an_engine_cannot_say_is_read_part_by_part() -> None:
     table = people()
     for one in (table.lazy(), relation(table)):
@@ -159,6 +160,7 @@ def test_equal_rows_of_a_person_are_used_up_to_the_cap_however_large_it_is(most:
         assert counted(frame, grouping(frame)).tolist() == [305]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("counted_there")
 def test_people_may_be_named_by_whole_numbers_of_64_bits_without_a_sign() -> None:
     """Seven people with some 75 rows each, of which two are used: by an engine those that are used in memory."""

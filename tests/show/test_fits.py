@@ -33,6 +33,7 @@ def test_a_prediction_along_a_quantity_is_that_of_the_margins() -> None:
     assert f"{100 * margins.value[0]:.0f} % at" in picture.alt
 
 
+@pytest.mark.slow
 def test_categories_and_several_options_have_marks_of_their_own() -> None:
     data = {"yes": [0, 1, 2, 1, 0, 0] * 60, "town": ["b", "a", "a", "b", "b", "a", "a"] * 51 + ["a"] * 3}
     fit = multinomial("yes ~ town", data, k_ary(("no", "once", "often"), epsilon=3.0))

@@ -51,6 +51,7 @@ def test_what_has_no_interval_has_a_dot_alone():
     assert [line.get_xdata()[0] for line in ax.lines] == made.value.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [0, 81])
 def test_a_table_that_no_picture_holds_is_refused(size):
     with pytest.raises(ValueError, match="a picture holds 1 to 80 cells"):

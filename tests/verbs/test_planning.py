@@ -35,6 +35,7 @@ def test_plan_takes_a_design_with_its_arguments(capsys):
     assert "epsilon 0.6931" in said(capsys, "plan", "warner", "p=2/3", "--prevalence", "0.5", "--n", "500")
 
 
+@pytest.mark.slow
 def test_plan_never_hands_an_epsilon_to_a_probability(capsys):
     told = said(capsys, "plan", "crosswise", "--prevalence", "0.1", "--n", "500", "--epsilon", "0.7")
     assert told.splitlines()[0] == repr(plan(warner, prevalence=0.1, n=500, epsilon=0.7)).replace("warner", "crosswise")

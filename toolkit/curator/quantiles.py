@@ -41,7 +41,7 @@ def quantiles(
     names = [f"{float(share):.15g}" for share in shares]
 
     def read() -> tuple[Codes, Array] | Steps:
-        if query.frame.source is not None and pushed.can_spread(query.frame, rows, column, limits):
+        if pushed.can_spread(query.frame, rows, column, limits):
             return pushed.histogram(query.frame, rows, column, limits)
         return values_of(query.frame, rows, column, limits)
 

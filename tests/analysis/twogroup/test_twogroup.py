@@ -136,6 +136,7 @@ def test_the_extended_crosswise_has_the_reference_numbers() -> None:
     assert "the groups disagree (p = 0.0005)" in second.estimate.notes[0]
 
 
+@pytest.mark.slow
 def test_doubts_are_said_below_five_percent() -> None:
     told = []
     for more in range(60):

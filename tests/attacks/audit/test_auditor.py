@@ -302,6 +302,7 @@ def test_a_feature_of_ones_own_can_be_looked_at():
     assert told.epsilon > plain.epsilon or plain.violated
 
 
+@pytest.mark.slow
 def test_outputs_of_several_lengths_and_kinds_are_audited():
     def chatty(bit, rng):
         return ["yes"] * int(rng.integers(1, 4) + bit)

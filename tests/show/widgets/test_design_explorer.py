@@ -131,6 +131,7 @@ def test_the_sentences_follow_the_design(explorer):
     assert f"± {margin:.1f} points. Asking" in explorer.describe()["margin"]
 
 
+@pytest.mark.slow
 def test_the_dashed_line_of_the_still_picture_is_the_margin_of_asking_directly(explorer):
     people, *others = explorer.picture().axes
     assert len(people.lines[0].get_xdata()) == round(100 * explorer.row["p"])  # filled

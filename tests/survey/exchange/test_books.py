@@ -84,6 +84,7 @@ def test_names_are_those_that_the_programs_know():
     assert sorted(map(len, short)) == [31] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".md", ".html", ".docx"])
 def test_the_matrix_and_the_lines_stand_in_every_document(tmp_path, suffix):
     rows, text = read(write_codebook(MIXED, tmp_path / f"r{suffix}", "de"))

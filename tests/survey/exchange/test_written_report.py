@@ -64,6 +64,7 @@ def test_groups_of_too_few_are_withheld_and_the_others_compared(tmp_path, suffix
     assert found[5] == f"{expected['p']:.4f}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("by", "group"), [("faculty", "faculty law"), (["faculty", "channel"], "faculty law, channel a")]
 )

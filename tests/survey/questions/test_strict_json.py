@@ -75,6 +75,7 @@ def test_everything_else_is_refused_by_one_kind_of_error(raw: bytes) -> None:
         loads(raw, digits=17)
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
     try:
