@@ -57,7 +57,7 @@ LONG = (
 SLOW_EXAMPLES = {
     *("DesignExplorer", "MechanismExplorer", "OutlierExplorer", "TradeoffExplorer", "WeeksExplorer"),
     *("Studio", "Way", "audit", "conduct", "errors", "explore_design", "explore_mechanism", "explore_outlier"),
-    *("explore_tradeoff", "explore_weeks", "plan_by_simulation", "ways_against_n"),
+    *("explore_tradeoff", "explore_weeks", "plan_by_simulation", "plan_difference", "ways_against_n"),
 }
 
 

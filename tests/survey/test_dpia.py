@@ -114,6 +114,7 @@ def test_what_a_shared_device_risks_follows_from_the_mode() -> None:
     assert row(sheet(survey(cheated(mode="physical"))), "Whoever owns")[2:4] == ["low", "low"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
 def test_every_design_has_a_sheet_in_every_language_and_the_page_says_the_same(design: object, language: str) -> None:

@@ -55,6 +55,7 @@ def computed(program: str, text: str, columns: dict[str, np.ndarray]) -> np.ndar
     return scores[column.astype(int)].mean(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_the_line_for_a_file_computes_the_estimate(name):
     asked = survey_with(DESIGNS[name], minimum=1)
