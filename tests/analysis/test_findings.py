@@ -31,6 +31,8 @@ def test_many_tests_are_adjusted_together() -> None:
     assert raw.p.to_numpy() == pytest.approx([0.020480, 0.040015, 0.147162, 0.004682], abs=1e-4)
     assert holm.p.to_numpy() == pytest.approx([0.061440, 0.080031, 0.147162, 0.018726], abs=3e-4)
     assert bonferroni.p.to_numpy() == pytest.approx([0.081920, 0.160061, 0.588649, 0.018726], abs=4e-4)
+    told = [one.adjustment.unique().tolist() for one in (raw, holm, bonferroni)]
+    assert told == [["none"], ["holm"], ["bonferroni"]]
     assert np.all(bonferroni.low < raw.low)
     assert bonferroni.level.unique().tolist() == pytest.approx([1 - 0.05 / 4])
     out = (bonferroni.low > 0) | (bonferroni.high < 0)

@@ -15,7 +15,7 @@ from toolkit import Curator, Ledger, Pure, bands, between
 from toolkit.frames import pushed
 from toolkit.frames.conditions import EVERY_ROW
 from toolkit.frames.engines.polars import Lazy
-from toolkit.frames.engines.sql import Relation
+from toolkit.frames.engines.sql import Relation, Spark, Text
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons
 from toolkit.frames.sums import Bounds, Grouping, axes_of, counted, grouping
@@ -172,3 +172,12 @@ def test_people_may_be_named_by_whole_numbers_of_64_bits_without_a_sign() -> Non
     for words in ({"by": {"large": [2**63 - 1, 2**63]}}, {"where": {"large": between(2**63, 2**63 + 1)}}):
         expected, *found = (Reads(one).count(**words, epsilon=1) for one in (table, table.lazy(), relation(table)))
         assert found == [expected] * 2
+
+
+@pytest.mark.parametrize(("most", "bits"), [(2**27 - 1, 0), (2**27, 14), (2**52 + 1, 27)])
+def test_spark_takes_sums_apart_so_that_no_2_to_the_35_rows_overflow(most: int, bits: int) -> None:
+    """Low bits and high bits, neither above 2**28."""
+    parts = {shift: part.text for shift, part in Spark.totals(None, Text("x"), most).items()}  # type: ignore[arg-type]
+    apart = {0: f"sum(x & {2**bits - 1})", bits: f"sum(shiftright(x, {bits}))"}
+    assert parts == (apart if bits else {0: "sum(x)"})
+    assert max(2**bits, most >> bits) < 2**28

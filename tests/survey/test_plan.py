@@ -132,7 +132,7 @@ def test_a_plan_at_its_limits():
     assert math.isfinite(survey().plan(n=2)["cheated"].small_margin)  # one person
     assert math.isinf(survey().plan(n=1)["cheated"].small_margin)
     for share in (0, -0.1, 1.01):
-        with pytest.raises(ValueError, match="above 0 and at most 1"):
+        with pytest.raises(ValueError, match=r"^`subgroup` must be a share above 0 and at most 1"):
             survey().plan(n=9, subgroup=share)
     numbers = {0: "0", 0.0121: "0.013", 0.12: "0.12", 1.01: "1.1", 9.9: "9.9", 10: "10", 13.01: "14", 1230.2: "1,231"}
     assert {number: _up(number) for number in numbers} == numbers

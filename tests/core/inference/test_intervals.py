@@ -265,6 +265,11 @@ def sample_share(count: int, n: int = 50) -> SampleShares:
     return SampleShares(shares, shares.value, shares.se, n * one, n * one, n * one, n - 1, one)
 
 
+def test_an_interval_of_a_sample_ends_where_shares_end() -> None:
+    assert sample_share(1).interval(0.95, "t").low == 0
+    assert sample_share(49).interval(0.95, "t").high == 1
+
+
 @pytest.mark.parametrize("method", ["wilson", "korn-graubard", "logit"])
 def test_every_share_of_a_sample_has_a_p_value_and_the_interval_of_that_level_ends_there(method: str) -> None:
     """Also next to the estimate, where the limits of exact intervals do not meet at any level: there p is 1."""

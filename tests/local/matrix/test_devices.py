@@ -54,6 +54,13 @@ def test_devices_with_too_few_outcomes_are_left_out() -> None:
     assert all(device.outcomes >= 17 for device in k_ary(16, epsilon=1.0).devices())
 
 
+def test_a_device_has_as_many_outcomes_as_it_has_in_the_world() -> None:
+    outcomes = {device.name: device.outcomes for device in warner("3/4").devices()}
+    words = {"two coins": 4, "die": 6, "ten slips": 10, "last digit": 10, "month": 12, "card": 13, "twice": 36}
+    for word, count in (words | {"two digits": 100}).items():
+        assert count in [many for name, many in outcomes.items() if word in name], word
+
+
 def test_uneven_births_are_noted() -> None:
     notes = {device.name: device.note for device in warner("3/4").devices()}
     assert "births" in notes["a month of birth"]

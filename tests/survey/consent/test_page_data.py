@@ -1,6 +1,7 @@
 """What the browser gets of a question: the shape that the page is written against."""
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -159,6 +160,7 @@ def test_the_minutes_count_every_word_that_is_not_folded_and_every_tap(monkeypat
     page = {"consent": {"en": consent}, "practice": [entry("plain", None)], "questions": asked, "check": None}
     weights = {"weights": [1]}  # a question that the page does not ask, but reviews
     read = 5 + (35 + 1) + (35 + 3 + 3) + (35 + 30) + (35 + 1 + 30) + (35 + 30) + 35 + 35 + 12 * 6 + 60
+    assert minutes(page, "en") == math.ceil(read / 200 + 4 * 9 / 60)  # 200 words a minute, 4 seconds for each of 9 taps
     monkeypatch.setattr(page_data, "_PER_WORD", 60)
     monkeypatch.setattr(page_data, "_PER_QUESTION", 0)
     assert minutes(page, "en") == read

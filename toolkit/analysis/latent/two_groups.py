@@ -14,7 +14,7 @@ from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.analysis.twogroup.group_counts import chances_by_group, group_places
 from toolkit.core.arrays import Array, Values
-from toolkit.core.inference.special import expit
+from toolkit.core.inference.special import expit, softmax
 from toolkit.local.matrix.encoding import encode
 
 
@@ -316,7 +316,5 @@ def _read(
 
 def _three(eta: Array) -> tuple[Array, Array]:
     """Shares of two classes against a third."""
-    top = np.maximum(np.maximum(eta[0], eta[1]), 0.0)
-    one, two, rest = np.exp(eta[0] - top), np.exp(eta[1] - top), np.exp(-top)
-    total = one + two + rest
-    return one / total, two / total
+    one, two, _ = softmax(np.stack([eta[0], eta[1], np.zeros_like(eta[0])]), axis=0)
+    return one, two
