@@ -1,14 +1,22 @@
-"""A plugin that makes `pytest --nbval notebooks` strict and patient, and ends the servers that notebooks
+"""A plugin that makes `pytest --nbval notebooks` strict, patient and quick, and ends the servers that notebooks
 leave open for their readers.
 """
 
 import os
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
+from ipykernel import kernelapp
+from jupyter_client.provisioning import local_provisioner
+
+FORKS = get_context("forkserver")
+FORKS.set_forkserver_preload(["__main__", __name__, "anywidget", "matplotlib.axes", "scipy.optimize", "scipy.stats"])
 
 OUTPUT_TIMEOUT = 60  # nbval waits 5 s for an output (its issue 231), which a busy machine does not always keep
 
@@ -16,6 +24,40 @@ OUTPUT_TIMEOUT = 60  # nbval waits 5 s for an output (its issue 231), which a bu
 STATES: list[
     str
 ] = []  # folders below which servers note down where they run: of their own, so that no others are meant
+
+
+class Kernel:
+    """As much of a `subprocess.Popen` as is asked of one, around a kernel that is forked after what all notebooks
+    import of others was imported: of a small notebook that is half of the time.
+    """
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, command: list[str], *, cwd: str, **_: object) -> None:
+        self.process = FORKS.Process(target=_kernel, args=(command[command.index("-f") :], cwd))
+        self.process.start()
+        self.pid = self.process.pid
+        while os.getpgid(self.pid) != self.pid:  # who ends it ends its group
+            time.sleep(0.001)
+
+    def poll(self) -> int | None:
+        return self.process.exitcode
+
+    def wait(self) -> int | None:
+        self.process.join()
+        return self.process.exitcode
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.process, name)  # kill, terminate
+
+
+def _kernel(options: list[str], folder: str) -> None:
+    os.setsid()
+    os.chdir(folder)
+    kernelapp.launch_new_instance([*options, f"--IPKernelApp.parent_handle={os.getppid()}"])
+
+
+local_provisioner.launch_kernel = Kernel
 
 
 @pytest.hookimpl(wrapper=True)
