@@ -200,3 +200,10 @@ def test_what_is_left_over_goes_where_it_is_missing_most() -> None:
     shares = [Fraction(2, 10), Fraction(7, 10), Fraction(1, 10)]
     rows = [shares[turn:] + shares[:turn] for turn in range(3)]
     assert private_rows(rows, 7) == ([[1, 5, 1], [5, 1, 1], [1, 1, 5]], 7)
+
+
+def test_a_table_is_in_lowest_terms_and_read_only() -> None:
+    design = Design([[6, 2], [2, 6]], 8, ("no", "yes"))
+    assert (design.weights.tolist(), design.denominator) == ([[3, 1], [1, 3]], 4)
+    with pytest.raises(ValueError, match="read-only"):
+        design.weights[0, 0] = 2

@@ -93,6 +93,13 @@ def test_running_sums_and_quantiles_are_those_of_the_curve(smoothing: float) -> 
     assert SMALL.quantiles(reports, replicates=2).labels == ("0.25", "0.5", "0.75")
 
 
+def test_surveys_are_drawn_again_two_hundred_times_unless_told_otherwise() -> None:
+    reports = np.repeat(np.arange(7), [45, 70, 90, 60, 40, 25, 15])
+    for read in (SMALL.estimate, SMALL.cumulative, SMALL.quantiles):
+        assert read(reports).method.endswith(" of 200")
+    assert SMALL.estimate_counts(SMALL.tally(reports)).method.endswith(" of 200")
+
+
 @pytest.mark.slow
 def test_bands_of_quantiles_hold_their_level() -> None:
     """120 surveys of 2000 people, fixed seed, nominal 90 %: four standard errors of a coverage are 11 %.
