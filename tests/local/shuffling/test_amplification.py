@@ -74,7 +74,8 @@ def test_yes_no_designs_cost_the_worst_of_all_compositions(name, n, delta):
     design = YES_NO[name]
     no, yes = (Fraction(int(row[1]), design.denominator) for row in design.weights)
     found = shuffled(design, n, delta)
-    assert (found.least, found.epsilon) == pytest.approx(worst_composition(yes, no, n, delta, design.epsilon), rel=1e-12)
+    worst = worst_composition(yes, no, n, delta, design.epsilon)
+    assert (found.least, found.epsilon) == pytest.approx(worst, rel=1e-12)
 
 
 @pytest.mark.parametrize(("n", "epsilon"), TABLE)
