@@ -62,6 +62,7 @@ def test_a_zero_in_the_matrix_makes_epsilon_infinite(design: Design) -> None:
 
 def test_kuk_drops_reports_that_nobody_can_give() -> None:
     assert kuk(1, 0, draws=2).report_options == (0, 2)
+    assert kuk("4/5", "1/5").weights.tolist() == [[4, 1], [1, 4]]  # one card
 
 
 BAD = [

@@ -37,6 +37,7 @@ FINITE: dict[str, FiniteMean] = {
 SCRAMBLED = {
     "added": Scrambled(ZERO, TEN, 10, "additive", (Fraction(-3), Fraction(0), Fraction(5, 2)), (1, 2, 1)),
     "multiplied": Scrambled(Fraction(2), TEN, 8, "multiplicative", (Fraction(1, 2), Fraction(2)), (3, 1)),
+    "added to a bit": Scrambled(ZERO, ONE, 1, "additive", (ZERO, ONE), (1, 1)),
     "a sign": Scrambled(-ONE, ONE, 1, "multiplicative", (-ONE, ONE), (1, 3)),
     "a sign, or zero": Scrambled(-ONE, ONE, 2, "multiplicative", (-ONE, ONE), (1, 3)),
 }
@@ -109,9 +110,9 @@ def test_variance_for_a_sample_and_for_fixed_respondents(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FINITE | SCRAMBLED)
 def test_many_draws_follow_the_channel(name: str) -> None:
-    """Each answer. False alarms: at most 1e-6 with the seed, 1e-9 with the system's bits."""
+    """Each answer. False alarms: at most 1e-6 with the seed, 1e-10 with the system's bits."""
     mean = (FINITE | SCRAMBLED)[name]
-    for rng, least in ((np.random.default_rng(2), 1e-6), (None, 1e-9)):
+    for rng, least in ((np.random.default_rng(2), 1e-6), (None, 1e-10)):
         for index, law in enumerate(laws(mean)):
             answers = np.full(20_000, float(mean.low) + mean.grid.span * index / mean.steps)
             assert len(law) == 1 or follows(mean.randomize(answers, rng).tolist(), law) > least
@@ -450,6 +451,15 @@ def test_an_estimate_at_a_bound_is_within_bounds() -> None:
         assert not any("out of bounds" in note for note in found.notes)
     assert bit.estimate_counts([4, 1]).value < 0
     assert bit.estimate_counts([4, 1]).notes != ()
+
+
+@pytest.mark.parametrize(("report", "nearest"), [(-7, 0), (0, 0), (3, 3), (8, 8), (10, 10), (12, 10)])
+def test_reports_that_all_agree_have_the_error_of_the_nearest_mean_within_bounds(report: int, nearest: int) -> None:
+    made = LocalLaplace(ZERO, TEN, 10, ONE)
+    found = made.estimate([report] * 2)
+    assert (found.value, found.se) == pytest.approx((report, math.sqrt(made.variance(nearest, 2))))
+    assert made.estimate([report - 1, report + 1]).se == pytest.approx(1)
+    assert math.isnan(made.estimate([report]).se)
 
 
 def test_the_interval_of_a_mean_has_one_degree_of_freedom_less_than_there_are_people() -> None:

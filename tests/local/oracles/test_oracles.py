@@ -162,8 +162,11 @@ def test_a_subset_of_size_one_is_k_ary_randomized_response() -> None:
     drawn = [randomizer.randomize(["car"] * 30, np.random.default_rng(1)).tolist() for randomizer in (subset, design)]
     assert drawn[0] == drawn[1]
     counts = [30, 50, 20]
-    assert np.allclose(subset.estimate_counts(counts, 100).value, design.estimate_counts(counts).value)
-    assert np.allclose(subset.estimate_counts(counts, 100).cov, design.estimate_counts(counts).cov)
+    one, other = subset.estimate_counts(counts, 100), design.estimate_counts(counts)
+    assert np.allclose(one.value, other.value)
+    assert np.allclose(one.cov, other.cov)
+    for method in ("wilson", "exact", "wald", "bayes"):
+        assert np.allclose([*one.interval(0.9, method)], [*other.interval(0.9, method)])
     assert np.allclose(subset.covariance([0.2, 0.3, 0.5], 9), design.covariance([0.2, 0.3, 0.5], 9))
     with pytest.raises(ValueError, match="size 2"):
         Subset(tuple(range(5)), 2, 3, 1).k_ary()

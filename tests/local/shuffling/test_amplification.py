@@ -68,7 +68,7 @@ YES_NO = {
 
 
 @pytest.mark.parametrize("name", YES_NO)
-@pytest.mark.parametrize(("n", "delta"), [(10, 1e-3), (301, 1e-6)])
+@pytest.mark.parametrize(("n", "delta"), [(2, 0.05), (10, 1e-3), (301, 1e-6)])
 def test_yes_no_designs_cost_the_worst_of_all_compositions(name, n, delta):
     """Which test_compositions.py goes through; before, 700 Warner reports had 0.2177 where 0.1806 is exact."""
     design = YES_NO[name]
@@ -309,6 +309,15 @@ def test_every_pair_of_answers_is_looked_at_from_both_sides():
         expected = {Pair.forced(truth, a, b, 1 - truth - a - b) for a, b in pairs}
         assert set(_pairs(forced_options(3, chances))) == expected
     assert not _pairs(forced_options(4, ["1/20", "2/20", "3/20", "3/20"]))  # seven pairs are too many
+
+
+def test_of_all_pairs_of_answers_the_one_that_costs_most_counts():
+    design, n, delta = forced_options(3, ["1/12", "2/12", "3/12"]), 100, 1e-3
+    found, pairs = shuffled(design, n, delta), _pairs(design)
+    for number, of in ((found.epsilon, amplification._solved), (found.least, amplification._lower_end)):
+        costs = [of(pair, n, delta, design.epsilon) for pair in pairs]
+        assert number == pytest.approx(max(costs), rel=1e-12)
+        assert number > 1.1 * min(costs)
 
 
 @pytest.mark.parametrize("options", [2, 3, 16])
