@@ -459,6 +459,9 @@ def test_reports_that_all_agree_have_the_error_of_the_nearest_mean_within_bounds
     found = made.estimate([report] * 2)
     assert (found.value, found.se) == pytest.approx((report, math.sqrt(made.variance(nearest, 2))))
     assert made.estimate([report - 1, report + 1]).se == pytest.approx(1)
+    window = FINITE["piecewise"]
+    counted = window.estimate_counts(2 * np.eye(window.kinds, dtype=int)[nearest % window.kinds])
+    assert counted.se == pytest.approx(math.sqrt(window.variance(min(max(counted.value, 0.0), 10.0), 2)))
     assert math.isnan(made.estimate([report]).se)
 
 
