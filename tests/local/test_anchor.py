@@ -95,14 +95,18 @@ def test_errors_are_those_of_person_by_person_scores():
     care, worth = np.array([2.0, -2.0])[1 - second], np.array([-0.5, 1.5])[first]
     found = attention_counts(design, table.sum(axis=0), truth="yes")
     assert found.se == pytest.approx(np.std(care, ddof=1) / np.sqrt(20))
-    nobody = attention_counts(design, [20, 0], truth="yes")  # all agree: the error is that of random answers
-    assert (nobody.value, nobody.se) == pytest.approx((-2, np.sqrt(4 / 20)))
+    for n in (2, 20):  # all agree: the error is that of random answers, or of those who all follow
+        nobody, all_of_them = (attention_counts(design, [n, 0], truth=truth) for truth in ("yes", "no"))
+        assert (nobody.value, nobody.se) == pytest.approx((-2, np.sqrt(4 / n)))
+        assert (all_of_them.value, all_of_them.se) == pytest.approx((2, np.sqrt(3 / n)))
     naive, follow = worth.mean(), care.mean()
     slopes = np.array([1 / follow, -(naive - 0.5) / follow**2])
     both = corrected_counts(design, table, truth="yes")
     assert both.value == pytest.approx(0.5 + (naive - 0.5) / follow)
     assert both.se == pytest.approx(np.sqrt(slopes @ np.cov(worth, care) @ slopes / 20))
     assert np.isnan(corrected_counts(design, [[0, 0], [0, 1]], truth="yes").se)
+    assert np.isnan(attention_counts(design, [0, 1]).se)
+    assert corrected_counts(design, [[0, 1], [0, 1]], truth="yes").se == pytest.approx(1 / 2)  # of -1/2 and 3/2, halved
 
 
 def test_that_one_person_answers_both_questions_is_in_the_error():
@@ -136,6 +140,7 @@ def test_the_truth_of_the_anchor_may_be_another_option():
 def test_an_interval_stays_within_zero_and_one_and_the_reader_is_told_what_is_assumed():
     estimate = corrected_counts(CWISE, [[16, 41], [29, 114]])
     assert estimate.interval().low == 0
+    assert corrected_counts(CWISE, [[29, 114], [16, 41]]).interval().high == 1  # the other way round
     assert "at random" in estimate.notes[-1]
     assert "22.7" in corrected_counts(CWISE, PAIRS).method
 
@@ -194,9 +199,12 @@ def test_people_who_protect_themselves_are_never_called_followers() -> None:
     few = attention_counts(warner("3/4"), [83, 17])  # two errors above 1, which the interval still holds
     assert not few.interval().empty
     assert at_random(few).startswith("more harmless answers came")
-    assert at_random(attention_counts(warner("3/4"), [675, 325])).startswith("about 30 % (")
-    exact = at_random(attention_counts(warner("3/4"), [3000, 1000]))
-    assert exact.startswith("about 0 % (")
+    some = attention_counts(warner("3/4"), [675, 325])
+    high, low = (100 * (1 - limit) for limit in some.interval())
+    assert at_random(some).startswith(f"about 30 % ({low:.0f} to {high:.0f}) answered at random")
+    for counts in ([3000, 1000], [755, 245]):  # as the design makes them, and a few more that chance explains
+        exact = at_random(attention_counts(warner("3/4"), counts))
+        assert exact.startswith("about 0 % (0 to ")
     assert "cannot show people who always give the harmless answer" in exact
     assert at_random(attention_counts(warner("3/4"), [10, 990])).startswith("fewer true answers came")
 

@@ -36,6 +36,9 @@ def test_an_epsilon_without_a_float_is_given_a_little_less() -> None:
 def test_what_no_draw_can_keep_is_refused(epsilon: object) -> None:
     with pytest.raises(ValueError, match="`epsilon` must"):
         odds(epsilon, inside=1, outside=1)
+    assert checked_epsilon("1e-100") == Fraction(1, 10**100)
+    with pytest.raises(ValueError, match="got less than 1e-100"):
+        checked_epsilon(Fraction(1, 10**100 + 1))
 
 
 def test_a_threshold_never_lies_less_than_asked() -> None:
@@ -48,6 +51,8 @@ def test_a_threshold_never_lies_less_than_asked() -> None:
 def test_options_may_be_a_number_or_labels() -> None:
     assert option_labels(3) == (0, 1, 2)
     assert option_labels(["a", "b"]) == ("a", "b")
+    with pytest.raises(ValueError, match="`options` must be at most 4,194,304, got 4194305"):
+        option_labels(2**22 + 1)
 
 
 def test_weights_must_be_in_order_and_fit_into_a_32_bit_word() -> None:

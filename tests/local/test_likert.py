@@ -20,6 +20,9 @@ def test_five_points_at_epsilon_one() -> None:
     assert round(scores @ noise @ scores, 2) == 8.6
     assert round(scale.saving_ends, 2) == 2.05
     assert round(scale.saving_spread, 2) == 1.63
+    assert likert(2, 1.0).distribution.options == (1, 2)
+    with pytest.raises(ValueError, match="`points` must be at least 2"):
+        likert(1, 1.0)
 
 
 @pytest.mark.slow

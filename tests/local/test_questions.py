@@ -62,6 +62,7 @@ def test_a_zero_in_the_matrix_makes_epsilon_infinite(design: Design) -> None:
 
 def test_kuk_drops_reports_that_nobody_can_give() -> None:
     assert kuk(1, 0, draws=2).report_options == (0, 2)
+    assert kuk("4/5", "1/5").weights.tolist() == [[4, 1], [1, 4]]  # one card
 
 
 BAD = [
@@ -88,6 +89,7 @@ BAD = [
     (lambda: mangat(0), "`p` must be above 0"),
     (lambda: kuk(0.5, 0.5), "`p_yes` must differ from `p_no`"),
     (lambda: kuk(0.8, 0.2, draws=0), "`draws` must be at least 1"),
+    (lambda: kuk(0.8, 0.2, draws=101), "`draws` must be at most 100"),
     (lambda: triangular(1), "`p` must be below 1"),
     (lambda: k_ary(1, epsilon=1), "`options` must be at least 2"),
     (lambda: k_ary(["a", "a"], epsilon=1), "`options` must be distinct"),

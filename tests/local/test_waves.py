@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t as student
 
 from tests.slowly import each
 from toolkit import Design, crosswise, forced, k_ary, kuk, mangat, warner
@@ -50,7 +51,7 @@ def test_a_changing_truth_costs_what_the_reference_says() -> None:
     assert abs(MEMO.epsilon(6, truth="changing") - 3.032694979) < 1e-9
     certain = Design([[1, 0], [0, 1]], 1, ("no", "yes"))
     assert Memo(warner("3/4"), certain).epsilon(2, truth="changing") == math.inf
-    assert abs(Memo(warner("3/4"), certain).epsilon(9) - math.log(3)) < 1e-12
+    assert abs(Memo(warner("4/7"), certain).epsilon(9) - math.log(4 / 3)) < 1e-12  # mixed reports cannot come
 
 
 def test_memos_that_may_be_lost_cost_what_the_reference_says() -> None:
@@ -201,7 +202,12 @@ def test_labels_and_frames_are_read_as_everywhere() -> None:
     assert set(reports.tolist()) <= {0, 1}
     assert memo.estimate(pd.Series([0, 1, 1, 0])).n == 4
     assert math.isnan(memo.change([1], [0]).se)
-    assert memo.change([0, 0], [0, 1]).se == pytest.approx(memo.change([0, 0], [0, 1]).value)  # d / 2 and d / 2
+    moved = memo.change([0, 0], [0, 1])
+    assert moved.se == pytest.approx(moved.value)  # d / 2 and d / 2
+    low, high = memo.change([0, 0, 0], [0, 0, 1]).interval(0.2, method="t")
+    assert (high - low) / 2 / memo.change([0, 0, 0], [0, 0, 1]).se == pytest.approx(student.ppf(0.6, 2))
+    alike = memo.change([0, 0], [0, 0])  # which has the error of two people who both stayed with no
+    assert alike.se == pytest.approx(math.sqrt(memo.change([0] * 8, [0] * 8).se ** 2 * 4))
 
 
 def test_what_cannot_be_is_refused() -> None:

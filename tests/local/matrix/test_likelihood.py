@@ -65,6 +65,7 @@ def test_the_closed_form_of_forced_designs_is_the_maximum(k: int, truth: float, 
 def test_designs_of_forced_form_need_no_search(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toolkit.local.matrix.likelihood.maximum_likelihood", None)
     assert np.ravel(k_ary(k, epsilon=1).estimate_counts([90, 10, 0][:k], method="mle").value)[-1] == 0
+    assert forced_mle(np.array([3.0, 0, 1]), 0.5, np.array([0.5, 0, 0])).tolist() == [0.5, 0, 0.5]  # nobody is forced
 
 
 def test_many_surveys_have_the_maxima_that_each_has_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,11 +181,11 @@ def test_a_survey_that_follows_the_design_is_suspected_about_as_rarely_as_it_say
     assert np.mean([design.estimate_counts(tally).fit.p < 0.05 for tally in tallies]) <= 0.1
 
 
-@pytest.mark.slow
-def test_beyond_64_options_the_exact_tails_are_used():
-    wide = k_ary(9, epsilon=3.0).joint(k_ary(9, epsilon=3.0))
-    counts = np.full(81, 10.0)
-    assert "binomial" in wide.estimate_counts(counts).fit.method
+@pytest.mark.parametrize(("k", "word"), [(64, "likelihood"), (65, "binomial")])
+def test_beyond_64_options_the_exact_tails_are_used(k, word):
+    matrix, counts = (np.eye(k) + 1 / k) / 2, np.full(k, 10.0)
+    basis = interval_basis(matrix, np.linalg.inv(matrix), counts, None, np.ones(k))
+    assert word in agreement(matrix, None, counts, basis).method
 
 
 def test_a_design_that_hardly_tells_its_options_apart_is_contradicted_by_nothing(monkeypatch):

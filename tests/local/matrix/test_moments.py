@@ -12,7 +12,7 @@ from toolkit import Design, forced, k_ary, kuk, warner
 from toolkit.core.randomness import drawer
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import CATALOGUE, example
-from toolkit.local.matrix.moments import _mixtures, forced_form, from_support, scored_option, scores
+from toolkit.local.matrix.moments import _mixtures, forced_form, from_support, interval_basis, scored_option, scores
 from toolkit.local.numeric.scrambling import Scrambled
 
 
@@ -41,6 +41,34 @@ def test_those_without_an_option_divide_as_the_shares_do_and_evenly_where_nobody
         _mixtures(np.array([0.5, 0.3, 0.2]), 3), [[0, 0.6, 0.4], [5 / 7, 0, 2 / 7], [5 / 8, 3 / 8, 0]], atol=1e-12
     )
     assert np.allclose(_mixtures(np.array([1.0, 0, 0]), 3), [[0, 0.5, 0.5], [1, 0, 0], [1, 0, 0]], atol=1e-12)
+
+
+def test_intervals_of_any_table_rest_on_each_option_against_the_others_as_they_were_estimated() -> None:
+    matrix, counts = (
+        Design([[7, 2, 1, 0], [2, 4, 3, 1], [1, 1, 3, 5]], 10, ("a", "b", "c"), (0, 1, 2, 3)).matrix,
+        [9, 0, 4, 7],
+    )
+    score = scores(matrix, None, 10)
+    basis, value = interval_basis(matrix, score, np.array(counts), None, np.ones(3)), counts @ score / 20
+    assert value[1] < 0
+    for j, mixed in enumerate(([0, 0, 1], [value[0], 0, value[2]], [1, 0, 0])):
+        without = mixed / np.sum(mixed) @ matrix
+        speaks = [matrix[j, y] > max(matrix[i, y] for i in range(3) if i != j) for y in range(4)]
+        halves = [[row @ speaks, row @ np.invert(speaks)] for row in (np.array(counts), matrix[j], without)]
+        assert np.allclose([basis.counts[j], basis.given[j], basis.without[j]], halves)
+        assert basis.spread_given[j] == pytest.approx(matrix[j] @ score[:, j] ** 2)
+        assert basis.spread_without[j] == pytest.approx(without @ score[:, j] ** 2)
+        ends = sorted(matrix[i] @ speaks for i in range(3) if i != j)
+        assert [side[j] for side in basis.without_range] == pytest.approx(ends)
+    likely = np.array([10, 1, 5, 8]) / 24
+    spread = score.T @ np.diag(likely) @ score - np.outer(likely @ score, likely @ score)
+    assert basis.through is not None
+    assert np.allclose(basis.through.cov, spread / 20)
+    two = interval_basis(matrix[:2], scores(matrix[:2], None, 10), np.array(counts), None, np.ones(2))
+    assert (two.counts.tolist(), two.through) == (
+        [counts],
+        None,
+    )  # of two options each kind of report counts for itself
 
 
 SCORED = [name for name in CATALOGUE if name != "square_wave"]

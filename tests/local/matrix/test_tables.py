@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.slowly import each
 from toolkit import Design, forced_options, k_ary, kuk, unrelated, warner
 from toolkit.local.compliance import Compliance
-from toolkit.local.matrix.tables import largest_odds, private_rows
+from toolkit.local.matrix.tables import largest_odds, private_rows, rows_of_probabilities
 
 LIMIT = 2**32
 
@@ -200,3 +200,18 @@ def test_what_is_left_over_goes_where_it_is_missing_most() -> None:
     shares = [Fraction(2, 10), Fraction(7, 10), Fraction(1, 10)]
     rows = [shares[turn:] + shares[:turn] for turn in range(3)]
     assert private_rows(rows, 7) == ([[1, 5, 1], [5, 1, 1], [1, 1, 5]], 7)
+
+
+def test_a_table_is_in_lowest_terms_and_read_only() -> None:
+    design = Design([[6, 2], [2, 6]], 8, ("no", "yes"))
+    assert (design.weights.tolist(), design.denominator) == ([[3, 1], [1, 3]], 4)
+    with pytest.raises(ValueError, match="read-only"):
+        design.weights[0, 0] = 2
+
+
+def test_rows_may_miss_one_by_a_billionth_for_each_cell() -> None:
+    rows = rows_of_probabilities([["1/2", "0.500000002"], ["0.9", "0.099999998"]])
+    assert rows == [[Fraction(1, 2), Fraction(1, 2)], [Fraction("0.900000002"), Fraction("0.099999998")]]
+    for cell in ("0.500000003", "0.499999997"):
+        with pytest.raises(ValueError, match="each row of `matrix` must sum to 1"):
+            rows_of_probabilities([["1/2", cell]])

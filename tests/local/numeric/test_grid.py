@@ -59,8 +59,8 @@ def test_one_answer_gives_one_report(make: type) -> None:
 
 
 def test_the_grid_is_public_and_whole_numbers_are_met_exactly() -> None:
-    mean = numeric.piecewise((0, 80), 1.0)
-    index, _ = mean.grid.index(np.arange(81))
+    mean = numeric.piecewise((10, 90), 1.0)
+    index, _ = mean.grid.index(np.arange(10, 91))
     assert np.array_equal(index * 80, np.arange(81) * mean.steps)
     for make in MAKERS:
         reports = make((0, 80), 1.0).randomize(np.linspace(0, 80, 500))

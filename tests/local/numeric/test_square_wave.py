@@ -28,9 +28,9 @@ def test_epsilon_is_that_of_the_enumerated_channel() -> None:
 
 
 def test_many_draws_follow_the_channel() -> None:
-    """Each answer. False alarms: at most 1e-6 with the seed, 1e-9 with the system's bits."""
+    """Each answer. False alarms: at most 1e-6 with the seed, 1e-10 with the system's bits."""
     for index, law in enumerate(channel(SMALL.report, list(range(5)))):
-        for rng, least in ((np.random.default_rng(1), 1e-6), (None, 1e-9)):
+        for rng, least in ((np.random.default_rng(1), 1e-6), (None, 1e-10)):
             assert follows(SMALL.randomize(np.full(20_000, index), rng).tolist(), law) > least
 
 
@@ -91,6 +91,13 @@ def test_running_sums_and_quantiles_are_those_of_the_curve(smoothing: float) -> 
     assert np.allclose(found.value, [0, 0.25, 1.5, 4], atol=1e-6)
     assert found.labels == tuple(f"{share:g}" for share in at)
     assert SMALL.quantiles(reports, replicates=2).labels == ("0.25", "0.5", "0.75")
+
+
+def test_surveys_are_drawn_again_two_hundred_times_unless_told_otherwise() -> None:
+    reports = np.repeat(np.arange(7), [45, 70, 90, 60, 40, 25, 15])
+    for read in (SMALL.estimate, SMALL.cumulative, SMALL.quantiles):
+        assert read(reports).method.endswith(" of 200")
+    assert SMALL.estimate_counts(SMALL.tally(reports)).method.endswith(" of 200")
 
 
 @pytest.mark.slow
@@ -225,12 +232,17 @@ def test_variance_by_simulation_for_a_sample_and_for_fixed_respondents() -> None
 
 @pytest.mark.parametrize(
     ("bounds", "points"),
-    [((0, 1), 65), ((0, 20), 81), ((0, 100), 101), ((0, 128), 129), ((0, 129), 65), ((0, 0.5), 65)],
+    [((0, 1), 65), ((100, 120), 81), ((0, 100), 101), ((-90, 38), 129), ((1, 130), 65), ((0, 0.5), 65)],
 )
 def test_the_grid_is_fine_and_meets_whole_numbers_where_it_can(bounds: tuple, points: int) -> None:
     wave = square_wave(bounds, 1.0)
     assert len(wave.points) == points
-    assert points == 65 or set(range(bounds[1] + 1)) <= set(wave.points.tolist())
+    assert points == 65 or set(range(bounds[0], bounds[1] + 1)) <= set(wave.points.tolist())
+
+
+def test_the_window_is_half_of_the_range_where_epsilon_is_next_to_nothing() -> None:
+    assert [square_wave((0, 1), epsilon, points=1000).width for epsilon in (1e-4, 9e-4, 1e-3)] == [1001, 1001, 999]
+    assert square_wave((0, 1), 1.0, points=2**16 + 1).steps == 2**16
 
 
 @pytest.mark.slow
@@ -260,6 +272,7 @@ def test_it_speaks_plainly() -> None:
         (lambda: SMALL.variance([0.5, 0.5], 10), "`prevalence` must have a share for each of 5"),
         (lambda: SMALL.variance([0.2] * 5, 10, respondents="both"), "`respondents` must be one of sample, fixed"),
         (lambda: square_wave((0, 1), 1.0, points=1), "`points` must be at least 2"),
+        (lambda: square_wave((0, 1), 1.0, points=2**16 + 2), "`points` must be at most 65,537"),
     ],
 )
 def test_what_cannot_be_is_refused(broken: object, words: str) -> None:
@@ -271,6 +284,7 @@ def test_a_variance_by_simulation_has_a_fixed_start_unless_a_generator_is_given(
     one, same = (SMALL.variance([0.2] * 5, 50, surveys=3) for _ in range(2))
     other, again = (SMALL.variance([0.2] * 5, 50, surveys=3, rng=np.random.default_rng(1)) for _ in range(2))
     assert one.tolist() == same.tolist() != other.tolist() == again.tolist()
+    assert SMALL.variance([0.2] * 5, 50).tolist() == SMALL.variance([0.2] * 5, 50, surveys=200).tolist()
     rng = np.random.default_rng(1)
     drawn = [SMALL.simulate_counts([0.2] * 5, 50, rng) for _ in range(3)]
     values = [SMALL.estimate_counts(counts, smoothing=0, replicates=2).value for counts in drawn]

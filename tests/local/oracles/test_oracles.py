@@ -141,9 +141,9 @@ def test_measured_error_is_within_three_percent_of_theory(make: type, k: int, ep
     """Mean squared error of real reports over options and surveys, with a fixed seed.
 
     At least 40,000 squared errors a case: their mean varies by 0.7 % (options correlate, at most by -1/(k-1),
-    so k = 2 counts once); 3 % is more than 4 standard errors, false alarms 5e-5 a case.
+    so k = 2 counts once, of surveys of ten); 3 % is more than 4 standard errors, false alarms 5e-5 a case.
     """
-    oracle, rng, n = make(k, epsilon), np.random.default_rng(k * 1000 + int(epsilon * 10)), 40
+    oracle, rng, n = make(k, epsilon), np.random.default_rng(k * 1000 + int(epsilon * 10)), 40 if k > 2 else 10
     surveys = max(40_000 // (k if k > 2 else 1), 60)
     truth = 1 / np.arange(1, k + 1)
     truth /= truth.sum()
@@ -162,8 +162,11 @@ def test_a_subset_of_size_one_is_k_ary_randomized_response() -> None:
     drawn = [randomizer.randomize(["car"] * 30, np.random.default_rng(1)).tolist() for randomizer in (subset, design)]
     assert drawn[0] == drawn[1]
     counts = [30, 50, 20]
-    assert np.allclose(subset.estimate_counts(counts, 100).value, design.estimate_counts(counts).value)
-    assert np.allclose(subset.estimate_counts(counts, 100).cov, design.estimate_counts(counts).cov)
+    one, other = subset.estimate_counts(counts, 100), design.estimate_counts(counts)
+    assert np.allclose(one.value, other.value)
+    assert np.allclose(one.cov, other.cov)
+    for method in ("wilson", "exact", "wald", "bayes"):
+        assert np.allclose([*one.interval(0.9, method)], [*other.interval(0.9, method)])
     assert np.allclose(subset.covariance([0.2, 0.3, 0.5], 9), design.covariance([0.2, 0.3, 0.5], 9))
     with pytest.raises(ValueError, match="size 2"):
         Subset(tuple(range(5)), 2, 3, 1).k_ary()
@@ -203,8 +206,8 @@ def test_reports_are_read_in_every_form() -> None:
 def test_a_true_one_is_flipped_as_often_as_promised() -> None:
     """pure-ldp's RAPPOR client never flips a 1 to 0 (5000 of 5000 kept), so its epsilon is infinite.
 
-    Exact: the enumerated chance. Sampled with the system's bits: 20,000 draws, 6 standard errors, false
-    alarms 2e-9.
+    Exact: the enumerated chance. Sampled with the system's bits: 20,000 draws, 6.5 standard errors, false
+    alarms 2e-10.
     """
     small = Unary(("a", "b", "c"), 3, 1, 4)
     kept = sum(chance for report, chance in law_of(lambda draw: small.report(1, draw)).items() if 1 in report)
@@ -212,7 +215,7 @@ def test_a_true_one_is_flipped_as_often_as_promised() -> None:
     for oracle in (oracles.unary(8, 1.0), oracles.optimized_unary(8, 1.0)):
         kept_share = oracle.tally(oracle.randomize(np.full(20_000, 5)))[0][5] / 20_000
         p = float(oracle.support.p)
-        assert abs(kept_share - p) < 6 * math.sqrt(p * (1 - p) / 20_000)
+        assert abs(kept_share - p) < 6.5 * math.sqrt(p * (1 - p) / 20_000)
 
 
 def test_asking_again_costs_again_and_nothing_here_calls_itself_permanent() -> None:

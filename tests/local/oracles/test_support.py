@@ -44,5 +44,6 @@ def test_exclusive_options_have_one_p_value_that_allows_for_their_number() -> No
     found = support.estimate(np.array([0.0, 12, 14]), 40, ("a", "b", "c"), Pure(1), "unary", "moment")
     assert found.fit.p == pytest.approx(2 * 3 * binom.cdf(0, 40, 0.2))
     assert found.contradicted
+    assert found.notes[0].startswith("for 1 of 3 options no share agrees with the reports")
     two = support.estimate(np.array([20.0, 0]), 40, ("a", "b"), Pure(1), "unary", "simplex")
     assert two.fit.p == pytest.approx(binom.cdf(0, 40, 0.2))

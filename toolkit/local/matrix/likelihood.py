@@ -40,8 +40,8 @@ def forced_mle(counts: Array, truth: float, forced: Array) -> Array:
     report probabilities proportional to the counts where a share is positive, the smallest counts[j] / forced[j] set
     to zero: water-filling, one sort.
     """
-    with np.errstate(divide="ignore"):
-        order = np.argsort(-np.where(counts > 0, counts / forced, 0.0), kind="stable")
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 is sorted last
+        order = np.argsort(-counts / forced, kind="stable")
     # With the first m options positive, counts / mass - forced must sum to `truth`, which fixes the mass.
     mass = np.cumsum(counts[order]) / (truth + np.cumsum(forced[order]))
     inside = np.flatnonzero(counts[order] > mass * forced[order])
