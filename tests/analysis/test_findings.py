@@ -83,6 +83,8 @@ def test_every_table_of_a_sample_says_its_weights_degrees_of_freedom_and_design_
     found = estimates(DATA, {"forced": DIE}, by="female", sample=sample)
     assert found.to_frame().deff.to_numpy() == pytest.approx([1.443639567641, 0.978866250794], abs=1e-10)
     assert found.to_frame().df.tolist() == [57, 57]
+    assert found.to_frame().reports.tolist() == DATA.groupby("female").forced.mean().tolist()  # as they are
+    assert estimates(DATA, {"likert": LIKERT}, sample=sample).to_frame().reports.isna().all()
     assert found.to_table()[["weighted", "df", "deff"]].to_numpy().tolist() == [
         ["yes", "57", "1.44"],
         ["yes", "57", "0.98"],
