@@ -294,6 +294,8 @@ def test_a_group_has_the_likelihood_of_brute_integration(middle, sd) -> None:
     chance = 0.25 + 0.5 * expit(middle + sd * u)
     brute = [np.prod([chance if one else 1 - chance for one in group], axis=0) @ norm.pdf(u) / 200 for group in reports]
     assert model.integrate(np.array([middle, np.log(sd)]))[0] == pytest.approx(np.log(brute), abs=1e-4)
+    logs = [sum(np.log(chance if one else 1 - chance) for one in group) - u**2 / 2 for group in reports]
+    assert model.modes(np.full(11, middle), sd)[0] == pytest.approx(u[np.argmax(logs, axis=1)], abs=0.003)
 
 
 def census_of(groups):
