@@ -16,15 +16,7 @@ from tests.slowly import each
 from toolkit.analysis.latent import list_experiment
 from toolkit.analysis.latent.joint import JointLaw
 from toolkit.analysis.latent.lists import ListLaw, _counts
-from toolkit.analysis.latent.model import (
-    FORM_ONLY,
-    LatentFit,
-    Model,
-    Predictor,
-    _identified,
-    _maximum,
-    vanishing_share,
-)
+from toolkit.analysis.latent.model import FORM_ONLY, LatentFit, Model, Predictor, _identified, _maximum, vanishing_share
 from toolkit.analysis.latent.two_groups import GroupLaw, _cheating, _crosswise, _lying, _unknown
 from toolkit.analysis.regression.covariates import Covariates
 from toolkit.analysis.regression.fitted import Comparison, Fitted
@@ -302,7 +294,7 @@ def test_a_likelihood_counts_people_and_has_a_maximum_at_finite_coefficients() -
     chances = law(model.predictors(at))[0] * weights[:, None]
     squares = sum(s.T @ (s * chance[:, None]) for s, chance in zip(alike, chances.T, strict=True))
     assert point.information == pytest.approx(squares)
-    with pytest.raises(ValueError, match="maximum at finite coefficients.*use fewer covariates, or ask more people"):
+    with pytest.raises(ValueError, match=r"maximum at finite coefficients.*use fewer covariates, or ask more people"):
         _maximum(replace(model, answers=np.ones(4, dtype=np.intp)), np.zeros(3))
 
 
