@@ -191,6 +191,14 @@ def test_what_enough_people_answered_is_kept_and_a_minimum_never_falls() -> None
     assert BY_SEX.from_minimum(5).from_minimum(3).minimum == 5
 
 
+def test_a_group_without_pairs_has_no_number_and_is_left_out_by_a_minimum() -> None:
+    frame = pd.DataFrame({"a": [1, 0, 1, 0], "b": [1, 1, None, None], "g": list("xxyy")})
+    found = estimates(frame, {"a": DIE, "b": WARNER}, by="g")
+    for pair in (found.difference("a", "b"), found.joint("a", "b")):
+        assert (pair["x"].n, pair["y"].n, np.isnan(pair["y"].value).all()) == (2, 0, True)
+    assert list(found.from_minimum(1).difference("a", "b")) == ["x"]
+
+
 def test_html_escapes_what_a_column_is_called() -> None:
     frame = pd.DataFrame({"<b>": [0] * 30 + [1] * 2, "g": ["<i>"] * 32})
     page = estimates(frame, {"<b>": DIE}, by="g")._repr_html_()
