@@ -44,6 +44,10 @@ def test_all_parameters_are_those_of_brute_integration(fit) -> None:
     assert fit.everything.se == pytest.approx([0.171359, 0.126453, 0.271311], rel=1e-4)
     assert fit.log_likelihood == pytest.approx(-798.910063, abs=2e-6)
     assert fit.group_sd == pytest.approx(0.730786, abs=2e-6)
+    for own, all_of_them in ((fit.value, fit.everything.value), (fit.se, fit.everything.se)):
+        assert own.tolist() == all_of_them.tolist()[:2]
+    assert (fit.labels, fit.cov.tolist()) == (("Intercept", "x"), fit.everything.cov[:2, :2].tolist())
+    assert fit.interval(0.9).high == pytest.approx(norm.ppf(0.95, fit.value, fit.se))
     assert "standard deviation of groups" in str(fit.summary())
     assert fit.measures()[-2:] == [("groups", "40"), ("standard deviation of groups", "0.731")]
 
