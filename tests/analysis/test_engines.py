@@ -61,6 +61,10 @@ ENGINES: dict[str, Callable[[Path], Any]] = {
     "dask": lambda path: import_module("dask.dataframe").from_pandas(pd.read_parquet(path), npartitions=3),
     "ibis": lambda path: import_module("ibis").duckdb.connect().read_parquet(path),
 }  # the last two take a second to import: not before they are needed
+JAVA = [  # starts sooner: one quick compiler, few collections of garbage, no checks of Spark's own classes
+    *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:MetaspaceSize=256m", "-Xmn256m", "-XX:-UsePerfData"),
+    *("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"),
+]
 OF_OTHERS = [  # what these packages say to themselves of the newest pandas
     "ignore:PySpark does not yet fully support pandas:FutureWarning",
     "ignore:The copy keyword is deprecated",
@@ -86,7 +90,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "512m",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts sooner
+        "spark.driver.extraJavaOptions": " ".join(JAVA),
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.constraintPropagation.enabled": "false",
         "spark.sql.adaptive.enabled": "false",  # few rows need no plans that are made anew, nor compiled ones

@@ -83,6 +83,8 @@ def test_every_table_of_a_sample_says_its_weights_degrees_of_freedom_and_design_
     found = estimates(DATA, {"forced": DIE}, by="female", sample=sample)
     assert found.to_frame().deff.to_numpy() == pytest.approx([1.443639567641, 0.978866250794], abs=1e-10)
     assert found.to_frame().df.tolist() == [57, 57]
+    assert found.to_frame().reports.tolist() == DATA.groupby("female").forced.mean().tolist()  # as they are
+    assert estimates(DATA, {"likert": LIKERT}, sample=sample).to_frame().reports.isna().all()
     assert found.to_table()[["weighted", "df", "deff"]].to_numpy().tolist() == [
         ["yes", "57", "1.44"],
         ["yes", "57", "0.98"],
@@ -187,6 +189,14 @@ def test_what_enough_people_answered_is_kept_and_a_minimum_never_falls() -> None
     assert len(BY_SEX.from_minimum(least).group_estimates) == len(BY_SEX.group_estimates)
     assert len(BY_SEX.from_minimum(least + 1).group_estimates) < len(BY_SEX.group_estimates)
     assert BY_SEX.from_minimum(5).from_minimum(3).minimum == 5
+
+
+def test_a_group_without_pairs_has_no_number_and_is_left_out_by_a_minimum() -> None:
+    frame = pd.DataFrame({"a": [1, 0, 1, 0], "b": [1, 1, None, None], "g": list("xxyy")})
+    found = estimates(frame, {"a": DIE, "b": WARNER}, by="g")
+    for pair in (found.difference("a", "b"), found.joint("a", "b")):
+        assert (pair["x"].n, pair["y"].n, np.isnan(pair["y"].value).all()) == (2, 0, True)
+    assert list(found.from_minimum(1).difference("a", "b")) == ["x"]
 
 
 def test_html_escapes_what_a_column_is_called() -> None:

@@ -7,6 +7,7 @@ from toolkit import forced, k_ary
 from toolkit.analysis import plain
 from toolkit.analysis.reports import GroupEstimate, empty_estimate
 from toolkit.local import numeric, oracles
+from toolkit.local.oracles.support import COVARIANCE_LIMIT
 from toolkit.survey.rehearsal import report
 
 
@@ -59,4 +60,5 @@ def test_plain_questions_too_and_they_promise_nothing(asked, answer) -> None:
 
 
 def test_of_very_many_options_there_is_no_table_of_covariances() -> None:
-    assert empty_estimate(oracles.subset(100_000, 1.0)).cov is None
+    assert np.shape(empty_estimate(oracles.subset(COVARIANCE_LIMIT, 1.0)).cov) == (COVARIANCE_LIMIT,) * 2
+    assert empty_estimate(oracles.subset(COVARIANCE_LIMIT + 1, 1.0)).cov is None

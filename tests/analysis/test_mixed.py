@@ -44,6 +44,10 @@ def test_all_parameters_are_those_of_brute_integration(fit) -> None:
     assert fit.everything.se == pytest.approx([0.171359, 0.126453, 0.271311], rel=1e-4)
     assert fit.log_likelihood == pytest.approx(-798.910063, abs=2e-6)
     assert fit.group_sd == pytest.approx(0.730786, abs=2e-6)
+    for own, all_of_them in ((fit.value, fit.everything.value), (fit.se, fit.everything.se)):
+        assert own.tolist() == all_of_them.tolist()[:2]
+    assert (fit.labels, fit.cov.tolist()) == (("Intercept", "x"), fit.everything.cov[:2, :2].tolist())
+    assert fit.interval(0.9).high == pytest.approx(norm.ppf(0.95, fit.value, fit.se))
     assert "standard deviation of groups" in str(fit.summary())
     assert fit.measures()[-2:] == [("groups", "40"), ("standard deviation of groups", "0.731")]
 
@@ -294,6 +298,8 @@ def test_a_group_has_the_likelihood_of_brute_integration(middle, sd) -> None:
     chance = 0.25 + 0.5 * expit(middle + sd * u)
     brute = [np.prod([chance if one else 1 - chance for one in group], axis=0) @ norm.pdf(u) / 200 for group in reports]
     assert model.integrate(np.array([middle, np.log(sd)]))[0] == pytest.approx(np.log(brute), abs=1e-4)
+    logs = [sum(np.log(chance if one else 1 - chance) for one in group) - u**2 / 2 for group in reports]
+    assert model.modes(np.full(11, middle), sd)[0] == pytest.approx(u[np.argmax(logs, axis=1)], abs=0.003)
 
 
 def census_of(groups):

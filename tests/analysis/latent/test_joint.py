@@ -16,10 +16,11 @@ from tests.slowly import each
 from toolkit.analysis.latent import list_experiment
 from toolkit.analysis.latent.joint import JointLaw
 from toolkit.analysis.latent.lists import ListLaw, _counts
-from toolkit.analysis.latent.model import FORM_ONLY, LatentFit, Predictor, _identified, vanishing_share
+from toolkit.analysis.latent.model import FORM_ONLY, LatentFit, Model, Predictor, _identified, _maximum, vanishing_share
 from toolkit.analysis.latent.two_groups import GroupLaw, _cheating, _crosswise, _lying, _unknown
 from toolkit.analysis.regression.covariates import Covariates
 from toolkit.analysis.regression.fitted import Comparison, Fitted
+from toolkit.analysis.regression.rows import People
 from toolkit.analysis.regression.scoring import Point
 
 GRID = np.linspace(-8, 8, 161)
@@ -278,6 +279,23 @@ def test_parameters_are_told_apart_by_the_least_eigenvalue_of_their_correlations
     assert _identified(np.array([[4.0, 6 * (1 - alike)], [6 * (1 - alike), 9.0]])) == notes
     with pytest.raises(ValueError, match="must tell the parameters apart, got a least eigenvalue of 9"):
         _identified(np.array([[4.0, 6 * (1 - 0.9e-8)], [6 * (1 - 0.9e-8), 9.0]]))
+
+
+def test_a_likelihood_counts_people_and_has_a_maximum_at_finite_coefficients() -> None:
+    """Its gradient by differences; its information as the mean square of all scores that there could be."""
+    x, weights = np.array([[1.0, -0.5], [1.0, 0.3], [1.0, 1.0], [1.0, 2.0]]), np.array([1.0, 3.0, 0.5, 2.0])
+    law, columns, at = GroupLaw(_lying, np.array([0.2, 0.8] * 2)), (x, np.ones((4, 1))), np.array([-0.3, 0.4, 0.9])
+    model = Model(law, columns, np.array([0, 1, 1, 0]), People(4, weights))
+    point, steps = model.point(at), 1e-5 * np.eye(3)
+    slopes = [(model.point(at + step).height - model.point(at - step).height) / 2e-5 for step in steps]
+    assert point.gradient == pytest.approx(slopes, abs=1e-8)
+    assert model.scores(at).sum(axis=0) == pytest.approx(slopes, abs=1e-8)
+    alike = [replace(model, answers=np.full(4, told), people=People(4)).scores(at) for told in (0, 1)]
+    chances = law(model.predictors(at))[0] * weights[:, None]
+    squares = sum(s.T @ (s * chance[:, None]) for s, chance in zip(alike, chances.T, strict=True))
+    assert point.information == pytest.approx(squares)
+    with pytest.raises(ValueError, match=r"maximum at finite coefficients.*use fewer covariates, or ask more people"):
+        _maximum(replace(model, answers=np.ones(4, dtype=np.intp)), np.zeros(3))
 
 
 def test_what_has_no_solution_is_refused() -> None:

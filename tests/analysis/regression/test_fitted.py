@@ -82,6 +82,12 @@ def test_a_contrast_uses_the_covariance() -> None:
         FIT.contrast({"height": 1})
 
 
+def test_a_margin_is_per_unit_whatever_the_unit() -> None:
+    days = logistic("forced ~ female + days + loginc", DATA.assign(days=3652.5e6 * DATA.age10), DIE)
+    one, other = FIT.margins("age10"), days.margins("days")
+    assert (3652.5e6 * other.value, 3652.5e6 * other.se) == pytest.approx((one.value, one.se), rel=1e-6)
+
+
 def test_a_sample_is_compared_by_wald_on_f() -> None:
     """One coefficient: F is t squared, with the same p."""
     options = {"weights": "weight", "strata": "stratum", "clusters": "psu"}

@@ -111,7 +111,10 @@ def test_several_outcomes_have_one_covariance(frame) -> None:
     assert both.se == pytest.approx(np.concatenate([one.se for one in alone]))
     difference = linear("d ~ x", frame | {"d": frame["t"] - frame["noisy"]})
     assert both.contrast({"t: x": 1, "noisy: x": -1}).se == pytest.approx(difference.se[1])
-    assert both.predict({"x": [0.0, 1.0]}).labels == ("0: t", "0: noisy", "1: t", "1: noisy")
+    predicted, apart = both.predict({"x": [0.0, 1.0]}), [one.predict({"x": [0.0, 1.0]}) for one in alone]
+    assert predicted.labels == ("0: t", "0: noisy", "1: t", "1: noisy")
+    assert predicted.value == pytest.approx(np.ravel([one.value for one in apart], order="F"))
+    assert predicted.se == pytest.approx(np.ravel([one.se for one in apart], order="F"))
     mixed = linear("bit + t ~ x", frame, {"bit": numeric.one_bit((-1, 1), 1), "t": None})
     assert mixed.loss is None
     assert both.plot("x").get_ylabel() == "mean prediction"

@@ -19,6 +19,7 @@ from toolkit.analysis.regression.rows import TIMES, channel, complete, gaps_in, 
 from toolkit.frames.table import absent, column
 
 DATA = survey()[:400]
+ASKED = SimpleNamespace(questions=[SimpleNamespace(name="forced")])
 GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DATA.index % 7, "a", None))
 
 
@@ -68,6 +69,8 @@ GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DA
         ({"weights": "weight", "se": "observed"}, "`se` must be 'robust' with weights"),
         ({"design": k_ary(3, epsilon=1.0)}, "must have two options, got 3"),
         ({"design": "warner"}, "`design` must be a Design, got str"),
+        ({"design": ASKED, "formula": "female ~ age"}, "name one of its questions, got 'female': it has forced"),
+        ({"design": ASKED, "formula": DATA.forced, "data": DATA[["age"]]}, "got reports without a name: it has forced"),
         ({"design": type(DIE)}, "`design` must be a Design, got type"),
         ({"design": SimpleNamespace(matrix=DIE.matrix)}, "`design` must be a Design, got SimpleNamespace"),
         ({"design": SimpleNamespace(scores_sent=len)}, "`design` must be a Design, got SimpleNamespace"),

@@ -5,10 +5,10 @@ import pytest
 
 from tests.analysis.reference_survey import BIRTHDAY, BOTH, COINS, COVARIATES, DIE, UNRELATED, runaway, survey
 from toolkit import mangat
-from toolkit.analysis import logistic
+from toolkit.analysis import Sample, logistic
 from toolkit.analysis.regression.covariates import from_arrays, standardize
 from toolkit.analysis.regression.logistic import LINKS, BinaryModel, link_named
-from toolkit.analysis.regression.rows import channel, people
+from toolkit.analysis.regression.rows import People, channel, people
 from toolkit.analysis.regression.scoring import (
     Climb,
     Point,
@@ -20,7 +20,9 @@ from toolkit.analysis.regression.scoring import (
     kind_of_error,
     newton,
     penalized_maximum,
+    rise,
 )
+from toolkit.analysis.sampling.sample import SampleRows
 
 DATA = survey()
 
@@ -73,6 +75,21 @@ def test_a_climb_ends_where_the_gradient_is_zero_and_says_whether_it_arrived() -
     columns, _ = standardize(from_arrays(x))
     away = BinaryModel(columns, link_named("logit"), channel(reports, DIE, None), people(300, None, None, None, None))
     assert climb(away.point, np.zeros(2)).flat
+
+
+def test_a_step_is_cut_to_3_and_halved_until_it_does_not_fall() -> None:
+    """By more than heights are known to: of a height h to e (1 + |h|)."""
+    tried = []
+
+    def evaluate(at: np.ndarray) -> Point:
+        tried.append(at.tolist())
+        return Point(at, -0.15 if at[0] > 0.5 else -0.09, np.zeros(2), np.eye(2))
+
+    start = Point(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
+    assert rise(evaluate, start, np.array([6.0, -0.4]), exact=0.1).at.tolist() == pytest.approx([0.375, -0.025])
+    assert tried == [pytest.approx([3 / 2**k, -0.2 / 2**k]) for k in range(4)]
+    assert rise(evaluate, start, np.array([0.4, 2.0])) is None
+    assert tried[4] == [0.4, 2.0]
 
 
 def test_newton_continues_where_scoring_stops() -> None:
@@ -150,6 +167,11 @@ def test_the_kind_of_error_follows_from_the_sample() -> None:
     assert kind_of_error(None, alone, False) == "observed"
     assert kind_of_error(None, alone, True) == "expected"
     assert kind_of_error(None, heavy, True) == "robust"
+    again = People(4, drawn=SampleRows(Sample(np.ones(4)).jackknife(), np.ones(4, dtype=bool)))
+    assert kind_of_error(None, again, False) == "replicate"
+    for se, jeffreys in ((None, True), ("robust", False)):
+        with pytest.raises(ValueError, match="`se` and `penalty` must be left out with replicate weights"):
+            kind_of_error(se, again, jeffreys)
     one = model("forced", DIE)
     at = climb(one.point, np.zeros(3)).point.at
     assert np.allclose(

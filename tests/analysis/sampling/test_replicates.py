@@ -97,7 +97,7 @@ def test_a_model_that_a_replicate_does_not_determine_is_refused() -> None:
 
 def test_a_sum_has_the_same_variance_by_its_jackknife_as_by_the_formula() -> None:
     sums = np.random.default_rng(1).normal(size=(len(DATA), 2))
-    assert scatter(NESTED.jackknife(), sums) == pytest.approx(scatter(NESTED, sums))
+    assert scatter(NESTED.jackknife(), sums, finite=False) == pytest.approx(scatter(NESTED, sums, finite=False))
 
 
 def test_a_scale_is_never_guessed() -> None:

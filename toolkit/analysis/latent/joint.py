@@ -85,8 +85,8 @@ class JointLaw:
     def probabilities(self, eta: Array) -> tuple[Array, Array]:
         """Of all answers, with their derivatives by the linear predictors."""
         trait, on, tables = expit(eta[0])[:, None], self.treated[:, None], []
-        for carrier in (0, 1):
-            law, slopes = self._harmless(eta, bool(carrier) and not self.constrained)
+        others = self._harmless(eta, False)
+        for carrier, (law, slopes) in enumerate((others, others if self.constrained else self._harmless(eta, True))):
             short, long = self._told[carrier]
             tables.append((np.where(on, law @ long, law @ short), np.where(on, slopes @ long, slopes @ short)))
         (lack, d_lack), (have, d_have) = tables

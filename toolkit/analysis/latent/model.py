@@ -338,6 +338,8 @@ def _maximum(model: Model, start: Array) -> tuple[Point, Array]:
 
 def vanishing_share(model: Model, predictors: Sequence[Predictor], start: Array) -> str | None:
     """The first share that goes to 0 on the way to the maximum, by name."""
+    if not any(one.may_vanish for one in predictors):
+        return None
     ascent = climb(model.point, start, steps=60)
     eta = model.predictors(ascent.point.at)
     for one, value in zip(predictors, eta, strict=True):

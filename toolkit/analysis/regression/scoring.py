@@ -5,6 +5,7 @@ Scoring goes up a likelihood by its expected information, with steps that are ha
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
@@ -253,13 +254,25 @@ def with_penalty(evaluate: Evaluate, information: Callable[[Array], Array]) -> E
         here, half = evaluate(at), _half_log(information(at))
         if half == -np.inf:
             return Point(at, -np.inf, here.gradient, here.information)
-        slope = [
-            (_half_log(information(at + axis)) - _half_log(information(at - axis))) / (2 * _STEP)
-            for axis in _STEP * np.eye(len(at))
-        ]
-        return Point(at, here.height + half, here.gradient + np.array(slope), here.information)
+        return _LazyPoint(here, here.height + half, information)
 
     return penalized
+
+
+class _LazyPoint(Point):
+    """Its gradient is made where it is asked for: of most points that are tried the height is enough."""
+
+    def __init__(self, here: Point, height: float, information: Callable[[Array], Array]) -> None:
+        vars(self).update(at=here.at, height=height, information=here.information, _of=(here.gradient, information))
+
+    @cached_property
+    def gradient(self) -> Array:
+        own, information = vars(self)["_of"]
+        slope = [
+            (_half_log(information(self.at + axis)) - _half_log(information(self.at - axis))) / (2 * _STEP)
+            for axis in _STEP * np.eye(len(self.at))
+        ]
+        return np.asarray(own + np.array(slope))
 
 
 def _half_log(information: Array) -> float:

@@ -403,7 +403,7 @@ def df_of(sample: Sampled, inside: Mask) -> int:
     return int(sample.df) if isinstance(sample, Replicates) else sample.units(len(inside)).df_of(inside)
 
 
-def scatter(sample: Sampled, values: Array, *, finite: bool = False) -> Array:
+def scatter(sample: Sampled, values: Array, *, finite: bool) -> Array:
     """The variance of the sum of `values`, a row per person, weights in it; if `finite`, of drawing people alone."""
     if isinstance(sample, Replicates):
         own = sample.known_weights
