@@ -1,6 +1,7 @@
 """Differences of independent groups: by enumeration of counts, so there are no false alarms."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -213,8 +214,12 @@ def test_weights_that_fit_no_entry_are_refused() -> None:
     with pytest.raises(ValueError, match=r"name entries of the estimate \(a, b, c\), got 'd', 7"):
         likert.contrast({"a": 1, "d": 1, 7: 1})
     many = oracles.subset(3000, 1.0)
-    with pytest.raises(ValueError, match="must have covariances"):
-        many.estimate(many.randomize([1, 2, 3], np.random.default_rng(0))).contrast({1: 1})
+    without = many.estimate(many.randomize([1, 2, 3], np.random.default_rng(0)))
+    for wanted in (lambda: without.contrast({1: 1}), lambda: without.ratio(1, 2)):
+        with pytest.raises(ValueError, match="must have covariances"):
+            wanted()
+    for one, other in ((likert, replace(likert, cov=None)), (replace(likert, cov=None), likert)):
+        assert (one - other).cov is None
 
 
 def test_entries_can_be_tested_and_held_together() -> None:
