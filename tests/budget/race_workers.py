@@ -1,7 +1,7 @@
 """Run by `spending.race`: many processes spend from one ledger at once, and some are killed without
 warning.
 
-    python race_workers.py LEDGER FOLDER WORKERS KILLS SEED
+    python race_workers.py LEDGER FOLDER WORKERS KILLS GRANTS SEED
 
 Every worker writes what was granted to it into its own file, after the release returned. Those who find the
 budget spent wait for the others, so that there is always somebody left to kill.
@@ -12,28 +12,31 @@ import random
 import signal
 import sys
 import time
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.core.loss import Loss, Pure
 
 
+@dataclass(frozen=True)
 class Tiny:
-    """A mechanism that costs a five-hundredth and returns what it is given."""
+    """A mechanism that returns what it is given."""
 
-    loss: Loss = Pure("1/500")
+    loss: Loss
 
     def release(self, value: int, rng: object = None) -> int:  # noqa: ARG002
         return value
 
 
-def work(ledger: Ledger, folder: Path, worker: int) -> None:
+def work(ledger: Ledger, folder: Path, worker: int, tiny: Tiny) -> None:
     granted = os.open(folder / f"{worker}.txt", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     number = 0
     while True:
         label = f"{worker}-{number}"
         try:
-            ledger.release(Tiny(), number, label)
+            ledger.release(tiny, number, label)
         except BudgetError:
             return
         os.write(granted, f"{label}\n".encode())
@@ -41,7 +44,7 @@ def work(ledger: Ledger, folder: Path, worker: int) -> None:
 
 
 def main() -> None:
-    path, folder, workers, kills, seed = sys.argv[1], Path(sys.argv[2]), *map(int, sys.argv[3:])
+    path, folder, workers, kills, grants, seed = sys.argv[1], Path(sys.argv[2]), *map(int, sys.argv[3:])
     chance = random.Random(seed)  # noqa: S311
     ledger = Ledger(Pure(1), path)
     gate, opened = os.pipe()
@@ -50,7 +53,7 @@ def main() -> None:
         child = os.fork()
         if not child:
             os.close(opened)
-            work(ledger, folder, worker)
+            work(ledger, folder, worker, Tiny(Pure(Fraction(1, grants))))
             os.read(gate, 1)  # until the parent has killed whom it will
             os._exit(0)
         children.append(child)

@@ -32,13 +32,13 @@ class Counter:
         return value
 
 
-def race(url: str, folder: Path, workers: int, kills: int) -> None:
+def race(url: str, folder: Path, workers: int, kills: int, grants: int) -> None:
     """Processes charge at once, some are killed; a grant is never lost, the ceiling never passed."""
-    command = [sys.executable, str(WORKERS), url, str(folder), str(workers), str(kills), "20"]
+    command = [sys.executable, str(WORKERS), url, str(folder), *map(str, (workers, kills, grants, 20))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.stdout.split() == [f"{kills}", f"{workers - kills}"], done.stderr
     entries = Ledger.open(url).entries()
-    assert [entry.total for entry in entries] == [Pure(Fraction(n, 500)) for n in range(1, 501)]
+    assert [entry.total for entry in entries] == [Pure(Fraction(n, grants)) for n in range(1, grants + 1)]
     recorded = collections.Counter(entry.label for entry in entries)
     granted = collections.Counter(
         line for file in folder.glob("*.txt") for line in file.read_text().split("\n") if line

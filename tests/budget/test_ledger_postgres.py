@@ -209,7 +209,7 @@ def test_many_machines_some_killed_never_pass_the_ceiling_and_lose_no_grant(
     if way == "through a pool":
         request.getfixturevalue("bouncer")
         url = postgres.pooled(PORT, new_name())
-    race(url, tmp_path, 8, 4)
+    race(url, tmp_path, 8, 4, 100)
 
 
 @pytest.mark.slow

@@ -32,7 +32,7 @@ def _check(ledger: Ledger, price: Fraction) -> None:
 @pytest.mark.slow
 @unix
 def test_many_processes_some_killed_never_pass_the_ceiling_and_lose_no_grant(tmp_path: Path) -> None:
-    race(str(tmp_path / "budget.db"), tmp_path, 16, 6)
+    race(str(tmp_path / "budget.db"), tmp_path, 16, 6, 500)
 
 
 @pytest.mark.slow

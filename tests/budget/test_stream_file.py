@@ -7,6 +7,7 @@ import pytest
 
 from toolkit.budget.charges import RecordError
 from toolkit.budget.ledger import Ledger
+from toolkit.budget.ledger_file import marks
 from toolkit.budget.stream_file import KeptStream, StreamFile
 from toolkit.central.stream import RunningTotal, Tree
 from toolkit.core.loss import Pure
@@ -130,3 +131,4 @@ def test_a_finished_file_gets_its_name_once(tmp_path: Path, links: bool, monkeyp
     assert place.beside.stat().st_mode & 0o777 == 0o600  # it will hold the counts
     with place.connected() as database:
         assert database.execute("SELECT content FROM head").fetchall() == [("first",)]
+        assert marks(database) == (0x5354524D, 2)  # by which every version knows it

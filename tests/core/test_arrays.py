@@ -34,5 +34,10 @@ def test_objects_are_one_entry_a_cell() -> None:
 
 
 def test_of_values_that_are_equal_but_for_rounding_the_first_is_the_largest() -> None:
-    for values, place in (([1.0, 1 + 1e-15, 0.5], 0), ([1.0, 1.001], 1), ([-1.0, -1 - 1e-15], 0), ([0.0, 0.0], 0)):
+    for values, place in (
+        ([1.0, 1 + 1e-15, 0.5], 0),
+        ([1.0, 1.001], 1),
+        ([-1.0, -1 - 1e-15], 0),
+        ([-1.0, 0.0, 0.0], 1),
+    ):
         assert first_largest(np.array(values)) == place

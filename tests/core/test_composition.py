@@ -282,6 +282,8 @@ def test_arguments_that_mean_nothing_are_refused() -> None:
     for delta in (-0.1, 1.1):
         with pytest.raises(ValueError, match="`delta` must lie"):
             compose([Pure(1)], delta)
+    assert compose([Approx(1, 0.25)], 0.25) == Approx(1, 0.25)
+    assert compose([Pure(1)], 1) == Approx(0, 1)
     for rule in ("advanced", "optimal", "zcdp", "pld"):
         with pytest.raises(ValueError, match=f"must exceed the sum of the losses' own, got 0.1: rule='{rule}' pays"):
             compose([Approx(1, 0.1)], 0.1, rule)

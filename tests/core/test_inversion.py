@@ -45,18 +45,25 @@ def test_a_64_bit_prefix_is_undecided_only_where_an_edge_cuts_it() -> None:
         prefixes = np.array([low[t] - 1, low[t], high[t]], dtype=np.uint64)
         assert sampler._cells(prefixes).tolist() == [t, -1, t + 1]
     assert sampler._cells(np.array([0, 2**64 - 1], dtype=np.uint64)).tolist() == [0, -1]
+    last = Inversion(lambda bits: ([2**bits - 2, 2**bits - 1], [2**bits, 2**bits]))  # an edge that no word is above
+    assert last._cells(np.array([2**64 - 3, 2**64 - 2, 2**64 - 1], dtype=np.uint64)).tolist() == [0, -1, -1]
 
 
-@pytest.mark.parametrize("following", [0, 2**63, 2**64 - 1])
-def test_one_draw_and_many_draws_refine_a_cut_prefix_alike(following: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_draw_and_many_draws_ask_for_as_many_words_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One beside an edge, two where it cuts what begins with the first, three where it cuts what begins with two."""
     sampler = Inversion(edges)
+    numbers = [(1, 5), (1, 2**63), (2, (2**64 - 1) << 64), (3, (2**128 - 1) << 64)]
     for t in range(3):
-        prefix = edges(64)[0][t]
-        expected = truth((prefix << 64) | following, 128)
-        left = feed(monkeypatch, [prefix], [following])
+        one, two, three = (edges(bits)[0][t] for bits in (64, 128, 192))
+        numbers += [(1, one - 1), (1, one + 1), (2, one << 64), (2, two - 1), (2, two + 1)]
+        numbers += [(3, two << 64), (3, three - 1), (3, three + 1)]
+    for count, number in numbers:
+        first, *rest = [[number >> 64 * place & (2**64 - 1)] for place in reversed(range(count))]
+        expected = truth(number, 64 * count)
+        left = feed(monkeypatch, first, *rest)
         assert sampler.draw_one() == expected
         assert left == []
-        left = feed(monkeypatch, [5, prefix, 2**63], [following])
+        left = feed(monkeypatch, [5, *first, 2**63], *rest)
         assert sampler.draw(3).tolist() == [0, expected, 3]
         assert left == []
 

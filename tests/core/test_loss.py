@@ -38,7 +38,8 @@ def test_amounts_read_as_floats_are_never_below_the_exact_amount() -> None:
     assert Fraction(repr(Approx(third, third).delta)) >= third
     assert Fraction(repr(Zcdp(third).rho)) >= third
     assert Pure(Fraction(1, 10**400)).epsilon > 0
-    assert Pure(Fraction(10) ** 400).epsilon == math.inf
+    assert Pure(Fraction(10) ** 400).epsilon == Pure(10**300).epsilon == math.inf
+    assert Pure(10**300 - 1).epsilon == 1e300
     assert [Pure(x).epsilon for x in (0.1, 0.3, 1e-300, 123.456)] == [0.1, 0.3, 1e-300, 123.456]
 
 

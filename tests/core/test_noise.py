@@ -288,6 +288,20 @@ def test_no_sum_of_64_bit_noise_can_overflow(monkeypatch: pytest.MonkeyPatch) ->
         sampler.draw(100)
 
 
+def test_the_series_decides_where_its_error_cannot_and_exact_arithmetic_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Within 32 units of the series, which is within 20 of the truth."""
+    sampler, gaps = lattice_sampler("gauss", Fraction(10**6)), np.arange(-34, 35)
+    step, place = np.full(len(gaps), 3), np.full(len(gaps), (1 << sampler.shift) // 2)
+    uniform = sampler._series(step, place).astype(np.int64) + gaps
+    for exact in (True, False):
+        monkeypatch.setattr(noise, "words", lambda *_: (uniform & 0xFFFF).astype(np.uint64))
+        monkeypatch.setattr(noise, "falls_below", lambda *_, exact=exact: exact)
+        kept = sampler._keep(step, place, uniform >> 16, None)
+        assert kept.tolist() == (gaps < (33 if exact else -32)).tolist()
+
+
 def test_a_step_without_a_row_in_the_tables_is_decided_exactly() -> None:
     """Far out in the Gaussian tail places beyond the first are nearly always rejected, place 0 never."""
     sampler = lattice_sampler("gauss", Fraction(10**6))

@@ -81,6 +81,24 @@ def test_big_below_is_uniform_beyond_64_bits() -> None:
         big_below(0)
 
 
+@pytest.mark.parametrize("bound", [1, 3, 255, 256, 257, 2**64, 3 * 2**98])
+def test_big_below_reads_as_few_bytes_as_it_takes_and_skips_what_is_too_large(
+    bound: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = -(-(bound - 1).bit_length() // 8)
+    most = 2 ** (bound - 1).bit_length() - 1
+    numbers = [*({most, bound} - {bound - 1} if most >= bound else ()), bound - 1]
+    stream = iter([number.to_bytes(size, "little") for number in numbers])
+
+    def words(count: int, bits: int, _rng: object) -> np.ndarray:
+        assert (count, bits) == (size, 8)
+        return np.frombuffer(next(stream), dtype=np.uint8)
+
+    monkeypatch.setattr(randomness, "words", words)
+    assert big_below(bound) == bound - 1
+    assert next(stream, None) is None
+
+
 @pytest.mark.parametrize("bad", [42, np.random.RandomState(1), "seed", np.random.PCG64(1)])
 def test_only_none_and_generators_are_sources(bad: object) -> None:
     with pytest.raises(TypeError, match="`rng` must be None"):

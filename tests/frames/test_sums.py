@@ -56,6 +56,22 @@ def test_parts_that_several_threads_add_up_are_those_of_one(parts: Frame, by: ob
     assert found(parts) == found(Frame(pd.DataFrame(TABLE)))
 
 
+def test_sums_of_powers_are_those_of_python() -> None:
+    """Of rows that have all values that are asked for, by cell."""
+    x, y = (Variable(name, Bounds.of((0, 9), PAIR_BITS), None) for name in ("x", "y"))
+    frame = Frame(pd.DataFrame(TABLE))
+    steps = list(zip(TABLE["g"], *(one.steps(frame).tolist() for one in (x, y)), strict=True))
+    for by, cells in ((None, [{*TABLE["g"]}]), ({"g": KEYS}, [{key} for key in KEYS])):
+        rows = grouping(frame, None, by)
+        here = [[(a, b) for g, a, b in steps if g in cell and a >= 0] for cell in cells]
+        assert summed_pairs(frame, rows, (x, y)) == [
+            [sum(a**i * b**j for a, b in pairs) for i in range(3) for j in range(3)] for pairs in here
+        ]
+        for order in (1, 2):
+            sums = [[sum(x**i for x, _ in cell) for i in range(order + 1)] for cell in here]
+            assert summed(frame, rows, x, order) == sums
+
+
 def test_a_function_of_a_row_is_called_by_one_thread_alone_and_in_order(parts: Frame) -> None:
     seen: list[tuple[int, int]] = []
 

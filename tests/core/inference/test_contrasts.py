@@ -1,6 +1,7 @@
 """Differences of independent groups: by enumeration of counts, so there are no false alarms."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -156,7 +157,7 @@ def test_means_have_the_limits_of_their_own_unit() -> None:
 
 
 def test_noise_is_subtracted_by_bounds_that_hold_whatever_its_law() -> None:
-    mechanism = Laplace.for_epsilon(1.0, sensitivity=1)
+    mechanism = Laplace.for_epsilon(1.0, sensitivity=1000)
     gap = mechanism.release(10) - mechanism.release(4)
     assert isinstance(gap.basis, Apart)
     assert gap.loss.epsilon == pytest.approx(2.0)  # one person may be in both tables
@@ -210,9 +211,15 @@ def test_weights_that_fit_no_entry_are_refused() -> None:
     for weights in ({"d": 1}, [1, 2], [0, 0, 0], [1, np.nan, 0], {}):
         with pytest.raises(ValueError, match="`weights` must"):
             likert.contrast(weights)
+    with pytest.raises(ValueError, match=r"name entries of the estimate \(a, b, c\), got 'd', 7"):
+        likert.contrast({"a": 1, "d": 1, 7: 1})
     many = oracles.subset(3000, 1.0)
-    with pytest.raises(ValueError, match="must have covariances"):
-        many.estimate(many.randomize([1, 2, 3], np.random.default_rng(0))).contrast({1: 1})
+    without = many.estimate(many.randomize([1, 2, 3], np.random.default_rng(0)))
+    for wanted in (lambda: without.contrast({1: 1}), lambda: without.ratio(1, 2)):
+        with pytest.raises(ValueError, match="must have covariances"):
+            wanted()
+    for one, other in ((likert, replace(likert, cov=None)), (replace(likert, cov=None), likert)):
+        assert (one - other).cov is None
 
 
 def test_entries_can_be_tested_and_held_together() -> None:

@@ -23,6 +23,8 @@ def test_an_interval_is_never_written_as_a_point() -> None:
     assert between(0.0, 0.0004, 0.016) == "0.0000 to 0.0004"
     assert between(0.0, 0.0004, 0.0105) == "0.0000 to 0.0004"
     assert between(0.0, 4e-8, 0.0105) == "0.00000000 to 0.00000004"
+    assert between(0.0, 4e-14, 2e-8) == "0.00000000000000 to 0.00000000000004"
+    assert len(between(0.0, 1e-300, 2.0)) < 40
     assert between(0.5, 0.5, 0.1) == "0.50 to 0.50"
     assert fixed_between(math.nan, 0.5, 2, "") == fixed_between(0.5, math.nan, 2, "") == "—"
     for lines, decimals in (

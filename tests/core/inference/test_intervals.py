@@ -1,5 +1,6 @@
 """Coverage by enumeration of all counts: no simulation, so no false alarms."""
 
+import math
 import re
 from dataclasses import replace
 from functools import cache
@@ -11,7 +12,16 @@ from scipy.special import betainc
 from scipy.stats import beta, binom, t
 
 from toolkit import Estimate, forced, kuk, warner
-from toolkit.core.inference.intervals import Interval, Normal, SampleShares, Shares, Student, cut, interval_from
+from toolkit.core.inference.intervals import (
+    Interval,
+    Normal,
+    SampleShares,
+    Shares,
+    Student,
+    cut,
+    interval_from,
+    share_error,
+)
 from toolkit.core.inference.posterior import Through
 
 PREVALENCES = (0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
@@ -150,6 +160,22 @@ def test_of_several_intervals_the_empty_ones_have_no_limits() -> None:
 def test_rounding_contradicts_nothing() -> None:
     assert cut(-1e-9, -1e-17, (0.0, 1.0), 0.95, "wald").empty is False
     assert cut(-1e-9, -1e-11, (0.0, 1.0), 0.95, "wald").empty is True
+    for within in ((0.0, math.inf), (0.0, 1.0)):  # what ends at the edge holds it
+        assert tuple(cut(-1.0, 0.0, within, 0.95, "wald")) == (0, 0)
+        assert tuple(cut(within[1], math.inf, within, 0.95, "wald")) == (within[1], within[1])
+    assert cut(-1.0, -1e-300, (0.0, math.inf), 0.95, "wald").empty is True
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.9, 0.3), (0.2, 0.6)])
+def test_the_error_of_a_share_is_that_of_the_reports_and_where_they_agree_of_the_nearest_share(
+    p: float, q: float
+) -> None:
+    low, high = min(p, q), max(p, q)
+    variances = np.array([low * (1 - low) / 40, 0.25 * 0.75 / 39, high * (1 - high) / 40])
+    found = share_error(np.array([0.0, 10.0, 40.0]), 40, p, q)
+    assert found == pytest.approx(np.sqrt(variances) / abs(p - q), rel=1e-12)
+    assert np.isnan(share_error(np.ones(1), 1, p, q)).all()
+    assert share_error(np.array([1.0]), 2, p, q) == pytest.approx(0.5 / abs(p - q))
 
 
 def test_uncut_limits_are_there_for_differences_and_tests() -> None:

@@ -47,9 +47,18 @@ def test_the_test_agrees_with_the_interval() -> None:
         assert np.sign([ratio.test(null, method=method).statistic for null in (1, 2)]).tolist() == [1, -1]
     assert ratio.labels == ("yes",)
     assert ratio.n == 2400
+    assert type(ratio.value) is type(ratio.se) is float
     seen = np.array([469 / 1230, 393 / 1170])
     relative = np.sqrt(seen * (1 - seen) / [1229, 1169]) / (seen - 1 / 6)
     assert ratio.se == pytest.approx(ratio.value * np.hypot(*relative))
+
+
+def test_several_entries_are_divided_label_by_label() -> None:
+    first, second = (k_ary(["a", "b"], epsilon=2).estimate_counts(counts) for counts in ([500, 300], [420, 380]))
+    ratio = first / second
+    assert ratio.labels == first.labels
+    assert ratio.value == pytest.approx(first.value / second.value)
+    assert ratio.se == pytest.approx(ratio.value * np.hypot(first.se / first.value, second.se / second.value))
 
 
 def test_entries_of_one_estimate_keep_their_covariance() -> None:
