@@ -14,8 +14,9 @@ NAMES = list(EXHIBITS)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_an_audit_of_twenty_thousand_runs_refutes_the_exhibit(name):
-    verdict = EXHIBITS[name].audit(runs=20_000, seconds=60, rng=np.random.default_rng(1))
+def test_an_audit_of_eight_thousand_runs_refutes_the_exhibit(name):
+    """Twenty thousand are promised; with eight p-values are below 2e-10 on either of two seeds."""
+    verdict = EXHIBITS[name].audit(runs=8_000, seconds=60, rng=np.random.default_rng(1))
     assert verdict.violated, verdict
     assert verdict.epsilon > gallery.EPSILON
 
@@ -111,6 +112,7 @@ def test_one_answer_of_two_is_told_with_the_lies_of_its_epsilon():
 AGES, SALARIES, ANSWERS, RISING = [70, 0, 100, 10, 30], [30, 150], [np.nan, 0.5, 2], [-1, 0, 5]
 DOES = [  # a mechanism, its input, what it takes beside it, its output, the scales of its noise
     ("count", 10, {"scale": 2.0}, 10, [2]),
+    ("seeded_count", 10, {}, 10, [1]),
     ("histogram", [0, 2, 0], {"scale": 2.0}, [2, 0, 1], [2]),
     ("two_releases", 5, {"scale": 2.0}, [5, 5], [2]),
     ("coarse_count", 17, {"noisy": False}, 20, []),

@@ -36,19 +36,22 @@ def test_the_default_audit_catches_the_fault_on_its_first_run():
     assert verdict.delta > 0
 
 
-# Faults that show in a fifth of the default runs: with p-values below 1e-22 on each of three seeds.
-PLAIN = {
-    "the sign is forgotten", "zero counted twice", "last bits of Gaussian noise",
-    "exponential without its factor of two", "a noisy maximum that tells its value", "sixty seeds",
-    "noise from a cache", "the last cell makes the total", "cells in order of appearance",
-}  # fmt: skip
+# Faults that show in a fifth of the default runs, with p-values below 1e-24 on each of three seeds; and one that
+# the default misses on one seed of three: with these runs p-values are below 2e-9 on each of eight.
+OTHER_RUNS = {
+    "a noisy maximum that tells its value": 40_000,
+    "noise from a cache": 40_000,
+    "the last cell makes the total": 40_000,
+    "cells in order of appearance": 40_000,
+    "Gaussian noise, delta forgotten": 500_000,
+}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_default_audit_catches_faults_that_were_planted_beyond_the_gallery(name):
-    """The margin is thinnest for the sparse vector, the mean and the Gaussian noise: other seeds may miss one
-    of them.
+    """The margin is thinnest for the k-ary design and the sparse vector: p-values up to 5e-6 on each of eight seeds,
+    where 9e-5 refutes.
     """
     fault = FAULTS[name]
     assert audit(
@@ -56,13 +59,13 @@ def test_the_default_audit_catches_faults_that_were_planted_beyond_the_gallery(n
         fault.neighbors,
         epsilon=fault.epsilon,
         delta=fault.delta,
-        **({"runs": 40_000} if name in PLAIN else {}),
+        runs=OTHER_RUNS.get(name, 200_000),
         rng=np.random.default_rng(1),
     ).violated
 
 
-def test_the_faults_that_are_audited_with_fewer_runs_are_there():
-    assert set(FAULTS) > PLAIN
+def test_the_faults_that_are_audited_with_other_runs_are_there():
+    assert set(FAULTS) > set(OTHER_RUNS)
 
 
 def noisy_count(value, rng):
