@@ -273,3 +273,7 @@ def test_every_way_to_look_at_several_entries_is_what_its_name_says() -> None:
     pairs = np.array([(i, j, i + j) for i in range(4) for j in range(3)], dtype=float)
     together = looks(pairs, pairs)["a and b together"](pairs)
     assert len(set(together.tolist())) == len(pairs)
+    for entries, expected in ((7, 21), (8, 7)):  # all pairs of up to seven, else those that stand beside each other
+        many = np.random.default_rng(1).integers(0, 9, (50, entries)).astype(float)
+        names = [name for name, _ in features(many, many, [*"abcdefgh"], last_bits=True)]
+        assert sum(name.endswith(" together") for name in names) == expected + 1  # and all of them
