@@ -358,6 +358,8 @@ def test_all_runs_are_made_half_to_search_and_half_to_confirm(pairs):
     """But for what no whole number of runs on each input can be; the second pair has two fifths of the latter."""
     verdict = audit(lambda x, rng: x + rng.integers(0, 3), pairs, epsilon=1, runs=8000, seconds=math.inf)
     assert 7900 <= verdict.runs <= 8000
+    for bound in ("epsilon", "delta"):  # the best of all trials
+        assert getattr(verdict, bound) == max(getattr(trial, bound) for trial in verdict.tried)
     confirmed = {trial.pair.removesuffix(", reversed"): trial.n + trial.m for trial in verdict.tried}
     assert sorted(confirmed.values()) == ([4000] if len(pairs) == 1 else [1600, 2400])
 
