@@ -50,9 +50,10 @@ def test_scores_are_the_models_own_with_the_sign_of_the_label(label: int, sign: 
     """A model that scores by the sum of all it was taught, and of the row it is asked about."""
 
     class Sum:
-        classes_ = (0, 1)
+        classes_, made = (0, 1), 0
 
         def __init__(self, rows: np.ndarray, labels: np.ndarray) -> None:
+            Sum.made += 1
             self.taught = rows.sum() + 100 * labels.sum()
 
         def decision_function(self, rows: list[np.ndarray]) -> list[float]:
@@ -63,3 +64,5 @@ def test_scores_are_the_models_own_with_the_sign_of_the_label(label: int, sign: 
     assert inside == [sign * (5107 + 100 * label)] * 2
     assert outside == [sign * 5203] * 2
     assert rows.tolist() == [[1], [2]]  # what was given is not changed
+    membership.canary_game(Sum, rows, labels, ([5.0], label))
+    assert Sum.made == 4 + 100  # fifty games of each kind, where nothing else is said

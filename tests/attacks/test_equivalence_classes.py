@@ -40,6 +40,8 @@ def test_many_columns_do_not_overflow():
     parts = [(2**20 - 1) * rng.integers(0, 2, 300) for _ in range(6)]  # 120 bits for 64 classes
     rows = {tuple(part[i] for part in parts) for i in range(300)}
     assert len(np.unique(join_codes(parts)[0])) == len(rows)
+    bits = [np.array([0, 1, 1]), *[np.array([0, 0, 1])] * 69]  # the first of 70 would be lost
+    assert len(set(join_codes(bits)[0].tolist())) == 3
 
 
 @pytest.mark.parametrize("values", [[3, 1, None, 2], ["c", "a", None, "b"]], ids=["numbers", "texts"])

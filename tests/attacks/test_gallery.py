@@ -14,8 +14,9 @@ NAMES = list(EXHIBITS)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_an_audit_of_twenty_thousand_runs_refutes_the_exhibit(name):
-    verdict = EXHIBITS[name].audit(runs=20_000, seconds=60, rng=np.random.default_rng(1))
+def test_an_audit_of_eight_thousand_runs_refutes_the_exhibit(name):
+    """Twenty thousand are promised; with eight p-values are below 2e-10 on either of two seeds."""
+    verdict = EXHIBITS[name].audit(runs=8_000, seconds=60, rng=np.random.default_rng(1))
     assert verdict.violated, verdict
     assert verdict.epsilon > gallery.EPSILON
 
@@ -71,13 +72,14 @@ def test_the_probability_of_the_event_is_that_of_the_mechanism():
 
 @pytest.mark.slow
 def test_a_short_audit_misses_the_telling_vector_and_finds_it_when_told_where_to_look():
-    """On the right pair 100,000 runs refute with p-values near 1e-12. On all pairs 200,000 did on two of three seeds.
+    """On the right pair 60,000 runs refute, with p-values below 1e-6 on each of three seeds. On all pairs
+    200,000 did on two of three seeds.
 
     Should a better audit refute the first one day, the exhibit moves to the others.
     """
     assert not MISSED.audit(runs=8_000, seconds=60, rng=np.random.default_rng(1)).violated
     told = (np.array([0.0, 0, 0, 0, 1]), np.array([1.0, 1, 1, 1, 0]))
-    assert audit(MISSED.broken, told, epsilon=1, runs=100_000, seconds=600, rng=np.random.default_rng(1)).violated
+    assert audit(MISSED.broken, told, epsilon=1, runs=60_000, seconds=600, rng=np.random.default_rng(1)).violated
     assert audit(MISSED.repaired, told, epsilon=1, runs=8_000, seconds=60, rng=np.random.default_rng(2))
 
 
@@ -111,6 +113,7 @@ def test_one_answer_of_two_is_told_with_the_lies_of_its_epsilon():
 AGES, SALARIES, ANSWERS, RISING = [70, 0, 100, 10, 30], [30, 150], [np.nan, 0.5, 2], [-1, 0, 5]
 DOES = [  # a mechanism, its input, what it takes beside it, its output, the scales of its noise
     ("count", 10, {"scale": 2.0}, 10, [2]),
+    ("seeded_count", 10, {}, 10, [1]),
     ("histogram", [0, 2, 0], {"scale": 2.0}, [2, 0, 1], [2]),
     ("two_releases", 5, {"scale": 2.0}, [5, 5], [2]),
     ("coarse_count", 17, {"noisy": False}, 20, []),

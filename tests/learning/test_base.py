@@ -47,6 +47,24 @@ def test_scikit_learn_finds_nothing_but_noise_and_what_data_must_not_decide(lear
     assert {one["check_name"] for one in found if one["status"] == "xfail"} - set(perhaps) == set(surely)
 
 
+EVERY = {
+    **dict.fromkeys(("epsilon", "rho", "delta", "bounds", "row_norm", "missing", "ledger", "rng")),
+    "neighbors": "replace",
+}
+CLASSIFIER = {"method": "objective", "C": None, "classes": (0, 1), "steps": 100, "rate": 1, "people": None}
+LEARNERS = {
+    PrivateLogisticRegression: {**CLASSIFIER, "fit_intercept": True},
+    PrivateSVC: {**CLASSIFIER, "fit_intercept": True, "width": 0.5},
+    PrivateLinearRegression: {"target_bounds": None, "fit_intercept": True},
+    PrivatePCA: {"n_components": None},
+}
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_what_a_learner_is_not_told_it_takes_to_be_so(learner) -> None:
+    assert learner().get_params() == EVERY | LEARNERS[learner]
+
+
 CLASSIFIERS = [
     ({}, "exactly one of"),
     ({"epsilon": 1, "rho": 1}, "exactly one of"),

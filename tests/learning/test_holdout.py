@@ -62,6 +62,8 @@ def test_scores_are_cut_and_never_decide_an_error_or_a_warning() -> None:
 
 
 def test_one_row_moves_the_holdouts_mean_by_at_most_one_over_n() -> None:
+    """A score is a whole number of 2**-20, the nearest."""
+    assert [_mean(one_column([score])) * 2**20 for score in (1 / 3, 2 / 3)] == [349525, 699051]
     base = _mean(one_column([0.3, 0.7, 0.2]))
     for cell in (-5.0, 0.0, 0.1, 1.0, 9.0, np.nan, np.inf, *CELLS.values()):
         assert abs(base - _mean(one_column([cell, 0.7, 0.2]))) <= 1 / 3

@@ -99,7 +99,7 @@ RESTS = [[], [-0.1] * 10, [1.0, -0.5], [-0.02] * 80]
 @each(loss=[LOGISTIC, HuberHinge(0.5)], ridge=[0.3, 1.0, 5.0, 50.0], rest=RESTS)
 def test_the_exact_density_of_objective_perturbation_keeps_to_epsilon(loss, ridge, rest) -> None:
     for epsilon in (0.5, 2.0):
-        noise = ObjectivePerturbation(Pure(epsilon), ridge, loss, 1, 100)
+        noise = ObjectivePerturbation(Pure(epsilon), ridge, loss, 1, 100, 1.0)
         assert log_ratio(noise.ridge, noise.pushing.scale, rest, loss) <= float(noise.inside)
 
 
@@ -139,7 +139,7 @@ def test_without_the_jacobian_half_would_be_promised_and_0_637_be_lost() -> None
 def test_what_the_determinants_and_the_solver_cost_is_taken_from_epsilon() -> None:
     for epsilon in (0.01, 0.5, 3.0, 50.0):
         for ridge in (1e-3, 1.0, 100.0):
-            noise = ObjectivePerturbation(Pure(epsilon), ridge, LOGISTIC, 4, 1000)
+            noise = ObjectivePerturbation(Pure(epsilon), ridge, LOGISTIC, 4, 1000, 1.0)
             assert noise.ridge >= ridge
             assert noise.determinants <= float(noise.inside) / 2 * (1 + 1e-12)
             ratio = PRECISE.divide(Decimal(LOGISTIC.curvature), Decimal(noise.ridge))
@@ -172,7 +172,7 @@ def test_the_tolerance_leaves_room_for_half_a_cell_of_the_push(loss, size, wides
 @pytest.mark.slow
 def test_gaussian_noise_in_the_objective_keeps_to_delta_on_the_line() -> None:
     """delta = integral of (p - e**epsilon q)+ over the exact densities, for pairs in one dimension."""
-    noise = ObjectivePerturbation(Approx(1.0, 1e-3), 5.0, LOGISTIC, 1, 100)
+    noise = ObjectivePerturbation(Approx(1.0, 1e-3), 5.0, LOGISTIC, 1, 100, 1.0)
     sigma = Normal(noise.inside, 1, 1e-3, noise.determinants).spread
     assert lost(noise, sigma) <= 1e-3
     assert lost(noise, sigma / 5) > 1e-3  # so that the comparison can fail
@@ -197,7 +197,7 @@ def lost(noise: ObjectivePerturbation, sigma: float, epsilon: float = 1.0) -> fl
 def test_a_push_has_the_law_that_was_calibrated() -> None:
     """The mean length of Gamma(3, scale) and the variance of a normal entry: within 5 standard errors."""
     rng = np.random.default_rng(8)
-    pure = ObjectivePerturbation(Pure(1), 5.0, LOGISTIC, 3, 100)
+    pure = ObjectivePerturbation(Pure(1), 5.0, LOGISTIC, 3, 100, 1.0)
     lengths = [np.linalg.norm(pure.pushing.draw(rng)) for _ in range(120)]
     assert abs(np.mean(lengths) / (3 * pure.pushing.scale) - 1) < 5 / np.sqrt(3 * 120)
     cubic = ObjectivePerturbation(Pure(1), 5.0, LOGISTIC, 3, 100, 1 / np.sqrt(3))

@@ -135,6 +135,7 @@ COLUMNS: dict[str, Callable[[list[Any]], Any]] = {
 def test_a_hostile_cell_shows_in_nothing_but_the_released_numbers(
     name: str, neighbors: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """A number of the first person and the label of the second at once: neither keeps the other from being read."""
     call = CALLS[name]
     for kind in TABLES if name not in ("choice", "holdout", "known labels") else ["list"]:
         rows = TABLES[kind]
@@ -144,10 +145,8 @@ def test_a_hostile_cell_shows_in_nothing_but_the_released_numbers(
             assert expected[1] != Zcdp(0)  # it was charged, and did what it does
             assert expected[3:] == ([], "", "")
             for cell in HOSTILE:
-                first = [[cell, 0.5], *ROWS[1:]]
-                assert played(call, rows(first), column(labels), neighbors, capfd) == expected
-                changed = column([cell, *labels[1:]])
-                assert played(call, rows(ROWS), changed, neighbors, capfd) == expected
+                first, second = [[cell, 0.5], *ROWS[1:]], [labels[0], cell, *labels[2:]]
+                assert played(call, rows(first), column(second), neighbors, capfd) == expected
 
 
 NUMBERS = [1.0, None, float("nan"), float("inf"), -float("inf"), -0.0, 5e-324, 1e308, -1e308]

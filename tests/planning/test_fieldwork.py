@@ -40,6 +40,7 @@ def test_people_behind_an_estimate_and_invitations():
     assert Field(smallest=0.25, questions=4, one_each=False).behind(1600) == 400
     assert field.invited(3) == 10
     assert Field(response=0.6).invited(26439) == 44065
+    assert Field().invited(100) == 100  # all answer, where nothing is said
 
 
 def test_the_finite_population_factor_is_for_the_subgroup():

@@ -274,6 +274,8 @@ def test_a_finite_population_spares_sampling_error_but_not_noise():
 def test_several_questions_one_random_each_is_better_and_the_plan_says_by_how_much():
     found = plan(warner, prevalence=0.1, margin=0.05, epsilon=1.0, questions=4)
     one, all_split = (plan(warner, prevalence=0.1, margin=0.05, epsilon=e).n for e in (1.0, 0.25))
+    assert plan(warner, prevalence=0.1, margin=0.05, epsilon=1.0).notes == ()  # there is nothing to choose
+    assert len(plan(warner("3/4"), prevalence=0.1, margin=0.05, questions=4).notes) == 1  # nor where nothing is split
     assert found.case.field.one_each
     assert abs(found.n - 4 * one) <= 4
     assert found.notes == (

@@ -99,6 +99,7 @@ def test_the_envelope_is_below_the_teeth_and_touches_them():
     assert 0 <= min(gaps) < 1e-3
     over = [one.ceiling(n) - one.power(n) for n in range(50, 2000)]
     assert 0 <= min(over) < 1e-3
+    assert all(one.ceiling(n) <= one._rejects(n, one._accepted(n) - 1) for n in range(50, 2000))
     assert all(one.envelope(n + 1) > one.envelope(n) for n in range(50, 2000))
 
 
@@ -114,6 +115,7 @@ def test_one_person_may_be_enough():
     assert sure.first(0.8) == sure.stays(0.8) == 1
     assert sure.first(0.95) == sure.stays(0.95) == 2
     assert all(sure.envelope(n) <= sure.power(n) <= sure.ceiling(n) for n in range(1, 30))
+    assert sure.ceiling(1) == pytest.approx(0.9)  # nobody is below the threshold of no report
     assert sure.keeps(0.95, 2)
     assert not sure.keeps(0.95, 1)
 

@@ -69,7 +69,7 @@ class Logistic:
 class HuberHinge:
     """max(0, 1 - m), with a parabola in place of the corner from 1 - width to 1 + width."""
 
-    width: float = 0.5
+    width: float
 
     @property
     def curvature(self) -> float:
@@ -440,7 +440,7 @@ class ObjectivePerturbation:
     margins: MarginLoss
     size: int
     rows: int
-    widest: float = 1.0
+    widest: float
 
     @property
     def inside(self) -> Fraction:

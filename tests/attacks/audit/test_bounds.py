@@ -41,11 +41,10 @@ def test_the_p_value_is_small_no_more_often_than_it_says(q, epsilon, delta):
         assert joint[found <= error].sum() <= error
 
 
-@pytest.mark.slow
 def test_the_p_value_is_that_of_the_worst_probabilities_that_the_claim_allows():
-    """Against a grid of 200,001 values of q; Gamma(2) exceeds t with probability (1 + t) e**-t."""
+    """Against a grid of 20,001 values of q; Gamma(2) exceeds t with probability (1 + t) e**-t."""
     seen, n, other, m, epsilon, delta = 200, 300, 40, 280, 1.0, 0.02
-    q = np.linspace(1e-9, (1 - delta) / math.e, 200_001)
+    q = np.linspace(1e-9, (1 - delta) / math.e, 20_001)
     log_product = binom.logsf(seen - 1, n, math.e * q + delta) + binom.logcdf(other, m, q)
     worst = float(log_product.max())
     expected = (1 - worst) * math.exp(worst)

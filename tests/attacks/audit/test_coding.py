@@ -29,6 +29,7 @@ KINDS = {
     "tuples": [(1, "a"), (2, None), (1, "a"), (2.5, "b")],
     "lists and tuples": [[1, 2], (1, 2), [3, 4]],
     "tuples of two kinds of numbers": [(1, 0.5), (2, 1.5), (0, -0.5)],
+    "tuples of numbers of several kinds": [(1, 0.5), (1.0, 0.5), (1, 1), (True, 1)],
     "numbers of several kinds": [1, 2.5, True, Fraction(1, 3), Decimal("0.1"), np.float32(2), np.int64(7), 10**400],
     "not a number": [float("nan"), 1.0, np.inf, -np.inf, 2.0],
     "arrays": [np.arange(3), np.arange(3) + 1],

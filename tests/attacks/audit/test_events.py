@@ -115,6 +115,17 @@ def test_cells_cover_everything_and_none_is_crowded_without_need(column):
     assert counts.max() <= max(5, len(column) / 50)
     few = np.unique(column[:1024])
     assert cut(few, few).tolist() == few.tolist()  # each value its own
+    assert [len(cut(np.arange(n), np.arange(n))) for n in (1024.0, 1025.0)] == [1024, 63 + 2 * 3 + 2]
+
+
+def test_there_are_64_cells_of_even_shares_and_tails_that_halve_down_to_four_runs() -> None:
+    """Of 2**15 runs: 63 edges between, shares of 2**-7 to 2**-13 on either side, and where each input begins and
+    ends.
+    """
+    edges, runs = cut(np.arange(0.0, 2**15, 2), np.arange(1.0, 2**15, 2)), np.arange(2.0**15)
+    sizes = np.bincount(cells(runs, edges), minlength=len(edges) + 1)
+    assert len(edges) == 63 + 2 * 7 + 4
+    assert sorted(sizes)[-62:] == [512] * 62
 
 
 def test_cells_become_ever_rarer_in_the_tails():
@@ -273,3 +284,11 @@ def test_every_way_to_look_at_several_entries_is_what_its_name_says() -> None:
     pairs = np.array([(i, j, i + j) for i in range(4) for j in range(3)], dtype=float)
     together = looks(pairs, pairs)["a and b together"](pairs)
     assert len(set(together.tolist())) == len(pairs)
+    for entries, expected in ((7, 21), (8, 7)):  # all pairs of up to seven, else those that stand beside each other
+        many = np.random.default_rng(1).integers(0, 9, (50, entries)).astype(float)
+        names = [name for name, _ in features(many, many, [*"abcdefgh"], last_bits=True)]
+        assert sum(name.endswith(" together") for name in names) == expected + 1  # and all of them
+    wide = np.random.default_rng(1).random((3, 70))
+    names = [name for name, _ in features(wide, wide, [f"{i}" for i in range(70)], last_bits=True)]
+    assert [*range(64)] == [int(name) for name in names if name.isdigit()]
+    assert sum(name.startswith("the last bits of ") for name in names) == 8

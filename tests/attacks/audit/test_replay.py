@@ -91,7 +91,9 @@ def test_the_largest_movement_of_the_noises_that_flow_alike_is_told():
         assert found.moved == max(noise for noise in noises[:seeds] if noise <= 0.9)
         assert found.same_flow
     assert max(noises[:5]) > 0.9
-    assert replay(scaled, (0, 1), sensitivity=1) == replay(scaled, (0, 1), sensitivity=1, seeds=5)
+    runs = []
+    replay(lambda value, rng: runs.append((value, rng.random())) or 0.0, (0, 1), sensitivity=1)
+    assert runs == [(value, noise) for noise in noises[:5] for value in (0, 1)]  # five noises where nothing is said
 
 
 def test_without_noise_to_freeze_or_a_sensitivity_there_is_nothing_to_replay():

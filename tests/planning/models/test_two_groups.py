@@ -1,5 +1,6 @@
 """People for models of two groups: variances as the analysis estimates them, power counted exactly."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -103,6 +104,8 @@ def test_power_is_counted_for_up_to_5000_people_in_the_larger_group() -> None:
     for people, ratio, counted in ((5000, 1, True), (5001, 1, False), (2500, 2, True), (2501, 2, False)):
         assert _Case("lie_detector", (0.3, 0.8), 0.7, 0.95, 1.96, ratio).counts(people) == counted
     case = _Case("lie_detector", (0.3, 0.8), 0.7, 0.95, 1.96, 1.0)
+    assert replace(case, ratio=0.1).sizes(5) == (5, 2)  # one person has no error
+    assert replace(case, ratio=0.1).sizes(30) == (30, 3)
     assert case.power(0.2, 0.22, 5001) == pytest.approx(ndtr(0.02 / case._se(0.22, 5001) - 1.96))
 
 
