@@ -68,9 +68,9 @@ def test_the_line_for_a_file_computes_the_estimate(name):
         columns = {f"asked__{i + 1}": np.array([i in code for code in codes]) for i in range(len(question.options))}
     else:
         columns = {"asked": np.array(codes)} if programs else {}
+    expected = np.atleast_1d(estimate(asked, frame)["asked"].value) if programs else None
     for called, text in programs.items():
-        values = computed(called, text, columns)
-        assert values == pytest.approx(np.atleast_1d(estimate(asked, frame)["asked"].value), rel=1e-9), called
+        assert computed(called, text, columns) == pytest.approx(expected, rel=1e-9), called
 
 
 def test_a_plain_question_needs_no_line():
