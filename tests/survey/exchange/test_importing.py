@@ -221,6 +221,14 @@ def test_the_column_of_a_question_and_the_one_that_numbers_rows_can_be_named(tmp
             read_reports(path, design)
 
 
+def test_of_many_options_eight_are_named_where_a_column_holds_others(tmp_path):
+    asked = survey(Question("city", "City?", options=[f"c{place}" for place in range(9)]), check=False)
+    named = r"\(c0, c1, c2, c3, c4, c5, c6, c7\)"
+    for codes in ({}, {"city": {1: "nowhere"}}):
+        with pytest.raises(ValueError, match=f"'city' must .* {named}"):
+            read_reports(table_file(tmp_path, "city\n1\n"), asked, codes=codes)
+
+
 def test_codes_stand_for_what_the_file_s_own_labels_say(tmp_path):
     pyreadstat = pytest.importorskip("pyreadstat")
     frame = pd.DataFrame({"faculty": [1.0, 2.0, 2.0], "cheated": [1.0, 2.0, 9.0]})

@@ -91,7 +91,7 @@ def test_codes_labels_and_numbers_are_read(name: str, text: str, value: object) 
     ("name", "text"),
     [
         ("x", "0"), ("x", "3"), ("x", "maybe"), ("n", "10"), ("n", "-1"), ("n", "nan"), ("n", "1/0"),
-        ("n", "1e999999999"), ("t", "3"), ("t", "1 1"),
+        ("n", "1e999999999"), ("t", "3"), ("t", "1 1"), ("t", "3 1"),
     ],
 )  # fmt: skip
 def test_anything_else_has_no_meaning(name: str, text: str) -> None:
