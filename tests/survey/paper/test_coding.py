@@ -45,6 +45,7 @@ def test_sheets_that_an_earlier_version_printed_can_be_typed_in() -> None:
     made = survey(cheated(design=DIE))
     written = b'[["cheated","choice",["no","yes"],["no","yes"]]]'
     assert remainder(made) == int(hashlib.sha256(written).hexdigest()[:12], 16) % 97
+    assert is_serial(made, f"{1234567 * 100 + (remainder(made) - 1234567 * 100) % 97}")  # nine digits
     assert key_of(made, "123456789") == hashlib.sha256(b"5 123456789").digest()[:16]
 
 
