@@ -114,6 +114,11 @@ def test_a_wave_keeps_the_number_that_joins_it(tmp_path, suffix):
     same(asked, frame, back)
 
 
+def test_a_number_of_a_person_is_kept_only_where_it_joins_waves(tmp_path):
+    read = read_reports(table_file(tmp_path, "person,faculty,cheated\n7,arts,yes\n"), ASKED)
+    assert list(read) == ["faculty", "cheated"]
+
+
 def table_file(tmp_path, text, name="file.csv", encoding="utf-8"):
     path = tmp_path / name
     path.write_bytes(text.encode(encoding))
