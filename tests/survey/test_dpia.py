@@ -125,9 +125,10 @@ def test_every_design_has_a_sheet_in_every_language_and_the_page_says_the_same(d
     told = sheet(made)
     lines = [line for line in told.splitlines() if not line.startswith("| ---")]
     plain = [cell for line in lines for cell in (line[2:-2].split(" | ") if line[0] == "|" else [line.lstrip("#- ")])]
-    assert Cells(sheet_html(made).split("</style>")[1]).text == plain
+    page = sheet_html(made)
+    assert Cells(page.split("</style>")[1]).text == plain
     assert (phrases(language, None, "assessment")["shown_proof"] in told) == math.isinf(made.loss.epsilon)
-    assert f"dir='{'rtl' if language == 'ar' else 'ltr'}'" in sheet_html(made)
+    assert f"dir='{'rtl' if language == 'ar' else 'ltr'}'" in page
     assert not re.search(r"[{}]|None\b(?! of)", told)
 
 

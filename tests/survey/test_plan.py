@@ -45,6 +45,9 @@ def test_the_margin_of_a_number_is_in_its_own_unit():
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_randomizer_is_planned_as_the_houses_plan_says(name):
     (found,) = survey_with(DESIGNS[name]).plan(n=600).questions
+    span = getattr(DESIGNS[name], "high", 1) - getattr(DESIGNS[name], "low", 0)
+    assert found.of == (1 if found.share else span)
+    assert found.share == (name == "square_wave" or not hasattr(DESIGNS[name], "high"))
     if name == "square_wave":
         assert math.isnan(found.margin)
         assert found.words(found.margin) == "—"

@@ -284,6 +284,7 @@ def test_simulated_rows_are_not_in_the_order_of_the_answers():
     plain = survey(Question("row", "Which?", options=list(range(100))))
     rows = list(plain.simulate({"row": list(range(100))}, np.random.default_rng(1))["row"])
     assert sorted(rows) == list(range(100)) != rows
+    assert panel().simulate(3, np.random.default_rng(1))["person"].nunique() == 3
 
 
 def test_what_no_phone_would_send_is_not_simulated():

@@ -101,8 +101,9 @@ def test_every_report_that_rules_out_an_answer_is_told_or_all_are_told_at_once()
     assert three[:3] == [f"If your answer is “{one}”, we always receive “{one}”." for one in "abc"]
     four = sentences(Design(np.eye(4, dtype=int), 1, tuple("abcd")), ENGLISH, str)
     assert sum("can only be" in sentence for sentence in four) == 4
-    five = Design(np.eye(5, dtype=int), 1, tuple("abcde"))
-    assert sentences(five, ENGLISH, str)[-1] == ENGLISH.say("proves_some")
+    reports = Design([[1, 1, 1, 1, 0], [0, 1, 1, 1, 1]], 4, ("no", "yes"), tuple("abcde"))
+    for many in (Design(np.eye(5, dtype=int), 1, tuple("abcde")), reports):
+        assert sentences(many, ENGLISH, str)[-1] == ENGLISH.say("proves_some")
 
 
 def test_what_any_loss_proves_at_most() -> None:

@@ -189,7 +189,7 @@ def _message(survey: Survey, person: Mapping[str, Any], token: str | None, rng: 
     for question in survey.questions:
         answers[question.name] = None
         if asked(survey, question, answers):
-            phone = _phone(survey, person[PERSON], question.name)
+            phone = None if question.memo is None else _phone(survey, person[PERSON], question.name)
             answers[question.name] = (
                 report(question, person[question.name], rng, phone) if question.chances is None else _arm(question, rng)
             )

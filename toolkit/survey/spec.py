@@ -638,7 +638,7 @@ _HEADS = ("name", "question", "answers", "how it is sent", "epsilon")
 _MOST_ANSWERS = 8
 
 
-def listing(title: str, questions: Sequence[Question], language: str, own: Own | None = None, waves: int = 1) -> str:
+def listing(title: str, questions: Sequence[Question], language: str, own: Own | None, waves: int) -> str:
     """Return a survey at a glance, as an HTML table in one language; what a question costs is for all waves."""
     head = "".join(f"<th style='text-align:left'>{words}</th>" for words in _HEADS)
     rows = "".join(_row(question, language, own, waves) for question in questions)

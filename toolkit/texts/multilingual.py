@@ -121,6 +121,8 @@ def _hidden(character: str) -> bool:
 
 def looks(text: str) -> str:
     r"""Return a text as it is seen: without what is not, and with Latin letters for those that look like them."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     plain = unicodedata.normalize("NFKC", " ".join(_VARIANT.sub("", text).split())).translate(_TWINS)
     return "".join(one for one in plain if not _hidden(one))
 

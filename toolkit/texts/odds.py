@@ -124,7 +124,7 @@ def _proofs(design: Any, voice: Voice, name: Name, ratio: bool) -> list[str]:
     """One bound for all reports; or, where a report rules answers out, what each of them leaves possible."""
     if math.isfinite(design.epsilon):
         return [epsilon_bound(design.epsilon, voice, ratio=ratio)]
-    if len(design.report_options) > _SHOWN or len(design.options) > _SHOWN:
+    if len(design.report_options) > _SHOWN:  # of which there are at least as many as answers
         return [voice.say("proves_some")]
     return [_proof(design, j, voice, name, ratio) for j in range(len(design.report_options))]
 

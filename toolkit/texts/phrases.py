@@ -95,7 +95,7 @@ def phrases(language: str = "en", own: Own | None = None, *also: str) -> Mapping
             rule = f"a language must be one of {known}, or `words` must hold all of its {needed} {OWN}… sentences"
             fault = f"without {OWN}{key}" if key not in sentences else f"with other {{…}} in {OWN}{key}"
             refuse(rule, f"{language!r} {fault}", "people must be able to read what they are promised")
-    return _set_apart(sentences, language)
+    return Frozen(_set_apart(sentences, language))
 
 
 def fields(pattern: str) -> frozenset[str]:
@@ -105,12 +105,13 @@ def fields(pattern: str) -> frozenset[str]:
 @cache
 def _said(language: str, also: tuple[str, ...]) -> Mapping[str, str]:
     tables = _file(language)
-    return _set_apart({name: text for table in ("promise", *also) for name, text in tables[table].items()}, language)
+    said = {name: text for table in ("promise", *also) for name, text in tables[table].items()}
+    return Frozen(_set_apart(said, language))
 
 
-def _set_apart(words: Mapping[str, str], language: str) -> Frozen[str, str]:
+def _set_apart(words: dict[str, str], language: str) -> dict[str, str]:
     """Where writing runs from right to left, a number or a label that is filled in may run the other way."""
-    return Frozen({name: isolated(text) for name, text in words.items()} if right_to_left(language) else words)
+    return {name: isolated(text) for name, text in words.items()} if right_to_left(language) else words
 
 
 def interface(languages: Sequence[str], own: Own | None = None) -> dict[str, dict[str, str]]:
@@ -133,13 +134,13 @@ def raw_words(language: str, own: Mapping[str, str]) -> dict[str, str]:
 
 def _complete(language: str, own: Mapping[str, str]) -> dict[str, str]:
     english = _file("en")["page"]
-    if unknown := sorted(set(own) - set(english)):
+    if unknown := sorted(set(own) - english.keys()):
         refuse(f"words must be named as in en.toml ({len(english)} names)", unknown[0][:40], "the page does not say it")
     if base_language(language) and (promised := sorted(set(own) - ASKING)):
         rule = f"`words` in {language!r} may put otherwise what asks, not what is promised"
         refuse(rule, promised[0], "reworded, it could be untrue")
     words = raw_words(language, own)
-    if missing := sorted(set(english) - set(words)):
+    if missing := sorted(english.keys() - words.keys()):
         rule = f"the page must have all its words in {language!r}"
         received = f"{len(missing)} missing, such as {missing[0]!r}"
         refuse(rule, received, f"known are {', '.join(LANGUAGES)}; give others as `words`")

@@ -60,8 +60,11 @@ def plain(language: str) -> Question:
 
 
 def made(language: str, *questions: Question, **changes: Any) -> Survey:
+    """Its hash is no sentence, and costs as much as a page: it stays the same here."""
     texts = {"title": {language: "T"}, "consent": {language: "C"}}
-    return Survey(questions=questions, languages=[language], ceiling=math.inf, **texts, **changes)
+    survey = Survey(questions=questions, languages=[language], ceiling=math.inf, **texts, **changes)
+    vars(survey)["hash"] = "f" * 64
+    return survey
 
 
 def strings(data: Any) -> Iterator[str]:
@@ -118,7 +121,7 @@ def surveys(language: str) -> Iterator[Survey]:
             yield made(language, asked(design, language))
     yield made(language, asked(k_ary(["no", "yes", "prefer not to say"], epsilon=1.0), language))
     yield made(language, plain(language))
-    for let_in, waves, fresh in itertools.product(access, (2, 4, 12), ("3/4", "99/100")):
+    for let_in, (waves, fresh) in itertools.product(access, ((2, "99/100"), (4, "3/4"), (12, "3/4"), (12, "99/100"))):
         memo = asked(Memo(warner("3/4"), warner(fresh)), language)
         yield made(language, memo, plain(language), access=let_in, waves=waves, wave=2)
 

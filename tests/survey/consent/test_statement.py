@@ -170,6 +170,8 @@ def test_a_phone_of_several_people_and_a_device_of_ours_are_told_of_and_a_sheet_
         found = [{name for name in (*there, *names) if words[name] in made.consent_text()} for words in tables]
         assert found[table] == {*there, *names}
         assert "stored" not in found[1 - table]
+    mixed = survey(cheated(mode="physical"), faculty(), access="token", field={"station": "kiosk"})
+    assert [one.mode for one in mixed.at_station.questions] == ["physical", "plain"]
 
 
 @pytest.mark.parametrize("paper", [False, True])

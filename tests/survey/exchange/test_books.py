@@ -11,7 +11,7 @@ from tests.needs import lacking_program, program
 from tests.survey.documents import read
 from tests.survey.exchange.test_importing import MIXED, reports, words
 from tests.survey.samples import DESIGNS, survey_with
-from toolkit import Question, Survey, k_ary, warner
+from toolkit import Question, Survey, k_ary, kuk, warner
 from toolkit.local import numeric, oracles
 from toolkit.survey import estimate, write_codebook
 from toolkit.survey.exchange.books import program_lines
@@ -68,9 +68,9 @@ def test_the_line_for_a_file_computes_the_estimate(name):
         columns = {f"asked__{i + 1}": np.array([i in code for code in codes]) for i in range(len(question.options))}
     else:
         columns = {"asked": np.array(codes)} if programs else {}
+    expected = np.atleast_1d(estimate(asked, frame)["asked"].value) if programs else None
     for called, text in programs.items():
-        values = computed(called, text, columns)
-        assert values == pytest.approx(np.atleast_1d(estimate(asked, frame)["asked"].value), rel=1e-9), called
+        assert computed(called, text, columns) == pytest.approx(expected, rel=1e-9), called
 
 
 def test_a_plain_question_needs_no_line():
@@ -102,21 +102,22 @@ def test_a_codebook_says_of_each_question_who_was_asked_and_how(tmp_path):
         Question("moon", "On the moon?", design=warner("3/4"), anchor="no"),
         Question("wide", "Which?", design=k_ary([*range(12)], epsilon=1)),
         Question("wider", "Which?", design=k_ary([*range(13)], epsilon=1)),
+        Question("long", "Which?", design=kuk("1/2", "2/5", draws=12)),
         Question("ticks", "Boxes?", design=oracles.tick_boxes(["a", "b", "c"], 1)),
     ]
     path = write_codebook(Survey("S", asked, consent="C", ceiling=9, check=False), tmp_path / "r.md")
     told = {part.partition("\n")[0]: part for part in path.read_text().split("\n## ")[1:]}
     marks = {
         "| 0 | yes | Yes |": {"home"},
-        "| code | report |": {"moon", "wide", "wider", "ticks"},
+        "| code | report |": {"moon", "wide", "wider", "long", "ticks"},
         "Asked if home is no or both.": {"rent"},
         "Plain: the answer as it was given.": {"home", "rent"},
         "An anchor: everybody's true answer is no.": {"moon"},
         "Randomized (auto), epsilon 1.": {"moon", "wide", "wider", "ticks"},
         "| truth ": {"moon", "wide"},
-        "The probabilities of its reports are in the .json codebook.": {"wider"},
+        "The probabilities of its reports are in the .json codebook.": {"wider", "long"},
         "Reading: ": {"ticks"},
-        "It estimates: ": {"moon", "wide", "wider"},
+        "It estimates: ": {"moon", "wide", "wider", "long"},
         "No short line computes its estimate": {"ticks"},
     }
     assert {mark: {name for name, part in told.items() if mark in part} for mark in marks} == marks

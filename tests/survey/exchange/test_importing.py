@@ -65,21 +65,31 @@ def same(asked: Survey, frame: pd.DataFrame, back: pd.DataFrame, by=None) -> Non
     pd.testing.assert_frame_equal(one, other, check_exact=True)
 
 
+@pytest.fixture(scope="module")
+def mixed() -> pd.DataFrame:
+    return reports()
+
+
+@pytest.fixture(scope="module")
+def estimated(mixed) -> dict[str | None, pd.DataFrame]:
+    return {by: estimate(MIXED, mixed, by).to_frame() for by in (None, "faculty")}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_every_estimate_comes_back_to_the_last_digit(tmp_path, suffix, language):
-    frame = reports()
-    path = write(frame, tmp_path / f"reports{suffix}", MIXED, language=language)
+def test_every_estimate_comes_back_to_the_last_digit(tmp_path, mixed, estimated, suffix, language):
+    path = write(mixed, tmp_path / f"reports{suffix}", MIXED, language=language)
     back = read_reports(path)
-    same(MIXED, frame, back)
-    same(MIXED, frame, back, by="faculty")
-    assert list(back) == list(frame)
-    assert [None if pd.isna(note) else note for note in back["note"]] == list(frame["note"])
-    assert list(back["tried"].isna()) == list(frame["tried"].isna())
+    for by, frame in estimated.items():
+        pd.testing.assert_frame_equal(estimate(MIXED, back, by).to_frame(), frame, check_exact=True)
+    assert list(back) == list(mixed)
+    assert [None if pd.isna(note) else note for note in back["note"]] == list(mixed["note"])
+    assert list(back["tried"].isna()) == list(mixed["tried"].isna())
     (tmp_path / "reports.codebook.json").unlink()
     if suffix != ".csv":  # whose texts are only known to be ours by the codebook
-        same(MIXED, frame, read_reports(path, MIXED))
+        again = estimate(MIXED, read_reports(path, MIXED)).to_frame()
+        pd.testing.assert_frame_equal(again, estimated[None], check_exact=True)
 
 
 @pytest.mark.slow
@@ -102,6 +112,11 @@ def test_a_wave_keeps_the_number_that_joins_it(tmp_path, suffix):
     back = read_reports(write(frame, tmp_path / f"r{suffix}", asked))
     assert list(back["person"]) == list(frame["person"])
     same(asked, frame, back)
+
+
+def test_a_number_of_a_person_is_kept_only_where_it_joins_waves(tmp_path):
+    read = read_reports(table_file(tmp_path, "person,faculty,cheated\n7,arts,yes\n"), ASKED)
+    assert list(read) == ["faculty", "cheated"]
 
 
 def table_file(tmp_path, text, name="file.csv", encoding="utf-8"):
@@ -209,6 +224,14 @@ def test_the_column_of_a_question_and_the_one_that_numbers_rows_can_be_named(tmp
     for design in ({"other": warner("3/4")}, survey(faculty(), Question("other", "O?", options=["a", "b"]))):
         with pytest.raises(ValueError, match=r"none for (other|faculty, other): nothing was read; where it is called"):
             read_reports(path, design)
+
+
+def test_of_many_options_eight_are_named_where_a_column_holds_others(tmp_path):
+    asked = survey(Question("city", "City?", options=[f"c{place}" for place in range(9)]), check=False)
+    named = r"\(c0, c1, c2, c3, c4, c5, c6, c7\)"
+    for codes in ({}, {"city": {1: "nowhere"}}):
+        with pytest.raises(ValueError, match=f"'city' must .* {named}"):
+            read_reports(table_file(tmp_path, "city\n1\n"), asked, codes=codes)
 
 
 def test_codes_stand_for_what_the_file_s_own_labels_say(tmp_path):

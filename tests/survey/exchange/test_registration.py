@@ -24,6 +24,7 @@ PLAN = {
     "power": {"cheated": {"prevalence": 0.1, "detect": 0.2}},
     "hypotheses": ["More cheat in law."],
 }
+QUESTIONS = [one.text["en"] for one in ASKED.questions]
 FRAME = ASKED.simulate(300, np.random.default_rng(2))
 
 
@@ -51,6 +52,9 @@ def test_the_registration_holds_margins_and_power_as_they_are_planned(tmp_path):
     assert list(ASKED.plan(500, prevalence={"cheated": 0.2}).rows()[2]) in rows
     power = solve(warner("3/4"), prevalence=0.1, detect=0.2, n=500).power
     assert ["cheated", "0.1", "0.2", f"{power:.3f}"] in rows
+    asked = [row for row in rows if len(row) == 4 and row[1] in QUESTIONS]
+    hidden = ["cheated", QUESTIONS[1], f"warner, auto: {warner('3/4').describe()}", "1.099"]
+    assert asked == [["faculty", QUESTIONS[0], "plain", "—"], hidden]
     assert text.startswith("# Pre-registration: Exams\n")
     for words in ("At 500 reports.", "More cheat in law.", ASKED.hash, "from arts"):
         assert words in text

@@ -45,6 +45,7 @@ def test_sheets_that_an_earlier_version_printed_can_be_typed_in() -> None:
     made = survey(cheated(design=DIE))
     written = b'[["cheated","choice",["no","yes"],["no","yes"]]]'
     assert remainder(made) == int(hashlib.sha256(written).hexdigest()[:12], 16) % 97
+    assert is_serial(made, f"{1234567 * 100 + (remainder(made) - 1234567 * 100) % 97}")  # nine digits
     assert key_of(made, "123456789") == hashlib.sha256(b"5 123456789").digest()[:16]
 
 
@@ -91,7 +92,7 @@ def test_codes_labels_and_numbers_are_read(name: str, text: str, value: object) 
     ("name", "text"),
     [
         ("x", "0"), ("x", "3"), ("x", "maybe"), ("n", "10"), ("n", "-1"), ("n", "nan"), ("n", "1/0"),
-        ("n", "1e999999999"), ("t", "3"), ("t", "1 1"),
+        ("n", "1e999999999"), ("t", "3"), ("t", "1 1"), ("t", "3 1"),
     ],
 )  # fmt: skip
 def test_anything_else_has_no_meaning(name: str, text: str) -> None:

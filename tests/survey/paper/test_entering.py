@@ -244,6 +244,8 @@ def test_what_is_left_out_must_be_said_and_is_then_missing(few, tmp_path) -> Non
         "a protected answer is missing; type - ": dict(row, die=""),
         "an answer is missing; type - ": dict(row, job=""),
         "it was not to be answered after the answers before it": dict(row, job="1"),
+        "a.csv, row 2: the number of the sheet is missing": dict(row, serial=""),
+        "a.csv, row 2: no sheet of these questions has this number": dict(row, serial=row["serial"][:-1]),
     }
     for message, wrong in cases.items():
         (problem,) = read_entries(FIELD, write(tmp_path / "a.csv", [wrong])).problems
@@ -256,6 +258,10 @@ def test_what_is_left_out_must_be_said_and_is_then_missing(few, tmp_path) -> Non
         FIELD, write(tmp_path / "a.csv", [dict(row, age="-")]), write(tmp_path / "b.csv", [dict(row, age="")])
     ).problems
     assert "age: the two entries differ" in line  # silence and a sheet without an answer are two things
+    first, second = (write(tmp_path / f"{code}.csv", [dict(row, die=code)]) for code in "12")
+    assert read_entries(FIELD, first, second).problems == (
+        f"sheet {row['serial']} (rows 2 and 2), die: the two entries differ",
+    )
 
 
 def test_labels_of_any_language_and_spreadsheets_are_read_and_codes_compare_with_labels(few, tmp_path) -> None:

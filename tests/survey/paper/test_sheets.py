@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.survey.samples import cheated, faculty, survey
-from toolkit import Question, Survey, crosswise, forced, kuk, unrelated, warner
+from toolkit import Question, Survey, crosswise, forced, forced_options, kuk, unrelated, warner
 from toolkit.local import born, numeric
 from toolkit.survey.paper.coding import serial_numbers
 from toolkit.survey.paper.sheets import _question, on_paper, sheets
@@ -98,6 +98,11 @@ def test_the_interviewer_has_rules_a_script_materials_practice_and_a_log_without
     assert len(told) == 8
     assert [name for name, text in told.items() if html.escape(text, quote=False) not in page] == []
     assert "<th>Sheets handed out</th>" in page
+    job = Question("job", "Do you work?", options=["no", "yes"])
+    mood = Question("mood", "Mood?", design=forced_options(["a", "b", "c"], ["1/10"] * 3))
+    page = printed(survey(job, mood, cheated(design=DIE), ceiling=9), "interviewer")
+    assert "3 to 6: choose your real answer." in page  # practised is a device of a yes or no
+    assert "choose “b”" not in page
 
 
 def test_slips_and_a_spinner_are_there_where_a_design_needs_them() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.survey.samples import DESIGNS, cheated, faculty
 from toolkit import Pure, crosswise, k_ary, warner
 from toolkit.local.numeric import one_bit
-from toolkit.local.oracles import tick_boxes
+from toolkit.local.oracles import tick_boxes, unary
 from toolkit.local.questionnaire import likert
 from toolkit.local.waves import Memo
 from toolkit.survey.questions.files import SurveyError
@@ -90,6 +90,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         r"\(0, 1, 2, 3, 4, 5, 6, 7\), got 0, 1, 2, 3, 4, 5, 6, 7, …: ",
     ),
     "too many options": ({"options": [*range(1001)]}, "at most 1000 options"),
+    "a design with too many": ({"design": unary(1001, 1.0)}, "at most 1000 options, got 1001"),
     "bounds in the wrong order": ({"bounds": (1, 0)}, "in order"),
     "one bound": ({"bounds": (1,)}, "must be two numbers"),
     "infinite bounds": ({"bounds": (0, math.inf)}, "finite"),

@@ -4,12 +4,20 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from toolkit.local.catalogue import CATALOGUE, parameters
+from toolkit.survey.questions.files import read
+from toolkit.survey.questions.question import Question, checked_questions, read_questions
+from toolkit.survey.questions.question_fields import read_design
+from toolkit.survey.questions.survey_fields import checked_languages
+from toolkit.survey.rehearsal import _frame
+from toolkit.survey.spec import Survey
 
 HUGE = (10**8, 3 * 10**7, 10**18, 10**400, 1e9, 1e308, "1e999999999", "1e-999999999", "1/1" + "0" * 4000, -(10**18))
 """What may stand where a number is expected: none of it is one that a question needs."""
@@ -78,6 +86,69 @@ def many() -> list[dict[str, Any]]:
         with_question(design={"additive": {"bounds": [0, 60_000], "noise": few}}),
         with_question(design={"matrix": {"matrix": rows, "options": [f"o{place}" for place in range(600)]}}),
     ]
+
+
+FREE = Question("said", "Say?", free_text=True)
+
+
+def of_cells(count: int) -> object:
+    """A matrix of so many probabilities, whose rows have different lengths: refused anyway, if for another reason."""
+    return read_design({"matrix": {"matrix": [["1"] * (count - 5000), ["1"] * 5000, []], "options": ["a", "b", "c"]}})
+
+
+def of_bytes(folder: Path, count: int) -> object:
+    file = folder / "survey.json"
+    file.write_text('{"a":"' + "x" * (count - 8) + '"}')
+    return read(file)
+
+
+def of_digits(folder: Path, count: int) -> object:
+    file = folder / "survey.json"
+    file.write_text('{"a":' + "9" * count + "}")
+    return read(file)
+
+
+def of_parts(folder: Path, count: int) -> object:
+    file = folder / "survey.toml"
+    file.write_text(".".join("a" * count) + " = 1")
+    return read(file)
+
+
+LIMITS: dict[str, tuple[Callable[[Path, int], object], int, str]] = {
+    "questions": (lambda _, size: checked_questions([FREE] * size, "en"), 1000, "`questions` must be at most 1,000"),
+    "tables of questions": (lambda _, size: read_questions([{}] * size), 1000, "`questions` must be at most 1,000"),
+    "languages": (
+        lambda _, size: checked_languages([f"de-{place:04}" for place in range(size)]),
+        100,
+        "`languages` must be at most 100",
+    ),
+    "people": (
+        lambda _, size: _frame(Survey("T", [FREE], consent="C"), size, np.random.default_rng()),
+        100_000,
+        "`answers` must be at most 100,000",
+    ),
+    "probabilities": (lambda _, size: of_cells(size), 10_000, "must have at most 10,000 probabilities"),
+    "bytes": (of_bytes, 2_000_000, "must have at most 2,000,000 bytes"),
+    "digits": (of_digits, 4000, "a whole number is too long"),
+    "parts of a key": (of_parts, 20, "a key must have at most 20 parts"),
+}
+
+
+@pytest.mark.parametrize(("call", "most", "message"), LIMITS.values(), ids=LIMITS)
+def test_a_limit_is_where_it_is_said_to_be(
+    call: Callable[[Path, int], object], most: int, message: str, tmp_path: Path
+) -> None:
+    said = []
+    for size in (most, most + 1):
+        try:
+            said.append(str(call(tmp_path, size))[:100])
+        except ValueError as problem:
+            said.append(str(problem))
+    assert [message in one for one in said] == [False, True]
+
+
+def test_words_of_ones_own_are_as_long_as_is_said() -> None:
+    assert [FREE.accepts("x" * size) for size in (2000, 2001)] == [True, False]
 
 
 @pytest.mark.slow

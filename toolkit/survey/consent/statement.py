@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from toolkit.core.checks import refuse
@@ -295,11 +295,12 @@ def patterns(waves: int, people: int = 60) -> dict[str, int]:
     the moments when one to nine tenths have answered; at the end, if each answers 4 times in 5, it is 4 of 60 people
     after four waves, and 22 after eight.
     """
-    shares = []
+    certain, shares = 10**waves, []  # in whole numbers: a chance is so many of `certain`
     for tenths in range(1, 10):
-        chances = [Fraction(tenths**used * (10 - tenths) ** (waves - used), 10**waves) for used in range(waves + 1)]
-        shares.append(sum(math.comb(waves, used) * one * (1 - one) ** (people - 1) for used, one in enumerate(chances)))
-    return {"waves": waves, "people": people, "alone": math.ceil(people * max(shares))}
+        chances = [tenths**used * (10 - tenths) ** (waves - used) for used in range(waves + 1)]
+        others = [one * (certain - one) ** (people - 1) for one in chances]
+        shares.append(sum(math.comb(waves, used) * alone for used, alone in enumerate(others)))
+    return {"waves": waves, "people": people, "alone": -(-people * max(shares) // certain**people)}
 
 
 def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, waves: int) -> list[str]:
@@ -354,10 +355,15 @@ def _short(question: Question, language: str) -> str:
 
 def declining(question: Question) -> str | int | None:
     """Return the option by which people say that they would rather not answer, if there is one."""
-    parts = tuple(part for language in LANGUAGES for part in phrases(language)["refusing"].split("|"))
     for option in question.options:
         label = question.labels.get(option, "")
         words = " ".join([str(option), *([label] if isinstance(label, str) else label.values())])
-        if any(part in words.lower().replace("_", " ") for part in parts):
+        words = words.lower().replace("_", " ")
+        if any(part in words for part in _refusing()):
             return option
     return None
+
+
+@cache
+def _refusing() -> tuple[str, ...]:
+    return tuple(part for language in LANGUAGES for part in phrases(language)["refusing"].split("|"))

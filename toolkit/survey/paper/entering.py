@@ -89,12 +89,12 @@ class _File:
         compared, faulty = dict[str, Any](), set[str]()
         for question in questions:
             text = cells.get(question.name, "")
-            compared[question.name] = plainly(text)
             try:
                 answers[question.name] = self._answer(question, text, answers, faulty)
                 compared[question.name] = answers[question.name] if text else ""
             except ValueError as problem:
                 faulty.add(question.name)
+                compared[question.name] = plainly(text)
                 where = f"{self.path.name}, row {self.rows[serial]}, sheet {serial}"
                 self.problems.append(f"{where}, {question.name}: {problem}")
         if self.tries:
