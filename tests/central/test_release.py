@@ -153,6 +153,13 @@ def test_delta_must_lie_strictly_between_0_and_1(delta: float) -> None:
         Gaussian.for_loss(1, delta)
 
 
+@pytest.mark.parametrize("edge", ["1e-300", "1e300"])
+def test_a_sensitivity_may_be_as_small_and_as_large_as_it_is_said(edge: str) -> None:
+    assert Laplace.for_epsilon(1, sensitivity=edge).sensitivity == Fraction(edge)
+    with pytest.raises(ValueError, match="must lie between 1e-300 and 1e300"):
+        Laplace.for_epsilon(1, sensitivity=Fraction(edge) * (Fraction(99, 100) if "-" in edge else Fraction(101, 100)))
+
+
 def test_a_scale_beyond_floats_and_a_seed_are_refused() -> None:
     with pytest.raises(ValueError, match="sensitivity / epsilon"):
         Laplace.for_epsilon("1e-301")
