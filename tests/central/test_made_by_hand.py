@@ -115,6 +115,7 @@ DEFAULTS: list[tuple[Any, ...]] = [
     (Gaussian(Zcdp("1/2"), 1), Gaussian.for_rho("1/2"), Gaussian(Zcdp("1/2"), 1, 1)),
     (Gaussian.for_loss(1, "1e-6"), Gaussian.for_loss(1, "1e-6", sensitivity=1)),
     *((kind(Pure(2)), kind.for_epsilon(2), kind(Pure(2), 1)) for kind in (Exponential, PermuteAndFlip, NoisyMax)),
+    (Exponential.for_rho("1/8"), Exponential(Pure(1), 1)),
     (KeyThreshold(LOSS, "replace"), KeyThreshold.for_loss(1, "1e-6", neighbors="replace"),
      KeyThreshold(LOSS, "replace", 1, 1, None)),
     (KeyThreshold.for_rho(1, "1e-6", neighbors="replace"), KeyThreshold.for_rho(1, "1e-6", keys=1, **ONE)),
