@@ -17,12 +17,12 @@ from toolkit.central.robust.descent import NoisyDescent
 from toolkit.central.robust.estimators import Huber, Mean
 from toolkit.central.robust.inverse import InverseSensitivity, Quantile
 from toolkit.central.robust.releases import SmoothSensitivity
-from toolkit.central.selection import NoisyMax
-from toolkit.central.stream import SquareRoot
+from toolkit.central.selection import NoisyMax, PermuteAndFlip
+from toolkit.central.stream import SquareRoot, Tree
 from toolkit.central.tables import Composed
 from toolkit.core.checks import exact
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.frames.sums import Bounds
+from toolkit.frames.sums import QUANTILE_BITS, Bounds
 
 EPSILON = ("epsilon|the loss", [Pure(0), Pure(math.inf)])
 KIND = ("`loss` must be", [Approx(1, "1e-6"), 1.0])
@@ -83,6 +83,10 @@ MADE: list[tuple[Any, dict[str, Any], dict[str, list[tuple[str, list[Any]]]]]] =
         "start": [("`start`", ["x", None, math.nan])], "neighbors": [NEIGHBORS],
     }),
     (SquareRoot, {"periods": 4}, {"periods": [("`periods`", COUNT)]}),
+    (Tree, {"periods": 4, "branches": 2, "levels": 3}, {
+        "periods": [("`periods`", COUNT), ("must fit into `periods`", [3])], "branches": [("`branches`", [*COUNT, 1])],
+        "levels": [("`levels`", COUNT)],
+    }),
     (InverseSensitivity, {"statistic": Quantile("1/2"), "bounds": Bounds.of((0, 9)), "loss": Pure(1)}, {
         "loss": [EPSILON, KIND], "groups": [("`groups`", COUNT)], "rows": [("`rows`", COUNT)],
         "statistic": [("`statistic` must be", [Huber, "median", 3])],
@@ -102,6 +106,38 @@ def test_what_makes_no_promise_cannot_be_made(make: Any, given: dict, change: di
     make(**given)
     with pytest.raises((ValueError, TypeError), match=message):
         make(**given | change)
+
+
+NOISE, LIMITS, MIDDLE = Laplace.for_epsilon(1), Bounds.of((0, 9), QUANTILE_BITS), Quantile("1/2")
+LOSS, ONE = Approx(1, "1e-6"), {"neighbors": "replace", "rows": 1}
+DEFAULTS: list[tuple[Any, ...]] = [
+    (Laplace(Pure(2)), Laplace.for_epsilon(2), Laplace(Pure(2), 1, "l1")),
+    (Gaussian(Zcdp("1/2"), 1), Gaussian.for_rho("1/2"), Gaussian(Zcdp("1/2"), 1, 1)),
+    (Gaussian.for_loss(1, "1e-6"), Gaussian.for_loss(1, "1e-6", sensitivity=1)),
+    *((kind(Pure(2)), kind.for_epsilon(2), kind(Pure(2), 1)) for kind in (Exponential, PermuteAndFlip, NoisyMax)),
+    (Exponential.for_rho("1/8"), Exponential(Pure(1), 1)),
+    (KeyThreshold(LOSS, "replace"), KeyThreshold.for_loss(1, "1e-6", neighbors="replace"),
+     KeyThreshold(LOSS, "replace", 1, 1, None)),
+    (KeyThreshold.for_rho(1, "1e-6", neighbors="replace"), KeyThreshold.for_rho(1, "1e-6", keys=1, **ONE)),
+    (RangeFinder(NOISE), RangeFinder(NOISE, -31, 32, Fraction(1, 1000))),
+    (TopK.for_epsilon(1, 3, neighbors="replace"), TopK(Pure(1), 3, "replace", 1, 3)),
+    (TopK.for_rho(1, 3, neighbors="replace"), TopK.for_rho(1, 3, together=3, **ONE)),
+    (RecursiveQuantiles(Pure(1), HALVES, "replace"), RecursiveQuantiles.for_epsilon(1, HALVES, neighbors="replace"),
+     RecursiveQuantiles(Pure(1), HALVES, "replace", 1, False)),
+    (RecursiveQuantiles.for_rho(1, HALVES, neighbors="replace"),
+     RecursiveQuantiles.for_rho(1, HALVES, grouped=False, **ONE)),
+    (PowerLaw(Pure(1)), PowerLaw.for_epsilon(1), PowerLaw(Pure(1), 6)),
+    (InverseSensitivity(MIDDLE, LIMITS, Pure(1)), InverseSensitivity.for_epsilon(1, "median", bounds=(0, 9)),
+     InverseSensitivity(MIDDLE, LIMITS, Pure(1), 1, 1)),
+    (Tree(9), Tree(9, 2, 1, None)),
+    (Tree(9, levels=2), Tree(9, 2, 2, None)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("made", DEFAULTS, ids=lambda made: type(made[0]).__name__)
+def test_what_is_not_said_is_one_row_one_group_one_step_of_a_score(made: tuple[Any, ...]) -> None:
+    """By hand and by what buys it, and as it would be said."""
+    assert all(one == made[-1] for one in made)
 
 
 @pytest.mark.parametrize("together", [2, 6])

@@ -160,15 +160,19 @@ def test_a_scale_beyond_floats_and_a_seed_are_refused() -> None:
         Laplace.for_epsilon(1).release(1, rng=7)  # type: ignore[arg-type]
 
 
+def _pair(mechanism: Laplace) -> tuple[float, ...]:
+    return tuple(mechanism.release([0.0, 0.0]).value)
+
+
 def _send_release(connection: "multiprocessing.connection.Connection") -> None:
-    connection.send([Laplace.for_epsilon(1).release(0.0).value for _ in range(8)])
+    connection.send([_pair(Laplace.for_epsilon(1)) for _ in range(8)])
 
 
 @pytest.mark.slow
 def test_forks_threads_and_pickles_never_repeat_a_release() -> None:
-    """72 draws over 2**31 values and more: a chance repetition has probability below 1e-5."""
+    """72 pairs of draws, each over 2**31 values and more: a chance repetition has probability below 1e-14."""
     mechanism = Laplace.for_epsilon(1)
-    mechanism.release(0.0)
+    _pair(mechanism)
     context = multiprocessing.get_context("fork")
     pipes = [context.Pipe() for _ in range(4)]
     processes = [context.Process(target=_send_release, args=(end,)) for _, end in pipes]
@@ -178,10 +182,10 @@ def test_forks_threads_and_pickles_never_repeat_a_release() -> None:
     for process in processes:
         process.join()
     with ThreadPoolExecutor(4) as pool:
-        seen += [release.value for release in pool.map(lambda _: mechanism.release(0.0), range(32))]
+        seen += pool.map(lambda _: _pair(mechanism), range(32))
     copies = [pickle.loads(pickle.dumps(mechanism)) for _ in range(8)]  # noqa: S301
     assert set(copies) == {mechanism}
-    seen += [copy.release(0.0).value for copy in copies]
+    seen += map(_pair, copies)
     assert len(set(seen)) == len(seen) == 72
 
 
@@ -190,6 +194,16 @@ def test_a_generator_repeats_and_marks_what_it_repeats() -> None:
     assert first.value == second.value
     assert first.notes
     assert pickle.loads(pickle.dumps(first)).interval() == first.interval()  # noqa: S301
+
+
+def test_a_level_that_is_not_said_is_95_percent_and_a_sensitivity_1() -> None:
+    assert all(mechanism.error() == mechanism.error(0.95) for mechanism in MECHANISMS)
+    for norm in ("l1", "l2"):
+        length = Laplace.for_epsilon(1, norm=norm)
+        assert length.error() == length.error(0.95, dimension=1)
+    said = {"error": 6, "level": 0.95, "sensitivity": 1}
+    assert Laplace.epsilon_for(error=6) == Laplace.epsilon_for(**said)
+    assert Gaussian.epsilon_for(error=6, delta="1e-6") == Gaussian.epsilon_for(delta="1e-6", **said)
 
 
 def test_mechanisms_are_values() -> None:
@@ -201,6 +215,8 @@ def test_mechanisms_are_values() -> None:
 
 def test_a_preview_tells_scale_error_and_cost_and_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(laplace_module, "laplace_sampler", None)
-    preview = Laplace.for_epsilon(0.5, sensitivity=2).preview(0.9)
+    mechanism = Laplace.for_epsilon(0.5, sensitivity=2)
+    assert mechanism.preview() == mechanism.preview(0.95)
+    preview = mechanism.preview(0.9)
     assert repr(preview) == "<Preview Laplace: noise scale 4; error at 90 % ± 9.21; cost ε = 0.5>"
     assert all(part in preview._repr_html_() for part in ("Laplace", "9.21", "90 %", "ε = 0.5"))

@@ -302,7 +302,7 @@ def test_scores_of_every_size_are_served(kind: type[Selection]) -> None:
     assert mechanism.choose("ab", [5e-324, 0.0]) in "ab"
     assert mechanism.choose("abc", np.array([1, 200, 3], dtype=np.uint8)) == "b"
     assert {mechanism.choose("ab", [1e300, 1e300]) for _ in range(60)} == {"a", "b"}
-    assert {mechanism.choose("ab", [2**62, 2**62 + 1]) for _ in range(60)} == {"a", "b"}
+    assert {mechanism.choose("ab", [2**62, 2**62 + 1]) for _ in range(150)} == {"a", "b"}  # a fifth are a
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,6 +11,7 @@ from toolkit.central.sensitivity import (
     _some_pairs,
     count,
     counts,
+    covariance,
     histogram,
     mean,
     total,
@@ -63,6 +64,16 @@ def test_the_variance_agrees_with_all_small_tables(n: int) -> None:
         assert found.at_least == variance((0, 3), n, neighbors="replace", ddof=ddof).l1
 
 
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_covariance_agrees_with_all_small_tables(n: int) -> None:
+    def of(rows: list[tuple[int, int]]) -> Fraction:
+        x, y = zip(*rows, strict=True)
+        return Fraction(n * sum(a * b for a, b in rows) - sum(x) * sum(y), n * (n - 1))
+
+    found = worst_case(of, [(x, y) for x in (-2, 3) for y in (1, 5)], n, neighbors="replace")
+    assert found.at_least == covariance((-2, 3), (1, 5), n, neighbors="replace").l1 == Fraction(20, n)
+
+
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_count_and_histogram(relation: str) -> None:
     assert count(neighbors=relation).l1 == 1
@@ -79,7 +90,9 @@ def test_the_length_of_one_number_is_its_size(relation: str) -> None:
     if relation == "replace":
         scalars += [mean((0, 1), 100, neighbors=relation), variance((0, 3), 7, neighbors=relation)]
         scalars.append(variance((0, 3), 7, neighbors=relation, ddof=0))
+        scalars.append(covariance((0, 3), (0, 2), 7, neighbors=relation))
     for found in scalars:
+        assert found.neighbors == found.rows(2).neighbors == relation
         assert found.l2_squared == found.l1**2
         assert found.l2 == found.l1
     if relation == "replace":
@@ -112,9 +125,9 @@ def test_neighbors_are_always_said() -> None:
 
 
 def test_where_n_is_private_mean_and_variance_are_refused_and_so_is_another_divisor() -> None:
-    for function in (mean, variance):
+    for function, bounds in ((mean, [(0, 1)]), (variance, [(0, 1)]), (covariance, [(0, 1), (0, 1)])):
         with pytest.raises(ValueError, match="n is private; release the sum and the count"):
-            function((0, 1), 10, neighbors="add_remove")
+            function(*bounds, 10, neighbors="add_remove")
     with pytest.raises(ValueError, match="`ddof` must be 0 or 1"):
         variance((0, 1), 10, neighbors="replace", ddof=2)
 
@@ -160,6 +173,12 @@ def test_random_pairs_are_neighbors_and_reach_all_of_them(relation: str) -> None
         every |= {(other, table) for table, other in every}
     assert set(found) == every
     assert len(every) == {"replace": 36, "add_remove": 15}[relation]
+
+
+@pytest.mark.parametrize("wrong", [{"n": 0}, {"norm": "l3"}, {"limit": 0}, {"neighbors": "swap"}], ids=str)
+def test_a_search_for_nothing_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"`{next(iter(wrong))}` must be"):
+        worst_case(sum, [0, 1], **({"n": 2, "neighbors": "replace"} | wrong))
 
 
 def test_without_values_there_is_no_pair_and_no_change() -> None:

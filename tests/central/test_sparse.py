@@ -135,6 +135,7 @@ def test_seeds_are_marked_and_the_secret_is_not_shown() -> None:
     assert AboveThreshold(0, epsilon=1, rng=np.random.default_rng(1)).seeded
     alarm = AboveThreshold(0, epsilon=1)
     assert not alarm.seeded
+    assert (alarm.sensitivity, alarm.count) == (1, 1)
     assert str(alarm._bar) not in repr(alarm)
 
 

@@ -87,6 +87,9 @@ def test_several_columns_share_one_charge() -> None:
     assert (keeper.ledger.spent, found.loss) == (Zcdp("1/4"), Pure(1))  # two halves: 1/8 each
     assert len(keeper.ledger.entries()) == 1
     assert np.sqrt(np.diag(found.cov)) == pytest.approx(found.se)
+    low, high = found.interval()
+    assert low.shape == high.shape == (4,)
+    assert np.all((low <= found.value) & (found.value <= high) & (low < high))
     plain = keeper.mean(["hours", "pay"], bounds=bounds, missing={"hours": 40, "pay": "drop"}, rho="1/8")
     assert (plain.labels, plain.axes) == (("hours", "pay"), ("column",))
     assert "hours: missing counted as 40, pay: missing dropped" in plain.method

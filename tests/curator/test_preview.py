@@ -1,5 +1,7 @@
 """Before paying: cost and noise from public arguments alone."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -45,6 +47,16 @@ def test_the_error_of_a_mean_is_a_number_over_n(verb: str, neighbors: str) -> No
         before.se()
     told, filled = (getattr(one, verb)("x", bounds=(0, 10), missing=5, epsilon=1) for one in (keeper.preview, keeper))
     assert told.se(20_000) == pytest.approx(filled.se, rel=0.05)
+
+
+@pytest.mark.parametrize("verb", ["covariance", "correlation"])
+def test_the_error_of_a_pair_is_a_number_over_n(verb: str) -> None:
+    """All pairs of 200 values each, spread evenly."""
+    x, y = np.meshgrid(np.linspace(0, 10, 200), np.linspace(-1, 1, 200))
+    keeper = Curator(pd.DataFrame({"x": x.ravel(), "y": y.ravel()}), Ledger(Pure(10**4)), "add_remove")
+    more: dict[str, Any] = {"bounds": {"x": (0, 10), "y": (-1, 1)}, "missing": "drop", "epsilon": 100}
+    before, found = (getattr(one, verb)("x", "y", **more) for one in (keeper.preview, keeper))
+    assert before.se(40_000) == pytest.approx(found.se, rel=0.05)
 
 
 def test_the_error_of_several_means_is_the_largest() -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.curator.verbs import SEXES, curator, people
 from toolkit.budget.ledger import Ledger
 from toolkit.central.publishing.quantiles import RecursiveQuantiles
+from toolkit.central.robust import Huber
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.curator.curator import Curator
 from toolkit.curator.quantiles import GRID_BITS, Grid, _shares
@@ -131,7 +132,9 @@ def test_with_several_rows_a_person_the_odds_fall_more_slowly() -> None:
 def test_the_document_says_the_bounds_and_nothing_about_what_was_clamped() -> None:
     found = curator(people(500)).quantiles("pay", DECILES, bounds=(0, 100), epsilon=1)
     query = found.release.query
-    assert query["bounds"]["pay"]["high"] == "100"
+    assert query["bounds"]["pay"] == {"low": "0", "high": "100", "step": "1/16384"}  # 2**-20 of 100, or a little less
+    location = curator(people(500)).location("pay", estimator=Huber(9), bounds=(0, 100), epsilon=1)
+    assert location.release.query["bounds"]["pay"]["step"] == "1/1024"  # 2**-16
     assert query["by"]["quantile"][0] == "0.1"
     assert query["missing"] == "left out"
 

@@ -74,6 +74,12 @@ def test_the_least_ratio_is_proven_and_nothing_smaller_is(epsilon: float, delta:
     assert gaussian_delta(amount, ratio * Fraction(99999, 100000))[0] > delta * (1 - 1e-3)
 
 
+def test_the_least_ratio_is_proven_where_floats_see_no_delta() -> None:
+    ratio = least_ratio(Fraction("1e-20"), Fraction("1e-300"))
+    assert is_private(Fraction("1e-20"), Fraction("1e-300"), ratio)
+    assert not is_private(Fraction("1e-20"), Fraction("1e-300"), ratio * (1 - Fraction(1, 10**11)))
+
+
 def test_known_values_of_the_analytic_calibration() -> None:
     """sigma for sensitivity 1 as Balle and Wang's own code gives it (algorithm 1), to its tolerance; ours is
     a millionth larger.

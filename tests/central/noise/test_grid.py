@@ -245,3 +245,12 @@ def test_noise_beyond_the_floats_is_added_exactly_in_arrays(steps: int) -> None:
     for value in (1.0, -1.0, 3.0):
         found = add_on_grid(read(np.array([value])), np.array([steps]), 0)
         assert found.tolist() == [float(int(value) + steps)]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_sum_beyond_the_floats_is_the_last_of_them(sign: int) -> None:
+    last = sign * sys.float_info.max
+    for kind in (np.int64, object):
+        noise = np.array([sign * 2**60], dtype=kind)  # of 2**970 each
+        assert add_on_grid(read(last), noise, 970) == last
+        assert add_on_grid(read(np.array([last])), noise, 970).tolist() == [last]  # type: ignore[union-attr]

@@ -26,6 +26,7 @@ def test_the_normal_tail_is_that_of_rounded_noise_and_barely_more(variance: Frac
     for k in (1, 3, math.ceil(5 * sigma)):
         assert float(rounded_normal_tail(variance)(k)) == pytest.approx(norm.sf((k - 0.5) / sigma), rel=1e-7)
         assert float(rounded_normal_tail(variance)(k)) > norm.sf((k - 0.5) / sigma)
+    assert rounded_normal_tail(Fraction(4**31))(1) == 1  # a step of the grid below 1/2 is below 0
 
 
 def test_a_mechanism_has_the_tail_of_what_it_draws() -> None:

@@ -11,6 +11,7 @@ POINTS = np.linspace(-8, 8, 641) + 1e-3  # no kink among them
 def test_psi_is_the_slope_of_rho_from_0_on_and_slope_that_of_psi(estimator: Estimator) -> None:
     step = 1e-6
     assert estimator.rho(0.0) == 0
+    assert all(np.ptp(estimator.rho([kink - 1e-9, kink, kink + 1e-9])) < 1e-6 for kink in estimator.kinks)
     for function, derivative in ((estimator.rho, estimator.psi), (estimator.psi, estimator.slope)):
         numeric = (function(POINTS + step) - function(POINTS - step)) / (2 * step)
         assert np.allclose(numeric, derivative(POINTS), atol=1e-6)

@@ -49,6 +49,10 @@ def test_one_more_value_moves_a_sample_along_the_influence_function(estimator: E
         assert fixed_scale_influence(estimator, values, x, 1 / 2001) == pytest.approx(moved, abs=1e-6)
 
 
+def test_where_no_value_counts_the_location_is_the_median() -> None:
+    assert location(Tukey(1), [0.0, 100.0]) == 50
+
+
 @pytest.mark.parametrize(("n", "low", "high"), [(20, 1.89, 1.92), (100, 1.96, 1.99), (1000, 1.996, 2.0)])
 def test_to_replace_a_value_moves_twice_as_far_as_to_add_one(n: int, low: float, high: float) -> None:
     """A value leaves and one comes: n times the local sensitivity is nearly twice the sensitivity at 1/n."""

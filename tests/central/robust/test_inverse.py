@@ -115,6 +115,15 @@ def test_the_fifth_of_a_column_is_cheaper_than_its_epsilon_in_concentrated_priva
     assert ledger.spent == Zcdp("1/8")
 
 
+def test_a_value_at_the_lower_bound_counts_and_a_missing_one_does_not() -> None:
+    """The median of 0, 0, 0 and 7 is 0, and where 2 is the most that a distance counts their location is 2/3."""
+    for statistic, place in ((Quantile("1/2"), 0), (Huber(2), 1)):
+        mechanism = InverseSensitivity.for_epsilon(1, statistic, bounds=(0, 10), step=1)
+        lengths = mechanism.lengths([-5.0, 0.0, 0.0, 7.0, math.nan])
+        assert np.flatnonzero(lengths == 0).tolist() == [place]
+        assert lengths.tolist() == mechanism.lengths([0.0, 0.0, 0.0, 7.0]).tolist()
+
+
 def test_a_release_says_its_loss_and_no_error_and_the_repr_holds_no_data() -> None:
     mechanism = InverseSensitivity.for_epsilon("1/2", Huber(3), bounds=(0, 10), step=1)
     one, other = (mechanism.release(values) for values in ([1.0, 2.0, 3.0], [0.0, 0.0, 10.0]))

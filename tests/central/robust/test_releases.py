@@ -234,3 +234,5 @@ def test_the_bound_of_the_scale_is_the_scale_times_what_its_noise_may_hide() -> 
         expected = sd * (2 - 2 * float(Fraction(level))) ** -bound.laplace.scale
         assert 1 - 1e-9 < found / expected < 1 + 1e-5
         assert level == "1/2" or found > expected
+    with recorded():
+        assert bound.release(values) == found  # 95 % if not said

@@ -42,6 +42,7 @@ def test_the_crossings_are_where_they_are() -> None:
     and 389, and the best tree with 45.
     """
     assert (crossing(Zcdp(1), FRESH, BINARY), crossing(Zcdp(1), FRESH, BELOW)) == (13, 6)
+    assert [crossing(Zcdp(1), FRESH, BINARY, up_to=last) for last in (12, 13)] == [None, 13]
     assert crossing(Pure(1), FRESH, BEST) == 45
     for name, periods in ((BINARY, 901), (BELOW, 389)):
         after, before = (

@@ -141,11 +141,9 @@ def proper(delta: Number, meaning: str = "the probability that the bound may fai
 
 
 def add_whole(answer: Answer, noise: Integers) -> int | npt.NDArray[np.int64]:
-    """Whole number plus whole noise; in an array, but for one of Python's integers, a sum is cut to 64 bits."""
+    """Whole number plus whole noise; in an array a sum is cut to 64 bits."""
     if answer.scalar:
         return int(answer.entries) + int(noise[0])
-    if answer.entries.dtype == object:
-        return np.asarray(answer.entries + noise.astype(object))
     if noise.dtype == object:
         sums = map(operator.add, answer.entries.tolist(), noise.tolist())
         return np.array([min(max(total, _INT64.min), _INT64.max) for total in sums], dtype=np.int64)

@@ -26,7 +26,7 @@ from toolkit.central.release import equal_diagonal
 from toolkit.central.selection import Exponential, root_below
 from toolkit.central.sensitivity import root_up
 from toolkit.core.arrays import Array, Steps
-from toolkit.core.checks import Number, exact, positive, refuse, whole
+from toolkit.core.checks import Number, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import SIMULATED, Estimate
@@ -233,7 +233,6 @@ class RangeFinder:
         if not powers[0] < powers[1] <= _FARTHEST:
             rule = f"`powers` must be two increasing whole numbers within ±{_FARTHEST}"
             refuse(rule, powers, "bins end at these powers of two")
-        object.__setattr__(self, "beta", exact(self.beta, "beta"))
         if not 0 < self.beta < 1:
             refuse("`beta` must lie strictly between 0 and 1", self.beta, "it is the chance of a wide range")
 

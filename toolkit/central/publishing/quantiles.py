@@ -232,7 +232,7 @@ class RecursiveQuantiles:
         """
         rate = self._rate(self.parts[0])
         near = max(1, math.floor(1 / rate))
-        more = max(near + 1, 1 / rate)  # r + 1
+        more = near + 1.0  # r + 1, above 1 / rate
         for _ in range(60):
             more = max(more, near + math.log(steps * _ONE_IN * more / near) / rate)
         return math.ceil(more + 1e-9) - 1

@@ -48,7 +48,7 @@ def _share_down(q: Fraction, n: int) -> int:
     return q.numerator * n // q.denominator
 
 
-def huber_lengths(steps: Steps, span: int, reach: int, unit: int = 1, rows: int | None = None) -> Steps:
+def huber_lengths(steps: Steps, span: int, reach: int, unit: int, rows: int | None = None) -> Steps:
     """For each step the least number of changes that bring the Huber location within half a step of it.
 
     `reach` is Huber's k in units, of which `unit` make half a step. The location is at most v + 1/2 where the scores at
