@@ -5,9 +5,13 @@ a reason.
 import base64
 import html
 import io
+import json
 import math
 import re
+import runpy
+import sys
 from functools import cache, partial
+from importlib import import_module
 
 import pytest
 import traitlets
@@ -268,3 +272,16 @@ def test_the_picture_that_is_saved_is_that_of_the_setting_in_the_browser(monkeyp
     assert bits.startswith(b"\x89PNG")
     assert widget.epsilon == 2.0
     assert widget.table
+
+
+@pytest.mark.parametrize(
+    "name", ["composition_explorer", "learning_explorer", "reconstruction_game", "tradeoff_explorer"]
+)
+def test_what_is_computed_afresh_replaces_the_file_that_is_kept_in_the_same_form(name, monkeypatch, tmp_path):
+    explorer = import_module(f"toolkit.show.widgets.{name}")
+    kept = explorer.FILE.read_text(encoding="utf-8")
+    monkeypatch.setattr(explorer, "compute", lambda: json.loads(kept))
+    monkeypatch.setattr(explorer, "FILE", tmp_path / "fresh.json")
+    monkeypatch.setattr(sys, "argv", ["widgets", name])
+    runpy.run_module("toolkit.show.widgets", run_name="__main__")
+    assert explorer.FILE.read_text(encoding="utf-8") == kept

@@ -11,9 +11,9 @@ from toolkit.show.widgets.reconstruction_game import (
     NOISES,
     PEOPLE,
     SUMS,
+    compute,
     game_row,
     game_table,
-    play,
     played,
     stored,
 )
@@ -30,8 +30,8 @@ def test_the_stored_games_are_those_that_the_attack_plays_now(setting):
 
 
 def test_what_is_played_afresh_is_written_as_what_is_stored(monkeypatch):
-    monkeypatch.setitem(play.__globals__, "played", lambda *setting: stored()[setting])
-    assert play() == json.loads(FILE.read_text(encoding="utf-8"))
+    monkeypatch.setitem(compute.__globals__, "played", lambda *setting: stored()[setting])
+    assert compute() == json.loads(FILE.read_text(encoding="utf-8"))
 
 
 def test_every_setting_of_the_grid_was_played_and_everybody_is_in_every_game():
