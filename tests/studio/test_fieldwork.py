@@ -18,17 +18,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.survey.samples import cheated, faculty, panel, survey
+from toolkit import Question
 from toolkit.budget.ledger import Ledger
 from toolkit.command import _parser, main
 from toolkit.core.estimate import Estimate
 from toolkit.studio import Studio
 from toolkit.studio import server as studio_server
 from toolkit.studio.curating import VERBS, Curating, call
+from toolkit.studio.fieldwork import Fieldwork, _first, _groups
 from toolkit.studio.folder import Folder
 from toolkit.studio.notebooks import analysis, curated, databases, steps
+from toolkit.studio.surveys import Surveys
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
 from toolkit.survey.serving.background import find
+from toolkit.survey.storage.stepwise_disclosure import first_look
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +170,7 @@ def test_links_for_people_work_once_and_are_kept_nowhere(window, folder):
     window.good("open", file="token.toml")
     links = window.good("invite", file="token.toml", count=3)["links"]
     assert len(set(links)) == 3
+    assert "at most 100,000" in window.api("invite", file="token.toml", count=100_001)[1]["error"]
     token = links[0].partition("#t=")[2]
     assert not any(token.encode() in path.read_bytes() for path in folder.iterdir() if path.is_file())
     for reach, why in (
@@ -370,6 +376,35 @@ def test_a_statistic_is_called_with_what_was_said_of_its_columns(tmp_path):
     for number, ending in ((1, "csv"), (2, "json"), (3, "html")):
         (tmp_path / f"t-release-{number:02d}.{ending}").touch()
     assert [Curating(Folder(tmp_path))._free("t.csv", number) for number in (1, 4)] == ["t-release-04"] * 2
+
+
+def test_a_plan_or_a_table_that_cannot_be_read_is_refused_and_nothing_of_it_is_quoted(tmp_path):
+    table, plan = tmp_path / "t.csv", tmp_path / "t.release.toml"
+    table.write_text("age\n1\n")
+    curating = Curating(Folder(tmp_path))
+    for text in ("columns = 3", "statistics = 3"):
+        plan.write_text(text)
+        with pytest.raises(ValueError, match=r"must have columns and statistics, got others: correct or delete t\.rel"):
+            curating.state("t.csv")
+    plan.write_text('statistics = [{verb = "bounds", column = "nothing", epsilon = "1"}]')
+    (told,) = curating.state("t.csv")["statistics"]
+    assert told["problem"].startswith("`column` must be one of age, got 'nothing'")
+    why = "a table must be readable, got t.csv, which is not: save it as UTF-8, with commas."
+    table.write_text("age\n1\nSecret,2\n")
+    assert curating.state("t.csv")["statistics"] == [{"problem": why}]
+    table.write_bytes(b"age\nSecret\xff\n")
+    with pytest.raises(ValueError, match=f"^{re.escape(why)}$"):
+        curating.state("t.csv")
+
+
+def test_what_is_told_of_a_collection_is_that_of_its_survey(tmp_path):
+    ticks = Question("boxes", "Which?", options=["a", "b"], multiple=True)
+    age = Question("age", "Age?", bounds=(0, 99))
+    assert _groups(survey(cheated(), ticks, age, faculty(), arms={"one": 0.5, "two": 0.5})) == ["faculty"]
+    assert (_first(survey()), _first(panel())) == (first_look(survey()), None)
+    for people, error in ((5000, FileNotFoundError), (5001, ValueError), (0, ValueError)):
+        with pytest.raises(error):
+            Fieldwork(folder := Folder(tmp_path), Surveys(folder)).rehearse("none.toml", people)
 
 
 @pytest.mark.parametrize("verb", VERBS)

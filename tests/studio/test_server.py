@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 from pathlib import Path
 
 import pytest
@@ -113,18 +114,29 @@ def test_a_sheet_says_what_it_cannot_ask(window):
         assert window.good("seen", file=f"sheet-{example}.toml", what="paper", language="en")["left_out"] == left_out
 
 
-@pytest.mark.slow
-def test_a_proxy_names_its_address(folder):
+def test_a_proxy_names_its_address():
     gate = Gate(8899, "https://hub.example/user/ann/proxy/8899/", lambda _: None)
     front = {"method": "POST", "headers": [(b"host", b"hub.example"), (b"origin", b"https://hub.example")]}
     gate.check(front)
     assert gate.link.startswith("https://hub.example/user/ann/proxy/8899/#key=")
+    assert Gate(8899, "http://hub.example", lambda _: None).link.startswith("http://hub.example/#key=")
+    for address in ("hub.example", "ftp://hub.example/", "https:///user", ""):
+        with pytest.raises(ValueError, match="public_url"):
+            Gate(8899, address, lambda _: None)
+
+
+@pytest.mark.slow
+def test_a_studio_that_is_stopped_listens_no_more(folder):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
     with pytest.raises(ValueError, match="public_url"):
-        Studio(folder, public_url="hub.example")
-    made = studio(folder)
+        Studio(folder, port=port, public_url="hub.example")
+    made = studio(folder, port=port)
     assert "#key=" in made._repr_html_()
     assert "key" not in repr(made)
     made.stop()
+    assert not made._thread.is_alive()
+    socket.create_server(("127.0.0.1", port)).close()
 
 
 def test_all_addresses_in_the_page_are_relative_so_that_it_works_under_a_path():

@@ -107,8 +107,8 @@ def word(answer: object) -> str:
 
 def rounded(value: float, digits: int) -> str:
     """A number by its first digits; with `digits` 0 all of them, as of whole numbers, which are exact."""
-    if math.isnan(value) or math.isinf(value) or value == 0:
-        return "0" if value == 0 else str(value)
+    if value == 0:
+        return "0"
     return f"{value:.{digits - 1}e}" if digits else f"{value:.12g}"
 
 
