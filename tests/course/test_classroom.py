@@ -7,6 +7,7 @@ import stat
 from unittest import mock
 
 import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509 import load_pem_x509_certificate
 
 from toolkit.course import certificate, classroom, open_class, own_address
@@ -19,6 +20,8 @@ def test_a_certificate_is_made_once_for_an_address_and_its_key_is_for_its_owner_
     assert stat.S_IMODE(made.private_key.stat().st_mode) == 0o600
     assert re.fullmatch("(?:[0-9A-F]{2}:){31}[0-9A-F]{2}", made.fingerprint)
     assert certificate(tmp_path / "class", "192.0.2.7") == made
+    key = load_pem_private_key(made.private_key.read_bytes(), None)
+    assert key.public_key() == load_pem_x509_certificate(made.certificate.read_bytes()).public_key()
     assert certificate(tmp_path / "class", "192.0.2.8").fingerprint != made.fingerprint
 
 

@@ -155,6 +155,8 @@ def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not():
     assert b"degree" in notebook
     assert b"boxes" not in notebook
     nbformat.validate(json.loads(notebook))
+    begun = [cell["source"].splitlines()[0] for cell in json.loads(notebook)["cells"]]
+    assert begun[:2] == ["# survey.toml", "from toolkit.survey import Collector"]
     nbformat.validate(json.loads(curated({"table": "a.csv", "neighbors": "replace"}, ["count()"], "a-budget.db")))
     without = [data["questions"][:3], [boxes, one], []]
     assert b"logistic" in notebook
@@ -286,6 +288,7 @@ def test_a_statistic_beyond_the_budget_is_refused_before_the_table_is_read(windo
     assert "remain" in answer["error"] or "left" in answer["error"]
     for table in ("../people.csv", "survey.toml", "none.csv"):
         assert window.api("table", table=table)[0] == 422
+    assert "must end in .csv or .parquet" in window.api("table_notebook", table="survey.toml")[1]["error"]
 
 
 @pytest.mark.slow
@@ -295,12 +298,14 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
 
     opened, before = [], signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(Studio, "wait", interrupted)
+    monkeypatch.setattr(studio_server, "_elsewhere", lambda port: [f"By way of {port}."])
     for browser in (True, False):
         monkeypatch.setattr("webbrowser.open", lambda link, browser=browser: opened.append(link) or browser)
         assert main(["studio", str(tmp_path)]) == 0
         assert opened[-1].startswith("http://127.0.0.1:")
         told = capsys.readouterr().out
         assert f"  {opened[-1]}\n" in told
+        assert f"By way of {urlsplit(opened[-1]).port}.\n" in told
         assert "Ctrl-C ends the studio; collections that it opened go on." in told
         assert ("There is no browser here: open the link by hand." in told) == (not browser)
     assert signal.getsignal(signal.SIGTERM) is before
@@ -308,7 +313,8 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
     monkeypatch.setattr(Studio, "stop", lambda one: stop(one) or interrupted(one))
     monkeypatch.setattr(os, "_exit", sys.exit)
     with pytest.raises(SystemExit, match="130"):  # as a shell says of what Ctrl-C has ended
-        main(["studio", str(tmp_path), "--no-browser"])
+        main(["studio", str(tmp_path), "--no-browser", "--public-url", "https://hub.example/"])
+    assert "By way of" not in capsys.readouterr().out
     signal.signal(signal.SIGTERM, before)
 
 
@@ -395,6 +401,21 @@ def test_a_plan_or_a_table_that_cannot_be_read_is_refused_and_nothing_of_it_is_q
     table.write_bytes(b"age\nSecret\xff\n")
     with pytest.raises(ValueError, match=f"^{re.escape(why)}$"):
         curating.state("t.csv")
+
+
+def test_what_was_released_stays_in_the_plan_whatever_is_saved(tmp_path):
+    (tmp_path / "t.csv").write_text("age\n1\n")
+    (tmp_path / "t.release.toml").write_text('statistics = [{verb = "bounds", file = "t-release-01", released = 1}]')
+    curating, planned = Curating(Folder(tmp_path)), {"verb": "bounds", "column": "age", "epsilon": "1"}
+    for sent, kept in (([], []), ([{"verb": "sum", "released": 1}], []), ([planned, 3], [planned])):
+        session = {"neighbors": "add_remove", "ceiling": "3", "statistics": sent}
+        saved = curating.save("t.csv", curating.state("t.csv")["hash"], session)["session"]
+        first, *others = saved.pop("statistics")
+        assert (first["file"], others) == ("t-release-01", kept)
+        assert saved == {"table": "t.csv", "neighbors": "add_remove", "ceiling": "3", "columns": {}}
+    for make, neighbors in ((False, None), (True, "add_remove")):  # looked at, and paid from
+        assert curating._ledger("t.csv", saved, make=make).neighbors == neighbors
+        assert (tmp_path / "t-budget.db").exists() == make
 
 
 def test_what_is_told_of_a_collection_is_that_of_its_survey(tmp_path):

@@ -146,7 +146,7 @@ def test_all_addresses_in_the_page_are_relative_so_that_it_works_under_a_path():
         assert "innerHTML" not in text, path.name
 
 
-def test_an_error_of_the_studio_itself_quotes_nothing(monkeypatch, window):
+def test_an_error_of_the_studio_itself_quotes_nothing(monkeypatch, window, caplog):
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a secret")
 
@@ -154,6 +154,7 @@ def test_an_error_of_the_studio_itself_quotes_nothing(monkeypatch, window):
     status, answer = window.api("files")
     assert status == 500
     assert "secret" not in json.dumps(answer)
+    assert ("toolkit.studio", "ZeroDivisionError") in [(one.name, one.getMessage()) for one in caplog.records]
 
 
 def test_every_sentence_of_the_studio_is_there_in_german():

@@ -199,6 +199,21 @@ def test_every_setting_of_every_slider_is_a_question_that_costs_what_it_says(mon
             assert question.kind == {"yesno": "choice", "options": "choice", "likert": "choice"}.get(kind, kind)
 
 
+def test_a_setting_that_is_refused_says_why():
+    rows = checking.curve({"name": "q", "text": ""}, "forced", 1000, None, "en")
+    assert [set(row) for row in rows] == [{"change", "problem"}] * 6
+    assert {"`text` must" in row["problem"] for row in rows} == {True}
+
+
+def test_what_is_refused_is_taken_away_once():
+    tables = [{"name": "a"}, {"name": "b"}]
+    rest = {"questions": tables[1:], "cap": 0}
+    refused = [(0, "text", False), (1, "text", True), (1, "text", False), (None, "cap", True), (None, "cap", False)]
+    for place, name, something in refused:
+        assert checking._leave_out(rest, {"question": place, "field": name}, tables) is something
+    assert rest == {"questions": []}
+
+
 def test_the_hundred_people_are_the_design_s_own():
     rows = checking.curve({"name": "q", "text": "T?", "design": {}}, "warner", 100, None, "en")
     assert len(rows) == 30
@@ -286,6 +301,18 @@ def test_of_many_steps_the_last_can_be_undone(tmp_path, monkeypatch):
     for title, more in (("c", True), ("b", False)):
         state = surveys.undo("s.toml", state["hash"])
         assert (state["data"]["title"], state["undo"]) == (title, more)
+
+
+def test_what_is_missing_is_a_sentence(tmp_path):
+    desk = Desk(Folder(tmp_path))
+    for given, said in ((("Which one?",), "Which one?"), ((), "something is missing")):
+
+        def missing(given=given):
+            raise KeyError(*given)
+
+        desk.actions["files"] = missing
+        answer = desk.do("files", {})
+        assert (answer.status, json.loads(answer.body)) == (422, {"error": said})
 
 
 def test_of_many_pages_that_were_looked_at_the_last_are_kept(tmp_path, monkeypatch):

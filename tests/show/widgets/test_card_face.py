@@ -59,6 +59,7 @@ def test_the_picture_shows_the_question_the_odds_and_what_to_press():
         (Question("q", "Hours?", design=numeric.one_bit((0, 80), 1.0)), ["A number from 0 to 80", "Answer"]),
         (Question("q", "Cheated?", design=warner(p="3/4"), mode="guided"), ["Let chance decide"]),
         (Question("q", "Cheated?", design=warner(p="3/4"), mode="physical", instructions="Throw."), ["No", "Yes"]),
+        (Question("q", "A?", design=crosswise("1/4"), mode="physical", instructions="Own."), ["Different", "Same"]),
         (Question("q", "Which?", design=k_ary(100, epsilon=1.0)), [*map(str, range(9)), "…"]),
     ],
 )

@@ -194,6 +194,7 @@ def test_a_setting_of_the_wrong_kind_is_refused(setting):
 def test_ends_that_are_not_strict_are_taken_and_settings_are_synced():
     small = Small(size=2, people=50, share=0.5, way="other")
     assert (small.size, small.people, small.way) == (2.0, 50, "other")
+    assert (Small().share, Small().size, Small().people, Small().way) == (0.5, 0.1, 2, "one")
     assert Small(size=0.1).size == 0.1  # a float a little above one tenth, which is meant
     assert {"share", "size", "people", "way", "table", "row"} < set(small.get_state())
 

@@ -73,6 +73,8 @@ def test_the_loss_is_that_of_all_sums_together(game):
     assert game.loss == Pure("400/3")
     assert sum([Laplace.for_epsilon("1/3").loss] * 400, Pure(0)) == game.loss
     assert show.reconstruction_game(noise=0).loss == Pure(math.inf)
+    assert game_row(400, 3.0)["epsilon"] == pytest.approx(400 / 3, rel=1e-5)
+    assert game_row(400, 0.0)["epsilon"] is None
 
 
 def test_the_sentences_count_the_first_game_and_the_mean_of_all(game):

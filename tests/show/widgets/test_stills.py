@@ -106,6 +106,25 @@ def test_intervals_reach_as_far_to_either_side_as_the_margins_and_never_further_
     tradeoff_explorer._intervals(ax, {"margins": margins})
     assert [end for box in boxes(ax) for end in box] == pytest.approx([-1, 2, -2, 4, -50, 100, -100, 200])
     assert ax.get_xlim() == pytest.approx((-112, 112))
+    tradeoff_explorer._intervals(ax, {"margins": {**margins, "local": 0.25}})
+    assert ax.get_xlim() == pytest.approx((-56, 56))
+
+
+def test_curves_are_those_of_the_nearest_epsilon_and_the_setting_itself_is_marked(ax):
+    across = range(len(tradeoff_explorer.EPSILONS)), range(len(tradeoff_explorer.PREVALENCES))
+    cells = [[[0.01 * i + 0.001 * j] * len(tradeoff_explorer.SIZES) for j in across[1]] for i in across[0]]
+    margins = dict.fromkeys(tradeoff_explorer.WAYS, cells)
+    setting = {"epsilon": 0.72, "prevalence": tradeoff_explorer.PREVALENCES[2], "n": 300, "goal": 0.03}
+    i = tradeoff_explorer.EPSILONS.index(0.7)
+    for margin, lowest in ((0.25, 0.15), (0.001, 0.08)):
+        ax.clear()
+        row = setting | {"margins": dict.fromkeys(tradeoff_explorer.WAYS, margin)}
+        tradeoff_explorer._curves(ax, {"margins": margins}, row)
+        curves = [line for line in ax.lines if len(line.get_xdata()) == len(tradeoff_explorer.SIZES)]
+        assert [set(line.get_ydata()) for line in curves] == [{100 * (0.01 * i + 0.002)}] * 4
+        assert marks(ax) == [[(300, 100 * margin)]] * 4
+        assert ax.lines[-1].get_ydata() == [3, 3]
+        assert ax.get_ylim() == pytest.approx((lowest, 100))
 
 
 def test_beliefs_are_those_of_each_year_and_the_chosen_one_is_marked(ax):
@@ -117,3 +136,4 @@ def test_beliefs_are_those_of_each_year_and_the_chosen_one_is_marked(ax):
     assert low == pytest.approx([100 / f / (1 / f + 4) for f in odds], rel=1e-3)
     assert marks(ax) == [[(3, high[2])]]
     assert ax.lines[2].get_ydata() == [20, 20]
+    assert [(text.get_position(), text.get_text()) for text in ax.texts] == [((10, 22), "before")]
