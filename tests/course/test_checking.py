@@ -107,11 +107,16 @@ def test_a_word_counts_in_any_case_and_as_a_truth_value(said):
     assert check("13.1", said)
 
 
-@pytest.mark.parametrize(("value", "digits"), [(1.0986, 3), (0.012345, 2), (-98.765, 3), (2996.4, 2), (0.5004, 1)])
+@pytest.mark.parametrize(
+    ("value", "digits"), [(1.0986, 3), (0.012345, 2), (-98.765, 3), (0.5004, 1), (0.3145, 3), (7.77, 2)]
+)
 def test_a_number_counts_alike_whether_it_was_rounded_or_cut_and_no_other_does(value, digits):
     unit = Decimal(1).scaleb(Decimal(str(value)).adjusted() - digits + 1)
     cut = abs(Decimal(str(value))) // unit * unit
     assert {abs(Decimal(text)) for text in near(value, digits)} == {cut, cut + unit}
+    sign = "-" if value < 0 else ""
+    assert rounded(float(f"{sign}{cut + unit}"), digits) in near(float(f"{sign}{cut}"), digits)
+    assert rounded(float(f"{sign}{cut}"), digits) in near(float(f"{sign}{cut + unit}"), digits)
     assert [near(whole, digits) for whole in (10.0, 0, np.inf)] == [{rounded(10.0, digits)}, {"0"}, {"inf"}]
 
 

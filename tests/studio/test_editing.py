@@ -156,6 +156,14 @@ def test_a_question_that_is_edited_and_moved_takes_its_comments_along():
         assert edited(text, {"title": "a", "questions": [first, {**new, ORIGIN: origin}]}) == head + one + added + end
 
 
+def test_questions_in_one_line_become_tables_of_their_own_when_their_number_changes():
+    text, table = 'title = "a"\nquestions = [{name = "q", text = "t"}]\n', '[[questions]]\nname = "q"\ntext = "t"\n'
+    (first,) = opened(text)["questions"]
+    two = {"title": "a", "questions": [first, {"name": "new", "options": []}]}
+    assert edited(text, two) == f'title = "a"\n\n{table}\n[[questions]]\nname = "new"\noptions = []\n'
+    assert tomllib.loads(edited(text, {"title": "a", "questions": []})) == {"title": "a", "questions": []}
+
+
 def test_what_does_not_read_back_is_not_written(monkeypatch):
     monkeypatch.setattr("toolkit.studio.editing._reads_as", lambda *_: False)
     with pytest.raises(ValueError, match="must read back as what was meant"):

@@ -413,6 +413,10 @@ def test_what_was_released_stays_in_the_plan_whatever_is_saved(tmp_path):
         first, *others = saved.pop("statistics")
         assert (first["file"], others) == ("t-release-01", kept)
         assert saved == {"table": "t.csv", "neighbors": "add_remove", "ceiling": "3", "columns": {}}
+    for name, wrong in (("neighbors", "near"), ("neighbors", None), ("ceiling", "much"), ("ceiling", "-1")):
+        with pytest.raises((ValueError, TypeError)):
+            curating.save("t.csv", curating.state("t.csv")["hash"], {**session, name: wrong})
+        assert curating.state("t.csv")["session"]["statistics"][1:] == [planned]
     for make, neighbors in ((False, None), (True, "add_remove")):  # looked at, and paid from
         assert curating._ledger("t.csv", saved, make=make).neighbors == neighbors
         assert (tmp_path / "t-budget.db").exists() == make

@@ -111,7 +111,9 @@ def test_a_page_that_others_would_see_has_no_origin_and_no_network(window):
 def test_a_sheet_says_what_it_cannot_ask(window):
     for example, left_out in (("class", []), ("workplace", ["bullied", "speak_up", "overtime"])):
         window.good("new", file=f"sheet-{example}.toml", example=example)
-        assert window.good("seen", file=f"sheet-{example}.toml", what="paper", language="en")["left_out"] == left_out
+        seen = window.good("seen", file=f"sheet-{example}.toml", what="paper", language="en")
+        assert seen["left_out"] == left_out
+        assert b"00000" in window.send("GET", f"/{seen['path']}")[1]
 
 
 def test_a_proxy_names_its_address():

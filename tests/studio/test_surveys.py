@@ -104,6 +104,11 @@ def test_refusals_are_where_they_arise_and_all_at_once():
             {"title": "t", "consent": "c", "questions": [good], "minimum": 0, "cap": 0},
             [(None, "cap"), (None, "minimum")],
         ),
+        (
+            {"title": "t", "consent": "c", "questions": [good], "protection": {"officer": "", "transfers": ""}},
+            [(None, "protection.officer"), (None, "protection.transfers")],
+        ),
+        ({"title": "t", "consent": "c", "questions": [good], "protection": 3}, [(None, "protection")]),
         ({"title": "t", "consent": "c", "questions": 3}, [(None, "questions")]),
         ({"consent": "c", "questions": [{**good, "name": "A"}, good]}, [(0, "name"), (None, "title")]),
         (
@@ -133,6 +138,8 @@ def test_a_cost_is_that_of_all_waves_where_they_can_be_counted(waves, times):
     question = {"name": "q", "text": "Cheated?", "design": {"warner": {"epsilon": 1}}}
     data = {"title": "t", "consent": "c", "questions": [question], "waves": waves}
     assert checking.facts(data, checking.check(data), "en")["epsilon"] == pytest.approx(times, rel=1e-3)
+    del data["waves"]
+    assert checking.facts(data, checking.check(data), "en")["epsilon"] == pytest.approx(1, rel=1e-3)
 
 
 def test_odds_are_told_in_every_language_that_has_words_for_them():

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tests.survey.results.test_printing import DRINKS, frame
-from tests.survey.samples import cheated, survey
+from tests.survey.samples import cheated, faculty, survey
 from toolkit.local.numeric import square_wave
 from toolkit.show import CollectorView, watch
-from toolkit.show.widgets.collector_view import _bars, _only_question
+from toolkit.show.widgets.collector_view import _bars, _only_question, _private
 from toolkit.survey.collector import Collector
 from toolkit.survey.questions.question import Question
 from toolkit.survey.results import estimate
@@ -73,6 +73,11 @@ def test_on_the_projector_stands_the_title_or_the_only_question_in_the_first_lan
     assert _only_question(Survey({"de": "Prüfungen", "en": "Exams"}, (both,), **words)) == "Geschummelt?"
     assert _only_question(survey(cheated())) == "Have you ever cheated on an exam?"
     assert _only_question(survey()) == "Exams"
+
+
+def test_what_arrives_as_it_is_and_what_arrives_randomized_is_said():
+    words = {_private(survey(*asked)) for asked in ([cheated()], [faculty()])}
+    assert words == {"Answers to cheated arrive here randomized.", "Answers arrive here as they are given."}
 
 
 def test_bars_are_parts_of_the_scale_of_their_question():

@@ -120,6 +120,18 @@ def test_the_still_picture_has_room_for_38_letters_and_for_six_fewer_where_there
             ledger.charge(Pure(0.1), label)
         shown = [text.get_text() for ax in show.show_ledger(ledger).picture().axes for text in ax.texts]
         assert {"a" * longest, f"{'b' * longest}…"} <= set(shown)
+    ledger_view._charges(ax := new_figure(width=4, height=3).subplots(), ledger_table(ledger))
+    assert [text.get_position()[0] for text in ax.texts[-4:]] == pytest.approx([0.05, 0.08, 0.85, 1])
+
+
+@pytest.mark.parametrize(("charges", "height"), [(1, 2.5), (4, 2.5), (7, 2.98), (8, 3.24)])
+def test_the_still_picture_grows_with_its_lines(charges, height):
+    ledger = Ledger(Pure(1))
+    for number in range(charges):
+        ledger.charge(Pure("1/100"), f"count {number}")
+    figure = ledger_view._still(ledger_table(ledger))
+    assert figure.get_size_inches()[1] == pytest.approx(height)
+    assert figure.axes[0].get_ylim() == (3.2, -0.7)
 
 
 def test_the_still_picture_has_a_line_a_charge(ledger):
@@ -133,5 +145,6 @@ def test_the_still_picture_has_a_line_a_charge(ledger):
         if earlier:
             places, last = [*places, 9], [f"and {earlier} earlier"]
         assert ax.get_ylim() == (lowest, -0.6)
+        assert [text.get_position()[0] for text in ax.texts[:3]] == [0.05, 0.08, 1]
         assert [text.get_position()[1] for text in ax.texts] == places
         assert [text.get_text() for text in ax.texts if text.get_color() == GREY] == ["", "for what", "ε", *last]

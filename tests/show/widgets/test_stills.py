@@ -78,9 +78,14 @@ def test_noise_is_stacked_and_what_lies_beyond_is_counted_at_the_edges(ax):
     assert places[:4] == stacked
     assert [abs(column) for column, _ in places[4:]] == pytest.approx([15, 15, 15, 15], abs=1)
     assert places[-1][0] < 0
-    assert sorted(texts(ax)) == ["2 beyond →", "← 1 beyond"]
-    assert ax.get_xlim() == pytest.approx((-14, 14))
+    assert {text.get_text(): (text.xy, text.get_ha()) for text in ax.texts} == {
+        "← 1 beyond": ((0, 0.9), "left"),
+        "2 beyond →": ((1, 0.9), "right"),
+    }
+    assert (*ax.get_xlim(), *ax.get_ylim()) == pytest.approx((-14, 14, 0, 8))
     assert boxes(ax) == [[-10, 20]]
+    mechanism_explorer._dots(ax, [0.0] * 9, 10.0)
+    assert ax.get_ylim() == (0, 10)  # a dot's room above the highest
 
 
 def test_a_bar_of_a_ledger_begins_grey_with_the_earlier_charges_and_then_changes_colours(ax):
