@@ -145,6 +145,24 @@ def test_a_setting_out_of_bounds_is_refused_with_a_reason(setting, message):
         Small(**setting)
 
 
+GRIDS = [
+    ("budget_explorer", "PRIORS", 0.01, 0.99),
+    ("design_explorer", "EPSILONS", 0.1, 5.0),
+    ("design_explorer", "PREVALENCES", 0.01, 0.95),
+    ("design_explorer", "SIZES", 50, 100_000),
+    ("mechanism_explorer", "_NOISE", -6, 11),
+    ("tradeoff_explorer", "EPSILONS", 0.1, 5.0),
+    ("tradeoff_explorer", "SIZES", 100, 100_000),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "first", "last"), GRIDS)
+def test_the_steps_of_a_slider_rise_from_one_end_to_the_other(module, name, first, last):
+    steps = getattr(import_module(f"toolkit.show.widgets.{module}"), name)
+    assert list(steps) == sorted(set(steps))
+    assert (steps[0], steps[-1]) == (first, last)
+
+
 BOUNDS = [
     ("explore_budget", "epsilon", 0.001, "between 0.01 and 10.0"),
     ("explore_budget", "questions", 0, "at least 1"),
