@@ -161,6 +161,8 @@ def test_questions_in_one_line_become_tables_of_their_own_when_their_number_chan
     (first,) = opened(text)["questions"]
     two = {"title": "a", "questions": [first, {"name": "new", "options": []}]}
     assert edited(text, two) == f'title = "a"\n\n{table}\n[[questions]]\nname = "new"\noptions = []\n'
+    more = text.replace("}]", '}, {name = "r", text = "t"}]')
+    assert edited(more, {"title": "a", "questions": [first]}) == f'title = "a"\n\n{table}'
     assert tomllib.loads(edited(text, {"title": "a", "questions": []})) == {"title": "a", "questions": []}
 
 

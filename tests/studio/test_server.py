@@ -113,7 +113,7 @@ def test_a_sheet_says_what_it_cannot_ask(window):
         window.good("new", file=f"sheet-{example}.toml", example=example)
         seen = window.good("seen", file=f"sheet-{example}.toml", what="paper", language="en")
         assert seen["left_out"] == left_out
-        assert b"00000" in window.send("GET", f"/{seen['path']}")[1]
+        assert b"000 00" in window.send("GET", f"/{seen['path']}")[1]
 
 
 def test_a_proxy_names_its_address():

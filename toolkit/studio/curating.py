@@ -189,8 +189,8 @@ class Curating:
                 )
             curator = self._curator(table, session, self._ledger(table, session))
             preview: Preview = getattr(curator.preview, one["verb"])(*names, **keywords)
-        except (ValueError, TypeError, KeyError) as problem:
-            return {"problem": str(problem.args[0] if isinstance(problem, KeyError) and problem.args else problem)}
+        except (ValueError, TypeError) as problem:
+            return {"problem": str(problem)}
         noise = preview.noise
         return {
             "price": str(preview.loss),
