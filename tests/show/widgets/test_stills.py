@@ -84,7 +84,7 @@ def test_noise_is_stacked_and_what_lies_beyond_is_counted_at_the_edges(ax):
     }
     assert (*ax.get_xlim(), *ax.get_ylim()) == pytest.approx((-14, 14, 0, 8))
     assert boxes(ax) == [[-10, 20]]
-    mechanism_explorer._dots(ax, [0.0] * 9, 10.0)
+    mechanism_explorer._dots(ax, [*[0.0] * 9, 5.0], 10.0)
     assert ax.get_ylim() == (0, 10)  # a dot's room above the highest
 
 
