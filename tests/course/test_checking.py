@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import math
 import re
 from decimal import Decimal
 from fractions import Fraction
@@ -13,7 +14,7 @@ import pytest
 
 from tests.course.key import KEY, right
 from tests.slowly import each
-from toolkit.course import check, left_to_do
+from toolkit.course import check, checking, left_to_do
 from toolkit.course.checking import SLIPS, near, number, rounded
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +69,32 @@ def test_slips_of_the_hand_are_told_by_what_would_make_them_right(name, answer, 
     assert said in reply.said
 
 
+@pytest.mark.parametrize(
+    ("right", "digits", "kind", "slips"),
+    [
+        (0.25, 3, "percent", {25: "per cent; a share", 0.0025: "This is a share"}),
+        (0.25, 3, "root2", {0.25 * math.sqrt(2): "Too large by √2", 0.25 / math.sqrt(2): "Too small by √2"}),
+        (8, 0, "neighbors", {16: "Twice too large", 4: "Half of it", 16.4: "Twice too large"}),
+        (0.25, 3, "log", {math.exp(0.25): "This is a factor"}),
+        (2, 3, "log", {math.log(2): "This is a logarithm"}),
+        (-0.25, 3, "log", {math.exp(-0.25): "This is a factor"}),
+        (0.25, 3, "sign", {-0.25: "look at the sign"}),
+        (0.25, 3, "inverse", {4: "Upside down"}),
+    ],
+)
+def test_a_slip_is_the_way_back_to_the_right_number_and_no_other_answer_is_one(monkeypatch, right, digits, kind, slips):
+    monkeypatch.setattr(checking, "_ROUNDS", 1)
+    hints = {checking.seal("t", 0, rounded(77.7, digits or 3)): "a hint"}
+    part = {"right": [checking.seal("t", 0, rounded(right, digits))], "digits": digits, "slips": [kind], "hints": hints}
+    monkeypatch.setattr(checking, "_answers", lambda: {"t": [part]})
+    assert check("t", right)
+    assert check("t", 77.7).said == "a hint"
+    for answer, said in slips.items():
+        assert said in check("t", answer).said
+    for answer in (0, -3, 0.7, 1, 1000, "inf"):
+        assert check("t", answer).said == ("not yet." if digits else "not yet. It is a whole number.")
+
+
 @pytest.mark.slow
 @each(epsilon=[1.0986, 1.1, "1.099", np.log(3)], p=[0.75, "3/4", "75 %", Fraction(3, 4), np.float32(0.75), " .75 "])
 def test_a_number_counts_in_any_form_and_to_the_digits_that_matter(p, epsilon):
@@ -80,11 +107,16 @@ def test_a_word_counts_in_any_case_and_as_a_truth_value(said):
     assert check("13.1", said)
 
 
-@pytest.mark.parametrize(("value", "digits"), [(1.0986, 3), (0.012345, 2), (-98.765, 3), (2996.4, 2), (0.5004, 1)])
+@pytest.mark.parametrize(
+    ("value", "digits"), [(1.0986, 3), (0.012345, 2), (-98.765, 3), (0.5004, 1), (0.3145, 3), (7.77, 2)]
+)
 def test_a_number_counts_alike_whether_it_was_rounded_or_cut_and_no_other_does(value, digits):
     unit = Decimal(1).scaleb(Decimal(str(value)).adjusted() - digits + 1)
     cut = abs(Decimal(str(value))) // unit * unit
     assert {abs(Decimal(text)) for text in near(value, digits)} == {cut, cut + unit}
+    sign = "-" if value < 0 else ""
+    assert rounded(float(f"{sign}{cut + unit}"), digits) in near(float(f"{sign}{cut}"), digits)
+    assert rounded(float(f"{sign}{cut}"), digits) in near(float(f"{sign}{cut + unit}"), digits)
     assert [near(whole, digits) for whole in (10.0, 0, np.inf)] == [{rounded(10.0, digits)}, {"0"}, {"inf"}]
 
 

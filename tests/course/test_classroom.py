@@ -7,6 +7,7 @@ import stat
 from unittest import mock
 
 import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509 import load_pem_x509_certificate
 
 from toolkit.course import certificate, classroom, open_class, own_address
@@ -19,13 +20,15 @@ def test_a_certificate_is_made_once_for_an_address_and_its_key_is_for_its_owner_
     assert stat.S_IMODE(made.private_key.stat().st_mode) == 0o600
     assert re.fullmatch("(?:[0-9A-F]{2}:){31}[0-9A-F]{2}", made.fingerprint)
     assert certificate(tmp_path / "class", "192.0.2.7") == made
+    key = load_pem_private_key(made.private_key.read_bytes(), None)
+    assert key.public_key() == load_pem_x509_certificate(made.certificate.read_bytes()).public_key()
     assert certificate(tmp_path / "class", "192.0.2.8").fingerprint != made.fingerprint
 
 
 @pytest.mark.parametrize("days", [1, 90])
 def test_a_certificate_is_kept_for_its_days_and_made_anew_when_less_than_a_day_is_left(tmp_path, monkeypatch, days):
     made, now = certificate(tmp_path, HERE, days=days), dt.datetime.now(dt.UTC)
-    for hours, same in ((-1, True), (1, False)):
+    for hours, same in ((-0.1, True), (0.1, False)):
         later = now + dt.timedelta(days=days, hours=hours)
         monkeypatch.setattr(classroom, "_now", lambda later=later: later)
         assert (certificate(tmp_path, HERE, days=days) == made) is same
@@ -52,8 +55,8 @@ def test_a_collection_at_an_address_that_the_machine_had_before_is_said(tmp_path
     ]
 
 
-@pytest.mark.parametrize("answer", [OSError("no network"), HERE])
-def test_without_a_network_the_cards_are_named(monkeypatch, answer):
+@pytest.mark.parametrize("answer", [OSError("no network"), HERE, "192.0.2.7"])
+def test_the_address_is_that_of_the_network_and_without_one_the_cards_are_named(monkeypatch, answer):
     class Alone(socket.socket):
         def connect(self, _address):
             if isinstance(answer, OSError):
@@ -63,5 +66,8 @@ def test_without_a_network_the_cards_are_named(monkeypatch, answer):
             return answer, 0
 
     monkeypatch.setattr(classroom.socket, "socket", Alone)
+    if answer == "192.0.2.7":
+        assert own_address() == answer
+        return
     with pytest.raises(ConnectionError, match="or use the printed cards"):
         own_address()

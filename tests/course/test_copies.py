@@ -120,9 +120,11 @@ def test_a_copy_may_begin_with_a_cell_that_installs_the_toolkit_where_it_is_not(
     shown = [output.get("data", {}) for cell in parts for output in cell.get("outputs", [])]
     texts = [text for data in shown for name, text in data.items() if name.startswith("text/")]
     assert {type(text) for text in [cell["source"] for cell in parts] + texts} == {str}
-    if not kind:
-        original = nbformat.read(FOLDER / path.name, as_version=4)
-        assert [*notebook.cells[:1], *notebook.cells[2:]] == original.cells
+    assert notebook.cells[1].source == copies_of_the_course._INSTALL
+    if kind:
+        return
+    original = nbformat.read(FOLDER / path.name, as_version=4)
+    assert [*notebook.cells[:1], *notebook.cells[2:]] == original.cells
     notebook.cells = [notebook.cells[1], nbformat.v4.new_code_cell('"wheels" in globals()')]
     place = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources=place).execute()

@@ -16,7 +16,7 @@ class Window:
     def __init__(self, studio):
         self.address = urlsplit(studio.url)
         self.origin = f"http://{self.address.netloc}"
-        self.session = self.api("session", key=self.address.fragment.removeprefix("key="))[1]["session"]
+        self.session = self.good("session", key=self.address.fragment.removeprefix("key="))["session"]
 
     def send(self, method, path, body=b"", **headers):
         line = http.client.HTTPConnection(self.address.hostname, self.address.port, timeout=60)

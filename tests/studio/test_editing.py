@@ -139,6 +139,39 @@ def test_a_comment_moves_with_its_question_and_those_of_the_file_stay():
     assert text.splitlines()[:20] == lines[:20]
 
 
+def test_a_question_that_is_edited_and_moved_takes_its_comments_along():
+    """Those inside it, too; what stands below all questions, set apart by a blank line, stays there."""
+    head, end = '# of the file\ntitle = "a"  # beside\n\n', "# at the end\n\n# and more\n"
+    one, two = (
+        f'# of {name}\n[[questions]]\nname = "{name}"\ntext = "{name}?"\n\n# inside\nhelp = "h"\n\n'
+        for name in ("one", "two")
+    )
+    first, second = opened(text := head + one + two + end)["questions"]
+    after = edited(text, {"title": "a", "questions": [{**second, "text": "New?"}, first]})
+    assert after == head + two.replace("two?", "New?") + one + end
+    new = {"name": "new", "text": "N?"}
+    added = '[[questions]]\nname = "new"\ntext = "N?"\n\n'
+    assert edited(text, {"title": "a", "questions": [first, new]}) == head + one + added + end
+    for origin in (2, -1, True, "0", None):  # no question of the file
+        assert edited(text, {"title": "a", "questions": [first, {**new, ORIGIN: origin}]}) == head + one + added + end
+
+
+def test_questions_in_one_line_become_tables_of_their_own_when_their_number_changes():
+    text, table = 'title = "a"\nquestions = [{name = "q", text = "t"}]\n', '[[questions]]\nname = "q"\ntext = "t"\n'
+    (first,) = opened(text)["questions"]
+    two = {"title": "a", "questions": [first, {"name": "new", "options": []}]}
+    assert edited(text, two) == f'title = "a"\n\n{table}\n[[questions]]\nname = "new"\noptions = []\n'
+    more = text.replace("}]", '}, {name = "r", text = "t"}]')
+    assert edited(more, {"title": "a", "questions": [first]}) == f'title = "a"\n\n{table}'
+    assert tomllib.loads(edited(text, {"title": "a", "questions": []})) == {"title": "a", "questions": []}
+
+
+def test_what_does_not_read_back_is_not_written(monkeypatch):
+    monkeypatch.setattr("toolkit.studio.editing._reads_as", lambda *_: False)
+    with pytest.raises(ValueError, match="must read back as what was meant"):
+        edited('title = "a"\n', {"title": "b"})
+
+
 def test_one_edit_changes_one_line():
     text = FILES["survey"]
     data = opened(text)
@@ -160,6 +193,15 @@ def test_what_is_new_stands_where_people_would_write_it():
     assert edited(head, {"title": "a", "questions": [asked], **tables}) == after
 
 
+def test_what_differs_inside_a_table_is_written_there_and_what_becomes_a_table_stands_in_its_line():
+    text = 'title = "a"\n\n[protection]\nofficer = "o"  # why\nreview = "2027-01-01"\n\n[words.it]\nnext = "n"\n'
+    data = opened(text)
+    data["protection"]["officer"], data["title"] = "p", {"en": "a", "de": "b"}
+    data["words"] = {"it": {"next": "n", "back": "z"}}
+    after = text.replace('"o"  #', '"p"  #').replace('title = "a"', 'title = {en = "a", de = "b"}')
+    assert edited(text, data) == after + 'back = "z"\n'
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -176,6 +218,9 @@ def test_files_that_are_written_otherwise(text):
     data["title"] = "b"
     after = edited(text, data)
     assert tomllib.loads(after)["questions"][0]["text"] == "other"
+    for questions in ([*data["questions"], {"name": "b", "text": "y"}], [{"name": "b", "text": "y"}]):
+        expected = [{key: value for key, value in one.items() if key != ORIGIN} for one in questions]
+        assert tomllib.loads(edited(text, {**data, "questions": questions}))["questions"] == expected
     assert [
         part for part in ("# why", "# t", "# keep", "# too", "# windows") if part in text and part not in after
     ] == []

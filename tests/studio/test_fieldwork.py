@@ -18,17 +18,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.survey.samples import cheated, faculty, panel, survey
+from toolkit import Question
 from toolkit.budget.ledger import Ledger
 from toolkit.command import _parser, main
 from toolkit.core.estimate import Estimate
 from toolkit.studio import Studio
 from toolkit.studio import server as studio_server
 from toolkit.studio.curating import VERBS, Curating, call
+from toolkit.studio.fieldwork import Fieldwork, _first, _groups
 from toolkit.studio.folder import Folder
 from toolkit.studio.notebooks import analysis, curated, databases, steps
+from toolkit.studio.surveys import Surveys
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
 from toolkit.survey.serving.background import find
+from toolkit.survey.storage.stepwise_disclosure import first_look
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +155,8 @@ def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not():
     assert b"degree" in notebook
     assert b"boxes" not in notebook
     nbformat.validate(json.loads(notebook))
+    begun = [cell["source"].splitlines()[0] for cell in json.loads(notebook)["cells"]]
+    assert begun[:2] == ["# survey.toml", "from toolkit.survey import Collector"]
     nbformat.validate(json.loads(curated({"table": "a.csv", "neighbors": "replace"}, ["count()"], "a-budget.db")))
     without = [data["questions"][:3], [boxes, one], []]
     assert b"logistic" in notebook
@@ -165,6 +172,7 @@ def test_links_for_people_work_once_and_are_kept_nowhere(window, folder):
     window.good("open", file="token.toml")
     links = window.good("invite", file="token.toml", count=3)["links"]
     assert len(set(links)) == 3
+    assert "at most 100,000" in window.api("invite", file="token.toml", count=100_001)[1]["error"]
     token = links[0].partition("#t=")[2]
     assert not any(token.encode() in path.read_bytes() for path in folder.iterdir() if path.is_file())
     for reach, why in (
@@ -280,6 +288,7 @@ def test_a_statistic_beyond_the_budget_is_refused_before_the_table_is_read(windo
     assert "remain" in answer["error"] or "left" in answer["error"]
     for table in ("../people.csv", "survey.toml", "none.csv"):
         assert window.api("table", table=table)[0] == 422
+    assert "must end in .csv or .parquet" in window.api("table_notebook", table="survey.toml")[1]["error"]
 
 
 @pytest.mark.slow
@@ -289,12 +298,14 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
 
     opened, before = [], signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(Studio, "wait", interrupted)
+    monkeypatch.setattr(studio_server, "_elsewhere", lambda port: [f"By way of {port}."])
     for browser in (True, False):
         monkeypatch.setattr("webbrowser.open", lambda link, browser=browser: opened.append(link) or browser)
         assert main(["studio", str(tmp_path)]) == 0
         assert opened[-1].startswith("http://127.0.0.1:")
         told = capsys.readouterr().out
         assert f"  {opened[-1]}\n" in told
+        assert f"By way of {urlsplit(opened[-1]).port}.\n" in told
         assert "Ctrl-C ends the studio; collections that it opened go on." in told
         assert ("There is no browser here: open the link by hand." in told) == (not browser)
     assert signal.getsignal(signal.SIGTERM) is before
@@ -302,7 +313,8 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
     monkeypatch.setattr(Studio, "stop", lambda one: stop(one) or interrupted(one))
     monkeypatch.setattr(os, "_exit", sys.exit)
     with pytest.raises(SystemExit, match="130"):  # as a shell says of what Ctrl-C has ended
-        main(["studio", str(tmp_path), "--no-browser"])
+        main(["studio", str(tmp_path), "--no-browser", "--public-url", "https://hub.example/"])
+    assert "By way of" not in capsys.readouterr().out
     signal.signal(signal.SIGTERM, before)
 
 
@@ -370,6 +382,54 @@ def test_a_statistic_is_called_with_what_was_said_of_its_columns(tmp_path):
     for number, ending in ((1, "csv"), (2, "json"), (3, "html")):
         (tmp_path / f"t-release-{number:02d}.{ending}").touch()
     assert [Curating(Folder(tmp_path))._free("t.csv", number) for number in (1, 4)] == ["t-release-04"] * 2
+
+
+def test_a_plan_or_a_table_that_cannot_be_read_is_refused_and_nothing_of_it_is_quoted(tmp_path):
+    table, plan = tmp_path / "t.csv", tmp_path / "t.release.toml"
+    table.write_text("age\n1\n")
+    curating = Curating(Folder(tmp_path))
+    for text in ("columns = 3", "statistics = 3"):
+        plan.write_text(text)
+        with pytest.raises(ValueError, match=r"must have columns and statistics, got others: correct or delete t\.rel"):
+            curating.state("t.csv")
+    plan.write_text('statistics = [{verb = "bounds", column = "nothing", epsilon = "1"}]')
+    (told,) = curating.state("t.csv")["statistics"]
+    assert told["problem"].startswith("`column` must be one of age, got 'nothing'")
+    why = "a table must be readable, got t.csv, which is not: save it as UTF-8, with commas."
+    table.write_text("age\n1\nSecret,2\n")
+    assert curating.state("t.csv")["statistics"] == [{"problem": why}]
+    table.write_bytes(b"age\nSecret\xff\n")
+    with pytest.raises(ValueError, match=f"^{re.escape(why)}$"):
+        curating.state("t.csv")
+
+
+def test_what_was_released_stays_in_the_plan_whatever_is_saved(tmp_path):
+    (tmp_path / "t.csv").write_text("age\n1\n")
+    (tmp_path / "t.release.toml").write_text('statistics = [{verb = "bounds", file = "t-release-01", released = 1}]')
+    curating, planned = Curating(Folder(tmp_path)), {"verb": "bounds", "column": "age", "epsilon": "1"}
+    for sent, kept in (([], []), ([{"verb": "sum", "released": 1}], []), ([planned, 3], [planned])):
+        session = {"neighbors": "add_remove", "ceiling": "3", "statistics": sent}
+        saved = curating.save("t.csv", curating.state("t.csv")["hash"], session)["session"]
+        first, *others = saved.pop("statistics")
+        assert (first["file"], others) == ("t-release-01", kept)
+        assert saved == {"table": "t.csv", "neighbors": "add_remove", "ceiling": "3", "columns": {}}
+    for name, wrong in (("neighbors", "near"), ("neighbors", None), ("ceiling", "much"), ("ceiling", "-1")):
+        with pytest.raises((ValueError, TypeError)):
+            curating.save("t.csv", curating.state("t.csv")["hash"], {**session, name: wrong})
+        assert curating.state("t.csv")["session"]["statistics"][1:] == [planned]
+    for make, neighbors in ((False, None), (True, "add_remove")):  # looked at, and paid from
+        assert curating._ledger("t.csv", saved, make=make).neighbors == neighbors
+        assert (tmp_path / "t-budget.db").exists() == make
+
+
+def test_what_is_told_of_a_collection_is_that_of_its_survey(tmp_path):
+    ticks = Question("boxes", "Which?", options=["a", "b"], multiple=True)
+    age = Question("age", "Age?", bounds=(0, 99))
+    assert _groups(survey(cheated(), ticks, age, faculty(), arms={"one": 0.5, "two": 0.5})) == ["faculty"]
+    assert (_first(survey()), _first(panel())) == (first_look(survey()), None)
+    for people, error in ((5000, FileNotFoundError), (5001, ValueError), (0, ValueError)):
+        with pytest.raises(error):
+            Fieldwork(folder := Folder(tmp_path), Surveys(folder)).rehearse("none.toml", people)
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +54,23 @@ def test_a_file_is_written_whole_keeps_its_rights_and_leaves_nothing_beside_it(t
         folder.read("none.toml")
     with pytest.raises(ValueError, match="end in"):
         folder.path("a.toml", ".csv")
+
+
+def test_what_is_written_is_on_the_disk_before_it_has_its_name_and_nothing_is_left_of_what_failed(
+    tmp_path, monkeypatch
+):
+    folder, sizes = Folder(tmp_path), []
+    monkeypatch.setattr(os, "fsync", lambda one: sizes.append((os.fstat(one).st_size, (tmp_path / "a.toml").exists())))
+    folder.write("a.toml", b"one")
+    assert sizes == [(3, False)]
+
+    def failing(*_):
+        raise OSError(errno.EIO, "")
+
+    monkeypatch.setattr(Path, "replace", failing)
+    with pytest.raises(OSError):
+        folder.write("a.toml", b"two")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"one"]
 
 
 def test_files_are_listed_latest_first_and_of_one_moment_by_name(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 from pathlib import Path
 
 import pytest
@@ -110,21 +111,34 @@ def test_a_page_that_others_would_see_has_no_origin_and_no_network(window):
 def test_a_sheet_says_what_it_cannot_ask(window):
     for example, left_out in (("class", []), ("workplace", ["bullied", "speak_up", "overtime"])):
         window.good("new", file=f"sheet-{example}.toml", example=example)
-        assert window.good("seen", file=f"sheet-{example}.toml", what="paper", language="en")["left_out"] == left_out
+        seen = window.good("seen", file=f"sheet-{example}.toml", what="paper", language="en")
+        assert seen["left_out"] == left_out
+        assert b"000 00" in window.send("GET", f"/{seen['path']}")[1]
 
 
-@pytest.mark.slow
-def test_a_proxy_names_its_address(folder):
+def test_a_proxy_names_its_address():
     gate = Gate(8899, "https://hub.example/user/ann/proxy/8899/", lambda _: None)
     front = {"method": "POST", "headers": [(b"host", b"hub.example"), (b"origin", b"https://hub.example")]}
     gate.check(front)
     assert gate.link.startswith("https://hub.example/user/ann/proxy/8899/#key=")
+    assert Gate(8899, "http://hub.example", lambda _: None).link.startswith("http://hub.example/#key=")
+    for address in ("hub.example", "ftp://hub.example/", "https:///user", ""):
+        with pytest.raises(ValueError, match="public_url"):
+            Gate(8899, address, lambda _: None)
+
+
+@pytest.mark.slow
+def test_a_studio_that_is_stopped_listens_no_more(folder):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
     with pytest.raises(ValueError, match="public_url"):
-        Studio(folder, public_url="hub.example")
-    made = studio(folder)
+        Studio(folder, port=port, public_url="hub.example")
+    made = studio(folder, port=port)
     assert "#key=" in made._repr_html_()
     assert "key" not in repr(made)
     made.stop()
+    assert not made._thread.is_alive()
+    socket.create_server(("127.0.0.1", port)).close()
 
 
 def test_all_addresses_in_the_page_are_relative_so_that_it_works_under_a_path():
@@ -134,7 +148,7 @@ def test_all_addresses_in_the_page_are_relative_so_that_it_works_under_a_path():
         assert "innerHTML" not in text, path.name
 
 
-def test_an_error_of_the_studio_itself_quotes_nothing(monkeypatch, window):
+def test_an_error_of_the_studio_itself_quotes_nothing(monkeypatch, window, caplog):
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a secret")
 
@@ -142,6 +156,7 @@ def test_an_error_of_the_studio_itself_quotes_nothing(monkeypatch, window):
     status, answer = window.api("files")
     assert status == 500
     assert "secret" not in json.dumps(answer)
+    assert ("toolkit.studio", "ZeroDivisionError") in [(one.name, one.getMessage()) for one in caplog.records]
 
 
 def test_every_sentence_of_the_studio_is_there_in_german():

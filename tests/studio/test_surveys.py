@@ -9,10 +9,11 @@ import pytest
 
 from toolkit import Design, forced_options, k_ary, warner
 from toolkit.local.numeric import one_bit
-from toolkit.studio import checking
+from toolkit.studio import checking, server
+from toolkit.studio import surveys as surveys_of_a_folder
 from toolkit.studio.folder import Folder
 from toolkit.studio.server import Desk
-from toolkit.studio.surveys import EXAMPLES
+from toolkit.studio.surveys import EXAMPLES, Surveys
 from toolkit.survey.spec import Survey
 
 
@@ -66,11 +67,13 @@ def test_a_file_that_cannot_be_read_is_shown_as_it_is(window, folder):
     (folder / "broken.toml").write_text("title = ")
     state = window.good("survey", file="broken.toml")
     assert ("data" in state, state["text"], "nvalid" in state["broken"]) == (False, "title = ", True)
-    begun = {"asked.toml": "questions = []", "agreed.toml": 'consent = "c"', "other.toml": "x = 1"}
-    for name, text in begun.items():
+    begun = {"asked.toml": "questions = []", "agreed.toml": 'consent = "c"'}
+    others = {"other.toml": "x = 1", "package.json": '{"questions": []}'}
+    others |= dict.fromkeys(("pyproject.toml", "constraints.toml", "people.release.toml"), "questions = []")
+    for name, text in (begun | others).items():
         (folder / name).write_text(text)
     shown = {one["file"] for one in window.good("files")["surveys"]}
-    assert shown & {"broken.toml", *begun} == {"broken.toml", "asked.toml", "agreed.toml"}
+    assert shown & {"broken.toml", *begun, *others} == {"broken.toml", *begun}
     for name in ("../survey.toml", "people.csv", "none.toml"):
         assert window.api("survey", file=name)[0] == 422
     assert "must end in .toml" in window.api("new", file="new.json", example="exam")[1]["error"]
@@ -101,6 +104,11 @@ def test_refusals_are_where_they_arise_and_all_at_once():
             {"title": "t", "consent": "c", "questions": [good], "minimum": 0, "cap": 0},
             [(None, "cap"), (None, "minimum")],
         ),
+        (
+            {"title": "t", "consent": "c", "questions": [good], "protection": {"officer": "", "transfers": ""}},
+            [(None, "protection.officer"), (None, "protection.transfers")],
+        ),
+        ({"title": "t", "consent": "c", "questions": [good], "protection": 3}, [(None, "protection")]),
         ({"title": "t", "consent": "c", "questions": 3}, [(None, "questions")]),
         ({"consent": "c", "questions": [{**good, "name": "A"}, good]}, [(0, "name"), (None, "title")]),
         (
@@ -130,6 +138,8 @@ def test_a_cost_is_that_of_all_waves_where_they_can_be_counted(waves, times):
     question = {"name": "q", "text": "Cheated?", "design": {"warner": {"epsilon": 1}}}
     data = {"title": "t", "consent": "c", "questions": [question], "waves": waves}
     assert checking.facts(data, checking.check(data), "en")["epsilon"] == pytest.approx(times, rel=1e-3)
+    del data["waves"]
+    assert checking.facts(data, checking.check(data), "en")["epsilon"] == pytest.approx(1, rel=1e-3)
 
 
 def test_odds_are_told_in_every_language_that_has_words_for_them():
@@ -191,7 +201,24 @@ def test_every_setting_of_every_slider_is_a_question_that_costs_what_it_says(mon
             changed = {key: value for key, value in {**table, **row["change"]}.items() if value is not None}
             (question,) = checking.read_questions([changed])
             assert question.design.epsilon == row["epsilon"]
+            planned = checking.planned("", [question], 1000, subgroup=0.1).questions[0]
+            assert row["small_margin"] == planned.words(planned.small_margin)
             assert question.kind == {"yesno": "choice", "options": "choice", "likert": "choice"}.get(kind, kind)
+
+
+def test_a_setting_that_is_refused_says_why():
+    rows = checking.curve({"name": "q", "text": ""}, "forced", 1000, None, "en")
+    assert [set(row) for row in rows] == [{"change", "problem"}] * 6
+    assert {"`text` must" in row["problem"] for row in rows} == {True}
+
+
+def test_what_is_refused_is_taken_away_once():
+    tables = [{"name": "a"}, {"name": "b"}]
+    rest = {"questions": tables[1:], "cap": 0}
+    refused = [(0, "text", False), (1, "text", True), (1, "text", False), (None, "cap", True), (None, "cap", False)]
+    for place, name, something in refused:
+        assert checking._leave_out(rest, {"question": place, "field": name}, tables) is something
+    assert rest == {"questions": []}
 
 
 def test_the_hundred_people_are_the_design_s_own():
@@ -263,5 +290,41 @@ def test_what_was_changed_outside_is_a_step_that_can_be_undone_by_itself(window,
     assert (now["undo"], now["hash"] != saved["hash"]) == (True, True)
     back = window.good("undo", file="steps.toml", hash=now["hash"])
     assert path.read_bytes() == mine
-    window.good("undo", file="steps.toml", hash=back["hash"])
-    assert path.read_bytes() == first
+    back = window.good("undo", file="steps.toml", hash=back["hash"])
+    assert (path.read_bytes(), back["undo"], back["redo"]) == (first, False, True)
+    path.write_bytes(first.replace(b"Our class", b"Another way"))
+    now = window.good("survey", file="steps.toml")
+    assert (now["undo"], now["redo"], now["readonly"]) == (True, False, False)  # the way back is another one
+    path.write_text(f"minimum = {2**60}")
+    assert window.good("survey", file="steps.toml")["readonly"]  # a page would round it
+
+
+def test_of_many_steps_the_last_can_be_undone(tmp_path, monkeypatch):
+    monkeypatch.setattr(surveys_of_a_folder, "_MOST_STEPS", 2)
+    surveys = Surveys(Folder(tmp_path))
+    for title in "abcd":
+        (tmp_path / "s.toml").write_text(f'title = "{title}"')
+        state = surveys.state("s.toml")
+    for title, more in (("c", True), ("b", False)):
+        state = surveys.undo("s.toml", state["hash"])
+        assert (state["data"]["title"], state["undo"]) == (title, more)
+
+
+def test_what_is_missing_is_a_sentence(tmp_path):
+    desk = Desk(Folder(tmp_path))
+    for given, said in ((("Which one?",), "Which one?"), ((), "something is missing")):
+
+        def missing(given=given):
+            raise KeyError(*given)
+
+        desk.actions["files"] = missing
+        answer = desk.do("files", {})
+        assert (answer.status, json.loads(answer.body)) == (422, {"error": said})
+
+
+def test_of_many_pages_that_were_looked_at_the_last_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "_MOST_PAGES", 2)
+    desk = Desk(Folder(tmp_path))
+    desk.surveys.new("a.toml", "class")
+    paths = [desk._seen("a.toml", "assessment", "en")["path"] for _ in range(3)]
+    assert [f"seen/{ticket}" for ticket in desk.pages] == paths[1:]

@@ -9,7 +9,7 @@ from tests.survey.storage.test_schema import fill_sqlite
 from tests.verbs.shell import said
 from toolkit import collect, forced
 from toolkit.command import main
-from toolkit.survey.serving import background
+from toolkit.survey.serving import background, doctor
 from toolkit.survey.serving.access import digest
 from toolkit.survey.serving.background import find
 from toolkit.survey.serving.station import tokens
@@ -246,6 +246,16 @@ def test_the_database_may_come_from_the_environment(folder, capsys, monkeypatch)
     monkeypatch.chdir("/")
     assert said(capsys, "status").startswith("open: 0 reports")
     assert said(capsys, "close").startswith("closed: 0 reports")
+
+
+@pytest.mark.parametrize(("problems", "code"), [([], 0), ([""], 0), (["", "Mend it", "And it"], 1)])
+def test_the_doctor_says_all_that_was_seen_and_what_cannot_be(capsys, monkeypatch, problems, code):
+    seen = [doctor.Finding("well", remedy, check=f"part {number}") for number, remedy in enumerate(problems)]
+    monkeypatch.setattr(doctor, "examine", lambda _: iter(seen))
+    assert main(["doctor", "https://survey.example/"]) == code
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert lines == [str(one) for one in seen]
+    assert last.startswith("Not seen from here")
 
 
 def test_the_doctor_ends_with_a_code_for_scripts_and_silence_is_said(capsys):

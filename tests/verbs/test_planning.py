@@ -35,6 +35,18 @@ def test_plan_takes_a_design_with_its_arguments(capsys):
     assert "epsilon 0.6931" in said(capsys, "plan", "warner", "p=2/3", "--prevalence", "0.5", "--n", "500")
 
 
+def test_the_help_names_the_designs_that_wait_for_an_epsilon_and_a_refusal_what_a_design_takes(capsys):
+    with pytest.raises(SystemExit):
+        main(["plan", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    listed = told.partition("or to solve for it: ")[2].partition(";")[0].split(", ")
+    waiting = [name for name, maker in makers().items() if "epsilon" in parameters(maker)]
+    assert listed == [name for name in waiting if name not in ("additive", "multiplicative", "matrix", "square_wave")]
+    assert len(listed) > 5
+    assert main(["plan", "k_ary", "--prevalence", "0.5", "--n", "5", "--epsilon", "1"]) == 2
+    assert "write toolkit plan k_ary options=…" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_plan_never_hands_an_epsilon_to_a_probability(capsys):
     told = said(capsys, "plan", "crosswise", "--prevalence", "0.1", "--n", "500", "--epsilon", "0.7")

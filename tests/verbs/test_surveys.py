@@ -1,3 +1,5 @@
+import warnings
+
 import pytest
 
 from tests.survey.samples import cheated, survey
@@ -18,6 +20,20 @@ def test_check_prints_what_people_agree_to_or_what_is_wrong(folder, capsys):
 
 def _serials(form: str) -> list[str]:
     return sorted({part.partition("\u2069")[0].replace(" ", "") for part in form.split("\u2066")[1:]})
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_warned_of_while_paper_is_written_is_said(capsys, monkeypatch):
+    def warned(*_, **__):
+        for _ in range(2):
+            warnings.warn("Mind the dice.", UserWarning, stacklevel=1)
+        return ["kit/form.en.html"]
+
+    monkeypatch.setattr("toolkit.survey.paper.kit.write_kit", warned)
+    assert main(["paper", "exams.toml"]) == 0
+    told = capsys.readouterr()
+    assert told.out.endswith("wrote kit/form.en.html\n")
+    assert told.err == "Mind the dice.\n" * 2
 
 
 @pytest.mark.slow

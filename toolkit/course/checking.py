@@ -107,17 +107,19 @@ def word(answer: object) -> str:
 
 def rounded(value: float, digits: int) -> str:
     """A number by its first digits; with `digits` 0 all of them, as of whole numbers, which are exact."""
-    if math.isnan(value) or math.isinf(value) or value == 0:
-        return "0" if value == 0 else str(value)
+    if value == 0:
+        return "0"
     return f"{value:.{digits - 1}e}" if digits else f"{value:.12g}"
 
 
 def near(value: float, digits: int) -> set[str]:
-    """Its first digits, and those of numbers half a step away: it counts alike whether rounded before or cut."""
+    """Its first digits, and those of numbers half a step away and a trifle, which decides ties: it counts alike
+    whether rounded before or cut.
+    """
     if value == 0 or not math.isfinite(value) or not digits or (abs(value) >= 10 and value == int(value)):
         return {rounded(value, digits)}
     step = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
-    return {rounded(value + shift * step, digits) for shift in (-0.5, 0, 0.5)}
+    return {rounded(value + shift * step, digits) for shift in (-0.5 - 1e-9, 0, 0.5 + 1e-9)}
 
 
 HINTED = 3

@@ -102,7 +102,7 @@ def _problem(problem: object, tables: Sequence[Any], place: int | None) -> dict[
 def _leave_out(rest: dict[str, Any], refusal: Mapping[str, Any], tables: Sequence[Any]) -> bool:
     """Take away what was refused, to see what else is; whether something was."""
     name = refusal["field"]
-    if refusal["question"] is not None and refusal["question"] < len(tables):
+    if refusal["question"] is not None:
         others = [one for one in rest["questions"] if one is not tables[refusal["question"]]]
         changed = len(others) < len(rest["questions"])
         rest["questions"] = others

@@ -10,7 +10,7 @@ import io
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from toolkit.budget.ledger import Ledger
 from toolkit.core.checks import choice, exact, refuse
@@ -135,11 +135,14 @@ class Curating:
     def _columns(self, table: str) -> list[dict[str, str]]:
         """Names of columns, and types where the file has them in writing; no row is read."""
         path = self.folder.path(table, *TABLES)
-        if path.suffix.lower() == ".parquet":
-            schema = extra("pyarrow.parquet").read_schema(path)
-            return [{"name": str(one.name), "type": str(one.type)} for one in schema]
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            return [{"name": name, "type": ""} for name in next(csv.reader(file), [])]
+        try:
+            if path.suffix.lower() == ".parquet":
+                schema = extra("pyarrow.parquet").read_schema(path)
+                return [{"name": str(one.name), "type": str(one.type)} for one in schema]
+            with path.open(newline="", encoding="utf-8-sig") as file:
+                return [{"name": name, "type": ""} for name in next(csv.reader(file), [])]
+        except (ValueError, csv.Error):
+            _refuse_table(path)
 
     def _frame(self, table: str) -> Any:
         path = self.folder.path(table, *TABLES)
@@ -149,8 +152,8 @@ class Curating:
             read = pandas.read_parquet if path.suffix.lower() == ".parquet" else pandas.read_csv
             try:
                 self._frames[table] = (changed, read(path))
-            except Exception:  # its message may quote a cell
-                refuse("a table must be readable", f"{path.name}, which is not", "save it as UTF-8, with commas")
+            except Exception:
+                _refuse_table(path)
         return self._frames[table][1]
 
     def _curator(self, table: str, session: Mapping[str, Any], ledger: Ledger) -> Curator:
@@ -186,8 +189,8 @@ class Curating:
                 )
             curator = self._curator(table, session, self._ledger(table, session))
             preview: Preview = getattr(curator.preview, one["verb"])(*names, **keywords)
-        except (ValueError, TypeError, KeyError) as problem:
-            return {"problem": str(problem.args[0] if isinstance(problem, KeyError) and problem.args else problem)}
+        except (ValueError, TypeError) as problem:
+            return {"problem": str(problem)}
         noise = preview.noise
         return {
             "price": str(preview.loss),
@@ -196,6 +199,11 @@ class Curating:
             "per_value": None if noise is None else noise.per_value,
             "code": f"curator.{one['verb']}({code})",
         }
+
+
+def _refuse_table(path: Path) -> NoReturn:
+    """In words of our own: a reader's may quote a cell."""
+    refuse("a table must be readable", f"{path.name}, which is not", "save it as UTF-8, with commas")
 
 
 def call(one: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any], str]:

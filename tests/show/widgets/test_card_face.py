@@ -59,11 +59,33 @@ def test_the_picture_shows_the_question_the_odds_and_what_to_press():
         (Question("q", "Hours?", design=numeric.one_bit((0, 80), 1.0)), ["A number from 0 to 80", "Answer"]),
         (Question("q", "Cheated?", design=warner(p="3/4"), mode="guided"), ["Let chance decide"]),
         (Question("q", "Cheated?", design=warner(p="3/4"), mode="physical", instructions="Throw."), ["No", "Yes"]),
+        (Question("q", "A?", design=crosswise("1/4"), mode="physical", instructions="Own."), ["Different", "Same"]),
         (Question("q", "Which?", design=k_ary(100, epsilon=1.0)), [*map(str, range(9)), "…"]),
     ],
 )
 def test_the_picture_has_the_fields_of_each_kind(question, buttons):
     assert words_in(question)[2:-1] == buttons
+
+
+def test_the_picture_is_as_high_as_its_lines_and_a_button_is_around_its_word():
+    for many in (1, 15):
+        face = card_face(Question("q", "Cheated? " * many, design=warner(p="3/4")), None)
+        figure = card_picture(face)
+        (ax,) = figure.axes
+        title, odds, *labels, _ = ax.texts
+        lines = [one.get_text().count("\n") + 1 for one in (title, odds)]
+        height = 1 + 0.2 * lines[0] + 0.16 * lines[1]
+        assert (figure.get_size_inches()[1], ax.get_ylim()[1]) == pytest.approx((height, height))
+        assert [one.get_position() for one in (title, odds)] == [
+            pytest.approx((0.15, height - 0.12)),
+            pytest.approx((0.15, height - 0.22 - 0.2 * lines[0])),
+        ]
+        for label, box in zip(labels, ax.patches, strict=True):
+            assert box.get_width() == pytest.approx(0.22 + 0.085 * len(label.get_text()))
+            centre = box.get_x() + box.get_width() / 2, box.get_y() + box.get_height() / 2
+            assert label.get_position() == pytest.approx(centre)
+        first, second = ax.patches
+        assert second.get_x() == pytest.approx(first.get_x() + first.get_width() + 0.16)
 
 
 def test_long_words_end_inside_the_picture():

@@ -3,10 +3,11 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from tests.survey.results.test_printing import asked, frame
-from tests.survey.samples import cheated, survey
+from tests.survey.results.test_printing import DRINKS, frame
+from tests.survey.samples import cheated, faculty, survey
+from toolkit.local.numeric import square_wave
 from toolkit.show import CollectorView, watch
-from toolkit.show.widgets.collector_view import _bars, _only_question
+from toolkit.show.widgets.collector_view import _bars, _only_question, _private
 from toolkit.survey.collector import Collector
 from toolkit.survey.questions.question import Question
 from toolkit.survey.results import estimate
@@ -74,16 +75,21 @@ def test_on_the_projector_stands_the_title_or_the_only_question_in_the_first_lan
     assert _only_question(survey()) == "Exams"
 
 
+def test_what_arrives_as_it_is_and_what_arrives_randomized_is_said():
+    words = {_private(survey(*asked)) for asked in ([cheated()], [faculty()])}
+    assert words == {"Answers to cheated arrive here randomized.", "Answers arrive here as they are given."}
+
+
 def test_bars_are_parts_of_the_scale_of_their_question():
-    """Of shares from 0 to 1, of a mean from one of its bounds to the other."""
-    results = estimate(asked(), frame())
-    for name in ("cheated", "drinks"):
-        question, found = results.survey[name], results[name]
-        low, high = map(float, question.bounds or (0, 1))
-        expected = [
-            (float(end) - low) / (high - low) for end in (found.interval().low, found.value, found.interval().high)
-        ]
-        assert _bars(results, question) == [pytest.approx(expected)]
+    """Of shares from 0 to 1, of a mean from one of its bounds to the other; without limits where no share fits."""
+    hours = Question("hours", "Hours?", design=square_wave((0, 80), 1.0, points=3))
+    results = estimate(survey(cheated(), DRINKS, hours, check=False), reports := frame().assign(hours=[0, 1] * 200))
+    for name, low, high in (("cheated", 0, 1), ("drinks", 0, 40), ("hours", 0, 1)):
+        found = results[name]
+        ends = np.column_stack([found.interval().low, found.value, found.interval().high])
+        assert np.array(_bars(results, results.survey[name])) == pytest.approx((ends - low) / (high - low))
+    strange = estimate(survey(cheated(), check=False), reports.assign(cheated="no"))
+    assert _bars(strange, cheated()) == [[None, pytest.approx(strange["cheated"].value), None]]
 
 
 def test_the_view_shows_the_count_as_it_grows_but_estimates_in_steps(collector):

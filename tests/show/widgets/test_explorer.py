@@ -5,9 +5,13 @@ a reason.
 import base64
 import html
 import io
+import json
 import math
 import re
+import runpy
+import sys
 from functools import cache, partial
+from importlib import import_module
 
 import pytest
 import traitlets
@@ -15,6 +19,7 @@ from PIL import Image
 
 from tests.slowly import slowly
 from toolkit import Approx, Ledger, show
+from toolkit.show import canvas
 from toolkit.show.widgets.explorer import STATIC, Between, Explorer, OneOf, Whole, browser_code
 
 LEDGER = Ledger(Approx(1, 1e-5), neighbors="replace")
@@ -73,14 +78,21 @@ def drawn(make):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in EXPLORERS if name not in AGAIN])
 def test_the_mime_bundle_holds_the_live_widget_a_picture_and_the_words(name, monkeypatch):
+    """Of one widget in dots, which take half a second; the figures of all are drawn below."""
     widget, figure = drawn(EXPLORERS[name])
     monkeypatch.setattr(type(widget), "picture", lambda _: figure)
+    if name != "design":
+        monkeypatch.setattr(canvas, "png", lambda one: b"dots" if one is figure else b"")
     data, metadata = widget._repr_mimebundle_()
     assert set(data) == {"text/plain", "text/html", "image/png", "application/vnd.jupyter.widget-view+json"}
     assert data["text/plain"] == repr(widget)
     words = html.unescape(re.match(r'<img alt="([^"]+)"', data["text/html"])[1])
     assert [said for said in widget.describe().values() if said not in words] == []
-    image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
+    bits = base64.b64decode(data["image/png"])
+    if name != "design":
+        assert bits == b"dots"
+        return
+    image = Image.open(io.BytesIO(bits))
     assert image.width == pytest.approx(2 * metadata["image/png"]["width"], abs=2)
 
 
@@ -131,6 +143,24 @@ def test_the_browser_code_is_plain_and_draws_no_randomness_and_knows_no_formula_
 def test_a_setting_out_of_bounds_is_refused_with_a_reason(setting, message):
     with pytest.raises(ValueError, match=message):
         Small(**setting)
+
+
+GRIDS = [
+    ("budget_explorer", "PRIORS", 0.01, 0.99),
+    ("design_explorer", "EPSILONS", 0.1, 5.0),
+    ("design_explorer", "PREVALENCES", 0.01, 0.95),
+    ("design_explorer", "SIZES", 50, 100_000),
+    ("mechanism_explorer", "_NOISE", -6, 11),
+    ("tradeoff_explorer", "EPSILONS", 0.1, 5.0),
+    ("tradeoff_explorer", "SIZES", 100, 100_000),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "first", "last"), GRIDS)
+def test_the_steps_of_a_slider_rise_from_one_end_to_the_other(module, name, first, last):
+    steps = getattr(import_module(f"toolkit.show.widgets.{module}"), name)
+    assert list(steps) == sorted(set(steps))
+    assert (steps[0], steps[-1]) == (first, last)
 
 
 BOUNDS = [
@@ -190,6 +220,7 @@ def test_a_setting_of_the_wrong_kind_is_refused(setting):
 def test_ends_that_are_not_strict_are_taken_and_settings_are_synced():
     small = Small(size=2, people=50, share=0.5, way="other")
     assert (small.size, small.people, small.way) == (2.0, 50, "other")
+    assert (Small().share, Small().size, Small().people, Small().way) == (0.5, 0.1, 2, "one")
     assert Small(size=0.1).size == 0.1  # a float a little above one tenth, which is meant
     assert {"share", "size", "people", "way", "table", "row"} < set(small.get_state())
 
@@ -268,3 +299,16 @@ def test_the_picture_that_is_saved_is_that_of_the_setting_in_the_browser(monkeyp
     assert bits.startswith(b"\x89PNG")
     assert widget.epsilon == 2.0
     assert widget.table
+
+
+@pytest.mark.parametrize(
+    "name", ["composition_explorer", "learning_explorer", "reconstruction_game", "tradeoff_explorer"]
+)
+def test_what_is_computed_afresh_replaces_the_file_that_is_kept_in_the_same_form(name, monkeypatch, tmp_path):
+    explorer = import_module(f"toolkit.show.widgets.{name}")
+    kept = explorer.FILE.read_text(encoding="utf-8")
+    monkeypatch.setattr(explorer, "compute", lambda: json.loads(kept))
+    monkeypatch.setattr(explorer, "FILE", tmp_path / "fresh.json")
+    monkeypatch.setattr(sys, "argv", ["widgets", name])
+    runpy.run_module("toolkit.show.widgets", run_name="__main__")
+    assert explorer.FILE.read_text(encoding="utf-8") == kept

@@ -97,4 +97,5 @@ def test_what_stands_on_the_grid_is_read_and_all_else_is_fitted(monkeypatch):
     made = compute()
     assert made["right"][1][0][4][3] == round(-1 - PEOPLE[0] - EPSILONS[3] - STRENGTHS[4], 2)
     assert made["own"][1][2][3] == round(-1 - PEOPLE[2] - EPSILONS[3] - own_strengths(EPSILONS[3])[1], 2)
+    assert made["base"] == grid["base"]
     assert made["plain"] == [-people for people in PEOPLE]

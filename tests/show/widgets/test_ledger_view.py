@@ -2,6 +2,7 @@ import pytest
 from IPython.core.events import EventManager, available_events
 
 from toolkit import Approx, Laplace, Ledger, Pure, show
+from toolkit.show.canvas import GREY, new_figure
 from toolkit.show.widgets import ledger_view
 from toolkit.show.widgets.ledger_view import ledger_table
 
@@ -119,8 +120,31 @@ def test_the_still_picture_has_room_for_38_letters_and_for_six_fewer_where_there
             ledger.charge(Pure(0.1), label)
         shown = [text.get_text() for ax in show.show_ledger(ledger).picture().axes for text in ax.texts]
         assert {"a" * longest, f"{'b' * longest}…"} <= set(shown)
+    ledger_view._charges(ax := new_figure(width=4, height=3).subplots(), ledger_table(ledger))
+    assert [text.get_position()[0] for text in ax.texts[-4:]] == pytest.approx([0.05, 0.08, 0.85, 1])
+
+
+@pytest.mark.parametrize(("charges", "height"), [(1, 2.5), (4, 2.5), (7, 2.98), (8, 3.24)])
+def test_the_still_picture_grows_with_its_lines(charges, height):
+    ledger = Ledger(Pure(1))
+    for number in range(charges):
+        ledger.charge(Pure("1/100"), f"count {number}")
+    figure = ledger_view._still(ledger_table(ledger))
+    assert figure.get_size_inches()[1] == pytest.approx(height)
+    assert figure.axes[0].get_ylim() == (3.2, -0.7)
 
 
 def test_the_still_picture_has_a_line_a_charge(ledger):
     shown = [text.get_text() for ax in show.show_ledger(ledger).picture().axes for text in ax.texts]
     assert {"mean of age", "students (Laplace)", "ε: 0.35 of 1 spent"} <= set(shown)
+    for charges, earlier, lowest in ((2, 0, 6), (8, 0, 9.5), (10, 2, 9.5)):  # few stand as close as many
+        for number in range(len(ledger.entries()), charges):
+            ledger.charge(Pure("1/100"), f"count {number}")
+        ledger_view._charges(ax := new_figure(width=4, height=3).subplots(), ledger_table(ledger))
+        places, last = [row for row in range(charges - earlier + 1) for _ in range(3)], []
+        if earlier:
+            places, last = [*places, 9], [f"and {earlier} earlier"]
+        assert ax.get_ylim() == (lowest, -0.6)
+        assert [text.get_position()[0] for text in ax.texts[:3]] == [0.05, 0.08, 1]
+        assert [text.get_position()[1] for text in ax.texts] == places
+        assert [text.get_text() for text in ax.texts if text.get_color() == GREY] == ["", "for what", "ε", *last]

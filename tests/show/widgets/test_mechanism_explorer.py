@@ -12,6 +12,7 @@ from toolkit.show.widgets.mechanism_explorer import (
     LEVELS,
     SENSITIVITIES,
     WORDS,
+    _epsilons,
     mechanism_row,
     mechanism_table,
 )
@@ -32,6 +33,22 @@ def explorer():
 def grouping(table, law, delta=None):
     (rows,) = [entry["rows"] for entry in table["laws"] if entry["law"] == law and delta in (None, entry["delta"])]
     return rows
+
+
+def test_the_classic_calibration_is_proven_up_to_one():
+    assert {law: _epsilons(law)[-1] for law in ("laplace", "analytic", "classic")} == {
+        "laplace": EPSILONS[-1],
+        "analytic": EPSILONS[-1],
+        "classic": 1.0,
+    }
+    for law, epsilon, used, proven in (
+        ("laplace", 0.5, 0.5, 3),
+        ("laplace", 1.0, 1.0, 3),
+        ("laplace", 1.5, 1.5, 2),
+        ("classic", 1.5, 1.0, 3),
+    ):
+        row = mechanism_row(law, epsilon, 1e-6, 2.0, 0.95)
+        assert (row["asked"], row["epsilon"], len(row["errors"])) == (epsilon, used, proven)
 
 
 def test_the_noise_of_laplace_is_sensitivity_over_epsilon_and_its_errors_are_the_mechanisms(table):

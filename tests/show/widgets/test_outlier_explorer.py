@@ -44,6 +44,7 @@ def test_statistics_and_noise_are_those_of_the_salaries(salary, epsilon):
     assert (mean, median) == pytest.approx((np.mean(values), np.median(values)), rel=1e-5)
     assert trimmed == pytest.approx(trim_mean(values, 50 / 501), rel=1e-5)
     assert np.mean(np.clip(values - np.array(huber), -20, 20)) == pytest.approx(0, abs=1e-3)
+    assert row["noise"][0] == pytest.approx(math.sqrt(2) * 1000 / 501 / epsilon, rel=1e-5)
     law = PowerLaw.for_epsilon(epsilon)
     smooth = smooth_sensitivity("trimmed", values, bounds=(0, 1000), beta=law.smoothness, trim=50)
     assert row["noise"][1] == pytest.approx(law.sd * smooth, rel=1e-3)

@@ -11,9 +11,9 @@ from toolkit.show.widgets.reconstruction_game import (
     NOISES,
     PEOPLE,
     SUMS,
+    compute,
     game_row,
     game_table,
-    play,
     played,
     stored,
 )
@@ -30,8 +30,8 @@ def test_the_stored_games_are_those_that_the_attack_plays_now(setting):
 
 
 def test_what_is_played_afresh_is_written_as_what_is_stored(monkeypatch):
-    monkeypatch.setitem(play.__globals__, "played", lambda *setting: stored()[setting])
-    assert play() == json.loads(FILE.read_text(encoding="utf-8"))
+    monkeypatch.setitem(compute.__globals__, "played", lambda *setting: stored()[setting])
+    assert compute() == json.loads(FILE.read_text(encoding="utf-8"))
 
 
 def test_every_setting_of_the_grid_was_played_and_everybody_is_in_every_game():
@@ -73,6 +73,8 @@ def test_the_loss_is_that_of_all_sums_together(game):
     assert game.loss == Pure("400/3")
     assert sum([Laplace.for_epsilon("1/3").loss] * 400, Pure(0)) == game.loss
     assert show.reconstruction_game(noise=0).loss == Pure(math.inf)
+    assert game_row(400, 3.0)["epsilon"] == pytest.approx(400 / 3, rel=1e-5)
+    assert game_row(400, 0.0)["epsilon"] is None
 
 
 def test_the_sentences_count_the_first_game_and_the_mean_of_all(game):

@@ -78,9 +78,14 @@ def test_noise_is_stacked_and_what_lies_beyond_is_counted_at_the_edges(ax):
     assert places[:4] == stacked
     assert [abs(column) for column, _ in places[4:]] == pytest.approx([15, 15, 15, 15], abs=1)
     assert places[-1][0] < 0
-    assert sorted(texts(ax)) == ["2 beyond →", "← 1 beyond"]
-    assert ax.get_xlim() == pytest.approx((-14, 14))
+    assert {text.get_text(): (text.xy, text.get_ha()) for text in ax.texts} == {
+        "← 1 beyond": ((0, 0.9), "left"),
+        "2 beyond →": ((1, 0.9), "right"),
+    }
+    assert (*ax.get_xlim(), *ax.get_ylim()) == pytest.approx((-14, 14, 0, 8))
     assert boxes(ax) == [[-10, 20]]
+    mechanism_explorer._dots(ax, [*[0.0] * 9, 5.0], 10.0)
+    assert ax.get_ylim() == (0, 10)  # a dot's room above the highest
 
 
 def test_a_bar_of_a_ledger_begins_grey_with_the_earlier_charges_and_then_changes_colours(ax):
@@ -106,6 +111,25 @@ def test_intervals_reach_as_far_to_either_side_as_the_margins_and_never_further_
     tradeoff_explorer._intervals(ax, {"margins": margins})
     assert [end for box in boxes(ax) for end in box] == pytest.approx([-1, 2, -2, 4, -50, 100, -100, 200])
     assert ax.get_xlim() == pytest.approx((-112, 112))
+    tradeoff_explorer._intervals(ax, {"margins": {**margins, "local": 0.25}})
+    assert ax.get_xlim() == pytest.approx((-56, 56))
+
+
+def test_curves_are_those_of_the_nearest_epsilon_and_the_setting_itself_is_marked(ax):
+    across = range(len(tradeoff_explorer.EPSILONS)), range(len(tradeoff_explorer.PREVALENCES))
+    cells = [[[0.01 * i + 0.001 * j] * len(tradeoff_explorer.SIZES) for j in across[1]] for i in across[0]]
+    margins = dict.fromkeys(tradeoff_explorer.WAYS, cells)
+    setting = {"epsilon": 0.72, "prevalence": tradeoff_explorer.PREVALENCES[2], "n": 300, "goal": 0.03}
+    i = tradeoff_explorer.EPSILONS.index(0.7)
+    for margin, lowest in ((0.25, 0.15), (0.001, 0.08)):
+        ax.clear()
+        row = setting | {"margins": dict.fromkeys(tradeoff_explorer.WAYS, margin)}
+        tradeoff_explorer._curves(ax, {"margins": margins}, row)
+        curves = [line for line in ax.lines if len(line.get_xdata()) == len(tradeoff_explorer.SIZES)]
+        assert [set(line.get_ydata()) for line in curves] == [{100 * (0.01 * i + 0.002)}] * 4
+        assert marks(ax) == [[(300, 100 * margin)]] * 4
+        assert ax.lines[-1].get_ydata() == [3, 3]
+        assert ax.get_ylim() == pytest.approx((lowest, 100))
 
 
 def test_beliefs_are_those_of_each_year_and_the_chosen_one_is_marked(ax):
@@ -117,3 +141,4 @@ def test_beliefs_are_those_of_each_year_and_the_chosen_one_is_marked(ax):
     assert low == pytest.approx([100 / f / (1 / f + 4) for f in odds], rel=1e-3)
     assert marks(ax) == [[(3, high[2])]]
     assert ax.lines[2].get_ydata() == [20, 20]
+    assert [(text.get_position(), text.get_text()) for text in ax.texts] == [((10, 22), "before")]

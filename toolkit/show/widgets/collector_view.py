@@ -209,10 +209,7 @@ def _rows(results: Results, question: Question) -> list[list[str]]:
 
 def _bars(results: Results, question: Question) -> list[list[float | None]]:
     """Lower end, estimate and upper end of each line, as parts of the scale (0 to 1, or the bounds), if any."""
-    low, high = (0.0, 1.0) if question.is_share else map(float, question.bounds or (0, 1))
+    low, high = map(float, question.bounds if question.bounds and not question.is_share else (0, 1))
     frames = [one.estimate.to_frame() for one in results.findings if one.question == question.name]
-    lines = [numbers for frame in frames for _, numbers in frame.iterrows()]
-    if len(lines) != len(results.rows(question.name)):
-        return [[None] * 3 for _ in results.rows(question.name)]
-    ends = [[float(line[name]) for name in ("low", "estimate", "high")] for line in lines]
-    return [[(one - low) / (high - low) if math.isfinite(one) else None for one in numbers] for numbers in ends]
+    ends = [line for frame in frames for line in frame[["low", "estimate", "high"]].astype(float).to_numpy().tolist()]
+    return [[(one - low) / (high - low) if math.isfinite(one) else None for one in line] for line in ends]

@@ -23,7 +23,7 @@ from toolkit.texts.figures import at_most, bound, figure, fill, short
 # `static/composed.json`.
 #
 # The numbers are those of `compose`, and a test computes some of them again. To renew the file after a change of a
-# rule in `toolkit.core.composition`, run `python -m toolkit.show.widgets.composition_explorer`.
+# rule in `toolkit.core.composition`, run `python -m toolkit.show.widgets composition_explorer`.
 
 RELEASES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 52, 75, 100, 150, 200, 300, 365)
 EPSILONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)
@@ -192,7 +192,3 @@ def _totals(ax: Axes, row: dict[str, Any]) -> None:
     ax.set(xlim=(0, 1.02 * RELEASES[-1]), ylim=(0, None), xlabel="releases", ylabel="total ε")
     ax.legend(frameon=False, fontsize=9, labelcolor=INK)
     ax.spines[["top", "right"]].set_visible(False)
-
-
-if __name__ == "__main__":
-    FILE.write_text(json.dumps(compute(), separators=(",", ":")).replace("],[", "],\n[") + "\n", encoding="utf-8")

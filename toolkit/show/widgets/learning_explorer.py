@@ -21,7 +21,7 @@ from toolkit.texts.figures import figure, fill, short
 # How often private classifiers are right, for the learning explorer, kept in `static/learned.json`.
 #
 # Invented people with twenty yes/no answers, which speak for an illness or against it. To renew the file after a
-# change of `toolkit.learning`, run `python -m toolkit.show.widgets.learning_explorer`; a test fits some again.
+# change of `toolkit.learning`, run `python -m toolkit.show.widgets learning_explorer`; a test fits some again.
 
 PEOPLE = (250, 500, 1000, 2000, 5000, 10_000, 20_000)
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -260,7 +260,3 @@ def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
         "most": f"{row['most']:.2g}",
     }
     return fill(words, values)
-
-
-if __name__ == "__main__":
-    FILE.write_text(json.dumps(compute(), separators=(",", ":")).replace("]],", "]],\n") + "\n", encoding="utf-8")

@@ -27,7 +27,7 @@ from toolkit.texts.figures import at_most, bound, figure, fill, short
 #
 # Random groups of people, the number of secrets in each through the Laplace mechanism, and
 # `toolkit.attacks.reconstruction` on what was published. A test plays some games again. To renew the file after a
-# change of the attack or of the mechanism, run `python -m toolkit.show.widgets.reconstruction_game`.
+# change of the attack or of the mechanism, run `python -m toolkit.show.widgets reconstruction_game`.
 
 PEOPLE = 100
 GAMES = 5
@@ -64,7 +64,7 @@ def stored() -> dict[tuple[int, float], list[str]]:
     return {(sums, noise): [f"{int(game, 16):0{PEOPLE}b}" for game in next(games)] for sums in SUMS for noise in NOISES}
 
 
-def play() -> list[list[str]]:
+def compute() -> list[list[str]]:
     """All games afresh, in the order of `stored`, a hexadecimal number each."""
     return [[f"{int(game, 2):x}" for game in played(sums, noise)] for sums in SUMS for noise in NOISES]
 
@@ -228,7 +228,3 @@ def _curve(ax: Axes, row: dict[str, Any], levels: list[dict[str, Any]]) -> None:
     ax.minorticks_off()
     ax.set(ylim=(40, 103), ylabel="secrets found, of 100", xlabel="noise on each sum (right: more private)")
     ax.spines[["top", "right"]].set_visible(False)
-
-
-if __name__ == "__main__":
-    FILE.write_text(json.dumps(play(), separators=(",", ":")).replace("],[", "],\n[") + "\n", encoding="utf-8")

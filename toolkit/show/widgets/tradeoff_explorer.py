@@ -27,7 +27,7 @@ from toolkit.texts.figures import figure, fill, in_points, short, three_digits
 # What takes minutes to compute for the grid of the tradeoff explorer, kept in `static/ways.json`.
 #
 # The numbers are those of `plan(...).ways()`, and a test computes some of them again. To renew the file after a change
-# of the bounds in `toolkit.local.shuffling.amplification`, run `python -m toolkit.show.widgets.tradeoff_explorer`.
+# of the bounds in `toolkit.local.shuffling.amplification`, run `python -m toolkit.show.widgets tradeoff_explorer`.
 
 WAYS = ("direct", "central", "shuffled", "local")
 DELTA = 1e-6
@@ -269,7 +269,3 @@ def _curves(ax: Axes, table: dict[str, Any], row: dict[str, Any]) -> None:
         axis.set_minor_formatter(NullFormatter())
     ax.legend(frameon=False, fontsize=8.5, loc="upper right")
     ax.spines[["top", "right"]].set_visible(False)
-
-
-if __name__ == "__main__":
-    FILE.write_text(json.dumps(compute()) + "\n", encoding="utf-8")
