@@ -124,6 +124,9 @@ def test_a_closed_door_drops_who_has_not_finished_a_handshake(pem):
                 await door.wait_closed()
                 assert len(connections) == 0
                 assert read_to_end(silent) == b""
+            with line(listening.getsockname()[1]):  # who comes now stands before it
+                await asyncio.sleep(0.05)
+                assert len(connections) == 0
 
     asyncio.run(asyncio.wait_for(story(), 60))
 

@@ -9,7 +9,16 @@ import pytest
 
 from tests.survey.blinding import blind, unblind
 from tests.survey.desk import ANSWERS, asked, campus, payload, sent, sha256
-from toolkit.survey.serving.access import PROMISES, digest, invitations, link, page_hash, pass_of, sign_request
+from toolkit.survey.serving.access import (
+    PROMISES,
+    digest,
+    invitations,
+    link,
+    page_hash,
+    pass_of,
+    promised,
+    sign_request,
+)
 from toolkit.survey.serving.answer import RefusalError
 from toolkit.survey.serving.blind import IssuerKey, prepare
 from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission
@@ -93,6 +102,10 @@ def test_each_mode_says_what_it_stops():
     assert set(PROMISES) == {"open", "token", "blind"}
     assert "nothing stops" in PROMISES["open"]
     assert "Experimental" in PROMISES["blind"]
+    assert {mode: promised(mode) for mode in PROMISES} == PROMISES
+    assert promised("open", 4) == PROMISES["open"]  # nobody has a link of their own
+    for mode in ("token", "blind"):
+        assert re.fullmatch(rf"{PROMISES[mode]} .* people, on average up to .* after 4 waves, .*", promised(mode, 4))
 
 
 def test_the_pass_of_each_mode(key):

@@ -208,6 +208,11 @@ def test_windows_is_told_what_to_do(monkeypatch):
         launch("sqlite:////x.db", {})
 
 
+def test_options_become_arguments_of_the_process():
+    options = {"port": 0, "issuer_key": None, "detach": True, "workers": 2, "log": False, "state": "a b"}
+    assert background.arguments(options) == ["--port", "0", "--detach", "--workers", "2", "--state", "a b"]
+
+
 @pytest.mark.parametrize(
     "text", ["", "{}", "no json", json.dumps({"url": "http://127.0.0.1:9/", "port": 9, "pid": 1, "survey": "x"})]
 )

@@ -58,6 +58,22 @@ def test_without_cryptography_it_is_said_what_to_install(monkeypatch):
             use()
 
 
+class Drawer:
+    """A collection of a survey, with settings that are kept once."""
+
+    def __init__(self, asked):
+        self.survey, self.settings = lambda: asked, {}
+        self.setting, self.once = self.settings.get, self.settings.setdefault
+
+
+def test_a_collection_with_stations_has_one_key_for_every_server():
+    drawer = Drawer(survey())
+    key = StationKey.of(drawer)
+    assert StationKey.of(drawer) == key != StationKey.of(Drawer(survey()))
+    assert int(drawer.settings[SETTING], 16) == key.number
+    assert StationKey.of(Drawer(campus("token"))) is None
+
+
 def test_a_sealed_report_is_stored_and_acknowledged_by_what_was_sent():
     of = survey()
     (token,) = tokens("a" * 22, 1)
