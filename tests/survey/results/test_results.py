@@ -1,5 +1,4 @@
 import json
-from inspect import signature
 
 import numpy as np
 import pandas as pd
@@ -13,10 +12,8 @@ from toolkit.analysis import Sample, estimates
 from toolkit.local import born, oracles
 from toolkit.local.anchor import attention_counts
 from toolkit.local.compliance import worst_shift
-from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
-from toolkit.survey.results import Results, estimate, tally
-from toolkit.survey.results.comparing import ArmDifference
+from toolkit.survey.results import estimate, tally
 from toolkit.survey.results.table import table
 
 REPORTS = pd.DataFrame(
@@ -41,13 +38,6 @@ def test_each_estimate_is_that_of_the_design_from_the_counts():
     assert found["cheated"].value == direct.value
     assert found["cheated"].se == direct.se
     assert found["faculty"].value == 0.4
-
-
-def test_a_level_is_95_percent_where_none_is_named():
-    public = [one for room in (Results, ArmDifference, Collector) for one in vars(room).values() if callable(one)]
-    levels = {one.__name__: signature(one).parameters.get("level") for one in public}
-    named = {name: level.default for name, level in levels.items() if level is not None}
-    assert named == dict.fromkeys(["interval", "differences", "report", "to_frame", "to_table", "rows", "plot"], 0.95)
 
 
 def test_by_groups_there_is_one_estimate_a_group_from_its_own_people():
