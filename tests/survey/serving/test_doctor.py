@@ -186,6 +186,8 @@ def test_where_all_is_good_every_check_says_so(examined):
         ({"long": RemoteDisconnected()}, "ok   body limit: more than 65,536 bytes are refused"),
         (changed("report", 201), f"FAIL test report: {OTHER} 201 instead of 409. It does not"),
         (changed("report", 502), f"FAIL test report: {OTHER} 502 instead of 409. The proxy finds"),
+        (changed("report", 503), f"FAIL test report: {OTHER} 503 instead of 409. The server is too busy"),
+        (changed("report", 504), f"FAIL test report: {OTHER} 504 instead of 409. The server does not answer"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_found_and_what_need_not_be_done_is_a_note(examined, changes, told):
@@ -250,6 +252,22 @@ def test_the_test_report_has_all_fields_and_is_refused_for_its_survey_alone(made
     assert str(told).startswith("ok  ")
     with pytest.raises(OtherSurvey):
         checked(made, sent[0])
+
+
+def test_without_tls_the_usual_port_is_asked_and_nobody_is_waited_for_without_end(monkeypatch):
+    places = []
+
+    def connection(host, port, timeout):
+        places.append((host, port))
+        assert 0 < timeout < 60
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(doctor.http.client, "HTTPConnection", connection)
+    for url, plainly in (("https://survey.example:444/", True), ("http://survey.example:81/", False)):
+        with pytest.raises(ConnectionRefusedError):
+            Address.of(url).ask("GET", "/", plainly=plainly)
+    assert places == [("survey.example", 80), ("survey.example", 81)]
+    assert Address.of("http://survey.example").port == 80
 
 
 def test_an_address_is_read_with_or_without_its_last_slash():

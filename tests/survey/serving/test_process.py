@@ -522,6 +522,11 @@ def test_uvicorn_logs_no_error_and_no_address_is_known_whatever_a_proxy_or_the_e
     assert uvicorn_says.records == []
 
 
+def test_the_log_becomes_as_large_as_is_said():
+    said = " ".join(process_module._parser().format_help().split())
+    assert f"{process_module._LOG_BYTES // 1024} kB at the most" in said
+
+
 @pytest.mark.slow
 def test_the_log_of_an_earlier_server_goes_when_the_next_one_begins(tmp_path):
     """Also because it may have been one that others can read."""

@@ -20,6 +20,7 @@ from toolkit.local import numeric, oracles
 from toolkit.survey.collector import prepare
 from toolkit.survey.questions.question import LONGEST_ANSWER, Question
 from toolkit.survey.serving.access import digest
+from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.page import content
 from toolkit.survey.serving.server import application
 from toolkit.survey.serving.station import SETTING, StationKey, length, new_link, tokens
@@ -172,6 +173,8 @@ def test_what_cannot_be_filled_up_to_one_length_is_refused():
     assert length(made(5)) == 159 * 256  # 5 (6 + 30 + 4 * 2000) + 300 + 5 * 40 = 40,680, in blocks
     with pytest.raises(ValueError, match="must stay below 45000 bytes, got 48896"):
         length(made(6))
+    longest = sent({"sealed": sealed(b"", size=45_000), "token": "a" * 22})
+    assert len(longest) <= Limits.body  # what is filled up is taken by the server
 
 
 def test_a_survey_says_how_it_is_asked_there_and_only_where_it_can():
