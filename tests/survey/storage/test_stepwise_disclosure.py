@@ -349,11 +349,11 @@ def test_a_step_is_added_whole_from_each_group_by_itself():
 
 
 def test_who_is_held_back_is_drawn_by_lot_and_else_the_smallest_keys_come_first():
-    """That a lot of 20 out of 30 is the 20 smallest, or twice the same, comes less than once in a million times."""
-    groups = {bytes([i]): () for i in range(30)}
-    smallest = frozenset(bytes([i]) for i in range(20))
-    assert enlarged(frozenset(), groups, 20) == smallest
-    assert len({enlarged(frozenset(), groups, 10, 10) for _ in range(3)} | {smallest}) == 4
+    """That a lot of 100 out of 150 is the 100 smallest, or twice the same, never comes."""
+    groups = {bytes([i]): () for i in range(150)}
+    smallest = frozenset(bytes([i]) for i in range(100))
+    assert enlarged(frozenset(), groups, 100) == smallest
+    assert len({enlarged(frozenset(), groups, 100, 50) for _ in range(3)} | {smallest}) == 4
 
 
 @pytest.mark.parametrize(("minimum", "step"), [(20, 10), (5, 3), (1, 1), (1, 2), (30, 7), (14, 7)])
