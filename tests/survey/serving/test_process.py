@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import resource
 import signal
 import socket
@@ -13,6 +14,7 @@ import sys
 import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -81,6 +83,18 @@ def failing(capsys, monkeypatch):
 def count(url):
     with closing(open_store(url, readonly=True)) as store:
         return store.count()
+
+
+@pytest.mark.parametrize(
+    ("host", "certificate_", "url"),
+    [("127.0.0.1", None, "http://127.0.0.1:8123/below/"), ("::1", "pem", "https://[::1]:8123/below/")],
+)
+def test_an_address_of_either_kind_is_said(host, certificate_, url, capsys):
+    at = {"127.0.0.1": (host, 8123), "::1": (host, 8123, 0, 0)}[host]
+    options = SimpleNamespace(certificate=certificate_, prefix="/below", log=None)
+    process_module._announcement(options, SimpleNamespace(getsockname=lambda: at), "0" * 64, None)()
+    said = json.loads(capsys.readouterr().out)
+    assert said == {"url": url, "host": host, "port": 8123, "pid": os.getpid(), "survey": "0" * 64}
 
 
 @pytest.mark.slow

@@ -268,7 +268,7 @@ def test_an_old_failure_is_forgotten_so_that_somebody_tries_again():
 
 def test_the_health_of_a_closed_collection_is_closed(memory, monkeypatch):
     """Also if nobody sends a report; it is looked at a few times a minute, however often it is asked."""
-    looked, clock = [], [0.0]
+    looked, clock = [], [1000.0]
     is_closed = memory.is_closed
     monkeypatch.setattr(memory, "is_closed", lambda: looked.append(1) or is_closed())
     monkeypatch.setattr(server, "Health", lambda: Health(lambda: clock[0]))

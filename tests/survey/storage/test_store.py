@@ -29,6 +29,7 @@ from tests.survey.entries import (
 from tests.survey.postgres_server import new_name
 from tests.survey.storage.killed import lines, report
 from toolkit import warner
+from toolkit.core import extras
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import (
@@ -568,6 +569,12 @@ def test_other_urls_are_refused_without_quoting_a_password(wrong: str, told: str
     with pytest.raises(ValueError, match=re.escape(told)) as caught:
         open_store(wrong)
     assert "secret" not in str(caught.value)
+
+
+def test_without_its_driver_postgresql_is_refused_with_what_to_install(monkeypatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    with pytest.raises(extras.MissingExtraError, match="psycopg must be installed"):
+        open_store("postgresql://host/survey")
 
 
 def test_a_relative_file_becomes_absolute_and_other_addresses_stay_as_they_are(tmp_path, monkeypatch) -> None:
