@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.survey.blinding import issuer_key
 from tests.survey.samples import SAID, cheated, faculty, panel, survey
 from toolkit.survey.collector import PORT, Collector, _port, prepare, start
 from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.results import estimate
 from toolkit.survey.serving import background
 from toolkit.survey.serving.background import CollectError, find, launch
-from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.storage import Entry, Outcome, StoreError
 
 
@@ -248,7 +248,7 @@ def test_the_key_that_signs_belongs_to_the_collection_from_whatever_folder_it_is
     assert httpx.get(start(survey(access="blind"), database=database).url).text == page
     assert list((folder / "elsewhere").iterdir()) == []
     find(database).stop()
-    IssuerKey.generate().save(folder / "another.pem")
+    issuer_key().save(folder / "another.pem")
     with pytest.raises(ValueError, match="must be served with the issuer's key that it began with"):
         start(survey(access="blind"), database=database, issuer_key=folder / "another.pem")
     with pytest.raises(CollectError, match="must be served with the issuer's key that it began with"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.survey.blinding import blind, unblind
+from tests.survey.blinding import blind, issuer_key, unblind
 from toolkit.survey.serving.blind import BlindError, Issuer, IssuerKey, prepare
 
 RFC = json.loads((Path(__file__).parents[2] / "reference" / "rfc9474.json").read_text())
@@ -27,7 +27,7 @@ def prepared(vector):
 
 @pytest.fixture(scope="module")
 def key():
-    return IssuerKey.generate(2048)
+    return issuer_key()
 
 
 @pytest.fixture(scope="module")

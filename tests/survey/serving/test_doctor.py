@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.survey.blinding import issuer_key
 from tests.survey.desk import campus
 from tests.survey.lines import certificate
 from tests.survey.process import collection, serving
@@ -226,9 +227,7 @@ def test_a_real_server_refuses_the_test_report_as_one_of_another_survey_and_stor
     url, _, _ = collection(tmp_path, access, invited=0 if access == "open" else 1)
     options = ()
     if access == "blind":
-        from toolkit.survey.serving.blind import IssuerKey
-
-        IssuerKey.generate().save(tmp_path / "key.pem")
+        issuer_key().save(tmp_path / "key.pem")
         options = ("--issuer-key", tmp_path / "key.pem")
     with serving(url, *options) as (_, said):
         seen = found(said["url"])

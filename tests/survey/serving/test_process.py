@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.needs import lacking
+from tests.survey.blinding import issuer_key
 from tests.survey.desk import ANSWERS, payload, sent
 from tests.survey.lines import GET, QUICK, certificate, configured, exchange, line, post, read_answer, read_to_end
 from tests.survey.process import collection, ended, serving
@@ -332,7 +333,7 @@ def test_with_blind_tokens_no_tls_session_is_taken_up_again_on_another_connectio
     """It would tell that the report comes from where the signature went, whatever the connection."""
     public, private = certificate(tmp_path)
     url, _, _ = collection(tmp_path, "blind", invited=1)
-    IssuerKey.generate().save(tmp_path / "issuer.pem")
+    issuer_key().save(tmp_path / "issuer.pem")
     context = ssl.create_default_context(cafile=public)
     context.maximum_version, wrapped = version, context.wrap_socket
     with serving(url, "--issuer-key", tmp_path / "issuer.pem", "--certificate", public, "--private-key", private) as (
@@ -375,7 +376,7 @@ def test_a_taken_port_a_missing_database_and_a_missing_key_are_told(folder, runn
     url, _, _ = collection(inner, "blind", invited=1)
     code, said = failing(url)
     assert (code, "`key` must be given for access by blind tokens" in said) == (2, True)
-    IssuerKey.generate().save(inner / "issuer.pem")
+    issuer_key().save(inner / "issuer.pem")
     with serving(url, "--issuer-key", inner / "issuer.pem") as (_, ready):
         assert exchange(ready["port"], GET)[0] == 200
         assert exchange(ready["port"], b"GET /blind.js HTTP/1.1\r\nHost: x\r\n\r\n")[0] == 200
@@ -387,9 +388,9 @@ def test_the_first_key_that_serves_a_collection_is_its_only_one_from_whatever_fo
     nothing for it.
     """
     inner, elsewhere = folder / "first", folder / "elsewhere"
-    for one in (inner, elsewhere):
+    for number, one in enumerate((inner, elsewhere)):
         one.mkdir()
-        IssuerKey.generate().save(one / "issuer-key.pem")
+        issuer_key(number).save(one / "issuer-key.pem")
     url, survey, _ = collection(inner, "blind", invited=1)
     monkeypatch.chdir(inner)
     with serving(url, "--issuer-key", "issuer-key.pem") as (_, ready):

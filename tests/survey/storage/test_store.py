@@ -572,6 +572,8 @@ def test_other_urls_are_refused_without_quoting_a_password(wrong: str, told: str
 
 
 def test_without_its_driver_postgresql_is_refused_with_what_to_install(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, "toolkit.survey.storage.postgres", raising=False)
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
     with pytest.raises(extras.MissingExtraError, match="psycopg must be installed"):
         open_store("postgresql://host/survey")
