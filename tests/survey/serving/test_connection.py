@@ -236,8 +236,7 @@ def test_a_line_on_which_nothing_is_said_is_closed_without_a_word(only):
 
 
 @pytest.mark.slow
-def test_a_client_that_does_not_read_its_answer_is_cut_off(only):
-    port, server = only("answer_seconds")
+def test_a_client_that_does_not_read_its_answer_is_cut_off(server, port):
     with line(port) as connection:
         connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
         time.sleep(0.3)
