@@ -2,8 +2,17 @@
 
 import hashlib
 import secrets
+from functools import cache
+
+from toolkit.survey.serving.blind import IssuerKey
 
 HASH_BYTES = 48  # SHA-384
+
+
+@cache
+def issuer_key(number=0):  # noqa: ARG001
+    """One of a few keys, each made once for all tests, as that takes half a second."""
+    return IssuerKey.generate()
 
 
 def blind(issuer, prepared, *, salt=None, inverse=None):

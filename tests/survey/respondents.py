@@ -61,7 +61,7 @@ class Respondent(threading.Thread):
             self.refused += isinstance(problem, ConnectionRefusedError)
             status, head, body = None, b"", b""
         if status != 201:
-            time.sleep(0.01)
+            time.sleep(0.03)
         if self.line is not None and (status != 201 or b"\r\nconnection: close" in head.lower()):
             self.line.close()
             self.line = None

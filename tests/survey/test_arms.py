@@ -14,7 +14,7 @@ from tests.survey.samples import cheated, faculty, survey
 from toolkit import warner
 from toolkit.survey.questions.question import Question, arm_pairs
 from toolkit.survey.results import estimate
-from toolkit.survey.results.comparing import ArmDifference
+from toolkit.survey.results.comparing import ArmDifference, differences
 from toolkit.survey.serving.page import content
 from toolkit.survey.serving.payload import PayloadError, checked
 from toolkit.survey.spec import Survey
@@ -118,6 +118,8 @@ def test_results_compare_the_two_ways_of_asking() -> None:
     assert one.value == pytest.approx((seen - 0.25) / 0.5 - share, abs=1e-9)
     assert one.error == pytest.approx(math.sqrt(share * (1 - share) / n + seen * (1 - seen) / 0.25 / m), rel=2e-3)
     assert any(note.startswith("Asked in two ways, yes: hidden 0.") for note in found.notes())
+    for name in ("direct", "hidden"):  # of one way alone there is nothing to compare
+        assert differences(asked().questions, {name: found[name]}.get) == ()
     with pytest.raises(ValueError, match="leave `by` out"):
         estimate(asked(), frame, by="faculty").arms()
 

@@ -5,20 +5,22 @@ import signal
 import socket
 import sqlite3
 import time
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import numpy as np
 import pandas as pd
 import pytest
 
+from tests.survey.blinding import issuer_key
 from tests.survey.samples import SAID, cheated, faculty, panel, survey
-from toolkit.survey.collector import PORT, Collector, prepare, start
+from toolkit.survey.collector import PORT, Collector, _port, prepare, start
 from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.results import estimate
 from toolkit.survey.serving import background
 from toolkit.survey.serving.background import CollectError, find, launch
-from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.storage import Entry, Outcome, StoreError
 
 
@@ -52,6 +54,16 @@ def test_a_server_is_started_with_what_was_given_and_found_again_at_its_port(fol
     usual = {"host": "127.0.0.1", "port": "8123", **dict.fromkeys(files), "prefix": None, "workers": 1}
     usual |= {"issuer_key": None, "plain_http_beyond_this_machine": False}
     assert asked == [(f"sqlite:///{folder / 'a.db'}", options) for options in (given | {"issuer_key": None}, usual)]
+
+
+@pytest.mark.parametrize(("host", "family"), [("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)])
+def test_a_collection_keeps_the_first_free_port_of_its_kind_of_address(host, family, monkeypatch):
+    asked, kept = [], {}
+    free = SimpleNamespace(getsockname=lambda: (host, 8123, 0, 0))
+    monkeypatch.setattr(socket, "create_server", lambda *at, family: asked.append((*at, family)) or nullcontext(free))
+    collector = SimpleNamespace(kept=kept.get, keep=kept.__setitem__)
+    assert [_port(collector, host) for _ in range(2)] == [8123] * 2
+    assert (asked, kept) == ([((host, 0), family)], {PORT: "8123"})
 
 
 @pytest.mark.slow
@@ -236,7 +248,7 @@ def test_the_key_that_signs_belongs_to_the_collection_from_whatever_folder_it_is
     assert httpx.get(start(survey(access="blind"), database=database).url).text == page
     assert list((folder / "elsewhere").iterdir()) == []
     find(database).stop()
-    IssuerKey.generate().save(folder / "another.pem")
+    issuer_key().save(folder / "another.pem")
     with pytest.raises(ValueError, match="must be served with the issuer's key that it began with"):
         start(survey(access="blind"), database=database, issuer_key=folder / "another.pem")
     with pytest.raises(CollectError, match="must be served with the issuer's key that it began with"):

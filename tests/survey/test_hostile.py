@@ -14,9 +14,9 @@ import string
 
 import pytest
 
+from tests.survey.blinding import issuer_key
 from tests.survey.desk import ANSWERS, JSON, Memory, ask, campus, payload, sent
 from toolkit.survey.serving.access import page_hash
-from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.server import application
 
 MARK = "zQ7-mark"  # is in every body, and must be in no answer and no log
@@ -283,7 +283,7 @@ def test_paths_methods_and_headers_of_any_kind_are_answered_clearly(caplog):
 def test_tokens_and_requests_for_signatures_of_any_kind_admit_nobody(access, caplog):
     rng = seeded(f"hostile {access}")
     survey, memory = campus(access), Memory(access)
-    key = IssuerKey.generate() if access == "blind" else None
+    key = issuer_key() if access == "blind" else None
     app, page = application(survey, memory, key=key), page_hash(survey.hash, key and key.issuer)
     letters = string.ascii_letters + string.digits + "-_"
 

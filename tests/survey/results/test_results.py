@@ -64,6 +64,15 @@ def test_the_numbers_are_those_of_the_analysis_without_a_survey():
     assert drawn.value != ours["cheated"]["law"].value
 
 
+def test_of_several_groups_it_is_told_what_liars_could_move_at_most():
+    found = estimate(survey(), REPORTS.assign(cheated=["yes", "no"] * 30 + ["no"] * 40), by="faculty")
+    moves = [f"{100 * one.liars:.2g}" for one in found.findings if one.question == "cheated"]
+    assert len({*moves}) == 2
+    assert (
+        f"could be off by up to {max(moves, key=float)} percentage points more." in found.below(survey()["cheated"])[-1]
+    )
+
+
 def test_cells_are_read_as_the_analysis_reads_them():
     frame = REPORTS.assign(cheated=REPORTS["cheated"].map({"yes": " YES", "no": 0}))
     assert estimate(survey(), frame)["cheated"].value == estimate(survey(), REPORTS)["cheated"].value
@@ -75,9 +84,16 @@ def test_a_season_with_more_births_moves_an_estimate_by_so_much():
     """An innocent share p that is one point larger moves an estimate of q by (2q - 1) / (2p - 1) points."""
     design = crosswise(born("jan-apr"))
     paid = Question("paid", "Paid?", design=design, mode="physical", innocent={"born": "jan-apr"})
-    found = estimate(survey(cheated(), paid), REPORTS.assign(paid=[*design.report_options] * 35 + ["different"] * 30))
-    moved = (2 * found["paid"].value - 1) / (2 * 120.25 / 365.25 - 1)
-    assert [note for note in found.notes() if f"moves an estimate by {moved:+.2g} points" in note]
+    asked, frame = (
+        survey(faculty(), cheated(), paid),
+        REPORTS.assign(paid=[*design.report_options] * 35 + ["different"] * 30),
+    )
+    found, groups = estimate(asked, frame), estimate(asked, frame, by="faculty")
+    for results, own in ((found, [found["paid"]]), (groups, groups["paid"].values())):
+        moved = max(((2 * min(one.value, 1) - 1) / (2 * 120.25 / 365.25 - 1) for one in own), key=abs)
+        assert [note for note in results.notes() if f"moves an estimate by {moved:+.2g} points" in note]
+    nobody = estimate(asked, frame.assign(paid=None)).notes()
+    assert "paid: birthdays in jan-apr are taken as 120.25 of 365.25 days; births differ by season." in nobody
     assert found["paid"].value != found["cheated"].value
 
 

@@ -28,8 +28,8 @@ def test_every_engine_counts_people_by_group_and_those_without_one(engine):
 
 @pytest.mark.parametrize(
     ("question", "answered", "asked", "refused", "missing", "not_asked"),
-    [(PAID, 2, 3, 1, 0, 3), (cheated(), 5, 6, 0, 1, 0), (PAID, 4, 3, 0, 0, 2)],
-    ids=["empty where it may be left out", "empty where not", "answered without being asked"],
+    [(PAID, 2, 3, 1, 0, 3), (cheated(), 5, 6, 0, 1, 0), (faculty(), 5, 6, 0, 1, 0), (PAID, 4, 3, 0, 0, 2)],
+    ids=["empty where it may be left out", "empty where not", "nor there", "answered without being asked"],
 )
 def test_all_people_are_counted_once_and_never_below_none(question, answered, asked, refused, missing, not_asked):
     counts = {"answered": answered, "refused": refused, "missing": missing, "not_asked": not_asked}

@@ -122,8 +122,11 @@ def test_a_closed_door_drops_who_has_not_finished_a_handshake(pem):
                     await asyncio.sleep(0.01)
                 door.close()
                 await door.wait_closed()
-                assert len(connections) == 0
+                assert (len(connections), len(door._arriving)) == (0, 0)
                 assert read_to_end(silent) == b""
+            with line(listening.getsockname()[1]):  # who comes now stands before it
+                await asyncio.sleep(0.05)
+                assert len(connections) == 0
 
     asyncio.run(asyncio.wait_for(story(), 60))
 

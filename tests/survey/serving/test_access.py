@@ -7,11 +7,20 @@ from contextlib import contextmanager, nullcontext
 
 import pytest
 
-from tests.survey.blinding import blind, unblind
+from tests.survey.blinding import blind, issuer_key, unblind
 from tests.survey.desk import ANSWERS, asked, campus, payload, sent, sha256
-from toolkit.survey.serving.access import PROMISES, digest, invitations, link, page_hash, pass_of, sign_request
+from toolkit.survey.serving.access import (
+    PROMISES,
+    digest,
+    invitations,
+    link,
+    page_hash,
+    pass_of,
+    promised,
+    sign_request,
+)
 from toolkit.survey.serving.answer import RefusalError
-from toolkit.survey.serving.blind import IssuerKey, prepare
+from toolkit.survey.serving.blind import prepare
 from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission
 from toolkit.survey.serving.server import application
 from toolkit.survey.storage import State, open_store
@@ -20,7 +29,7 @@ from toolkit.survey.storage.writer import Writer
 
 @pytest.fixture(scope="module")
 def key():
-    return IssuerKey.generate()
+    return issuer_key()
 
 
 class Desk:
@@ -93,6 +102,10 @@ def test_each_mode_says_what_it_stops():
     assert set(PROMISES) == {"open", "token", "blind"}
     assert "nothing stops" in PROMISES["open"]
     assert "Experimental" in PROMISES["blind"]
+    assert {mode: promised(mode) for mode in PROMISES} == PROMISES
+    assert promised("open", 4) == PROMISES["open"]  # nobody has a link of their own
+    for mode in ("token", "blind"):
+        assert re.fullmatch(rf"{PROMISES[mode]} .* people, on average up to .* after 4 waves, .*", promised(mode, 4))
 
 
 def test_the_pass_of_each_mode(key):
@@ -256,7 +269,7 @@ def test_forged_signatures_foreign_keys_and_other_surveys_tokens_are_refused(tmp
     with desk(tmp_path, "blind", key=key) as it:
         good = it.token(it.tokens[0])
         flipped = f"{int(good['signature'], 16) ^ 1:0512x}"
-        foreign = Desk.token(_Elsewhere(IssuerKey.generate(), it.page), "")
+        foreign = Desk.token(_Elsewhere(issuer_key(1), it.page), "")
         other_survey = Desk.token(_Elsewhere(key, "0" * 64), "")
         for token in (
             {**good, "signature": flipped},
@@ -284,7 +297,7 @@ class _Elsewhere:
 @pytest.mark.slow
 def test_a_page_with_another_key_is_another_survey_and_nothing_is_signed_for_it(tmp_path, key):
     """A phone that blinded for the key of another page is told so, and keeps its invitation."""
-    other = IssuerKey.generate()
+    other = issuer_key(1)
     with desk(tmp_path, "blind", key=key) as it:
         theirs = page_hash(it.survey.hash, other.issuer)
         blinded, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(theirs)))

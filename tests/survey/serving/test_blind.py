@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.survey.blinding import blind, unblind
+from tests.survey.blinding import blind, issuer_key, unblind
 from toolkit.survey.serving.blind import BlindError, Issuer, IssuerKey, prepare
 
 RFC = json.loads((Path(__file__).parents[2] / "reference" / "rfc9474.json").read_text())
@@ -27,7 +27,7 @@ def prepared(vector):
 
 @pytest.fixture(scope="module")
 def key():
-    return IssuerKey.generate(2048)
+    return issuer_key()
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +139,7 @@ def test_what_is_no_blinded_message_is_not_signed(key):
         with pytest.raises(BlindError):
             key.sign(blinded)
     assert key.sign((n - 1).to_bytes(size)) == (n - 1).to_bytes(size)  # (-1) ** d = -1: the largest that is one
+    assert key.sign((1).to_bytes(size)) == (1).to_bytes(size)  # and the smallest
 
 
 def test_a_fault_in_one_half_of_the_root_never_leaves(key):

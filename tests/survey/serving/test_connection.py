@@ -6,7 +6,7 @@ import json
 import logging
 import time
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 import uvicorn
@@ -69,6 +69,19 @@ def server():
 @pytest.fixture
 def port(server):
     return server.port
+
+
+@pytest.fixture
+def only():
+    """A server that waits long for everything but for what is named: its port, and itself."""
+    with ExitStack() as stack:
+
+        def start(name):
+            others = {field.name for field in fields(QUICK) if field.name.endswith("_seconds")} - {name}
+            patient = replace(QUICK, **dict.fromkeys(others, 300.0))
+            return stack.enter_context(watched(app, patient, timeout_keep_alive=300))
+
+        yield start
 
 
 def dribble(connection, data, seconds):
@@ -158,7 +171,8 @@ def test_a_head_that_is_too_long_is_refused(port, head, ending):
 
 
 @pytest.mark.slow
-def test_headers_that_stop_are_answered_with_408_and_our_headers(port):
+def test_headers_that_stop_are_answered_with_408_and_our_headers(only):
+    port, _ = only("head_seconds")
     start = time.monotonic()
     head, _, body = talk(port, b"POST /report HTTP/1.1\r\nHost: x\r\n").partition(b"\r\n\r\n")
     assert 0.3 < time.monotonic() - start < LATE
@@ -170,7 +184,8 @@ def test_headers_that_stop_are_answered_with_408_and_our_headers(port):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("framing", [b"X: a", b"Content-Length: 1000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n"])
-def test_a_head_or_a_body_that_is_dribbled_is_answered_with_408(port, framing):
+def test_a_head_or_a_body_that_is_dribbled_is_answered_with_408(only, framing):
+    port, _ = only("body_seconds" if framing.endswith(b"\n") else "head_seconds")
     with line(port) as connection:
         connection.sendall(b"POST /report HTTP/1.1\r\nHost: x\r\n" + framing)
         lasted = dribble(connection, b"1\r\nx\r\n" * 200 if framing.endswith(b"\n") else b"a" * 1000, 30)
@@ -180,15 +195,16 @@ def test_a_head_or_a_body_that_is_dribbled_is_answered_with_408(port, framing):
 
 
 @pytest.mark.slow
-def test_a_body_that_stops_is_answered_with_408_and_the_line_is_closed(port):
-    answer = talk(port, post(b"x" * 1000)[:-500])
+def test_a_body_that_stops_is_answered_with_408_and_the_line_is_closed(only):
+    answer = talk(only("body_seconds")[0], post(b"x" * 1000)[:-500])
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"connection: close" in answer
 
 
 @pytest.mark.slow
-def test_a_body_that_nobody_wants_is_not_waited_for_either(port):
+def test_a_body_that_nobody_wants_is_not_waited_for_either(only):
     """GET is answered at once; the rest of its body has as long as a refused one."""
+    port, _ = only("linger_seconds")
     start = time.monotonic()
     with line(port) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
@@ -200,7 +216,8 @@ def test_a_body_that_nobody_wants_is_not_waited_for_either(port):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [b"", b"\r\n"], ids=["silent", "empty lines"])
-def test_an_idle_line_is_closed_after_a_while(port, noise):
+def test_an_idle_line_is_closed_after_a_while(only, noise):
+    port, _ = only("idle_seconds")
     start = time.monotonic()
     with line(port) as connection:
         connection.sendall(GET)
@@ -211,7 +228,8 @@ def test_an_idle_line_is_closed_after_a_while(port, noise):
 
 
 @pytest.mark.slow
-def test_a_line_on_which_nothing_is_said_is_closed_without_a_word(port):
+def test_a_line_on_which_nothing_is_said_is_closed_without_a_word(only):
+    port, _ = only("head_seconds")
     start = time.monotonic()
     assert talk(port, b"") == b""
     assert 0.3 < time.monotonic() - start < LATE
@@ -248,6 +266,11 @@ def test_what_is_no_request_gets_a_400_with_our_headers(port, request_):
     assert head.startswith(b"HTTP/1.1 400 ")
     assert b"content-security-policy: default-src 'none'" in head
     assert json.loads(body) == {"error": "This is not a request that can be understood."}
+    with line(port) as connection:  # nor after one that is
+        connection.sendall(GET)
+        assert read_answer(connection)[0] == 200
+        connection.sendall(request_)
+        assert read_to_end(connection).startswith(b"HTTP/1.1 400 ")
 
 
 @pytest.mark.slow

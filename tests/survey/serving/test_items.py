@@ -129,6 +129,7 @@ def test_only_what_is_written_has_a_field_and_words_end_where_the_server_ends_th
     number = items(KINDS["number"][0])["q"]
     assert (number["field"]["type"], number["field"]["inputmode"]) == ("text", "decimal")
     assert (number["limits"], number["first"], number["whole"]) == ([0.0000125, 80], 0, False)
+    assert items(Question("q", "How many?", bounds=(0, 80)))["q"]["field"]["inputmode"] == "decimal"
     assert items(KINDS["text"][0])["q"]["field"]["maxlength"] == LONGEST_ANSWER
     assert items(KINDS["ticks"][0])["q"]["field"] is None
 

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import resource
 import signal
 import socket
@@ -13,10 +14,12 @@ import sys
 import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.needs import lacking
+from tests.survey.blinding import issuer_key
 from tests.survey.desk import ANSWERS, payload, sent
 from tests.survey.lines import GET, QUICK, certificate, configured, exchange, line, post, read_answer, read_to_end
 from tests.survey.process import collection, ended, serving
@@ -81,6 +84,18 @@ def failing(capsys, monkeypatch):
 def count(url):
     with closing(open_store(url, readonly=True)) as store:
         return store.count()
+
+
+@pytest.mark.parametrize(
+    ("host", "certificate_", "url"),
+    [("127.0.0.1", None, "http://127.0.0.1:8123/below/"), ("::1", "pem", "https://[::1]:8123/below/")],
+)
+def test_an_address_of_either_kind_is_said(host, certificate_, url, capsys):
+    at = {"127.0.0.1": (host, 8123), "::1": (host, 8123, 0, 0)}[host]
+    options = SimpleNamespace(certificate=certificate_, prefix="/below", log=None)
+    process_module._announcement(options, SimpleNamespace(getsockname=lambda: at), "0" * 64, None)()
+    said = json.loads(capsys.readouterr().out)
+    assert said == {"url": url, "host": host, "port": 8123, "pid": os.getpid(), "survey": "0" * 64}
 
 
 @pytest.mark.slow
@@ -318,7 +333,7 @@ def test_with_blind_tokens_no_tls_session_is_taken_up_again_on_another_connectio
     """It would tell that the report comes from where the signature went, whatever the connection."""
     public, private = certificate(tmp_path)
     url, _, _ = collection(tmp_path, "blind", invited=1)
-    IssuerKey.generate().save(tmp_path / "issuer.pem")
+    issuer_key().save(tmp_path / "issuer.pem")
     context = ssl.create_default_context(cafile=public)
     context.maximum_version, wrapped = version, context.wrap_socket
     with serving(url, "--issuer-key", tmp_path / "issuer.pem", "--certificate", public, "--private-key", private) as (
@@ -361,7 +376,7 @@ def test_a_taken_port_a_missing_database_and_a_missing_key_are_told(folder, runn
     url, _, _ = collection(inner, "blind", invited=1)
     code, said = failing(url)
     assert (code, "`key` must be given for access by blind tokens" in said) == (2, True)
-    IssuerKey.generate().save(inner / "issuer.pem")
+    issuer_key().save(inner / "issuer.pem")
     with serving(url, "--issuer-key", inner / "issuer.pem") as (_, ready):
         assert exchange(ready["port"], GET)[0] == 200
         assert exchange(ready["port"], b"GET /blind.js HTTP/1.1\r\nHost: x\r\n\r\n")[0] == 200
@@ -373,9 +388,9 @@ def test_the_first_key_that_serves_a_collection_is_its_only_one_from_whatever_fo
     nothing for it.
     """
     inner, elsewhere = folder / "first", folder / "elsewhere"
-    for one in (inner, elsewhere):
+    for number, one in enumerate((inner, elsewhere)):
         one.mkdir()
-        IssuerKey.generate().save(one / "issuer-key.pem")
+        issuer_key(number).save(one / "issuer-key.pem")
     url, survey, _ = collection(inner, "blind", invited=1)
     monkeypatch.chdir(inner)
     with serving(url, "--issuer-key", "issuer-key.pem") as (_, ready):
@@ -520,6 +535,11 @@ def test_uvicorn_logs_no_error_and_no_address_is_known_whatever_a_proxy_or_the_e
         read_to_end(connection)
     assert seen == [None]
     assert uvicorn_says.records == []
+
+
+def test_the_log_becomes_as_large_as_is_said():
+    said = " ".join(process_module._parser().format_help().split())
+    assert f"{process_module._LOG_BYTES // 1024} kB at the most" in said
 
 
 @pytest.mark.slow

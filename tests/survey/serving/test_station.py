@@ -20,6 +20,7 @@ from toolkit.local import numeric, oracles
 from toolkit.survey.collector import prepare
 from toolkit.survey.questions.question import LONGEST_ANSWER, Question
 from toolkit.survey.serving.access import digest
+from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.page import content
 from toolkit.survey.serving.server import application
 from toolkit.survey.serving.station import SETTING, StationKey, length, new_link, tokens
@@ -56,6 +57,22 @@ def test_without_cryptography_it_is_said_what_to_install(monkeypatch):
     for use in (StationKey.generate, lambda: StationKey(1).public, lambda: StationKey(1).opened(bytes(100))):
         with pytest.raises(extras.MissingExtraError, match="cryptography must be installed"):
             use()
+
+
+class Drawer:
+    """A collection of a survey, with settings that are kept once."""
+
+    def __init__(self, asked):
+        self.survey, self.settings = lambda: asked, {}
+        self.setting, self.once = self.settings.get, self.settings.setdefault
+
+
+def test_a_collection_with_stations_has_one_key_for_every_server():
+    drawer = Drawer(survey())
+    key = StationKey.of(drawer)
+    assert StationKey.of(drawer) == key != StationKey.of(Drawer(survey()))
+    assert int(drawer.settings[SETTING], 16) == key.number
+    assert StationKey.of(Drawer(campus("token"))) is None
 
 
 def test_a_sealed_report_is_stored_and_acknowledged_by_what_was_sent():
@@ -156,6 +173,8 @@ def test_what_cannot_be_filled_up_to_one_length_is_refused():
     assert length(made(5)) == 159 * 256  # 5 (6 + 30 + 4 * 2000) + 300 + 5 * 40 = 40,680, in blocks
     with pytest.raises(ValueError, match="must stay below 45000 bytes, got 48896"):
         length(made(6))
+    longest = sent({"sealed": sealed(b"", size=45_000), "token": "a" * 22})
+    assert len(longest) <= Limits.body  # what is filled up is taken by the server
 
 
 def test_a_survey_says_how_it_is_asked_there_and_only_where_it_can():

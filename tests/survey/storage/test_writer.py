@@ -1,5 +1,6 @@
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any
 
@@ -205,7 +206,8 @@ def test_a_report_that_can_never_be_stored_does_not_keep_its_neighbors_out(write
         assert isinstance(answers[7], StoreError)
 
     finished(run())
-    assert len(shelf.batches) <= 2 + 2 * 2 * 6  # halving: at most two attempts a level for each culprit
+    halves = {64: 1, 32: 2, 16: 4, 8: 4, 4: 4, 2: 4, 1: 5}  # at most two attempts a level for each culprit
+    assert Counter(map(len, shelf.batches)) == halves
     assert len(shelf.kept) == 63
 
 

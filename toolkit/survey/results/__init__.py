@@ -23,7 +23,7 @@ from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import CHANNEL, REHEARSAL, UNDERSTOOD
-from toolkit.survey.results.survey_results import Finding, Results
+from toolkit.survey.results.survey_results import AGAIN, PASSED, Finding, Results
 from toolkit.survey.results.table import Rows, checked_groups, refuse_strange, turnout, value_of
 from toolkit.survey.spec import TRIED_OUT, Survey
 
@@ -200,7 +200,7 @@ def _understood(survey: Survey, reports: DataFrame) -> tuple[int, ...] | None:
     if not survey.check or not has_column(reports, UNDERSTOOD):  # sheets of paper have no such question
         return None
     counts = counted(reports, UNDERSTOOD).get((), {})
-    right = [("True", "true", "1", "1.0"), *([("2", "2.0")] if survey.check == "device" else [])]
+    right = [PASSED, *([AGAIN] if survey.check == "device" else [])]
     tries = [sum(count for value, count in counts.items() if str(value) in values) for values in right]
     return *tries, sum(counts.values())
 

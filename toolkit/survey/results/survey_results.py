@@ -43,16 +43,18 @@ class Row:
     n: int
 
 
+PASSED, AGAIN = ("True", "true", "1", "1.0"), ("2", "2.0")
+"""What engines and files make of a comprehension check that was passed, at the first or at the second try."""
+
+
 def label_of(survey: Survey, name: str, option: object) -> str:
     """Return an option of a question, or a group by it, in the words that people read."""
     known = {question.name: question for question in survey.questions}.get(name)
     if name == CHANNEL:
         return str(option)
     if known is None:  # the comprehension check; of one about the device, at which try
-        again = option in (2, "2", "2.0")
-        return (
-            "passed at the second try" if again else "passed" if option in (True, 1, "True", "true") else "did not pass"
-        )
+        again = str(option) in AGAIN
+        return "passed at the second try" if again else "passed" if str(option) in PASSED else "did not pass"
     code = survey.languages[0]
     options = {str(one): one for one in (*known.options, *known.report_options)}
     return (

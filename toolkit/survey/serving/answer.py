@@ -18,7 +18,6 @@ class RefusalError(Exception):
     """A status of HTTP and a sentence of ours, never one of the client's."""
 
     def __init__(self, status: int, sentence: str, *, retry_after: int | None = None) -> None:
-        super().__init__(sentence)
         self.status, self.sentence, self.retry_after = status, sentence, retry_after
 
     @property

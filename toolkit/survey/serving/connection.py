@@ -163,7 +163,6 @@ class Door:
                 self._loop.remove_reader(self._listening.fileno())
                 self._loop.call_later(_PAUSE, self._watch)
                 return
-            accepted.setblocking(False)
             arrival = Arrival(self._connections, accepted, self._context, self._above)
             work = arrival.begin()
             if work is not None:

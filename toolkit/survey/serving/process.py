@@ -138,7 +138,6 @@ def _detach() -> None:
     """Go on as a process that is nobody's child: who started us need not wait for our end."""
     if os.fork():
         os._exit(0)
-    os.umask(0o077)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -72,6 +72,7 @@ class Collection:
         self._seen: tuple[str, int] | None = None
         self._is_shared = True  # whether servers may add reports side by side, until the cap is near
         self._known: tuple[str, Survey] | None = None
+        self._read: tuple[Edition, Survey] | None = None
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Session, Head]]:
@@ -130,7 +131,10 @@ class Collection:
                 session.publish(edition_of(amended))
 
     def survey(self) -> Survey:
-        return survey_of(self.editions()[-1])
+        last = self.editions()[-1]
+        if self._read is None or self._read[0] != last:
+            self._read = last, survey_of(last)
+        return self._read[1]
 
     def editions(self) -> list[Edition]:
         """The pages that people have seen, oldest first."""
