@@ -112,6 +112,15 @@ def test_a_server_loads_nothing_of_what_reads_reports():
     assert said == "toolkit.survey.collector toolkit.survey.results False"
 
 
+def test_what_a_server_in_the_background_writes_is_its_owners_alone(monkeypatch):
+    monkeypatch.setattr(os, "fork", lambda: 0)
+    before = os.umask(0o022)
+    try:
+        process_module._detach()
+    finally:
+        assert os.umask(before) == 0o077
+
+
 def test_it_says_where_it_is_in_one_line(running):
     process, said, _, survey = running
     assert said == {

@@ -138,6 +138,7 @@ def _detach() -> None:
     """Go on as a process that is nobody's child: who started us need not wait for our end."""
     if os.fork():
         os._exit(0)
+    os.umask(0o077)  # whatever is written from here on is its owner's alone
 
 
 def _parser() -> argparse.ArgumentParser:
