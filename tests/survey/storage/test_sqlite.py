@@ -387,6 +387,19 @@ def test_a_lock_that_stops_a_reader_half_way_leaves_nothing_behind(store: Collec
     assert store.count() == 0
 
 
+def test_a_report_waits_a_second_for_another_writer_and_who_changes_the_collection_a_quarter_of_a_minute(
+    store: Collection, monkeypatch
+) -> None:
+    opened(store)
+    insist, waits = sqlite._insist, []
+    monkeypatch.setattr(sqlite, "_insist", lambda *told: waits.append(told[1:]) or insist(*told))
+    store.add([entry()])
+    assert {*waits} == {("BEGIN IMMEDIATE", 1.0)}
+    waits.clear()
+    store.set_state(State.PAUSED)
+    assert waits == [("BEGIN IMMEDIATE", 15.0)]
+
+
 @pytest.mark.slow
 def test_a_short_lock_is_waited_for(store: Collection, path: Path) -> None:
     opened(store)
