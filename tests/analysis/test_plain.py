@@ -153,8 +153,8 @@ def test_a_finite_population_lessens_all_of_a_plain_error() -> None:
     [
         ({}, "got none"),
         ({"options": ["a"], "bounds": (0, 1)}, "got both"),
-        ({"bounds": (2, 1)}, "a lower and a higher"),
-        ({"bounds": (1, 1)}, "a lower and a higher"),
+        ({"bounds": (2, 1)}, "must be below the upper"),
+        ({"bounds": (1, 1)}, "must be below the upper"),
         ({"options": ["a", "a"]}, "different labels"),
         ({"options": []}, "different labels"),
     ],

@@ -1,3 +1,4 @@
+import re
 import warnings
 from fractions import Fraction
 
@@ -63,11 +64,50 @@ def test_a_level_lies_strictly_between_0_and_1(bad: object) -> None:
         checks.level(bad)
 
 
+@pytest.mark.parametrize(
+    ("received", "quoted"), [((0, 5), "(0, 5)"), ("three", "three"), ([1, 2, 3], "list"), (np.ones(4), "ndarray")]
+)
+def test_what_holds_more_than_two_things_may_be_data_and_is_not_quoted(received: object, quoted: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"it must be so, got {quoted}: else not.")):
+        checks.refuse("it must be so", received, "else not")
+
+
 def test_what_is_read_warns_of_nothing_and_what_fails_tells_nothing() -> None:
     assert checks.untold(lambda: (warnings.warn("Bob", stacklevel=1), np.ones(1) / np.zeros(1), 3)[-1]) == 3
     with pytest.raises(RuntimeError, match="data must be readable, got a failure that is not told: its words") as error:
         checks.untold(lambda: int("Bob"))
     assert (error.value.__cause__, error.value.__context__) == (None, None)
+
+
+@pytest.mark.parametrize("bad", [["Bob", 1], "Bob", [[1], 2], [10**400], [1j], np.array([1j]), [{}], {"Bob": 1}])
+def test_what_are_no_numbers_is_refused_and_not_quoted(bad: object) -> None:
+    with pytest.raises(
+        TypeError, match=r"^`ages` must be numbers, got what cannot be read as such: it is not quoted.$"
+    ):
+        checks.floats(bad, "ages")
+
+
+def test_numbers_are_read_as_floats_and_missing_ones_are_nan() -> None:
+    assert checks.floats([1, True, "2", 10**30], "ages").tolist() == [1.0, 1.0, 2.0, 1e30]
+    assert np.isnan(checks.floats([1, None], "ages")).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("bad", "received"),
+    [(None, "NoneType"), ("01", "str"), ((0,), r"\(0,\)"), ([5, 6, 7], "list"), ((0, np.inf), r"\(0, inf\)")],
+)
+def test_limits_are_two_numbers_and_longer_lists_which_may_be_data_are_not_quoted(bad: object, received: str) -> None:
+    with pytest.raises(ValueError, match=f"^`span` must be two finite numbers, got {received}: so.$"):
+        checks.limits(bad, "span", "so")
+
+
+def test_the_lower_limit_is_below_the_upper_and_both_are_exact() -> None:
+    assert checks.limits((0.1, "2/3")) == (Fraction(1, 10), Fraction(2, 3))
+    for bad in ((1, 1), [2, 1]):
+        with pytest.raises(
+            ValueError, match=r"^the lower of `bounds` must be below the upper, got .*: values are clamped"
+        ):
+            checks.limits(bad)
 
 
 @pytest.mark.parametrize("bad", [1.5, True, "3", float("nan"), float("inf"), None, [2], np.True_])

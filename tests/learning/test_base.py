@@ -99,7 +99,7 @@ DESCENTS = [
 REGRESSIONS = [
     ({"epsilon": 1}, "need `rho`"),
     ({"rho": 1, "target_bounds": None}, "must be \\(low, high\\)"),
-    ({"rho": 1, "target_bounds": (1, 1)}, "low < high"),
+    ({"rho": 1, "target_bounds": (1, 1)}, "must be below the upper"),
     ({"rho": 1, "bounds": None}, "must be said"),
 ]
 

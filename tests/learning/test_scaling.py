@@ -76,16 +76,16 @@ def test_without_intercept_the_score_is_zero_at_zero() -> None:
     ("bounds", "row_norm", "error"),
     [
         (None, None, "must not be read from data"),
-        ((1, 0), None, "low < high"),
+        ((1, 0), None, "must be below the upper"),
         ((0, float("inf")), None, "finite"),
         ([(0, 1)] * 3, None, "a pair for each column"),
         ({"a": (0, 1)}, None, "must name each column"),
         (None, 0, "above 0"),
         (None, 1.01e100, "1e100"),
         (None, 0.99e-100, "1e100"),
-        ((0, 1.01e100), None, "low < high"),
-        ((-1.01e100, 0), None, "low < high"),
-        ((1, 1), None, "low < high"),
+        ((0, 1.01e100), None, "within ±1e"),
+        ((-1.01e100, 0), None, "within ±1e"),
+        ((1, 1), None, "must be below the upper"),
     ],
 )
 def test_scales_that_make_no_sense_are_refused(bounds, row_norm, error) -> None:

@@ -38,6 +38,22 @@ def test_every_kind_of_randomizer_is_made_by_one_that_is_listed():
     assert {type(example(name)) for name in CATALOGUE} <= kinds | {Design}
 
 
+NO_ANSWERS = [
+    [["SECRET"]], [["SECRET"], "SECRET"], [[["SECRET"]]], [{"SECRET": 1}], {"SECRET": 1}, [(["SECRET"],)], [object()],
+    [None], [np.nan], [10**400], [2**63], [1 + 2j], [np.array([7])], np.full((2, 2, 2), 7), np.full((2, 2), "SECRET"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("verb", ["randomize", "estimate"])
+def test_what_is_neither_an_answer_nor_a_report_is_refused_in_our_words(name, verb):
+    """Also ragged lists, unhashable labels and numbers that no machine type holds; none is quoted."""
+    for wrong in NO_ANSWERS:
+        with pytest.raises((ValueError, TypeError), match=r"must (be|have|hold|lie|not)\b.*, got ") as caught:
+            getattr(example(name), verb)(wrong)
+        assert "SECRET" not in str(caught.value)
+
+
 def test_a_maker_says_what_it_takes_and_needs():
     assert parameters(questions.k_ary) == {"options": True, "epsilon": True}
     assert parameters(questions.crosswise) == {"p": False, "epsilon": False}

@@ -68,7 +68,7 @@ def test_plan_never_hands_an_epsilon_to_a_probability(capsys):
         ("warner p=1/3 epsilon=1 --n 500", "exactly one of `p` and `epsilon`"),
         ("k_ary --n 500 --epsilon 1", "`k_ary` needs options"),
         ("k_ary options=a --n 500 --epsilon 1", "`options` must be a list of labels"),
-        ("one_bit bounds=5 --n 500 --epsilon 1", "`bounds` must be two numbers"),
+        ("one_bit bounds=5 --n 500 --epsilon 1", "`bounds` must be two finite numbers"),
         ("warner --n 500 --epsilon one", "`epsilon` must be a number or a fraction"),
         ("warner --n 500 --epsilon 1,2", "`epsilon` must be a number"),
         ("warner --n 500 --margin 1e999", "numbers must be below 1e308"),

@@ -14,7 +14,7 @@ from toolkit.analysis.homogeneity import TableTest, chi_squared
 from toolkit.analysis.regression.rows import design_of
 from toolkit.analysis.reports import Designs, checked_designs, with_matrix
 from toolkit.analysis.sampling.sample import Sample
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, as_array
 from toolkit.core.checks import explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal, Student
@@ -230,7 +230,7 @@ def association(
     joint, shape = first.joint(second), (len(first.options), len(second.options))
     kinds = (len(first.report_options), len(second.report_options))
     if isinstance(data, list | tuple) or (isinstance(data, np.ndarray) and data.ndim == 2):
-        counts = np.asarray(data)
+        counts = as_array(data)
         if counts.shape != kinds:
             refuse(f"a table of counts must be {kinds[0]} by {kinds[1]}", f"shape {counts.shape}", "reports by reports")
         checked = checked_counts(counts.ravel(), counts.size)

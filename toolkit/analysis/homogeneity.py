@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import refuse
+from toolkit.core.checks import floats, refuse
 from toolkit.core.inference.special import chdtrc, fdtrc, xlogy
 from toolkit.local.design import Design
 from toolkit.local.matrix.likelihood import likeliest
@@ -81,7 +81,7 @@ def homogeneity(design: Design, tables: Sequence[Any]) -> TableTest:
     >>> homogeneity(warner("3/4"), [[372, 291], [491, 290], [675, 281]]).df
     2
     """
-    counts = np.asarray(tables, dtype=np.float64)
+    counts = floats(tables, "tables")
     if counts.ndim != 2 or counts.shape[1] != len(design.report_options):
         rule = f"counts must have {len(design.report_options)} columns, one a report"
         refuse(rule, f"shape {counts.shape}", "one row per group")

@@ -10,7 +10,7 @@ import numpy as np
 from toolkit.analysis.reports import Question, QuestionModel
 from toolkit.analysis.sampling.units import ALIKE
 from toolkit.core.arrays import Array, Codes, Counts, Label, Labels
-from toolkit.core.checks import Number, exact, refuse
+from toolkit.core.checks import Number, exact, limits, refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Shares, Student
@@ -107,10 +107,7 @@ def plain(
         received = "none" if options is None else "both"
         refuse("exactly one of options and bounds must be given", received, "answers are one or the other")
     if bounds is not None:
-        low, high = (exact(limit, "bounds") for limit in bounds)
-        if low >= high:
-            refuse("`bounds` must be a lower and a higher number", bounds, "answers lie between them")
-        return Plain("number", (), (low, high))
+        return Plain("number", (), limits(bounds, consequence="answers lie between them"))
     if isinstance(options, str):
         consequence = "its letters would become the options"
         refuse("`options` must be a list of labels", "one string", consequence, TypeError)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.attacks.equivalence_classes import floats
 from toolkit.core.arrays import Mask
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import floats, refuse, whole
 from toolkit.core.inference.digits import concise
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Codes, Values, objects
+from toolkit.core.arrays import Codes, objects
 from toolkit.core.checks import Result, refuse, untold
 from toolkit.frames.engines.cells import NOTHING, identity
 from toolkit.frames.engines.column import Column, numpy_column
@@ -52,11 +52,6 @@ def values_of(values: Column) -> npt.NDArray[Any]:
     cells = quietly(values.cells)
     plain = values.kind.name in ("number", "whole", "truth") and all(cell is not None for cell in cells)
     return np.array(cells) if plain and not values.kind.long else objects(cells)
-
-
-def floats(values: Values, name: str) -> Array:
-    rule = f"`{name}` must be numbers"
-    return quietly(lambda: np.asarray(values, dtype=float), rule, "what cannot be read as such")
 
 
 def codes(values: Column) -> Codes:

@@ -14,13 +14,12 @@ from toolkit.attacks.equivalence_classes import (
     codes,
     column,
     columns_of,
-    floats,
     join_codes,
     quietly,
     singletons,
 )
 from toolkit.core.arrays import Array, ArrayLike, Codes, DataFrame
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import floats, refuse, whole
 from toolkit.core.extras import chunks, extra
 from toolkit.core.inference.digits import concise
 

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.attacks.equivalence_classes import floats
 from toolkit.core.arrays import Array, ArrayLike, Counts
-from toolkit.core.checks import refuse
+from toolkit.core.checks import floats, refuse
 from toolkit.core.extras import chunks
 
 Marginals = Mapping[tuple[int, ...], ArrayLike]

@@ -12,9 +12,9 @@ import numpy as np
 
 from toolkit.attacks.audit.bounds import advantage
 from toolkit.attacks.audit.running import protocol, value_of
-from toolkit.attacks.equivalence_classes import floats, quietly
+from toolkit.attacks.equivalence_classes import quietly
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import floats, refuse, whole
 from toolkit.core.extras import chunks
 from toolkit.core.inference.special import ndtr
 from toolkit.core.randomness import Rng, check_rng

@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.attacks.audit.running import protocol, value_of
-from toolkit.attacks.equivalence_classes import floats
 from toolkit.core.arrays import Array, ArrayLike, Mask
-from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.checks import choice, floats, refuse, whole
 from toolkit.core.extras import chunks
 from toolkit.core.inference.special import ndtr
 from toolkit.core.randomness import Rng, check_rng

@@ -13,13 +13,13 @@ from typing import TypeAlias
 import numpy as np
 
 from toolkit.attacks.audit.bounds import clopper_pearson
-from toolkit.attacks.equivalence_classes import floats, quietly
+from toolkit.attacks.equivalence_classes import quietly
 from toolkit.attacks.membership import Roc, roc
 from toolkit.central.laplace import Laplace
 from toolkit.central.stream import RunningTotal
 from toolkit.core.arrays import Array, ArrayLike
+from toolkit.core.checks import floats, refuse, whole
 from toolkit.core.checks import level as check_level
-from toolkit.core.checks import refuse, whole
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
 

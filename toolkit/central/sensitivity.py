@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import Number, choice, exact, refuse, whole
+from toolkit.core.checks import Number, choice, limits, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.frames.persons import ONE, Caps
 
@@ -265,14 +265,14 @@ def histogram(*, neighbors: Neighbors) -> Sensitivity:
 
 def total(bounds: Bounds, *, neighbors: Neighbors) -> Sensitivity:
     """The sum of numbers from low to high: high - low under "replace", else the larger of |low| and |high|."""
-    low, high = _limits(bounds)
+    low, high = limits(bounds)
     relation = check_neighbors(neighbors)
     return _scalar(high - low if relation == "replace" else max(abs(low), abs(high)), relation)
 
 
 def mean(bounds: Bounds, n: int, *, neighbors: Neighbors) -> Sensitivity:
     """The mean of n numbers from low to high under "replace": (high - low) / n."""
-    low, high = _limits(bounds)
+    low, high = limits(bounds)
     return _scalar((high - low) / whole(n, "n"), _with_public_n(neighbors, "a mean"))
 
 
@@ -281,7 +281,7 @@ def variance(bounds: Bounds, n: int, *, neighbors: Neighbors, ddof: int = 1) -> 
 
     n times the sum of squared deviations is the sum of (x_i - x_j)**2 over all pairs; one number is in n - 1 of them.
     """
-    low, high = _limits(bounds)
+    low, high = limits(bounds)
     size = whole(n, "n", least=2)
     if ddof not in (0, 1):
         refuse("`ddof` must be 0 or 1", ddof, "the sum of squares is divided by n - ddof")
@@ -346,21 +346,13 @@ def covariance(first: Bounds, second: Bounds, n: int, *, neighbors: Neighbors) -
     In n * sum x y - sum x * sum y one pair (x, y) stands as n - 1 times (x - a)(y - b), where a and b are the means of
     the others; that is largest and least at corners of the bounds, which differ by at most the product of the ranges.
     """
-    (low, high), (least, most) = _limits(first), _limits(second)
+    (low, high), (least, most) = limits(first), limits(second)
     size = whole(n, "n", least=2)
     return _scalar((high - low) * (most - least) / size, _with_public_n(neighbors, "a covariance"))
 
 
 def _scalar(reach: Fraction, relation: str) -> Sensitivity:
     return Sensitivity(reach, reach**2, relation)
-
-
-def _limits(bounds: Bounds) -> tuple[Fraction, Fraction]:
-    low, high = (exact(limit, "bounds") for limit in bounds)
-    if low >= high:
-        received = f"{float(low):g} and {float(high):g}"
-        refuse("the lower of `bounds` must be below the upper", received, "values lie between them")
-    return low, high
 
 
 def _with_public_n(neighbors: Neighbors, statistic: str) -> str:

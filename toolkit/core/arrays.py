@@ -51,6 +51,14 @@ _INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint
 _FLOATS = (np.float16, np.float32, np.float64, np.longdouble, Decimal, Fraction)
 
 
+def as_array(values: Any) -> npt.NDArray[Any]:
+    """As NumPy reads them; what has no common shape as one-dimensional objects, for a check of ours to refuse."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return objects(values)
+
+
 def first_largest(values: Array) -> int:
     """Where the largest is; of values that are equal but for rounding, the first."""
     return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))

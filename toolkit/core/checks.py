@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NewType, NoReturn, SupportsFloat, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 Number: TypeAlias = int | float | Fraction | str | SupportsFloat
 if not TYPE_CHECKING:  # `help` shows the name
@@ -36,8 +37,11 @@ Called = TypeVar("Called", bound=Callable[..., Any])
 
 
 def refuse(rule: str, received: object, consequence: str, error: type[Exception] = ValueError) -> NoReturn:
-    """Raise `error` with a message of the form rule, received, consequence."""
-    raise error(f"{rule}, got {received}: {consequence}.")
+    """Raise `error` with a message of the form rule, received, consequence; what holds more than two things may be
+    data in a wrong place, and is not quoted.
+    """
+    many = hasattr(received, "__len__") and not isinstance(received, str) and len(received) > 2
+    raise error(f"{rule}, got {type(received).__name__ if many else received}: {consequence}.")
 
 
 def untold(
@@ -52,6 +56,16 @@ def untold(
         warnings.simplefilter("ignore")
         return read()
     refuse(rule, received, consequence, error)
+
+
+def floats(values: Any, name: str) -> npt.NDArray[np.float64]:
+    """Values as floats; of what is no number nothing is quoted, as it may be a person's."""
+
+    def read() -> npt.NDArray[np.float64]:
+        array = np.asarray(values)
+        return array.astype(np.float64, casting="same_kind" if array.dtype.kind == "c" else "unsafe", copy=False)
+
+    return untold(read, f"`{name}` must be numbers", "what cannot be read as such", "it is not quoted", TypeError)
 
 
 def exact(value: Number, name: str) -> Fraction:
@@ -103,6 +117,20 @@ def positive(value: Number, name: str, consequence: str = "only a positive numbe
     if number <= 0:
         refuse(f"`{name}` must be above 0", value, consequence)
     return number
+
+
+def limits(
+    pair: Any, name: str = "bounds", consequence: str = "values are clamped to them; write bounds=(0, 100)"
+) -> tuple[Fraction, Fraction]:
+    """Two exact numbers, the lower first; a list of more may be data, and is not quoted."""
+    received = repr(pair) if isinstance(pair, tuple | list) and len(pair) <= 2 else type(pair).__name__
+    try:
+        low, high = (exact(limit, name) for limit in (() if isinstance(pair, str) else pair))
+    except (TypeError, ValueError):
+        refuse(f"`{name}` must be two finite numbers", received, consequence)
+    if low >= high:
+        refuse(f"the lower of `{name}` must be below the upper", received, consequence)
+    return low, high
 
 
 def level(value: Number) -> float:

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, Label, Steps
-from toolkit.core.checks import Number, Result, exact, positive, refuse
+from toolkit.core.checks import Number, Result, exact, limits, positive, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.sampling import floor_log2
 from toolkit.frames import pushed
@@ -210,18 +210,11 @@ class Bounds:
     @classmethod
     def of(cls, bounds: object, bits: int = SUM_BITS) -> "Bounds":
         """Two finite numbers, on a grid of 2**bits to 2**(bits + 1) steps."""
-        limits: Any = bounds.value if isinstance(bounds, Estimate) else bounds
-        remedy = "values are clamped to them; write bounds=(0, 100)"
-        try:
-            low, high = (exact(limit, "bounds") for limit in (() if isinstance(limits, str) else limits))
-        except (TypeError, ValueError):
-            refuse("`bounds` must be two finite numbers", _shown(limits), remedy)
-        if low >= high:
-            refuse("the lower of `bounds` must be below the upper", _shown(limits), "values are clamped to them")
+        low, high = limits(bounds.value if isinstance(bounds, Estimate) else bounds)
         if not _floats_hold(low, high):
             rule = "`bounds` must lie within ±1e140, and at least 1e-140 and a floating-point step apart"
             remedy = "values between them are rounded to a fine grid; choose a larger or smaller unit"
-            refuse(rule, _shown(limits), remedy)
+            refuse(rule, f"{float(low):g} and {float(high):g}", remedy)
         return _gridded(low, high, bits)
 
     def with_step(self, step: Number) -> "Bounds":
@@ -351,10 +344,6 @@ def written(number: float) -> str:
     ('40', '1000001.0')
     """
     return short if float(short := f"{number:g}") == number else repr(number)
-
-
-def _shown(bounds: object) -> str:
-    return repr(bounds) if isinstance(bounds, tuple | list) else type(bounds).__name__
 
 
 Numbers = TypeVar("Numbers", Array, Steps)

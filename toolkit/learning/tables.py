@@ -18,7 +18,7 @@ from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
 
 from toolkit.core.arrays import Array, ArrayLike, Codes, DataFrame, number, objects
-from toolkit.core.checks import exact, positive, refuse, untold
+from toolkit.core.checks import exact, limits, positive, refuse, untold
 from toolkit.frames import values
 from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.frame import SOURCES, Frame, column_of, engine_of
@@ -310,7 +310,7 @@ def _pairs(bounds: Any, features: int, names: Sequence[str] | None) -> list[tupl
 
 def ends(pair: Any, name: str, consequence: str) -> tuple[float, float]:
     """Two public numbers, the lower first, within ±1e100."""
-    low, high = (float(exact(end, name)) for end in pair)
+    low, high = map(float, limits(pair, name, consequence))
     if not -_FAR <= low < high <= _FAR:
-        refuse(f"`{name}` must be (low, high) with low < high", (low, high), consequence)
+        refuse(f"`{name}` must lie within ±{_FAR:g}, and apart as floats", f"{low:g} and {high:g}", consequence)
     return low, high

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, first_largest
-from toolkit.core.checks import Number, exact, probability, refuse
+from toolkit.core.checks import Number, exact, floats, probability, refuse
 from toolkit.core.inference.digits import concise
 from toolkit.local.design import Design
 from toolkit.local.matrix.moments import forced_form, scores
@@ -127,7 +127,7 @@ def worst_shift(randomizer: Randomizer, truth: ArrayLike, share: Number = "1/100
     """
     liars = randomizer.weight_of_liars(float(probability(share, "share")))
     low, high = randomizer.score_limits()
-    honest = np.atleast_1d(np.asarray(truth, dtype=np.float64))
+    honest = np.atleast_1d(floats(truth, "truth"))
     if low.shape == (2,):  # a design of two options has a score for each
         honest = _shares(honest)
     return liars * float(np.max(np.maximum(high - honest, honest - low)))
@@ -146,5 +146,5 @@ def _telling(design: Design) -> npt.NDArray[np.intp]:
 
 
 def _shares(prevalence: ArrayLike) -> Array:
-    truth = np.atleast_1d(np.asarray(prevalence, dtype=np.float64))
+    truth = np.atleast_1d(floats(prevalence, "prevalence"))
     return np.array([1 - truth[0], truth[0]]) if len(truth) == 1 else truth

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from toolkit.core.arrays import as_array
 from toolkit.core.checks import Number, exact, explains, positive, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.extras import extra
@@ -510,6 +511,7 @@ def _truth(value: Any, name: str) -> Any:
     """A share or a mean as a float, several shares as floats; fractions may be written as text."""
     if value is None and name == "detect":
         return None
-    if isinstance(value, str) or np.ndim(value) == 0:
+    parts = as_array(value)
+    if parts.ndim == 0:
         return float(exact(value, name))
-    return [float(exact(part, name)) for part in np.asarray(value).tolist()]
+    return [float(exact(part, name)) for part in parts.tolist()]

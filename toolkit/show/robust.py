@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 
 from toolkit.central.robust.estimators import Estimator
 from toolkit.central.robust.influence import influence
-from toolkit.central.robust.smooth import limits, local_sensitivity, smooth_sensitivity
-from toolkit.core.checks import Number, choice, refuse
+from toolkit.central.robust.smooth import local_sensitivity, smooth_sensitivity
+from toolkit.core.checks import Number, choice, limits, refuse
 from toolkit.show.canvas import BLUE, GREY, ORANGE, SKY, VERMILLION, axes, draws, finish, named_curves, percent
 
 _CURVES = ((BLUE, "-", "o"), (VERMILLION, "--", "s"), (ORANGE, "-.", "D"), (SKY, ":", "^"))

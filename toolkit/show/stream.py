@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from toolkit.central.stream.comparison import NAMES, crossing, error
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import floats, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, draws, finish
@@ -83,7 +83,7 @@ def published(
     ax.fill_between(weeks, values - reach, values + reach, color=SKY, alpha=0.35, linewidth=0)
     ax.plot(weeks, values, color=BLUE, linewidth=2, label="published")
     if truth is not None:
-        ax.plot(weeks, np.asarray(truth, dtype=float), color=INK, linestyle=":", linewidth=2, label="truth")
+        ax.plot(weeks, floats(truth, "truth"), color=INK, linestyle=":", linewidth=2, label="truth")
     ax.set(xlabel="period", ylabel=what, xlim=(0.5, len(weeks) + 0.5))
     ax.legend(frameon=False, loc="upper left")
     alt = f"{len(weeks):,} published numbers, 95 % intervals up to ± {reach.max():.3g}"

@@ -8,6 +8,10 @@ from scipy.stats import chisquare, kstest
 
 from tests.recorder import recorded
 from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
+from toolkit.central.robust.descent import NoisyDescent
+from toolkit.central.robust.estimators import Huber
+from toolkit.central.robust.inverse import InverseSensitivity
+from toolkit.central.robust.proposing import ProposeTestRelease
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.central.robust.releases import FLOOR_BITS, SmoothSensitivity
 from toolkit.central.robust.smooth import neighbors, smooth_sensitivity, tables
@@ -160,6 +164,14 @@ def test_errors_say_nothing_of_the_data() -> None:
     release = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100))
     with pytest.raises(ValueError, match="there must be 5 values, got 4: their number is public"):
         release.release([1.0, 2.0, 3.0, 4.0])
+    for mechanism in (
+        release,
+        InverseSensitivity.for_epsilon(1, "median", bounds=(0, 100)),
+        ProposeTestRelease(RankStatistic.named("median", 5), Bounds.of((0, 100), 8), 1, 1, "1/100"),
+        NoisyDescent(Huber(1), (0, 100), loss=Pure(1), n=5, steps=2, rate=1, start=0, neighbors="replace"),
+    ):
+        with pytest.raises(TypeError, match=r"^`values` must be numbers, got what cannot be read as such"):
+            mechanism.release([1.0, 2.0, 3.0, 4.0, "SECRET"])
     for call, message in (
         (lambda: SmoothSensitivity.for_epsilon(1, "median", n=0, bounds=(0, 1)), "`n` must be at least 1"),
         (lambda: SmoothSensitivity.for_epsilon(1, "iqr", n=1, bounds=(0, 1)), "at least 2 values"),

@@ -131,7 +131,7 @@ def test_noise_scaled_to_the_local_sensitivity_tells_two_neighbors_apart_with_ce
 
 def test_bad_arguments_are_refused_with_the_reason() -> None:
     for call, message in (
-        (lambda: local_sensitivity("median", [1, 2, 3]), "`bounds` must be given"),
+        (lambda: local_sensitivity("median", [1, 2, 3]), "two finite numbers, got NoneType"),
         (lambda: local_sensitivity("median", [1, 2, 3], bounds=(3, 1)), "must be below the upper"),
         (lambda: local_sensitivity("median", [1, 2, 3], bounds=(0, math.inf)), "two finite numbers"),
         (lambda: local_sensitivity("mode", [1, 2, 3], bounds=(0, 9)), "must be one of median"),
@@ -150,7 +150,8 @@ def test_bad_arguments_are_refused_with_the_reason() -> None:
         (lambda: smooth_sensitivity("median", [1, 2], bounds=(0, 9), beta=-1), "`beta` must be above 0"),
         (lambda: smooth_sensitivity("median", [1, 2], bounds=(0, 9), q=1), "`q` must lie between 0 and 1"),
         (lambda: smooth_sensitivity("median", np.array([1, np.nan]), bounds=(0, 9), beta=1), "must be finite"),
-        (lambda: smooth_sensitivity("median", [1, math.nan], bounds=(0, 9), q=Q), "must be a finite number"),
+        (lambda: smooth_sensitivity("median", [1, math.nan], bounds=(0, 9), q=Q), "must be finite numbers"),
+        (lambda: smooth_sensitivity("median", ["SECRET"], bounds=(0, 9), q=Q), "^(?!.*SECRET).*must be finite numbers"),
     ):
         with pytest.raises(ValueError, match=message):
             call()

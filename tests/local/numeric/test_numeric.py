@@ -497,7 +497,7 @@ def test_without_a_spread_the_variance_is_the_largest_of_any_spread(name: str, r
 )
 def test_bounds_are_looked_at_whatever_makes_the_randomizer(make: Callable[[Fraction, Fraction], Mean]) -> None:
     assert make(ZERO, TEN).bounds == (0, 10)
-    with pytest.raises(ValueError, match="`bounds` must be in order"):
+    with pytest.raises(ValueError, match="lower of `bounds` must be below the upper"):
         make(TEN, ZERO)
 
 

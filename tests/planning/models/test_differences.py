@@ -108,7 +108,7 @@ def test_what_is_no_plan_is_refused(asked, words: str) -> None:
         plan_difference(DIE, **asked)
 
 
-@pytest.mark.parametrize("design", [kuk("4/5", "1/5", draws=2), oracles.best(20, 1.0), warner, 0.3], ids=str)
+@pytest.mark.parametrize("design", [kuk("4/5", "1/5", draws=2), oracles.best(20, 1.0), warner, 0.3], ids=range(4))
 def test_what_has_not_two_answers_and_two_reports_is_refused(design) -> None:
     for plan in (partial(plan_difference, prevalence=(0.1, 0.2)), partial(plan_slope, intercept=-1, slope=0.5)):
         if not isinstance(design, Design) or plan.func is plan_difference:

@@ -1,3 +1,5 @@
+import gc
+
 import pytest
 from IPython.core.events import EventManager, available_events
 
@@ -105,6 +107,13 @@ def test_a_closed_view_looks_no_more(ledger, monkeypatch):
     view = show.show_ledger(ledger)
     view.close()
     assert shell.events.callbacks["post_run_cell"] == []
+
+
+def test_what_is_no_ledger_is_refused_and_leaves_nothing_to_be_closed():
+    """A view that was never whole is closed with the others: an error there would be printed in the notebook."""
+    with pytest.raises(TypeError, match="`ledger` must be a Ledger, got list: a view looks at charges"):
+        show.show_ledger([1])
+    gc.collect()
 
 
 def test_the_view_cannot_charge(ledger):

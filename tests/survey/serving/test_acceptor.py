@@ -110,6 +110,19 @@ def test_a_handshake_that_does_not_come_is_not_waited_for(pem):
             assert 0.3 < time.monotonic() - start < 20
 
 
+@pytest.mark.slow
+def test_who_does_not_say_good_bye_over_tls_is_cut_off(pem):
+    """uvicorn closes it first: asyncio's TLS that is closed twice can't be aborted, and waits 30 seconds."""
+    public, private = pem
+    settings = {"loop": "asyncio", "timeout_keep_alive": 0, "ssl_certfile": public, "ssl_keyfile": private}
+    with watched(app, **settings) as (port, server), line(port) as plain:
+        context = ssl.create_default_context(cafile=public)
+        with context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
+            connection.sendall(GET)
+            assert read_answer(connection)[0] == 200
+            until(lambda: len(server.connections) == 0, 20)
+
+
 def test_a_closed_door_drops_who_has_not_finished_a_handshake(pem):
     async def story():
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -245,6 +245,18 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off(server, port):
         assert len(read_to_end(connection)) < 30_000_000
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("loop", "keep"), [("asyncio", b"close"), ("uvloop", b"keep-alive")])
+def test_a_slow_client_takes_the_whole_of_a_large_answer(loop, keep):
+    """It lasts longer than a connection may be idle, and the sockets' buffers do not hold it."""
+    patient = replace(QUICK, answer_seconds=LATE)
+    with watched(app, patient, loop=loop, timeout_keep_alive=1) as (port, server), line(port) as connection:
+        connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: %s\r\n\r\n" % keep)
+        time.sleep(4 * QUICK.idle_seconds)
+        assert read_to_end(connection).endswith(bytes(30_000_000))
+        until(lambda: len(server.connections) == 0, LATE)
+
+
 @pytest.mark.parametrize(
     "request_",
     [

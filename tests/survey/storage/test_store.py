@@ -554,7 +554,7 @@ def test_entries_that_no_database_could_hold_cannot_be_made(wrong: tuple) -> Non
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ("", "got '://': no other database is known"),
+        ("", "got nothing: write sqlite:///survey.db"),
         ("survey.db", "got 'survey.db': write sqlite:///survey.db"),
         ("sqlite://", "got 'sqlite://': no other database is known"),
         ("sqlite://survey.db", "got 'sqlite://': write three slashes before a file"),

@@ -68,11 +68,11 @@ class Covariates:
 
 def sides(formula: str) -> tuple[str, str]:
     """The name on the left of a formula, and all that stands on the right."""
-    left, tilde, right = formula.partition("~")
+    left, tilde, right = formula.partition("~") if isinstance(formula, str) else ("", "", "")
     name = left.strip().removeprefix("`").removesuffix("`")
     if not tilde or not name or not right.strip() or "~" in right:
         rule = "`formula` must have one name, a tilde and the covariates, as in 'cheated ~ female + age'"
-        refuse(rule, repr(formula), "it cannot be read")
+        refuse(rule, repr(formula) if isinstance(formula, str) else type(formula).__name__, "it cannot be read")
     return name, right.strip()
 
 

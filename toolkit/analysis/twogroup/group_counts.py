@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, ArrayLike, Values
+from toolkit.core.arrays import Array, ArrayLike, Values, as_array
 from toolkit.core.checks import Number, probability, refuse
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import chdtrc, xlogy
@@ -111,7 +111,7 @@ def read_groups(reports: Values, p: Chances, by: Values | None, labels: tuple[st
     if chances[0] == chances[1]:
         refuse("the groups must have different probabilities", f"{chances[0]:g} twice", "equal ones tell nothing apart")
     if by is None:
-        table = np.asarray(reports)
+        table = as_array(reports)
         if table.shape != (2, 2):
             rule = f"counts must be two rows, how many {labels[0]} and {labels[1]} in each group"
             refuse(rule, f"shape {table.shape}", "or give reports, and `by` for their groups")

@@ -274,7 +274,8 @@ def mean_difference(short: Array, long: Array, method: str) -> Estimate:
 
 
 def _numbers(values: Iterable[object], name: str) -> Array:
-    numbers = floats(values.to_numpy() if hasattr(values, "to_numpy") else list(values))
+    plain = isinstance(values, Iterable) and not hasattr(values, "to_numpy")
+    numbers = floats(list(values) if plain else values)
     if numbers is None:
         refuse(f"`{name}` must be numbers", "something else", "they are averaged", TypeError)
     if numbers.ndim != 1 or len(numbers) < 2:

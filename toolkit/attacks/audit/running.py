@@ -16,7 +16,7 @@ import numpy as np
 
 from toolkit.attacks.audit.coding import WIDEST
 from toolkit.core.arrays import Values
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import floats, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
@@ -83,7 +83,7 @@ def shapes(size: int, *, reach: float = 1.0) -> dict[str, Pair]:
 
 def replacements(values: Values, bounds: tuple[float, float], *, options: Sequence[Any] = ()) -> dict[str, Pair]:
     """A column, and the same with its first record replaced: by a bound, by a value far outside, by `options`."""
-    column = np.asarray(values, dtype=float)
+    column = floats(values, "values")
     low, high = bounds
     others = {
         "lowest": low,

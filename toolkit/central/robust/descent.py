@@ -14,9 +14,8 @@ from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.release import chosen
 from toolkit.central.robust.estimators import Estimator
-from toolkit.central.robust.smooth import limits
 from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import Number, exact, positive, refuse, whole
+from toolkit.core.checks import Number, exact, floats, limits, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
@@ -126,7 +125,7 @@ class NoisyDescent:
             The sum.
         """
         low, high = map(float, limits(self.bounds))
-        scores = self.estimator.psi(np.clip(np.asarray(values, dtype=float), low, high) - at) / self._unit
+        scores = self.estimator.psi(np.clip(floats(values, "values"), low, high) - at) / self._unit
         whole_scores = np.clip(np.rint(np.where(np.isnan(scores), 0.0, scores)), -_UNITS, _UNITS)
         return int(whole_scores.astype(np.int64).sum())
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from toolkit.central.robust.estimators import Estimator, Mean, Median
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, choice, exact, positive, refuse
+from toolkit.core.checks import Number, choice, exact, floats, positive, refuse
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import gamma
 
@@ -95,7 +95,7 @@ def regression(estimator: Estimator, rows: ArrayLike, y: ArrayLike, *, clip: Num
     >>> bool(np.abs(fit.coefficients - [1, 2]).max() < 0.02)
     True
     """
-    table, target = np.asarray(rows, dtype=float), np.asarray(y, dtype=float)
+    table, target = floats(rows, "rows"), floats(y, "y")
     if table.ndim != 2 or target.shape != table.shape[:1] or not np.isfinite(table.sum() + target.sum()):
         refuse("`rows` must be a table and `y` a number for each row, all finite", "others", "settle them first")
     length = float(positive(clip, "clip", "rows are cut to it"))
@@ -112,7 +112,7 @@ def regression(estimator: Estimator, rows: ArrayLike, y: ArrayLike, *, clip: Num
     matrix = (table * slope[:, None]).T @ table / len(table)
     least = float(np.linalg.eigvalsh(matrix)[0])
     reach = estimator.bound * length / least if least > 0 else np.inf
-    return RegressionInfluence(estimator, length, beta, matrix, float(reach))
+    return RegressionInfluence(estimator, length, np.asarray(beta, np.float64), matrix, float(reach))
 
 
 def _weights(rows: Array, clip: float) -> Array:
@@ -247,7 +247,7 @@ def location(estimator: Estimator, values: ArrayLike, weights: ArrayLike | None 
     (1.0, 50.0)
     """
     numbers = sample(values)
-    share = np.full(len(numbers), 1 / len(numbers)) if weights is None else np.asarray(weights, dtype=float)
+    share = np.full(len(numbers), 1 / len(numbers)) if weights is None else floats(weights, "weights")
     if isinstance(estimator, Mean):
         return float(share @ numbers / (1 if weights is None else share.sum()))
     if isinstance(estimator, Median):
@@ -293,7 +293,7 @@ def fixed_scale_influence(estimator: Estimator, values: ArrayLike, x: Number, rh
 
 def sample(values: ArrayLike) -> Array:
     """Values as floats: one-dimensional, finite, at least one."""
-    numbers = np.asarray(values, dtype=np.float64)
+    numbers = floats(values, "values")
     if numbers.ndim != 1 or not len(numbers) or not np.all(np.isfinite(numbers)):
         refuse("`values` must be finite numbers, at least one", f"shape {numbers.shape}", "settle missing ones first")
     return numbers

@@ -14,7 +14,7 @@ from toolkit.central.release import chosen
 from toolkit.central.robust.estimators import Huber
 from toolkit.central.selection import Exponential
 from toolkit.core.arrays import Array, Steps
-from toolkit.core.checks import Number, positive, probability, refuse, whole
+from toolkit.core.checks import Number, floats, positive, probability, refuse, whole
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
@@ -292,7 +292,7 @@ class InverseSensitivity:
         array
             A whole number for each candidate.
         """
-        steps = self.bounds.steps(np.asarray(values, dtype=np.float64))
+        steps = self.bounds.steps(floats(values, "values"))
         if isinstance(self.statistic, Quantile):
             return quantile_lengths(steps[steps >= 0], self.bounds.span, self.statistic.q)
         if isinstance(self.statistic, Huber):

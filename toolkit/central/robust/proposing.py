@@ -13,7 +13,7 @@ from toolkit.central.release import chosen
 from toolkit.central.robust.admissible import log_up
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import Number, exact, positive, refuse
+from toolkit.core.checks import Number, exact, floats, positive, refuse
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx
@@ -138,7 +138,7 @@ class ProposeTestRelease:
         return math.floor(exact(self.proposed, "proposed") / self.bounds.step * self.statistic.divisor)
 
     def _ordered(self, values: ArrayLike) -> Any:
-        steps = self.bounds.steps(np.asarray(values, dtype=np.float64))
+        steps = self.bounds.steps(floats(values, "values"))
         if len(steps) != self.statistic.n:
             refuse(f"there must be {self.statistic.n} values", len(steps), "their number is public")
         return np.sort(np.maximum(steps, 0))

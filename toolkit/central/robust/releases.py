@@ -18,7 +18,7 @@ from toolkit.central.release import chosen
 from toolkit.central.robust.admissible import Law, PowerLaw, SmoothGaussian, SmoothLaplace, rounded_sum
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.arrays import ArrayLike, Steps
-from toolkit.core.checks import Number, choice, refuse
+from toolkit.core.checks import Number, choice, floats, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
@@ -202,7 +202,7 @@ class SmoothSensitivity:
         Summary
             Both, exact.
         """
-        steps = self.bounds.steps(np.asarray(values, dtype=np.float64))
+        steps = self.bounds.steps(floats(values, "values"))
         if len(steps) != self.statistic.n:
             refuse(f"there must be {self.statistic.n} values", len(steps), "their number is public")
         return self.summary_of(np.sort(np.maximum(steps, 0)))

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.central.robust.ranks import RankStatistic
-from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import Number, exact, positive, refuse
+from toolkit.core.arrays import Array, ArrayLike, objects
+from toolkit.core.checks import Number, exact, floats, limits, positive, refuse, untold
 from toolkit.frames.sums import BoundsLike
 
 Table: TypeAlias = tuple[Any, ...]
@@ -267,31 +267,16 @@ def _prepared(
     return ranks, np.sort(np.clip(values, *ends)), (low, high)
 
 
-def limits(bounds: Any) -> tuple[Fraction, Fraction]:
-    """Two public numbers, the lower first."""
-    if bounds is None:
-        refuse("`bounds` must be given", "none", "without them one person can move anything without limit")
-    try:
-        low, high = (exact(limit, "bounds") for limit in bounds)
-    except (TypeError, ValueError):
-        refuse("`bounds` must be two finite numbers", type(bounds).__name__, "values are clamped to them")
-    if low >= high:
-        refuse("the lower of `bounds` must be below the upper", bounds, "values are clamped to them")
-    return low, high
-
-
 def _exact(values: Any) -> npt.NDArray[Any]:
-    return np.array([*(exact(value, "values") for value in values), None], dtype=object)[:-1]
+    return objects(untold(lambda: [exact(value, "values") for value in values], *_FINITE))
 
 
-def _floats(values: Any) -> npt.NDArray[np.float64]:
-    if hasattr(values, "__array__"):
-        floats = np.asarray(values, dtype=np.float64)
-    else:
-        floats = np.array([float(exact(value, "values")) for value in values])
-    if not np.all(np.isfinite(floats)):
-        refuse("`values` must be finite", "NaN or an infinity", "settle missing values first")
-    return floats
+def _floats(values: Any) -> Array:
+    numbers = floats(values, "values") if hasattr(values, "__array__") else _exact(values).astype(np.float64)
+    return numbers if np.all(np.isfinite(numbers)) else refuse(*_FINITE)
+
+
+_FINITE = ("`values` must be finite numbers", "others", "settle missing ones first", ValueError)
 
 
 def _domain(domain: Sequence[Any] | None) -> Sequence[Any]:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Codes, Label, Labels, Values
-from toolkit.core.checks import is_missing, refuse
+from toolkit.core.checks import floats, is_missing, refuse
 from toolkit.core.randomness import Rng
 from toolkit.core.sampling import CHUNK, Categorical
 from toolkit.local.matrix.moments import Forced, forced_form
@@ -281,7 +281,7 @@ def _typed(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
         if all(issubclass(kind, str) for kind in kinds):
             return array
         if bool not in kinds and all(issubclass(kind, int | np.integer) for kind in kinds):
-            return array.astype(np.int64)
+            return np.asarray(np.clip(array, -1, 2**62), dtype=np.int64)  # a code beyond is none, too
         if bool not in kinds and all(issubclass(kind, int | float | np.number) for kind in kinds):
             array = array.astype(np.float64)
     if array.dtype.kind == "f":
@@ -360,17 +360,13 @@ def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
 
 def distribution(prevalence: Any, options: int, name: str) -> Array:
     """A share for each option; of two options the second alone is enough."""
-    shares = np.asarray(prevalence, dtype=np.float64)
+    shares = given = floats(prevalence, name)
     if shares.ndim == 0 and options == 2:
         shares = np.array([1 - float(shares), float(shares)])
     if shares.shape != (options,):
         refuse(f"`{name}` must have a share for each of {options} options", f"shape {shares.shape}", "they must match")
     if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-9:
-        percent = (
-            f"; of {prevalence} percent write {prevalence / 100:g}"
-            if np.ndim(prevalence) == 0 and prevalence > 1
-            else ""
-        )
+        percent = f"; of {prevalence} percent write {float(given) / 100:g}" if given.ndim == 0 and given > 1 else ""
         consequence = f"it is a distribution of the answers{percent}"
         refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", prevalence, consequence)
     return shares

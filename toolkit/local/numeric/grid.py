@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.arrays import Array, Steps, Values
-from toolkit.core.checks import Number, exact, refuse, whole
+from toolkit.core.arrays import Array, Steps, Values, as_array
+from toolkit.core.checks import Number, exact, limits, refuse, whole
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.protocol import AnswerKind, fraction, keep_whole
 from toolkit.local.sampled_randomizer import SampledRandomizer
@@ -46,17 +46,9 @@ FARTHEST = 10**300
 
 def checked_bounds(bounds: Sequence[Number]) -> tuple[Fraction, Fraction]:
     """Two finite numbers in order, exact."""
-    if isinstance(bounds, str) or not hasattr(bounds, "__getitem__") or len(bounds) != 2:
-        counted = hasattr(bounds, "__getitem__") and not isinstance(bounds, str)
-        rule = "`bounds` must be two numbers, the lowest and the highest answer"
-        consequence = "they are public; write [0, 80]"
-        refuse(rule, f"{len(bounds)} of them" if counted else type(bounds).__name__, consequence, TypeError)
-    low, high = exact(bounds[0], "bounds"), exact(bounds[1], "bounds")
+    low, high = limits(bounds, consequence="the lowest and the highest answer are public; write [0, 80]")
     if max(abs(low), abs(high)) > FARTHEST:
         refuse("`bounds` must lie between -1e300 and 1e300", "wider ones", "floats end there")
-    if low >= high:
-        consequence = "no answer lies between them"
-        refuse("`bounds` must be in order, the lowest first", f"{float(low)} and {float(high)}", consequence)
     return low, high
 
 
@@ -103,7 +95,7 @@ def numbers_in(answers: Values, low: Fraction, high: Fraction) -> tuple[Array, b
     """Answers as floats, none missing and none out of bounds; errors count them and never quote one."""
     try:
         numbers = np.asarray(answers, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         consequence = "they cannot be placed between the bounds"
         refuse("answers must be numbers, none missing", "something else", consequence, TypeError)
     single = numbers.ndim == 0
@@ -125,13 +117,14 @@ def numbers_in(answers: Values, low: Fraction, high: Fraction) -> tuple[Array, b
 
 def checked_reports(reports: Values, kinds: int | None = None) -> Steps:
     """Reports as integers, from 0 to kinds - 1 where their number is limited."""
-    codes = np.asarray(reports)
+    codes = as_array(reports)
     codes = codes.reshape(1) if codes.ndim == 0 else codes
     if codes.ndim != 1 or codes.dtype.kind not in "biu" or codes.size == 0:
         rule = "reports must be a list of integers"
         refuse(rule, f"{codes.ndim} dimensions of {codes.dtype}", "they cannot be read", TypeError)
-    if kinds is not None and (codes.min() < 0 or codes.max() >= kinds):
-        refuse(f"reports must lie in 0 … {kinds - 1}", "others", "they were made by another randomizer")
+    least, most = (-(2**62), 2**62) if kinds is None else (0, kinds - 1)
+    if codes.min() < least or codes.max() > most:
+        refuse(f"reports must lie in {least} … {most}", "others", "they were made by another randomizer")
     return codes.astype(np.int64)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import ArrayLike, Codes, Values
+from toolkit.core.arrays import ArrayLike, Codes, Values, as_array
 from toolkit.core.checks import refuse
 from toolkit.core.extras import chunks
 from toolkit.core.randomness import Rng, big_below, words
@@ -173,7 +173,7 @@ def as_packed(reports: Values, k: int) -> Packed:
 def _table(rows: list[Any], k: int) -> npt.NDArray[Any]:
     """Lists of option codes as truth values; anything else is left to NumPy."""
     if not all(isinstance(row, list | tuple | set | frozenset) for row in rows):
-        return np.asarray(rows)
+        return as_array(rows)
     table = np.zeros((len(rows), k), dtype=bool)
     for row, codes in zip(table, rows, strict=True):
         if not all(type(code) is int and 0 <= code < k for code in codes) or len(set(codes)) < len(codes):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, ArrayLike, Codes, Labels, Mask, Values
+from toolkit.core.arrays import Array, ArrayLike, Codes, Labels, Mask, Values, as_array
 from toolkit.core.checks import labels, refuse
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -20,6 +20,7 @@ from toolkit.local.oracles.support import Support, covariance_note, display_note
 from toolkit.local.protocol import AnswerKind, Respondents
 from toolkit.local.sampled_randomizer import SampledAtOdds
 
+_LABEL = (str, int, float, np.number)
 _TRUTH = (bool, np.bool_)  # equal to the labels 0 and 1, and none
 
 
@@ -151,7 +152,7 @@ def read_ticks(answers: Values, options: Labels) -> tuple[Mask, bool]:
     if isinstance(answers, list) and all(isinstance(row, list | tuple | set | frozenset) for row in answers):
         table = _from_labels(answers, options) if not _numeric(answers, len(options)) else np.array(answers)
     else:
-        table = np.asarray(answers.to_numpy() if hasattr(answers, "to_numpy") else answers)
+        table = as_array(answers.to_numpy() if hasattr(answers, "to_numpy") else answers)
     single = table.ndim == 1
     table = table.reshape(1, -1) if single else table
     if table.ndim != 2 or table.shape[1] != len(options):
@@ -191,9 +192,10 @@ def _zeros_and_ones(row: list[Any] | tuple[Any, ...], k: int) -> bool:
 def _from_labels(rows: list[Any], options: Labels) -> Mask:
     place = {option: column for column, option in enumerate(options)}
     table = np.zeros((len(rows), len(options)), dtype=bool)
-    unknown = sum(1 for row in rows for label in row if label not in place or isinstance(label, _TRUTH))
-    if unknown:
-        refuse("ticks must be among the options", f"{unknown} that are not", "check spelling and case")
+    ticks = [label for row in rows for label in row]
+    known = sum(isinstance(tick, _LABEL) and not isinstance(tick, _TRUTH) and tick in place for tick in ticks)
+    if known < len(ticks):
+        refuse("ticks must be among the options", f"{len(ticks) - known} that are not", "check spelling and case")
     either = sum(1 for row in rows if isinstance(row, list | tuple) and _zeros_and_ones(row, len(options)))
     if either:
         rule = "a list of ticked labels must not look like a row of 0 and 1"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import ArrayLike, Codes, Counts, Mask, Values
+from toolkit.core.arrays import ArrayLike, Codes, Counts, Mask, Values, as_array
 from toolkit.core.checks import refuse
 from toolkit.core.extras import chunks
 from toolkit.core.randomness import Below, Rng, below
@@ -137,7 +137,7 @@ class LocalHash(Oracle):
         return np.asarray(hashed == read[:, 0])
 
     def _read(self, reports: Values) -> Residues:
-        rows = np.asarray(reports)
+        rows = as_array(reports)
         if rows.ndim != 2 or rows.shape[1] != 1 + self.digits or rows.dtype.kind not in "iu":
             expected = f"reports must be rows of {1 + self.digits} integers: the value, then the hash"
             refuse(expected, f"{rows.ndim} dimensions of {rows.dtype}", "they cannot be read", TypeError)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from toolkit.core.arrays import Array, ArrayLike, Codes, Counts, Label, Mask, Values
+from toolkit.core.arrays import Array, ArrayLike, Codes, Counts, Label, Mask, Values, as_array
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below, check_rng
@@ -125,7 +125,7 @@ class RandomBox(Boxes):
         tuple
             Two arrays: yes for each box, and people asked.
         """
-        rows, k = np.asarray(reports), len(self.options)
+        rows, k = as_array(reports), len(self.options)
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or len(rows) == 0:
             rule = "reports must be rows of two integers, box and answer"
             refuse(rule, f"shape {rows.shape}", "they cannot be read", TypeError)

@@ -6,10 +6,10 @@ accepted at a time, and each takes its place before a byte of it is read and bef
 has let us wait longer. uvicorn itself waits without end for a slow client, and reads any headers.
 
 A connection is always in one phase, and each phase has its time: the head of a request, its body, our answer, the pause
-before the next request, and the rest of a request that was refused. One sweep looks at all connections a few times a
-second; whose time is over gets 408 or is cut off. When there are too many, the one that has let us wait longest goes:
-idle connections, however many, do not keep anybody out. The client's address is forgotten as soon as the connection
-stands.
+before the next request, the rest of an answer that a slow client still takes, and that of a request that was refused.
+One sweep looks at all connections a few times a second; whose time is over gets 408 or is cut off. When there are too
+many, the one that has let us wait longest goes: idle connections, however many, do not keep anybody out. The client's
+address is forgotten as soon as the connection stands.
 
 Requests are answered one after the other. What comes while one is being answered stays unread until then; two requests
 in one piece are both refused, before the first is begun: what is stored is always answered as stored.
@@ -191,6 +191,7 @@ class Phase(IntEnum):
     BODY = auto()
     ANSWER = auto()
     IDLE = auto()
+    LAST = auto()
     DRAIN = auto()
 
 
@@ -315,7 +316,12 @@ class Connection(HttpToolsProtocol):
 
     def give_up(self) -> None:
         silent = self._received == 0 or self._phase not in (Phase.HEAD, Phase.BODY)
-        if silent or (self._phase is Phase.BODY and self.cycle.response_started):
+        if self._phase is Phase.IDLE:  # a slow client may not have taken the whole answer
+            self._phase = Phase.LAST
+            self.deadline += self._limits.answer_seconds
+            if not self.transport.is_closing():  # asyncio's TLS that is closed twice can't be aborted
+                self.transport.close()
+        elif silent or (self._phase is Phase.BODY and self.cycle.response_started):
             self.transport.abort()
         else:
             self.refuse(408, "The request took too long.")

@@ -30,7 +30,7 @@ class Limits:
     head_seconds: float = 10.0
     body_seconds: float = 20.0
     answer_seconds: float = 30.0
-    """From a whole request to the last byte of the answer taken by the client."""
+    """For us to answer a whole request, and after a pause once more for a slow client to take the answer."""
     idle_seconds: float = 5.0
     """Between two requests."""
     linger_seconds: float = 2.0

@@ -69,8 +69,10 @@ def _refuse_unknown(url: str) -> NoReturn:
     scheme, mark, rest = url.partition("://")
     if not mark and url and not set(url) & set("@:;="):  # a file's name
         refuse(rule, repr(url[:80]), f"write sqlite:///{url[:80]}")
+    if not url:
+        refuse(rule, "nothing", "write sqlite:///survey.db")
     known = "write three slashes before a file" if scheme == "sqlite" and rest else "no other database is known"
-    refuse(rule, repr(scheme[:20] + "://") if mark or not url else "another address", known)
+    refuse(rule, repr(scheme[:20] + "://") if mark else "another address", known)
 
 
 def absolute_url(url: str) -> str:
