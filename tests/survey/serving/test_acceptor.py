@@ -37,7 +37,7 @@ def tls(request, pem):
 
 def test_what_an_event_loop_complains_of_is_in_no_log(caplog):
     async def complained():
-        config = uvicorn.Config(app, lifespan="off", log_config=None)
+        config = uvicorn.Config(app, lifespan="off", log_config=None, ws="none")
         config.load()
         server = WatchedServer(config, QUICK, lambda: None)
         server.lifespan = config.lifespan_class(config)
