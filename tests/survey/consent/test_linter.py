@@ -34,6 +34,8 @@ def test_names_are_there_once_and_are_not_used_by_the_results() -> None:
     refused(r"`name` of its own, got 'cheated' 2 times", cheated(), cheated())
     for name in RESERVED:
         refused("must not be called practice, key", Question(name, "What?", free_text=True))
+    for name in ("cheated_", "cheated__2"):  # columns of files for SPSS and Stata
+        refused("must not be called as another one with _", cheated(), Question(name, "What?", free_text=True))
     with pytest.raises(ValueError, match="at least one question"):
         Survey("Exams", [], consent="We study exams.")
 

@@ -83,6 +83,9 @@ def test_names_are_those_that_the_programs_know():
     assert file_name(long, ".sav") == long
     short = {file_name(name, ".dta") for name in (long, f"{long}b", f"{long}c")}
     assert sorted(map(len, short)) == [31] * 3
+    lines = program_lines(Question(long, "Cheated?", design=warner("3/4")))
+    assert [long in lines[program] for program in ("R", "SPSS", "Stata")] == [True, True, False]
+    assert file_name(long, ".dta") in lines["Stata"]
 
 
 @pytest.mark.slow

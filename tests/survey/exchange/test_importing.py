@@ -425,6 +425,48 @@ def test_long_names_that_begin_alike_stay_apart(tmp_path, suffix):
     assert list(back[boxes.name]) == ["[0]", "[1]", "[]"]
 
 
+LIKE_ANOTHER = {
+    "another case": (["US", "us", "ß", "ss"], {}),
+    "another's label": ([1, 2, 3], {1: words("None"), 2: words("1"), 3: words("2")}),
+    "another's label in another language": (
+        ["a", "b"],
+        {"a": {"en": "Gift", "de": "Geschenk"}, "b": {"en": "Poison", "de": "Gift"}},
+    ),
+    "another's place": (["2. b", "b"], {}),
+    "what is missing": (["yes", "No answer", "not asked"], {}),
+    "a list": (["[other]", "[1]"], {}),
+}
+
+
+@pytest.mark.parametrize("name", LIKE_ANOTHER)
+def test_an_option_that_is_called_like_something_else_comes_back(tmp_path, name):
+    """Plain and randomized, in every format and language; a word that two options could mean is none."""
+    options, labels = LIKE_ANOTHER[name]
+    languages = ("en", "de") if labels else ("en",)
+    plain = Question("plain", words("Which?"), options=options, labels=labels, required=False)
+    hidden = Question("hidden", words("Which truly?"), design=k_ary(options, epsilon=1), labels=labels)
+    asked = Survey(words("Exams"), [plain, hidden], languages=languages, consent=words("We study exams."), check=False)
+    frame = pd.DataFrame({"plain": [*options, None], "hidden": [*options, options[0]]})
+    for suffix in SUFFIXES:
+        for language in languages:
+            back = read_reports(write(frame, tmp_path / f"r{suffix}", asked, language=language), asked)
+            assert [None if pd.isna(one) else one for one in back["plain"]] == [*options, None]
+            assert list(back["hidden"]) == [*options, options[0]]
+
+
+@pytest.mark.parametrize("cells", [["Us"], ["Gift", "elsewhere"]])
+def test_a_word_that_could_mean_two_options_means_none(tmp_path, cells):
+    labels = {"US": {"en": "Gift", "de": "Da"}, "us": {"en": "There", "de": "Gift"}, "elsewhere": words("Elsewhere")}
+    asked = Question("where", words("Where?"), options=["US", "us", "elsewhere"], labels=labels)
+    made = Survey(words("Exams"), [asked], languages=("en", "de"), consent=words("We."), check=False)
+    pd.DataFrame({"where": cells}).to_csv(tmp_path / "r.csv", index=False)
+    if cells == ["Us"]:
+        with pytest.raises(ValueError, match="1 of 1 rows with something else"):
+            read_reports(tmp_path / "r.csv", made)
+    else:  # in one language all words are known
+        assert list(read_reports(tmp_path / "r.csv", made)["where"]) == ["US", "elsewhere"]
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_numbers_as_options_and_empty_columns_come_back(tmp_path, suffix):
     asked = survey(

@@ -5,7 +5,9 @@ import pytest
 
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question, Survey, crosswise, forced, forced_options, warner
+from toolkit.local import born
 from toolkit.survey import from_xlsform, read_reports, write_xlsform
+from toolkit.survey.consent.instructions import instructions
 from toolkit.survey.exchange.xlsform import _settings
 from toolkit.texts.phrases import phrases
 
@@ -112,6 +114,28 @@ def test_what_such_a_form_collects_is_read(form, tmp_path):
     assert frame["tried"][0] == "[0,1]"
 
 
+def test_people_are_told_what_to_draw_and_what_to_answer(tmp_path):
+    """What page and paper say in every language; with nothing, people would tell the truth."""
+    asked = [
+        Question("die", words("Cheated?"), design=forced("1/6", "1/6"), mode="physical", help=words("Think.")),
+        Question("born", words("Stolen?"), design=crosswise(born("may")), mode="physical", innocent={"born": "may"}),
+    ]
+    made = Survey(words("Exams"), asked, languages=("en", "de"), consent=words("We study exams."), ceiling=4)
+    back = from_xlsform(write_xlsform(made, tmp_path / "form.xlsx"), consent=words("We study exams."), ceiling=4)
+    for question in asked:
+        for code in ("en", "de"):
+            lines = [line for line, _ in instructions(question, code)]
+            assert len(lines) > 1
+            told = [words("Think.")[code]] * (question.name == "die") + lines
+            assert back[question.name].instructions[code] == "\n\n".join(told)
+
+
+def test_small_bounds_are_written_without_an_exponent(tmp_path):
+    asked = survey(Question("dose", "Dose?", bounds=("-0.00001", "0.00002")))
+    back = from_xlsform(write_xlsform(asked, tmp_path / "form.xlsx"), consent="Why.")
+    assert [float(bound) for bound in back["dose"].bounds] == [-1e-5, 2e-5]
+
+
 @pytest.mark.parametrize("mode", ["auto", "guided"])
 def test_what_a_device_would_draw_is_refused_with_the_reason(tmp_path, mode):
     asked = survey(faculty(), cheated(design=warner("3/4"), mode=mode))
@@ -157,6 +181,7 @@ def test_a_form_of_others_becomes_a_survey(tmp_path):
     [
         (("geopoint", "where", "Where?"), "a type must be select_one"),
         (("integer", "age", "Age?"), "a number must have a constraint"),
+        (("decimal", "dose", "Dose?", "", "", ". >= -1e-05 and . <= 2e-05"), "a number must have a constraint"),
         (("text", "t", "T?", "", "${s} > 3"), "a condition must be of plain choices"),
         (("calculate", "c", "C"), "a type must be"),
         (("begin group", "g", "G", "", "${s} = 'y'"), "a group must have no condition of its own, got g"),

@@ -48,6 +48,9 @@ def check_names(questions: Sequence[Question], waves: int) -> None:
             refuse(rule, f"{name!r} {names.count(name)} times", "answers go by name")
         if name in reserved:
             refuse(f"a question must not be called {', '.join(reserved)}", repr(name), "the results use it themselves")
+        if re.sub(r"_(_\d+)?$", "", name) in {*names} - {name}:
+            rule = "a question must not be called as another one with _ or __ and a number after it"
+            refuse(rule, repr(name), "files for SPSS and Stata have such columns")
 
 
 def check_translations(

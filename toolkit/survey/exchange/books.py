@@ -2,7 +2,8 @@
 
 import json
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -88,17 +89,22 @@ def program_lines(question: Question) -> dict[str, str]:
     design = question.design
     if design is None:
         return {}
-    name = file_name(question.name, ".dta")
     if is_set(question):
-        lines = [
-            _affine(file_name(f"{question.name}__{i + 1}", ".dta"), *ends) for i, ends in enumerate(_by_tick(design))
-        ]
+        each = enumerate(_by_tick(design), start=1)
+        lines = [_by_program(f"{question.name}__{i}", partial(_affine, ends=ends)) for i, ends in each]
         return {program: "\n".join(line[program] for line in lines) for program in lines[0]}
     if design.matrix is not None:
         codes = list(range(len(design.report_options)))
-        return _coded(name, np.asarray(design.scores_sent(codes)).reshape(len(codes), -1))
+        scores = np.asarray(design.scores_sent(codes)).reshape(len(codes), -1)
+        return _by_program(question.name, partial(_coded, scores=scores))
     ends = _by_number(design) if question.kind == "number" else None
-    return {} if ends is None else _affine(name, *ends)
+    return {} if ends is None else _by_program(question.name, partial(_affine, ends=ends))
+
+
+def _by_program(name: str, lines: Callable[[str], dict[str, str]]) -> dict[str, str]:
+    """Each program's line, by the name that the column has in its file."""
+    files = {"R": ".sav", "Stata": ".dta", "SPSS": ".sav"}
+    return {program: lines(file_name(name, suffix))[program] for program, suffix in files.items()}
 
 
 def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
@@ -128,8 +134,8 @@ def _by_number(design: Randomizer) -> tuple[float, float] | None:
     return zero, zero + float(slopes[0])
 
 
-def _affine(name: str, zero: float, one: float) -> dict[str, str]:
-    step = one - zero
+def _affine(name: str, ends: tuple[float, float]) -> dict[str, str]:
+    zero, step = ends[0], ends[1] - ends[0]
     return {
         "R": f"mean({zero!r} + {step!r} * d${name}, na.rm = TRUE)",
         "Stata": f'mata: mean({zero!r} :+ {step!r} :* select(st_data(., "{name}"), st_data(., "{name}") :< .))',

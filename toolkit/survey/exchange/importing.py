@@ -3,10 +3,12 @@
 import json
 import re
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +108,9 @@ def read_reports(
             column = find.one(name)
             if column is None:
                 refuse("the file must have a column for each design", f"none for {name}", _NAMED)
-            cells = _Cells(name, design, {}, raw.labels.get(column, {}), (codes or {}).get(name, {}), missing)
+            cells = _Cells(
+                name, design, (_Names(()),) * 3, raw.labels.get(column, {}), (codes or {}).get(name, {}), missing
+            )
             frame[name] = cells.column(raw.frame[column], partial(_label, design))
     # A distribution of many points fits any reports.
     tested = {name: design for name, design in designs.items() if not isinstance(design, SquareWave)}
@@ -213,9 +217,9 @@ def _of_survey(raw: RawTable, survey: Survey, named: Any, codes: Any, missing: S
                 for entry in raw.frame[column]
             ]
         else:
-            words = _words(question, labels)
+            names = _Names.of(question, labels)
             cells = _Cells(
-                name, question_model(question), words, raw.labels.get(column, {}), codes.get(name, {}), missing
+                name, question_model(question), names, raw.labels.get(column, {}), codes.get(name, {}), missing
             )
             columns[name] = cells.column(raw.frame[column], partial(cell, question))
     if absent:
@@ -244,13 +248,33 @@ def _labels(survey: Survey, question: Question, language: str) -> list[str]:
     return [question.label(one, language, words) for one in answers_of(question)]
 
 
-def _words(question: Question, labels: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """What may stand for an option, in any language or as a form or an export writes it; its own name wins."""
-    options, words = answers_of(question), dict[str, Any]()
-    for some in (choice_names(question), *labels, options):
-        for place, (word, option) in enumerate(zip(some, options, strict=True), 1):
-            words |= {cell_key(one): option for one in (word, harmless(str(word)), f"{place}. {word}")}
-    return words
+class _Names:
+    """What options are called: as it is written, else in any case or with its number, where one option alone is."""
+
+    def __init__(self, options: Sequence[Any], *lists: Sequence[Any]) -> None:
+        self._written, self._known, self._numbered = (defaultdict[str, set[Any]](set) for _ in range(3))
+        for names in lists:
+            for place, (name, option) in enumerate(zip(names, options, strict=True), 1):
+                for word in (str(name), str(harmless(name))):
+                    self._written[word].add(option)
+                    self._known[cell_key(word)].add(option)
+                    self._numbered[cell_key(f"{place}. {word}")].add(option)
+
+    def __call__(self, word: object) -> Any:
+        """The option, or None where none or several are called so; "…" stands for the rest of a long name."""
+        key = cell_key(word)
+        options = self._written.get(str(word)) or self._known.get(key) or self._numbered.get(key) or set()
+        if not options and key.endswith("…"):
+            longer = [some.items() for some in (self._known, self._numbered)]
+            options = {one for name, some in chain(*longer) if name.startswith(key[:-1]) for one in some}
+        return next(iter(options)) if len(options) == 1 else None
+
+    @classmethod
+    def of(cls, question: Question, labels: Sequence[Sequence[str]]) -> "tuple[_Names, ...]":
+        """Its own names, those of a form, each language's, and all but its own together."""
+        options, form = answers_of(question), choice_names(question)
+        each: list[list[Sequence[Any]]] = [[one] for one in (options, form, *labels)]
+        return tuple(cls(options, *lists) for lists in (*each, [form, *labels]))
 
 
 def _label(model: QuestionModel, value: Any) -> Any:
@@ -260,11 +284,11 @@ def _label(model: QuestionModel, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Cells:
-    """Reads a column by what options are called in any file (`words`), in this `file`, and by the caller (`given`)."""
+    """Reads a column by what options are called (`names`), in this `file`, and by the caller (`codes`)."""
 
     name: str
     model: QuestionModel
-    words: Mapping[str, Any]
+    names: tuple[_Names, ...]
     file: Mapping[Any, str]
     codes: Mapping[Any, Any]
     missing: Sequence[Any]
@@ -272,42 +296,57 @@ class _Cells:
     def column(self, entries: Any, told: Callable[[Any], Any]) -> list[Any]:
         """Each different cell is read and told once; those that are no report are counted, and never quoted."""
         reader = Reader(self.name, self.model, tuple(self.missing))
-        named = {cell_key(code): self._checked(reader, label) for code, label in {**self.file, **self.codes}.items()}
+        own, form, *languages, _ = self.names
+        labels = self._naming([label for label in self.file.values() if cell_key(label) not in GAPS], [*languages, own])
+        named = {cell_key(code): self._checked(reader, labels, label) for code, label in self.file.items()}
+        named |= {cell_key(code): self._checked(reader, self._either, label) for code, label in self.codes.items()}
         cells = [None if is_missing(entry) else entry for entry in entries]
-        read = {entry: self._read(reader, named, entry) for entry in dict.fromkeys(cells)}
+        gone = {cell_key(code) for code in (*self.missing, *named)}
+        words = [entry for entry in dict.fromkeys(cells) if entry is not None and cell_key(entry) not in gone]
+        option = self._naming(words, [own, form, *languages])
+        read = {entry: self._read(reader, named, option, entry) for entry in dict.fromkeys(cells)}
         if strange := sum(read[entry] is STRANGE for entry in cells):
             options = ", ".join(map(str, self.model.report_options[:8]))
             rule = f"the column of {self.name!r} must hold its reports{f' ({options})' if options else ''}"
             advice = f"say what codes stand for, codes={{{self.name!r}: {{…: …}}}}, or what is no answer, missing=(…)"
             refuse(rule, f"{strange:,} of {len(cells):,} rows with something else", f"{_NOTHING}; {advice}")
-        words = {entry: told(value) for entry, value in read.items()}
-        return [words[entry] for entry in cells]
+        shown = {entry: told(value) for entry, value in read.items()}
+        return [shown[entry] for entry in cells]
 
-    def _checked(self, reader: Reader, label: object) -> Any:
+    def _naming(self, words: Sequence[object], lists: Sequence[_Names]) -> Callable[[object], Any]:
+        """The first list that knows all of these words: two languages may call different options the same."""
+        return next((names for names in lists if all(names(word) is not None for word in words)), self._either)
+
+    def _either(self, word: object) -> Any:
+        """The option of this own name, or called so in a form or in any language."""
+        own = self.names[0](word)
+        return self.names[-1](word) if own is None else own
+
+    def _checked(self, reader: Reader, names: Callable[[object], Any], label: object) -> Any:
         """What a label that the file or the caller has for a code stands for."""
-        text = cell_key(label)
-        cut = {option for word, option in self.words.items() if text.endswith("…") and word.startswith(text[:-1])}
-        value = None if text in GAPS else reader.read(cut.pop() if len(cut) == 1 else self.words.get(text, label))
+        option = names(label)
+        value = None if option is None and cell_key(label) in GAPS else reader.read(label if option is None else option)
         if value is STRANGE:
             options = ", ".join(map(str, self.model.report_options[:8]))
             rule = f"the labels of codes for {self.name!r} must be among its answers ({options})"
             refuse(rule, repr(str(label))[:60], f"{_NOTHING}; say codes={{{self.name!r}: {{…: …}}}}")
         return value
 
-    def _read(self, reader: Reader, named: Mapping[str, Any], entry: object) -> Any:
+    def _read(self, reader: Reader, named: Mapping[str, Any], names: Callable[[object], Any], entry: object) -> Any:
         key = cell_key(entry)
         if entry is None or key in named or not self.model.report_options:
             return named[key] if key in named else reader.read(self._ticks(_number(entry)))
         if named and not isinstance(entry, str) and key not in map(cell_key, self.missing):
             return STRANGE  # a number for which the file has no label, where it has some
-        return reader.read(self.words.get(key, self.words.get(cell_key(_number(entry)), entry)))
+        options = (option for option in (names(entry), names(_number(entry))) if option is not None)
+        return reader.read(next(options, entry))
 
     def _ticks(self, entry: object) -> Any:
         """Names of options with blanks between them, as ODK writes ticks, as the list of their places."""
         if not isinstance(entry, str) or not self.model.options:
             return entry
-        parts = [entry] if cell_key(entry) in self.words else re.split(r"[;,|]\s*|\s+", entry.strip())
-        options = [self.words.get(cell_key(part)) for part in parts]
+        parts = [entry] if self._either(entry) is not None else re.split(r"[;,|]\s*|\s+", entry.strip())
+        options = [self._either(part) for part in parts]
         return entry if None in options else sorted({self.model.options.index(one) for one in options})
 
 

@@ -4,12 +4,14 @@ import json
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from toolkit.core.checks import refuse
 from toolkit.core.extras import extra
 from toolkit.local.catalogue import restore
+from toolkit.survey.consent.instructions import instructions
 from toolkit.survey.consent.page_data import as_number
 from toolkit.survey.consent.statement import odds_in_all, stated_layers
 from toolkit.survey.consent.wheel import filled
@@ -29,7 +31,7 @@ _CHOICE_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _METADATA = {"start", "end", "today", "deviceid", "username", "email", "phonenumber", "audit", "note"}
 _GROUPS = {"begin group", "begin_group", "end group", "end_group"}
 _CONDITION = re.compile(r"\$\{(\w+)\}\s*=\s*(?:'([^']*)'|\"([^\"]*)\")")
-_RANGE = re.compile(r"\.\s*(>=|<=)\s*(-?\d+(?:\.\d+)?)")
+_RANGE = re.compile(r"\.\s*(>=|<=)\s*(-?\d+(?:\.\d+)?)(?![\d.eE])")
 
 
 def write_xlsform(survey: Survey, path: str | Path) -> Path:
@@ -110,7 +112,7 @@ def _survey_rows(survey: Survey) -> list[dict[str, str]]:
     consent = {code: "\n\n".join(_consent(survey, code)) for code in survey.languages}
     rows = [{"type": "note", "name": "consent_text", **_texts(survey, "label", consent)}]
     for question in survey.questions:
-        hints = {code: _hint(question, code) for code in survey.languages}
+        hints = {code: _hint(survey, question, code) for code in survey.languages}
         row = {"type": _type(question), "name": question.name}
         row |= _texts(survey, "label", {code: text_in(question.text, code) for code in survey.languages})
         row |= _texts(survey, "hint", hints)
@@ -122,9 +124,10 @@ def _survey_rows(survey: Survey) -> list[dict[str, str]]:
     return rows
 
 
-def _hint(question: Question, code: str) -> str:
-    parts = (question.help, question.instructions, question.warning)
-    return "\n\n".join(text_in(words, code) for words in parts if words is not None)
+def _hint(survey: Survey, question: Question, code: str) -> str:
+    own, warning = ([] if words is None else [text_in(words, code)] for words in (question.help, question.warning))
+    steps = [line for line, _ in instructions(question, code, survey.words)] if question.randomized else []
+    return "\n\n".join([*own, *steps, *warning])
 
 
 def _type(question: Question) -> str:
@@ -161,12 +164,13 @@ def _limits(survey: Survey, question: Question) -> dict[str, str]:
     if question.bounds is None:
         return {}
     low, high = (as_number(bound) for bound in question.bounds)
+    least, most = (format(Decimal(str(bound)), "f") for bound in (low, high))  # XPath knows no 1e-05
     key = "whole" if question.whole else "number"
     messages = {}
     for code in survey.languages:
         voice = Voice(phrases(code, survey.words))
         messages[code] = filled(survey.page_words()[code][key], low=voice.number(low), high=voice.number(high))
-    return {"constraint": f". >= {low} and . <= {high}", **_texts(survey, "constraint_message", messages)}
+    return {"constraint": f". >= {least} and . <= {most}", **_texts(survey, "constraint_message", messages)}
 
 
 def _settings(survey: Survey) -> dict[str, str]:

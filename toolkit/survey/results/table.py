@@ -67,13 +67,11 @@ def cell(question: Question, value: Any) -> Any:
 
 def value_of(question: Question, entry: object) -> Any:
     """Return the code, number or list behind a cell, whatever the engine made of it: 3.0 for 3, or "3"."""
-    if isinstance(entry, str) and entry.startswith("["):
-        return json.loads(entry)
     plain = int(entry) if isinstance(entry, float) and entry.is_integer() else entry
     if labels := code_labels(question):
         names = {str(label): code for code, label in enumerate(labels)}
         return names.get(str(plain), -1)  # -1 is no report of any question
-    return plain
+    return json.loads(plain) if isinstance(plain, str) and plain.startswith("[") else plain
 
 
 def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str, ...]:
