@@ -70,6 +70,7 @@ LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
     "shares of arms": (lambda n: checked_arms({"a": Fraction(1, n), "b": Fraction(n - 1, n)}), 2**32, 2**32 + 1),
     "waves": (lambda waves: checked_waves(waves, 1), 24, 25),
     "reports": (lambda cap: Survey("T", [Question("a", "A?", free_text=True)], consent="C", cap=cap), 10**9, 10**9 + 1),
+    "digits": (lambda high: Survey("T", [Question("a", "A?", bounds=(0, high))], consent="C"), 10**15 - 1, 10**15),
     "people at a station": (lambda uses: new_link("https://survey.example/", uses), 10_000, 10_001),
     "a port": (lambda port: _port(str(port)), 65_535, 65_536),
 }  # fmt: skip

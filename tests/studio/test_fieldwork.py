@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 
 from tests.survey.samples import cheated, faculty, panel, survey
-from toolkit import Question
+from toolkit import Question, Survey
 from toolkit.budget.ledger import Ledger
 from toolkit.command import _parser, main
 from toolkit.core.estimate import Estimate
@@ -33,6 +33,7 @@ from toolkit.studio.surveys import Surveys
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
 from toolkit.survey.serving.background import find
+from toolkit.survey.storage import State, open_store
 from toolkit.survey.storage.stepwise_disclosure import first_look
 
 
@@ -430,6 +431,41 @@ def test_what_is_told_of_a_collection_is_that_of_its_survey(tmp_path):
     for people, error in ((5000, FileNotFoundError), (5001, ValueError), (0, ValueError)):
         with pytest.raises(error):
             Fieldwork(folder := Folder(tmp_path), Surveys(folder)).rehearse("none.toml", people)
+
+
+def test_a_rehearsal_leaves_the_real_collection_of_another_survey_alone(tmp_path):
+    """The files of two surveys can be called so that one database has the name of both."""
+    text = 'title = "T"\nconsent = "Why."\n[[questions]]\nname = "c"\ntext = "C?"\ndesign = {warner = {p = "3/4"}}\n'
+    for name, real, tried in (("survey", "rehearsal", True), ("exam", "exam-rehearsal", True), ("a", "a", False)):
+        for stem in {name, real}:
+            (tmp_path / f"{stem}.toml").write_text(text)
+        asked, work = Survey.load(tmp_path / f"{real}.toml"), Fieldwork(folder := Folder(tmp_path), Surveys(folder))
+        database = f"sqlite:///{tmp_path}/{databases(f'{real}.toml')['real']}"
+        with contextlib.closing(open_store(database)) as store:
+            store.create(asked if tried else asked.as_rehearsal())
+            store.set_state(State.OPEN)
+        which = "rehearsal" if tried else "real"
+        assert work.state(f"{name}.toml")[which] is None
+        refused = [lambda: work.change(f"{name}.toml", which, "close")]  # noqa: B023
+        refused.append(lambda: work.rehearse(f"{name}.toml", 5) if tried else work.open(f"{name}.toml", amend=True))  # noqa: B023
+        for action in refused:
+            with pytest.raises(ValueError, match=r"databases of their own, got a r|others in rehearsal"):
+                action()
+        with contextlib.closing(open_store(database)) as store:
+            assert (store.state(), store.survey().rehearsal) == (State.OPEN, not tried)
+
+
+def test_a_notebook_that_somebody_may_have_gone_on_with_is_not_overwritten(tmp_path):
+    (tmp_path / "t.csv").write_text("age\n30\n")
+    (tmp_path / "t.toml").write_text('title = "T"\n')
+    folder = Folder(tmp_path)
+    work, curating = Fieldwork(folder, Surveys(folder)), Curating(folder)
+    for write in (lambda: work.write("t.toml", "notebook"), lambda: curating.notebook("t.csv")):
+        path = tmp_path / write()["file"]
+        path.write_text("mine")
+        with pytest.raises(FileExistsError, match="nothing is overwritten; rename that file or move it away first"):
+            write()
+        assert path.read_text() == "mine"
 
 
 @pytest.mark.parametrize("verb", VERBS)

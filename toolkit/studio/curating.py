@@ -110,7 +110,7 @@ class Curating:
             calls.append(f"{verb}({call(one, session['columns'])[2]})")
         name = f"{Path(table).stem}-release.ipynb"
         content = notebooks.curated({**session, "table": table}, calls, self._ledger_path(table).name)
-        self.folder.write(name, content)
+        self.folder.write(name, content, new=True)  # somebody may have gone on in it
         return {"file": name}
 
     def _file(self, table: str) -> str:

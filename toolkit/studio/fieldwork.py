@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,10 @@ _REPORTS = (".html", ".docx", ".pdf", ".md")
 _EXPORTS = (".csv", ".parquet", ".feather", ".sav", ".dta")
 
 
+class _ForeignError(ValueError):
+    """A database has the name of this survey's, and holds what is not this survey's."""
+
+
 class Fieldwork:
     """The collections of a folder: of each survey a real one and a rehearsal."""
 
@@ -39,9 +43,15 @@ class Fieldwork:
 
     @contextmanager
     def _collector(self, file: str, which: str) -> Iterator[Collector]:
+        path, database = self._database(file, which)
         with quiet():
-            collector = Collector.attach(self._database(file, which)[1])
+            collector = Collector.attach(database)
         try:
+            if collector.survey.rehearsal != (which == "rehearsal"):  # a file of another survey may be named so
+                rule = "a rehearsal and a real collection must have databases of their own"
+                other = "a rehearsal" if collector.survey.rehearsal else "a real collection"
+                consequence = "it stays as it is; give the file of this survey another name"
+                refuse(rule, f"{other} in {path.name!r}", consequence, _ForeignError)
             yield collector
         finally:
             collector.release()
@@ -51,10 +61,9 @@ class Fieldwork:
         return {which: self._state(file, which) for which in ("real", "rehearsal")}
 
     def _state(self, file: str, which: str) -> dict[str, Any] | None:
-        path, _ = self._database(file, which)
-        if not path.exists():
+        if not self._database(file, which)[0].exists():
             return None
-        with self._collector(file, which) as collector:
+        with suppress(_ForeignError), self._collector(file, which) as collector:
             status = collector.status()
             return {
                 "state": status.state,
@@ -73,6 +82,7 @@ class Fieldwork:
                 "station": collector.survey.field is not None,
                 "groups": _groups(collector.survey),
             }
+        return None
 
     def _is_current(self, file: str, collected: Survey) -> bool:
         try:
@@ -88,11 +98,14 @@ class Fieldwork:
         count = whole(people, "people", most=_MOST_INVENTED)
         with quiet():
             survey = self._surveys.load(file)
-        database, before = self._database(file, "rehearsal")[1], self._state(file, "rehearsal")
-        if before is not None and (not before["current"] or before["state"] == "closed"):
+        path, database = self._database(file, "rehearsal")
+        if path.exists():
             with self._collector(file, "rehearsal") as earlier:
-                earlier.close()
-            delete(database)
+                over = earlier.status().state == "closed" or not self._is_current(file, earlier.survey)
+                if over:
+                    earlier.close()
+            if over:
+                delete(database)
         with quiet():
             collector = start(survey, database=database, rehearsal=True, **self._key(survey))
         try:
@@ -179,8 +192,8 @@ class Fieldwork:
             if what in ("report", "export"):
                 with self._collector(file, which) as collector:
                     collector.report(path, by or None) if what == "report" else collector.export(path)
-            elif what == "notebook":
-                self.folder.write(name, notebooks.analysis(file, self._surveys.data(file), which))
+            elif what == "notebook":  # somebody may have gone on in it
+                self.folder.write(name, notebooks.analysis(file, self._surveys.data(file), which), new=True)
             elif what == "assessment":
                 language = self._surveys.load(file).languages[0]
                 self.folder.write(name, self._surveys.seen(file, "assessment", language)[0].encode())

@@ -66,7 +66,8 @@ class Folder:
         """Write a file whole or not at all; a `new` one must not be there."""
         path = self.path(name)
         if new and path.exists():
-            refuse("the name must be a new one", f"{name!r}, which exists", "nothing is overwritten", FileExistsError)
+            consequence = "nothing is overwritten; rename that file or move it away first"
+            refuse("the name must be a new one", f"{name!r}, which exists", consequence, FileExistsError)
         beside = self.root / f"{secrets.token_hex(8)}.part"
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)

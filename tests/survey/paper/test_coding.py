@@ -6,7 +6,7 @@ import pytest
 
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question, Survey, forced, kuk
-from toolkit.survey.paper.coding import box_codes, is_serial, key_of, read_cell, remainder, serial_numbers
+from toolkit.survey.paper.coding import Exact, box_codes, is_serial, key_of, read_cell, remainder, serial_numbers
 
 DIE = forced("1/6", "1/6")
 
@@ -100,7 +100,16 @@ def test_anything_else_has_no_meaning(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("1.500", None), ("1,500", None), ("1500", 1500), ("1.5", 1.5), ("9.500", 9.5)]
+    ("text", "value"),
+    [
+        ("1.500", None),
+        ("1,500", None),
+        ("1500", 1500),
+        ("1.5", 1.5),
+        ("9.500", 9.5),
+        ("0,125", 0.125),
+        (Exact("1.500"), 1.5),
+    ],
 )
 def test_a_mark_that_may_stand_between_thousands_is_not_guessed(text: str, value: float | None) -> None:
     paid = Question("paid", "Paid?", bounds=(0, 2000))

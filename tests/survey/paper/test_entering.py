@@ -11,12 +11,12 @@ import numpy as np
 import openpyxl
 import pytest
 
-from tests.survey.samples import cheated, faculty, survey
+from tests.survey.samples import cheated, faculty, panel, survey
 from toolkit import Question, Survey, crosswise, forced, forced_options, kuk, unrelated, warner
 from toolkit.local import born, numeric
 from toolkit.survey.collector import Collector
 from toolkit.survey.paper.coding import serial_numbers
-from toolkit.survey.paper.entering import read_entries, store_entries
+from toolkit.survey.paper.entering import Entered, read_entries, store_entries
 from toolkit.survey.paper.kit import typed, write_kit
 from toolkit.survey.paper.sheets import sheets
 from toolkit.survey.results import estimate
@@ -273,6 +273,48 @@ def test_labels_of_any_language_and_spreadsheets_are_read_and_codes_compare_with
     book.active.append([int(worded[name]) if name == "serial" else worded[name] for name in names])
     book.save(tmp_path / "b.xlsx")
     assert read_entries(FIELD, write(tmp_path / "a.csv", [row]), tmp_path / "b.xlsx").problems == ()
+
+
+def test_a_row_with_more_cells_than_the_head_is_a_problem_and_a_shorter_one_lacks_its_last(tmp_path) -> None:
+    questions = [Question("hours", "H?", bounds=(0, 200)), Question("say", "S?", free_text=True, required=False)]
+    made = survey(faculty(), *questions)
+    serial = serial_numbers(made, 1)[0]
+    for head, row in (("", "2,7,5,ok"), ("", "2,7,5,"), (",", "2,7,5,ok"), (",,", "2,7,,5")):
+        (tmp_path / "a.csv").write_text(f"serial,faculty,hours,say{head}\n{serial},{row}\n")
+        (problem,) = read_entries(made, tmp_path / "a.csv").problems
+        assert problem.startswith("a.csv, row 2: more cells than the head has names; write what has a comma in quot")
+    for row in ('2,"7,5",', '2,"7,5"'):
+        (tmp_path / "a.csv").write_text(f"serial,faculty,hours,say\n{serial},{row}\n")
+        entered = read_entries(made, tmp_path / "a.csv")
+        assert (entered.problems, entered.sheets[serial]) == ((), {"faculty": 1, "hours": 7.5, "say": None})
+
+
+def test_sheets_of_an_edited_survey_are_refused_before_one_is_stored(tmp_path) -> None:
+    """A collection with an answer that its question cannot have could never be read again."""
+
+    def made(text="H?", check=True, **change) -> Survey:
+        hours = Question("hours", text, **{"bounds": (0, 200), "required": False, **change})
+        return survey(faculty(), cheated(), hours, check=check)
+
+    database = f"sqlite:///{tmp_path}/x.db"
+    with closing(open_store(absolute_url(database))) as store:
+        store.create(made())
+    for change in (
+        {"bounds": (0, 900)},
+        {"whole": True},
+        {"required": True},
+        {"show_if": {"faculty": ["law"]}},
+        {"check": False},
+    ):
+        with pytest.raises(ValueError, match="must hold a collection of these questions, got another one"):
+            store_entries(made(**change), Entered({}, ()), database)
+    assert store_entries(made("Corrected?"), Entered({}, ()), database) == {"stored": 0, "repeated": 0}
+
+
+def test_what_is_asked_in_several_waves_is_not_asked_on_paper(tmp_path) -> None:
+    """Its reports would lack what joins them, and the collection could never be read again."""
+    with pytest.raises(ValueError, match="a survey on paper must have one wave, got 2"):
+        write_kit(panel(), tmp_path)
 
 
 def test_other_columns_and_other_surveys_are_refused(few, tmp_path) -> None:

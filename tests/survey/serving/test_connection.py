@@ -475,3 +475,8 @@ def test_an_answer_outside_the_application_is_whole_and_has_every_header():
     assert (fields[b"content-length"], fields[b"connection"], fields[b"retry-after"]) == (b"18", b"close", b"2")
     assert body == b'{"error":"Later."}'
     assert b"retry-after" not in refusal(400, "No.")
+
+
+def test_an_answer_outside_the_application_has_no_body_for_head(port):
+    for method, ending in ((b"HEAD", b"\r\n\r\n"), (b"GET", b"}")):
+        assert talk(port, method + b" / HTTP/1.1\r\n\r\n").endswith(ending)  # it names no host

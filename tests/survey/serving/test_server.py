@@ -210,6 +210,9 @@ def test_head_says_what_get_would_say_without_its_body(app):
         got, head = asked(app, "GET", path), asked(app, "HEAD", path)
         assert (head.status, head.headers, head.body) == (got.status, got.headers, b"")
         assert head["content-length"] == str(len(got.body))
+    for path, status in (("/report", 405), ("/nope", 404)):
+        head = asked(app, "HEAD", path)
+        assert (head.status, head.body, head["content-length"] > "0") == (status, b"", True)
 
 
 @pytest.mark.parametrize("taken", ["gzip", "deflate, gzip, br", "br,gzip"])

@@ -332,9 +332,10 @@ def test_how_much_is_shown_is_said_in_so_many_words(field):
         f"{begun}, so that until it is closed no two looks differ by one person's report. "
         "Here are 20 of 33 reports; the next at 40."
     )
-    assert "in steps of 10 of each group by faculty" in steps_note(
-        asked, look(field.store, asked, ["faculty"]), ["faculty"]
-    )
+    by_group = "of all and then the last 10 of each group by faculty wait: at the earliest from 40 reports on."
+    note = steps_note(asked, look(field.store, asked, ["faculty"]), ["faculty"])
+    assert "in steps of 10 of each group by faculty, and the last 10" in note
+    assert note.endswith(f"{by_group} So far 33 are stored.")
     field.store.set_state(State.CLOSED)
     assert steps_note(asked, look(field.store, asked)) == ""
 
@@ -355,6 +356,18 @@ def test_who_is_held_back_is_drawn_by_lot_and_else_the_smallest_keys_come_first(
     smallest = frozenset(bytes([i]) for i in range(100))
     assert enlarged(frozenset(), groups, 100) == smallest
     assert len({enlarged(frozenset(), groups, 100, 50) for _ in range(3)} | {smallest}) == 4
+
+
+def test_of_one_group_some_are_shown_from_the_number_on_that_is_said(tmp_path):
+    """A step of all waits, and then one of each group; of a rehearsal none."""
+    for rehearsal, first in ((False, 6), (True, 2)):
+        asked = survey(minimum=2, step=2, rehearsal=rehearsal)
+        store = Field(f"sqlite:///{tmp_path}/{rehearsal}.db", asked)
+        for count in range(1, 9):
+            store.arrive(1)
+            assert bool(look(store.store, asked, ["faculty"]).bodies) == (count >= first)
+        assert steps.first_look(asked, ["faculty"]) == first
+        store.store.close()
 
 
 @pytest.mark.parametrize(("minimum", "step"), [(20, 10), (5, 3), (1, 1), (1, 2), (30, 7), (14, 7)])

@@ -108,7 +108,7 @@ export async function collect(main) {
       if (await ask(t("Close the collection for good?"), t("No more reports are taken, and it cannot be opened again."), t("Close for good"))) await move(pressed, "close");
     }, "danger");
     const closed = real.state === "closed";
-    const seen = closed ? t("All reports can be read now.") : real.first ? t("Results move on in steps of {step}, from {first} reports on: nobody's report can be seen as it comes.", real) : t("Results can be read when it is closed.");
+    const seen = closed ? t("All reports can be read now.") : real.first ? t("Results move on in steps of {step}, from {first} reports on at the earliest: nobody's report can be seen as it comes.", real) : t("Results can be read when it is closed.");
     body.replaceChildren(h("section", { class: "panel" }, h("p", { class: "state" }, h("span", { class: `chip ${real.state}` }, t(STATES[real.state]))),
       h("p", { class: "big" }, h("strong", {}, number(real.stored, 0)), ` ${t("reports")}${real.cap ? ` / ${number(real.cap, 0)}` : ""}`), h("p", { class: "hint" }, seen), !closed && linkOf(real),
       real.serving || closed ? null : notice(t("No server runs. Start it again on the screen Open."), "wrong"), ...real.log.map((line) => notice(line, "wrong")),

@@ -32,6 +32,9 @@ RESERVED = ("practice", "key", "survey", "understood", "token", "channel", "seri
 
 _AT_ONCE = 3  # answers, each with an order of its own, that people can keep apart
 
+MOST_DIGITS = 15
+"""Of a plain number, before its point: what a float keeps."""
+
 LARGEST = 60_000
 """Bytes of a submission that a server takes, with room for its frame."""
 
@@ -306,7 +309,12 @@ def largest(questions: Sequence[Question]) -> int:
 
 
 def check_size(questions: Sequence[Question]) -> None:
-    """Refuse a survey whose longest possible submission no server takes."""
+    """Refuse a survey whose longest possible submission, or longest number, no server takes."""
+    for question in questions:
+        if not question.randomized and question.bounds and max(map(abs, question.bounds)) >= 10**MOST_DIGITS:
+            with naming(f"question {question.name!r}"):
+                why = "phones and spreadsheets keep no more of a number, and the server would refuse it"
+                refuse(f"`bounds` must have at most {MOST_DIGITS} digits before the point", "more", why)
     if (total := largest(questions)) > LARGEST:
         rule = f"the longest possible submission must stay below {LARGEST} bytes"
         refuse(rule, total, "fewer free texts, or fewer questions with many options")

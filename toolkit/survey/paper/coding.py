@@ -25,6 +25,10 @@ NO_ANSWER = "-"
 _DIGITS = 7
 
 
+class Exact(str):
+    """A cell of a spreadsheet that is a number: its point does not stand between thousands."""
+
+
 def remainder(survey: Survey) -> int:
     """Return what every serial number leaves when it is divided by 97: that of these questions, in any edition."""
     fields = [[one.name, one.kind, list(one.options), list(one.report_options)] for one in survey.questions]
@@ -71,7 +75,7 @@ def _value(survey: Survey, question: Question, text: str) -> Any:
         return text
     plain = plainly(text)
     if question.kind == "number":
-        return _number(question, plain.replace(",", ".").replace("−", "-"))
+        return _number(question, plain.replace(",", ".").replace("−", "-"), isinstance(text, Exact))
     names = _names(question, survey.languages, survey.words)
     if question.kind == "choice":
         return names.get(plain)
@@ -82,12 +86,12 @@ def _value(survey: Survey, question: Question, text: str) -> Any:
     return None if None in places or len(set(places)) < len(places) else sorted(places)
 
 
-def _number(question: Question, text: str) -> int | float | None:
-    """A number as it was typed; none if its mark could also stand between thousands."""
+def _number(question: Question, text: str, is_exact: bool) -> int | float | None:
+    """A number as it was typed; none if its mark could also stand between thousands, as the page reads it."""
     if not re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", text):
         return None
-    thousands = re.fullmatch(r"-?[0-9]{1,3}\.[0-9]{3}", text) and question.accepts(int(text.replace(".", "")))
-    return None if thousands else as_number(Fraction(text))
+    grouped = not is_exact and re.fullmatch(r"-?[1-9][0-9]{0,2}\.[0-9]{3}", text)
+    return None if grouped and question.accepts(int(text.replace(".", ""))) else as_number(Fraction(text))
 
 
 @lru_cache

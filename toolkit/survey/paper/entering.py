@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, UNDERSTOOD
 from toolkit.survey.spec import Survey, asked
 from toolkit.survey.storage import absolute_url, open_store
 from toolkit.survey.storage.protocol import Entry, Outcome, StoreError
+
+_DECIDING = attrgetter("name", "options", "design", "bounds", "whole", "multiple", "free_text", "show_if", "required")
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,8 +66,12 @@ class _File:
         if sorted(filter(None, header)) != sorted(names):
             refuse(f"{path.name} must have the columns {', '.join(names)}", "others", "take entry.csv of the paper kit")
         for number, row in enumerate(rows, start=2):
-            cells = dict(zip(header, row, strict=False))
-            if any(cells.values()) and (serial := self._serial(cells.get(SERIAL, ""), number)) is not None:
+            cells = dict(zip(header, row, strict=False))  # a spreadsheet may leave empty cells at the end out
+            unnamed = [cell for name, cell in zip(header, row, strict=False) if not name]
+            if any(row) and (len(row) > len(header) or any(unnamed)):
+                fault = 'more cells than the head has names; write what has a comma in quotation marks, as "7,5"'
+                self.problems.append(f"{path.name}, row {number}: {fault}")
+            elif any(row) and (serial := self._serial(cells.get(SERIAL, ""), number)) is not None:
                 self._sheet(serial, cells, questions)
 
     def _serial(self, text: str, row: int) -> str | None:
@@ -136,9 +143,7 @@ def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, 
         except StoreError:
             store.create(survey)
             there = survey
-        if [(one.name, one.options, one.design) for one in there.questions] != [
-            (one.name, one.options, one.design) for one in survey.questions
-        ]:
+        if _deciding(there) != _deciding(survey):
             refuse("the database must hold a collection of these questions", "another one", "name its own survey")
         known = {key: body for key, body in store.rows() if key in {entry.key for entry in batch}}
         if other := sum(known.get(entry.key, entry.body) != entry.body for entry in batch):
@@ -146,6 +151,11 @@ def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, 
             refuse(rule, f"{other} with others", "a sheet was copied, or typed wrongly; nothing was stored")
         outcomes = store.enter(batch)
     return {one.value: outcomes.count(one) for one in (Outcome.STORED, Outcome.REPEATED)}
+
+
+def _deciding(survey: Survey) -> tuple[bool | str, list[Any]]:
+    """What says which answers a sheet can have."""
+    return survey.check, [_DECIDING(question) for question in survey.questions]
 
 
 def _body(answers: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ import csv
 import warnings
 from collections.abc import Sequence
 from io import BytesIO
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.document import harmless
 from toolkit.core.extras import MissingExtraError, extra
 from toolkit.survey.exchange.raw_files import cell_text, workbook
-from toolkit.survey.paper.coding import MODULUS, NO_ANSWER, box_codes, named_codes, remainder, serial_numbers
+from toolkit.survey.paper.coding import MODULUS, NO_ANSWER, Exact, box_codes, named_codes, remainder, serial_numbers
 from toolkit.survey.paper.sheets import columns, on_paper, sheets
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
@@ -91,10 +92,10 @@ def _check(table: Any, cells: str, kind: str, rule: str, message: str) -> None:
 
 
 def typed(path: str | Path) -> list[list[str]]:
-    """Return the rows of a .csv or .xlsx file as texts, without those that are empty; the first has the names."""
+    """Return the rows of a .csv or .xlsx file as texts; the first has the names. Those of .xlsx are of one length."""
     source = Path(path)
     if source.suffix == ".xlsx":
-        rows: Sequence[Sequence[Any]] = next(iter(workbook(source).values()))
+        rows: Sequence[Sequence[Any]] = [*zip(*zip_longest(*next(iter(workbook(source).values()))), strict=True)]
     else:
         try:
             lines = source.read_bytes().decode("utf-8-sig").splitlines(keepends=True)
@@ -102,4 +103,4 @@ def typed(path: str | Path) -> list[list[str]]:
             refuse("a file of entries must be UTF-8", source.name, "save it as CSV UTF-8, or as .xlsx")
         mark = next((mark for mark in ";\t" if mark in (lines or [""])[0]), ",")
         rows = list(csv.reader(lines, delimiter=mark))
-    return [list(map(cell_text, row)) for row in rows]
+    return [[(Exact if isinstance(cell, float) else str)(cell_text(cell)) for cell in row] for row in rows]

@@ -46,6 +46,9 @@ _PIPS = {1: "4", 2: "08", 3: "048", 4: "0268", 5: "02468", 6: "023568"}
 
 def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
     """Return the survey with what can be asked on paper, and the names of what only phones can ask."""
+    if survey.waves > 1:
+        consequence = "no sheet joins what a person answers in several; ask it on phones"
+        refuse("a survey on paper must have one wave", survey.waves, consequence)
     first, own = survey.languages[0], survey.words
     left_out = tuple(one.name for one in survey.questions if one.randomized and not instructions(one, first, own))
     rest = tuple(question for question in survey.questions if question.name not in left_out)

@@ -97,11 +97,12 @@ class Answer:
         return Answer(self.status, b"", self.own, len(self.body))
 
     async def give(self, scope: Scope, send: Send) -> None:
-        """Answer a request: in one piece where the connection can, else by the two messages of ASGI."""
+        """Answer a request: in one piece where the connection can, else by the two messages of ASGI; HEAD bodiless."""
         whole = scope.get("extensions", {}).get(WHOLE)
-        if whole is None or not whole["take"](self):
-            await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
-            await send({"type": "http.response.body", "body": self.body})
+        answer = self.without_body if scope.get("method") == "HEAD" else self
+        if whole is None or not whole["take"](answer):
+            await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+            await send({"type": "http.response.body", "body": answer.body})
 
 
 def in_json(status: int, data: object, headers: Mapping[str, str] | None = None) -> Answer:

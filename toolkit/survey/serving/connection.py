@@ -332,7 +332,7 @@ class Connection(HttpToolsProtocol):
     def refuse(self, status: int, sentence: str) -> None:
         """Answer outside the application and hang up; abort what does not take the answer."""
         if not self.transport.is_closing():
-            self.transport.write(refusal(status, sentence))
+            self.transport.write(refusal(status, sentence, self.parser.get_method()))
             self.transport.close()
         self._enter(Phase.DRAIN)
 
@@ -347,11 +347,11 @@ class Connection(HttpToolsProtocol):
         raise _StopError
 
 
-def refusal(status: int, sentence: str) -> bytes:
+def refusal(status: int, sentence: str, method: bytes = b"") -> bytes:
     """A whole answer, for where there is no application to give it."""
     again = {"retry-after": "2"} if status == 503 else {}
     answer = in_json(status, {"error": sentence}, {**again, "connection": "close"})
-    return STATUS_LINE[status] + answer.lines + b"\r\n" + answer.body
+    return STATUS_LINE[status] + answer.lines + b"\r\n" + (b"" if method == b"HEAD" else answer.body)
 
 
 BACKLOG = 2048

@@ -13,10 +13,10 @@ is held back.
 
 What this does not do: whoever sends many reports of their own, as anybody can where access is open, drives
 the others out of those that wait, and reads a single report off the results, though never the answer behind
-it; closing shows the rest at once, which is fewer than two steps; tables by different questions move each for
-itself, so that somebody who watches several of them may learn more; plain answers may tell whose report is
-among those of one step; and a copy of the database of an open collection tells those that were shown from
-those that came later, until closing removes that, too.
+it; closing shows the rest at once, which is fewer than two steps, and by group as many more of each group;
+tables by different questions move each for itself, so that somebody who watches several of them may learn
+more; plain answers may tell whose report is among those of one step; and a copy of the database of an open
+collection tells those that were shown from those that came later, until closing removes that, too.
 """
 
 import base64
@@ -115,9 +115,11 @@ def in_steps(survey: Survey, count: int) -> int:
     return seen if seen >= survey.minimum else 0
 
 
-def first_look(survey: Survey) -> int:
-    """Return how many reports there must be before some are shown while a collection is open."""
-    return -(-survey.minimum // survey.step) * survey.step + held_back(survey)
+def first_look(survey: Survey, by: Sequence[str] = ()) -> int:
+    """Return how many reports there must be before some are shown while a collection is open; of groups at the least,
+    which is where all people are in one: of all some are held back, and then some of each group.
+    """
+    return -(-survey.minimum // survey.step) * survey.step + held_back(survey) * len(_sorted_by(survey, by))
 
 
 def enlarged(shown: AbstractSet[bytes], groups: Mapping[bytes, Any], step: int, held: int = 0) -> Keys:
@@ -145,14 +147,17 @@ def steps_note(survey: Survey, shown: Shown, by: Sequence[str] = ()) -> str:
             f"While a collection of several waves is {shown.state.value}, only how many reports there are is "
             f"shown, at least {count:,}; all of them when it is closed, {why}."
         )
-    names, seen, withheld = _sorted_by(survey, by)[-1], len(shown.bodies), held_back(survey)
-    groups = f" of each group by {', '.join(names)}" if names else ""
-    back = f", and the last {withheld:,} wait" if withheld else ""
+    sorts, seen, withheld = _sorted_by(survey, by), len(shown.bodies), held_back(survey)
+    parts = [f" of each group by {', '.join(names)}" if names else " of all" for names in sorts]
+    groups = parts[-1] if sorts[-1] else ""
+    waiting = " and then ".join(f"the last {withheld:,}{part if groups else ''}" for part in parts)
+    back = f", and {waiting} wait" if withheld else ""
     begun = f"While the collection is {shown.state.value}, it is shown in steps of {survey.step:,}{groups}{back}"
     stored = "1 is" if shown.there == 1 else f"{shown.there:,} are"
     if not seen:
-        return f"{begun}: from {first_look(survey):,} reports on. So far {stored} stored."
-    later = "" if names else f"; the next at {seen + withheld + survey.step:,}"
+        earliest = f"{'at the earliest ' if groups else ''}from {first_look(survey, by):,} reports on"
+        return f"{begun}: {earliest}. So far {stored} stored."
+    later = "" if groups else f"; the next at {seen + withheld + survey.step:,}"
     why = "so that until it is closed no two looks differ by one person's report"
     return f"{begun}, {why}. Here are {seen:,} of {shown.there:,} reports{later}."
 
