@@ -20,6 +20,7 @@ from toolkit.analysis.latent.model import (
     Predictor,
     fit_latent,
     further_share,
+    influence_on,
     lean,
     trait_share,
     vanishing_share,
@@ -588,12 +589,8 @@ def _likelihood(answers: Answers, law: ListLaw | JointLaw, codes: Codes, design:
     fit = fit_latent(answers, codes, law.probabilities, predictors, how)
     parts = {field.name: getattr(fit, field.name) for field in fields(LatentFit)}
     parts |= {"coefficients": _without_randomization(fit.coefficients)}
-    # By the expected information: it is held against the difference as if it were right.
-    return _with_gap(
-        ListFit(**parts, difference=design.plain),
-        lambda: np.linalg.solve(model.point(fit.value).information, model.scores(fit.value).T).T,
-        design.moves,
-    )
+    whole = ListFit(**parts, difference=design.plain)
+    return _with_gap(whole, lambda: influence_on(model, predictors, fit.value), design.moves)
 
 
 _STARTS = {"overdispersion": -2.0, "overdispersion of carriers": -2.0, "confession": 0.0}
