@@ -354,7 +354,7 @@ def influence_on(model: Model, predictors: Sequence[Predictor], at: Array) -> Ar
     scaled = [standardize(one.covariates) for one in predictors]
     back = _blocks([matrix for _, matrix in scaled])
     alike = replace(model, columns=tuple(columns for columns, _ in scaled))
-    return np.asarray(influence_of(alike, np.linalg.solve(back, at)) @ back.T)
+    return np.asarray(influence_of(alike, np.asarray(np.linalg.solve(back, at), dtype=float)) @ back.T)
 
 
 def _identified(information: Array) -> tuple[str, ...]:
