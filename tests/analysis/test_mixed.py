@@ -1,15 +1,16 @@
 """Random intercepts through devices, against brute integration on a grid of 401 points, and against lme4."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 
 from tests.analysis.reference_survey import DIE, DIRECT, WARNER
 from toolkit import k_ary
-from toolkit.analysis import mixed_logistic
+from toolkit.analysis import logistic, mixed_logistic
 from toolkit.analysis.mixed import _Mixture
 from toolkit.analysis.random_intercepts import GroupModel, maximum
 from toolkit.analysis.regression.scoring import Point
@@ -417,3 +418,85 @@ def test_the_herds_of_the_lme4_manual() -> None:
     assert fit.se == pytest.approx([0.233511378, 0.306768201, 0.326767163, 0.427595710], rel=2e-3)
     assert fit.group_sd == pytest.approx(0.647519915, abs=2e-5)
     assert len(fit.model.columns) <= 2 * len(cells) < 0.2 * fit.nobs
+
+
+def alike_groups() -> dict[str, np.ndarray]:
+    """Reports filled up evenly into 20 groups, which weigh very different: their standard deviation is 0."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=600)
+    report = DIE.randomize(rng.random(600) < 1 / (1 + np.exp(0.5 - x)), rng)
+    group = np.empty(600, dtype=int)
+    group[np.argsort(report, kind="stable")] = np.arange(600) % 20
+    return {"y": report, "x": x, "g": group, "w": np.exp(rng.normal(size=20))[group]}
+
+
+@pytest.mark.slow
+def test_weighted_groups_that_are_alike_have_errors_by_their_scores() -> None:
+    """The sandwich with derivatives of the likelihood by differences."""
+    data = alike_groups()
+    fit = mixed_logistic("y ~ x", data, DIE, group="g", weights="w")
+    assert fit.group_sd == 0
+    chances, w = DIE.matrix[:, data["y"].astype(int)], data["w"] / data["w"].mean()
+
+    def log(at: np.ndarray) -> np.ndarray:
+        share = 1 / (1 + np.exp(-at[0] - at[1] * data["x"]))
+        return w * np.log(chances[0] * (1 - share) + chances[1] * share)
+
+    steps = 1e-4 * np.eye(2)
+    scores = np.array([(log(fit.value + step) - log(fit.value - step)) / 2e-4 for step in steps])
+    sums = np.array([[one[data["g"] == group].sum() for one in scores] for group in range(20)])
+    assert np.abs(sums.sum(axis=0)).max() < 1e-5
+    ends = [
+        [a * b * log(fit.value + a * s + b * t).sum() for a in (1, -1) for b in (1, -1)] for s in steps for t in steps
+    ]
+    bent = -np.sum(ends, axis=1).reshape(2, 2) / 4e-8
+    expected = np.linalg.inv(bent) @ (20 * np.cov(sums.T)) @ np.linalg.inv(bent)
+    assert fit.cov == pytest.approx(expected, rel=1e-4)
+    clustered = logistic("y ~ x", data, DIE, weights="w", clusters="g")
+    assert fit.se == pytest.approx(clustered.se, rel=1e-6)
+    assert fit.interval().high == pytest.approx(clustered.interval().high, rel=1e-5)
+    assert fit.covers == clustered.covers == "sampling (weights, clusters; 19 df) and randomization"
+
+
+@pytest.mark.slow
+def test_a_weighted_likelihood_is_none_and_fits_of_other_data_are_not_compared() -> None:
+    data = alike_groups()
+
+    def fitted(formula: str, **options: Any) -> Any:
+        return mixed_logistic(formula, data, **({"design": DIE, "group": "g"} | options))
+
+    weighted, plain = fitted("y ~ x", weights="w"), fitted("y ~ x")
+    assert np.isnan([weighted.aic, weighted.bic]).all()
+    assert plain.aic == 6 - 2 * plain.llf
+    test = weighted.compare(fitted("y ~ 1", weights="w"))
+    statistic = (weighted.value[1] / weighted.se[1]) ** 2
+    assert (test.method, test.statistic) == ("Wald, F", pytest.approx(statistic))
+    assert test.p == pytest.approx(weighted.test().p[1])
+    assert plain.compare(fitted("y ~ 1")).method == "likelihood ratio"
+    data["h"] = (data["g"] + np.arange(600) % 2) % 20
+    for other in ({"design": WARNER}, {"weights": "w"}, {"group": "h"}):
+        with pytest.raises(ValueError, match="through the same designs and rows"):
+            plain.compare(fitted("y ~ 1", **other))
+
+
+def test_weights_do_not_make_groups_differ() -> None:
+    """A ratio of weighted likelihoods is too large by the weights; scores of the variance by differences."""
+    rng, group = np.random.default_rng(6), np.repeat(np.arange(20), 10)
+    truth = rng.random(200) < 1 / (1 + np.exp(-rng.normal(size=20)[group]))
+    data = {"z": truth * 1, "g": group, "w": np.exp(rng.normal(size=20))[group]}
+    fit = mixed_logistic("z ~ 1", data, DIRECT, group="g", weights="w")
+    share, w = np.average(truth, weights=data["w"]), fit.model.weights[:, None]
+    odds, v = np.log(share / (1 - share)), 1e-3
+    nothing = (np.average(np.where(truth, np.log(share), np.log(1 - share)), weights=data["w"])) * (w.sum() * 10)
+    scores = fit.model.group_scores(np.array([odds, np.log(v) / 2]))[1] / [1, 2 * v]
+    bread = np.linalg.inv(scores.T @ (w * scores))
+    inflation = (bread @ (scores.T @ (w**2 * scores)) @ bread)[1, 1] / bread[1, 1]
+    assert inflation > 1.3
+    assert fit.no_groups.statistic == pytest.approx(2 * (fit.llf - nothing) / inflation, rel=0.02)
+    assert fit.no_groups.p == pytest.approx(chi2.sf(fit.no_groups.statistic, 1) / 2)
+
+
+def test_rows_that_an_engine_only_counts_are_refused() -> None:
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match="must hold its rows in order, got LazyFrame"):
+        mixed_logistic("y ~ 1", polars.DataFrame(alike_groups()).lazy(), DIE, group="g")

@@ -17,17 +17,26 @@ from toolkit.analysis.random_intercepts import (
     maximum_without_groups,
 )
 from toolkit.analysis.regression.covariates import Covariates, standardize
-from toolkit.analysis.regression.fitted import MANY, Comparison, Effect, FitProvenance, Fitted, effects, margin_estimate
-from toolkit.analysis.regression.rows import Codes, People, Rows, read_rows
+from toolkit.analysis.regression.fitted import (
+    MANY,
+    Comparison,
+    Effect,
+    Fitted,
+    as_estimate,
+    basis_of,
+    effects,
+    margin_estimate,
+    provenance_of,
+)
+from toolkit.analysis.regression.rows import Codes, People, Rows, check_order, read_rows
 from toolkit.analysis.regression.scoring import Point, curvature, newton
 from toolkit.analysis.reports import Asked, Data
 from toolkit.analysis.twogroup.group_counts import boundary_test
 from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import choice, refuse, whole
-from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
-from toolkit.core.inference.intervals import Interval, Mapped, Normal
+from toolkit.core.inference.intervals import Interval, Mapped
 from toolkit.core.inference.special import expit, ndtr
 from toolkit.frames.table import as_frame, column, floats
 from toolkit.local.compliance import report_scores
@@ -78,7 +87,8 @@ class MixedFit(Fitted):
     everything : Estimate
         All parameters with their covariance; the last is the logarithm of `group_sd`.
     no_groups : Comparison
-        Whether groups differ at all: the likelihood ratio against a standard deviation of 0, on the edge.
+        Whether groups differ at all: the likelihood ratio against a standard deviation of 0, on the edge; with weights
+        divided by how much they inflate it.
     covariates : object
         The matrix of covariates, and how it is made of a frame.
     group : str
@@ -268,7 +278,8 @@ class MixedFit(Fitted):
     ) -> Estimate:
         """With intervals of the log odds, inside 0 to 1."""
         logit, spread, one = np.log(value / (1 - value)), se / np.maximum(value * (1 - value), LEAST), len(labels) == 1
-        inner = Normal(float(logit[0]), float(spread[0])) if one else Normal(logit, spread)
+        center, error = (float(logit[0]), float(spread[0])) if one else (logit, spread)
+        inner = basis_of(self.everything, center, error, shares=False)
         return Estimate(
             value=float(value[0]) if one else value,
             se=float(se[0]) if one else se,
@@ -456,6 +467,7 @@ def mixed_logistic(
     """
     if not 9 <= whole(nodes, "nodes") <= MOST_NODES:
         refuse(f"`nodes` must be at least 9, at most {MOST_NODES}", nodes, "fewer give no gradient of the sum")
+    check_order(data)
     rows = read_rows(formula, data, design, design_by, {"clusters": group, "weights": weights}, missing)
     if len(rows.channel.options) != 2:
         refuse("`design` must have two options", len(rows.channel.options), "the truth is yes or no")
@@ -489,29 +501,22 @@ def _as_fit(
 ) -> MixedFit:
     group, places, weighted = named
     zero = bool(point.at[-1] <= LEAST_LOG_SD or point.height <= plain.height + 1e-9)  # alike groups fit as well
-    edge = boundary_test(2 * (point.height - plain.height), "groups are alike")
+    ratio = 2 * (point.height - plain.height)
+    edge = boundary_test(ratio / _inflation(model, plain) if weighted and ratio > 1e-9 else ratio, "groups are alike")
     value, cov = _in_units(model, plain if zero else point, back, zero, weighted)
     notes = (*rows.notes, f"{len(places):,} groups", *([_NO_DIFFERENCE] if zero else []))
     how = "clustered" if weighted else "observed"
     method = f"{rows.channel.described}, logit link, intercepts by {group}, {model.nodes} nodes, {how} errors"
-    se, labels = np.sqrt(np.diag(cov)), rows.covariates.labels
-    everything = Estimate(
-        value=value,
-        se=se,
-        labels=(*labels, "log sd"),
-        cov=cov,
-        n=rows.people.n,
-        loss=rows.channel.loss,
-        covers=SAMPLED,
-        method=method,
-        basis=Normal(value, se),
-    )
+    people = rows.people if weighted else replace(rows.people, clusters=None)  # the intercepts stand for them
+    labels = (*rows.covariates.labels, "log sd")
+    everything = as_estimate(value, cov, labels, people, rows.channel.loss, method, ())
+    shared = provenance_of(replace(rows, people=people), "logit", how, False)
     return MixedFit(
         _without_last(everything, notes),
         plain.height if zero else point.height,
         {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer, with intercepts by {group}",
-        FitProvenance((rows.channel.codes, places), rows.covariates.matrix, how, False, None),
+        replace(shared, reports=(*shared.reports, rows.people.clusters)),
         0.0 if zero else float(np.exp(point.at[-1])),
         everything,
         Comparison(edge.statistic, 1, edge.p, "likelihood ratio, on the edge"),
@@ -540,7 +545,8 @@ def _without_last(everything: Estimate, notes: tuple[str, ...]) -> Estimate:
     """The coefficients of the covariates."""
     value, se, cov = (np.asarray(one) for one in (everything.value, everything.se, everything.cov))
     rest: dict[str, Any] = {"labels": everything.labels[:-1], "cov": cov[:-1, :-1], "notes": notes}
-    return replace(everything, value=value[:-1], se=se[:-1], basis=Normal(value[:-1], se[:-1]), **rest)
+    rest["basis"] = basis_of(everything, value[:-1], se[:-1], shares=False)
+    return replace(everything, value=value[:-1], se=se[:-1], **rest)
 
 
 def _in_units(model: GroupModel, point: Point, back: Array, zero: bool, weighted: bool) -> tuple[Array, Array]:
@@ -553,18 +559,30 @@ def _in_units(model: GroupModel, point: Point, back: Array, zero: bool, weighted
     return value, cov
 
 
+def _inflation(model: GroupModel, plain: Point) -> float:
+    """What weights multiply the ratio with where groups are alike: the variance of the likeliest variance between them
+    by its scores, relative to that by the information (Rao and Scott 1984).
+    """
+    _, lean, bend = model.logs(model.columns @ plain.at)
+    between = (model.sums(lean) ** 2 + model.sums(bend)) / 2
+    scores, weights = np.column_stack([model.sums(model.columns * lean[:, None]), between]), model.weights[:, None]
+    bread = np.linalg.pinv(scores.T @ (scores * weights))
+    return float((bread @ (scores.T @ (scores * weights**2)) @ bread)[-1, -1] / bread[-1, -1])
+
+
 def _covariance(model: GroupModel, point: Point, zero: bool, weighted: bool) -> Array:
     """The inverse of minus the Hessian, with weights around the groups' scores; of an sd of 0 zeros."""
     width = model.columns.shape[1]
     if zero:
-        cov = np.zeros((width + 1,) * 2)
-        bend = model.logs(model.columns @ point.at)[2]
-        cov[:width, :width] = np.linalg.inv(-model.columns.T @ (model.columns * (model.each * bend)[:, None]))
-        return cov
-    bread = np.linalg.inv(curvature(lambda at: model.point(at).gradient, point.at))
-    if not weighted:
-        return np.asarray(bread)
-    scores = model.group_scores(point.at)[1] * model.weights[:, None]
-    centred = scores - scores.mean(axis=0)
-    many = len(model.starts)
-    return np.asarray(bread @ (centred.T @ centred * many / (many - 1)) @ bread)
+        _, lean, bend = model.logs(model.columns @ point.at)
+        bread = np.linalg.inv(-model.columns.T @ (model.columns * (model.each * bend)[:, None]))
+    else:
+        bread = np.linalg.inv(curvature(lambda at: model.point(at).gradient, point.at))
+    if weighted:
+        scores = model.sums(model.columns * lean[:, None]) if zero else model.group_scores(point.at)[1]
+        each = scores * model.weights[:, None]
+        centred, many = each - each.mean(axis=0), len(model.starts)
+        bread = bread @ (centred.T @ centred * many / (many - 1)) @ bread
+    cov = np.zeros((width + 1,) * 2)
+    cov[: len(bread), : len(bread)] = bread
+    return cov

@@ -60,7 +60,8 @@ class GroupModel:
         lean = slope * (some - none) / chance
         return np.log(chance), lean, lean * (1 - 2 * share) - lean**2
 
-    def _sum(self, rows: Array) -> Array:
+    def sums(self, rows: Array) -> Array:
+        """Of all people of each group together."""
         return np.asarray(np.add.reduceat((rows.T * self.times).T, self.starts, axis=0))
 
     def modes(self, eta: Array, sd: float) -> tuple[Array, Array]:
@@ -68,7 +69,7 @@ class GroupModel:
         u = np.zeros(len(self.starts))
         height, lean, bend = self._intercepts(eta, sd, u)
         for _ in range(60):
-            step = (sd * self._sum(lean) - u) / self._curved(sd, lean, bend)
+            step = (sd * self.sums(lean) - u) / self._curved(sd, lean, bend)
             if np.abs(step).max() < 1e-9:
                 break
             for _ in range(20):
@@ -81,13 +82,13 @@ class GroupModel:
         return u, 1 / np.sqrt(self._curved(sd, lean, bend))
 
     def _curved(self, sd: float, lean: Array, bend: Array) -> Array:
-        curvature = 1 - sd**2 * self._sum(bend)
-        return np.where(curvature < _FLATTEST, 1 + sd**2 * self._sum(lean**2), curvature)
+        curvature = 1 - sd**2 * self.sums(bend)
+        return np.where(curvature < _FLATTEST, 1 + sd**2 * self.sums(lean**2), curvature)
 
     def _intercepts(self, eta: Array, sd: float, u: Array) -> tuple[Array, Array, Array]:
         """How likely these intercepts are, and derivatives of each row."""
         log, lean, bend = self.logs(eta + sd * np.repeat(u, self.sizes))
-        return self._sum(log) - u**2 / 2, lean, bend
+        return self.sums(log) - u**2 / 2, lean, bend
 
     def integrate(self, at: Array) -> tuple[Array, Array, Array, Array, Array]:
         """Of each group its log-likelihood, nodes and their posterior probabilities; the rows' derivatives at them."""
@@ -97,7 +98,7 @@ class GroupModel:
         points, logs = self._rule
         nodes = mode[:, None] + np.sqrt(2) * width[:, None] * points
         chance, lean, bend = self.logs(eta[:, None] + sd * np.repeat(nodes, self.sizes, axis=0))
-        heights = self._sum(chance) - nodes**2 / 2 + logs
+        heights = self.sums(chance) - nodes**2 / 2 + logs
         top = heights.max(axis=1, keepdims=True)
         parts = np.exp(heights - top)
         total = parts.sum(axis=1, keepdims=True)
@@ -109,8 +110,8 @@ class GroupModel:
         log_likelihoods, nodes, posterior, lean, _ = self.integrate(at)
         each = np.repeat(posterior, self.sizes, axis=0)
         rows = (lean * each).sum(axis=1)
-        by_sd = float(np.exp(at[-1])) * (self._sum(lean) * posterior * nodes).sum(axis=1)
-        return log_likelihoods, np.column_stack([self._sum(self.columns * rows[:, None]), by_sd])
+        by_sd = float(np.exp(at[-1])) * (self.sums(lean) * posterior * nodes).sum(axis=1)
+        return log_likelihoods, np.column_stack([self.sums(self.columns * rows[:, None]), by_sd])
 
     def point(self, at: Array) -> Point:
         """Height, gradient, and the sum of the scores' squares for the information."""
@@ -122,7 +123,7 @@ class GroupModel:
     def coefficients(self, at: Array, log_sd: float) -> Point:
         """Height, gradient and minus the Hessian (Louis 1982) by the coefficients, where groups differ so much."""
         log_likelihoods, _, posterior, lean, bend = self.integrate(np.append(at, log_sd))
-        scores = self._sum(self.columns[:, :, None] * lean[:, None, :])
+        scores = self.sums(self.columns[:, :, None] * lean[:, None, :])
         means = (scores * posterior[:, None, :]).sum(axis=2)
         inner = self.each * (bend * np.repeat(posterior, self.sizes, axis=0)).sum(axis=1)
         weighted = posterior * self.weights[:, None]

@@ -283,7 +283,7 @@ def test_parameters_are_told_apart_by_the_least_eigenvalue_of_their_correlations
 
 def test_a_likelihood_counts_people_and_has_a_maximum_at_finite_coefficients() -> None:
     """Its gradient by differences; its information as the mean square of all scores that there could be."""
-    x, weights = np.array([[1.0, -0.5], [1.0, 0.3], [1.0, 1.0], [1.0, 2.0]]), np.array([1.0, 3.0, 0.5, 2.0])
+    x, weights = np.array([[1.0, -0.5], [1.0, 0.3], [1.0, 1.0], [1.0, 2.0]]), np.array([0.6, 1.9, 0.3, 1.2])
     law, columns, at = GroupLaw(_lying, np.array([0.2, 0.8] * 2)), (x, np.ones((4, 1))), np.array([-0.3, 0.4, 0.9])
     model = Model(law, columns, np.array([0, 1, 1, 0]), People(4, weights))
     point, steps = model.point(at), 1e-5 * np.eye(3)

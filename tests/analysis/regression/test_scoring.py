@@ -60,8 +60,9 @@ def test_the_expected_information_is_the_mean_of_the_observed_over_all_reports()
     for code in range(4):
         chance = BOTH.matrix[0, code] * (1 - share) + BOTH.matrix[1, code] * share
         everybody = channel(np.full(40, code), BOTH, None)
-        told = BinaryModel(one.columns, one.link, everybody, people(40, one.people.weights * chance, None, None, None))
-        total += told.observed(at)
+        mass = one.people.weights * chance
+        told = BinaryModel(one.columns, one.link, everybody, people(40, mass, None, None, None))
+        total += told.observed(at) * mass.mean()
     assert np.allclose(total, one.point(at).information)
 
 

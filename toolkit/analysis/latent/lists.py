@@ -4,13 +4,14 @@ There is no epsilon here: somebody who says "none" or "all" has told everything.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.analysis.homogeneity import wald_f
 from toolkit.analysis.latent.joint import JointLaw
 from toolkit.analysis.latent.model import (
     Fit,
@@ -19,26 +20,29 @@ from toolkit.analysis.latent.model import (
     Predictor,
     fit_latent,
     further_share,
+    influence_on,
     lean,
     trait_share,
     vanishing_share,
 )
 from toolkit.analysis.regression.covariates import sides
-from toolkit.analysis.regression.fitted import Comparison, FitProvenance, as_estimate
+from toolkit.analysis.regression.fitted import Comparison, FitProvenance, as_estimate, covers_of
 from toolkit.analysis.regression.rows import Answers, Codes, People, read_answers
 from toolkit.analysis.regression.scoring import Error, Point, climb
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
-from toolkit.analysis.twogroup.lists import NO_EPSILON, double_list, item_counts, mean_difference
+from toolkit.analysis.twogroup.lists import NO_EPSILON, item_counts, mean_difference
 from toolkit.core.arrays import Array, Mask, Values
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.covers import Source
 from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Student
 from toolkit.core.inference.special import expit, ndtr
 from toolkit.frames.table import as_frame, column, floats, with_column
 from toolkit.local.matrix.encoding import encode
 
 _NO_MODEL = "least squares does not model the control count; its errors are robust"
+_SAME = 1e-8  # of the variance of the difference in means: the model's mean is that very difference
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +71,9 @@ class ListFit(LatentFit):
         The likelihood, where there is one.
     difference : Estimate
         The difference in means, which needs no model.
+    gap : float, optional
+        The variance of the model's mean prevalence less that difference, with weights, strata or clusters; NaN where
+        both are the same.
 
     Examples
     --------
@@ -80,19 +87,27 @@ class ListFit(LatentFit):
     """
 
     difference: Estimate
+    gap: float | None = None
 
     @property
     def agreement(self) -> Comparison:
         """Whether the mean prevalence of the model agrees with the difference in means (Hausman 1978).
 
-        Where the law of the control items is wrong, a likelihood can be far off, and precise.
+        Where the law of the control items is wrong, a likelihood can be far off, and precise. With weights, strata or
+        clusters it need not be the more precise one even where it is right: the error of the distance is then made of
+        how much each person moves both, and the test is by F.
 
         Returns
         -------
         Comparison
-            The squared distance in its standard errors; NaN where the model is not the more precise one.
+            The squared distance in its standard errors; NaN where the model is not the more precise one, or is no other
+            than the difference.
         """
         mean = self.margins()
+        if self.gap is not None:
+            apart = np.array([float(mean) - float(self.difference)])
+            test = wald_f(apart, np.array([[self.gap]]), self.answers.people.df)
+            return Comparison(test.statistic, 1, test.p, "model against difference in means, F")
         spread = float(np.asarray(self.difference.se)) ** 2 - float(np.asarray(mean.se)) ** 2
         z = (float(mean) - float(self.difference)) / np.sqrt(spread) if spread > 0 else np.nan
         return Comparison(float(z**2), 1, float(2 * ndtr(-abs(z))), "model against difference in means")
@@ -266,15 +281,29 @@ def _design(answers: Answers, counts: Array, treated: Mask, most: int) -> "Lists
         other = _counts(answers.columns["second"], ~treated, most)
         short = {"control": Told(~treated, counts, most), "second control": Told(treated, other, most)}
         long = [Told(treated, counts, holds=(0,)), Told(~treated, other, holds=(1,))]
-        plain, _ = double_list(counts, other, treated, items=most)
-        return Lists(short, long, plain, "double list experiment", [counts, other])
-    plain = mean_difference(counts[~treated], counts[treated], "difference in means")
+        plain, moves = _difference(answers.people, (counts - other) / 2, treated, "double list, difference of means")
+        return Lists(short, long, plain, moves, "double list experiment", [counts, other])
+    plain, moves = _difference(answers.people, counts, treated, "difference in means")
     if single:
         short = {name: Told(~treated, values, 1) for name, values in single.items()}
         long = [Told(treated, counts, holds=tuple(range(most)))]
-        return Lists(short, long, plain, "list experiment, modified design", [*single.values(), counts])
+        return Lists(short, long, plain, moves, "list experiment, modified design", [*single.values(), counts])
     long = [Told(treated, counts, holds=(0,))]
-    return Lists({"control": Told(~treated, counts, most)}, long, plain, "list experiment", [counts])
+    return Lists({"control": Told(~treated, counts, most)}, long, plain, moves, "list experiment", [counts])
+
+
+def _difference(people: People, told: Array, treated: Mask, method: str) -> tuple[Estimate, Array]:
+    """The difference in means, and how much each person moves it: weighted, with the error of how people were drawn."""
+    plain = mean_difference(told[~treated], told[treated], method)
+    share = np.column_stack([treated, ~treated]) * people.mass[:, None]
+    share /= share.sum(axis=0)
+    means = told @ share
+    moves = np.asarray(((told[:, None] - means) * share) @ np.array([1.0, -1.0]))
+    if not people.complex:
+        return plain, moves
+    value, cov = float(means[0] - means[1]), people.scatter(moves[:, None])
+    se, covers = float(np.sqrt(cov[0, 0])), covers_of(people).replaced(Source.RANDOMIZATION)
+    return replace(plain, value=value, se=se, cov=cov, covers=covers, basis=Student(value, se, people.df)), moves
 
 
 def _only_for(options: Mapping[str, object], other: str, received: str, why: str) -> None:
@@ -307,11 +336,14 @@ class Told:
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """A design: its short lists or single items by name, its long lists, the difference in means; all counts."""
+    """A design: its short lists or single items by name, its long lists, the difference in means and how much each
+    person moves it; all counts.
+    """
 
     short: dict[str, Told]
     long: list[Told]
     plain: Estimate
+    moves: Array
     title: str
     columns: list[Array]
 
@@ -356,10 +388,24 @@ def _least_squares(answers: Answers, design: Lists) -> ListFit:
         here = slice(k * width, (k + 1) * width)
         bread[here, here] = slopes[k].T @ (slopes[k] * (mass * c.rows)[:, None])
     inverse = np.linalg.inv(bread)
-    cov = inverse @ _scatter(answers.people, np.column_stack(scores)) @ inverse.T
+    each = np.column_stack(scores)
+    cov = inverse @ _scatter(answers.people, each) @ inverse.T
     reports = tuple(np.where(c.rows, c.counts, -1) for c in (*curves, *long))
     about = (design.plain, design.title, reports)
-    return _as_list_fit(answers, tuple(design.short), np.concatenate([delta, *at]), cov, about)
+    fit = _as_list_fit(answers, tuple(design.short), np.concatenate([delta, *at]), cov, about)
+    return _with_gap(fit, lambda: each * mass[:, None] @ inverse.T, design.moves)
+
+
+def _with_gap(fit: ListFit, influence: Callable[[], Array], moves: Array) -> ListFit:
+    """With what each person moves the model's mean and the difference in means by, where they were not drawn alike."""
+    people = fit.answers.people
+    if not people.complex:
+        return fit
+    shares, gradient = fit._shares_of([one.covariates.matrix for one in fit.predictors])
+    mass = people.mass / people.mass.sum()
+    apart = mass * (shares - mass @ shares) + influence() @ (mass @ gradient) - moves
+    gap = float(people.scatter(apart[:, None])[0, 0])
+    return replace(fit, gap=gap if gap > _SAME * float(np.asarray(fit.difference.se)) ** 2 else np.nan)
 
 
 def _scatter(people: People, scores: Array) -> Array:
@@ -543,7 +589,8 @@ def _likelihood(answers: Answers, law: ListLaw | JointLaw, codes: Codes, design:
     fit = fit_latent(answers, codes, law.probabilities, predictors, how)
     parts = {field.name: getattr(fit, field.name) for field in fields(LatentFit)}
     parts |= {"coefficients": _without_randomization(fit.coefficients)}
-    return ListFit(**parts, difference=design.plain)
+    whole = ListFit(**parts, difference=design.plain)
+    return _with_gap(whole, lambda: influence_on(model, predictors, fit.value), design.moves)
 
 
 _STARTS = {"overdispersion": -2.0, "overdispersion of carriers": -2.0, "confession": 0.0}

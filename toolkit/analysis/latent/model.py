@@ -29,6 +29,7 @@ from toolkit.analysis.regression.scoring import (
     climb,
     covariance,
     curvature,
+    influence_of,
     inner_maximum,
     kind_of_error,
     newton,
@@ -346,6 +347,14 @@ def vanishing_share(model: Model, predictors: Sequence[Predictor], start: Array)
         if one.may_vanish and float(value.max()) < -7:
             return one.name
     return None
+
+
+def influence_on(model: Model, predictors: Sequence[Predictor], at: Array) -> Array:
+    """How much each person moves the coefficients: with columns of one scale, as the Hessian is by differences."""
+    scaled = [standardize(one.covariates) for one in predictors]
+    back = _blocks([matrix for _, matrix in scaled])
+    alike = replace(model, columns=tuple(columns for columns, _ in scaled))
+    return np.asarray(influence_of(alike, np.asarray(np.linalg.solve(back, at), dtype=float)) @ back.T)
 
 
 def _identified(information: Array) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ class Fitted:
     coefficients : Estimate
         The coefficients.
     log_likelihood : float
-        At the coefficients, without any penalty; weighted where people have weights.
+        At the coefficients, without any penalty; weighted where people have weights, whose mean is made 1.
     rows : mapping
         How many rows were used, and how many were left out, by where a value was missing; people, where a row stands
         for several.

@@ -172,7 +172,11 @@ def with_matrix(design: object) -> Design:
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """Persons drawn independently, `times` of them a row, unless weights, strata, clusters or `drawn` say more."""
+    """Persons drawn independently, `times` of them a row, unless weights, strata, clusters or `drawn` say more.
+
+    Weights of any scale are divided by their mean: a likelihood then weighs against penalties and limits as that of so
+    many persons does.
+    """
 
     rows: int
     weights: Array | None = None
@@ -180,6 +184,11 @@ class People:
     strata: Codes | None = None
     clusters: Codes | None = None
     drawn: SampleRows | None = None
+
+    def __post_init__(self) -> None:
+        if self.weights is not None:
+            mean = float(np.average(self.weights, weights=self.times)) or 1.0  # of a replicate they may all be 0
+            object.__setattr__(self, "weights", self.weights / mean)
 
     @property
     def described(self) -> list[str]:
@@ -337,8 +346,7 @@ def read_answers(
     """The answers on a formula's left, its covariates and further columns; `shares` may have formulas of their own."""
     left, right = sides(formula)
     rights = {name: sides(f"y ~ {text.strip().removeprefix('~')}")[1] for name, text in (shares or {}).items()}
-    if is_lazy(data):
-        refuse("`data` must hold its rows in order", type(data).__name__, "collect them into a frame first", TypeError)
+    check_order(data)
     frame = as_frame(data)
     columns = {"answers": column(frame, left, "answers")}
     columns |= {name: column(frame, value, f"`{name}`") for name, value in named.items()}
@@ -350,6 +358,12 @@ def read_answers(
     cut, rows = {what: values[used] for what, values in columns.items()}, some_rows(frame, used)
     more = {name: from_formula(one, rows) for name, one in rights.items()}
     return Answers(from_formula(right, rows), cut, people, dropped, notes, more)
+
+
+def check_order(data: object) -> None:
+    """Refuse rows that an engine would only count."""
+    if is_lazy(data):
+        refuse("`data` must hold its rows in order", type(data).__name__, "collect them into a frame first", TypeError)
 
 
 def design_of(design: object, name: object) -> Any:
