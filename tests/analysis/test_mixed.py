@@ -417,3 +417,17 @@ def test_the_herds_of_the_lme4_manual() -> None:
     assert fit.se == pytest.approx([0.233511378, 0.306768201, 0.326767163, 0.427595710], rel=2e-3)
     assert fit.group_sd == pytest.approx(0.647519915, abs=2e-5)
     assert len(fit.model.columns) <= 2 * len(cells) < 0.2 * fit.nobs
+
+
+def test_a_group_whose_reports_agree_has_the_error_of_its_design() -> None:
+    """It was 0; and of two designs the distance of their scores."""
+    rng, school = np.random.default_rng(3), np.repeat(np.arange(20), 20)
+    coin, way = warner("3/4"), np.tile(["die", "coin"], 200)
+    data = pd.DataFrame({"r": np.where(school == 0, 0, rng.integers(0, 2, 400)), "school": school, "way": way})
+    census = pd.DataFrame({"school": [0, 1], "n": [1, 1]})
+    one = mixed_logistic("r ~ 1", data, DIE, group="school").areas(census, count="n")
+    own = DIE.estimate_counts([20, 0])
+    assert one.loc[0, ["direct", "direct se"]].tolist() == pytest.approx([own.value, own.se])
+    two = mixed_logistic("r ~ 1", data, {"die": DIE, "coin": coin}, group="school", design_by="way")
+    parts = [design.estimate_counts([10, 0]).se / 2 for design in (DIE, coin)]
+    assert two.areas(census, count="n").loc[0, "direct se"] == pytest.approx(np.hypot(*parts))

@@ -30,7 +30,6 @@ from toolkit.core.extras import extra
 from toolkit.core.inference.intervals import Interval, Mapped, Normal
 from toolkit.core.inference.special import expit, ndtr
 from toolkit.frames.table import as_frame, column, floats
-from toolkit.local.compliance import report_scores
 from toolkit.local.design import Design
 
 if TYPE_CHECKING:
@@ -524,16 +523,22 @@ def _as_fit(
 
 
 def _direct(rows: Rows, group: str, places: Mapping[Any, int]) -> tuple[tuple[int, float, float], ...]:
-    """Of each group its people, and the share that its own reports say, with its error."""
-    scores = np.empty(len(rows.channel.codes))
+    """Of each group its people, and the share that its own reports say, with its error; several designs are summed."""
+    codes = np.array([places[label] for label in column(rows.covariates.data, group, "the groups").tolist()])
+    n, total, variance = np.zeros((3, len(places)))
     for place, design in enumerate(rows.channel.designs):
-        mine = rows.channel.which == place
-        scores[mine] = report_scores(design)[rows.channel.codes[mine], -1]
-    codes = [places[label] for label in column(rows.covariates.data, group, "the groups").tolist()]
-    n, total, square = (np.bincount(codes, weights=part) for part in (np.ones(len(scores)), scores, scores**2))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.sqrt(np.maximum(square - total**2 / n, 0) / (n - 1) / n)
-    return tuple((int(size), float(sum_ / size), float(se)) for size, sum_, se in zip(n, total, error, strict=True))
+        mine, tables = rows.channel.which == place, np.zeros((len(places), len(design.report_options)))
+        np.add.at(tables, (codes[mine], rows.channel.codes[mine]), 1)
+        kinds, which = np.unique(tables, axis=0, return_inverse=True)
+        for kind, counts in enumerate(kinds):
+            if size := int(counts.sum()):
+                alike, one = which.reshape(-1) == kind, design.estimate_counts(counts)
+                n[alike] += size
+                total[alike] += size * float(one)
+                share = min(max(float(one), 0.0), 1.0)
+                variance[alike] += size**2 * (float(one.se) ** 2 if size > 1 else design.variance(share, 1))
+    error = np.where(n > 1, np.sqrt(variance) / n, np.nan)
+    return tuple(zip(n.astype(int).tolist(), (total / n).tolist(), error.tolist(), strict=True))
 
 
 def _without_last(everything: Estimate, notes: tuple[str, ...]) -> Estimate:
