@@ -121,7 +121,7 @@ def test_calls_in_a_text_run_and_those_with_dots_take_what_they_are_given(
     text = BLOCK.sub("", page.read_text(encoding="utf-8"))
     parts = (line.rstrip(" |").rpartition(" | ")[2] if line.startswith("|") else line for line in text.splitlines())
     for span in (span for part in parts for span in re.findall(r"`([^`]+\(.*?)`", part)):
-        whole = re.sub(r"=(?=[,)])", "=...", span.replace("…", "..."))
+        whole = re.sub(r"=(?=[,)])", "=...", re.sub(r", …\)", ", **{...: ...})", span).replace("…", "..."))
         with case(page.name, span):
             tree = ast.parse(f"dict({whole})" if re.match(r"\w+=", whole) else whole, mode="eval")
             for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
@@ -129,8 +129,7 @@ def test_calls_in_a_text_run_and_those_with_dots_take_what_they_are_given(
                     eval(ast.unparse(call), names)  # noqa: S307
                 elif "..." not in ast.unparse(call.func):
                     words = {word.arg: word.value for word in call.keywords if word.arg}
-                    given = call.args[:-1] if call.args and ast.unparse(call.args[-1]) == "..." else call.args
-                    signature(eval(ast.unparse(call.func), names)).bind_partial(*given, **words)  # noqa: S307
+                    signature(eval(ast.unparse(call.func), names)).bind_partial(*call.args, **words)  # noqa: S307
 
 
 def stand_ins() -> dict[str, Any]:

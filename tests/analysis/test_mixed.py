@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit, logit
 from scipy.stats import norm
@@ -422,7 +423,7 @@ def test_the_herds_of_the_lme4_manual() -> None:
 def test_a_group_whose_reports_agree_has_the_error_of_its_design() -> None:
     """It was 0; and of two designs the distance of their scores."""
     rng, school = np.random.default_rng(3), np.repeat(np.arange(20), 20)
-    coin, way = warner("3/4"), np.tile(["die", "coin"], 200)
+    coin, way = WARNER, np.tile(["die", "coin"], 200)
     data = pd.DataFrame({"r": np.where(school == 0, 0, rng.integers(0, 2, 400)), "school": school, "way": way})
     census = pd.DataFrame({"school": [0, 1], "n": [1, 1]})
     one = mixed_logistic("r ~ 1", data, DIE, group="school").areas(census, count="n")

@@ -269,14 +269,13 @@ def test_bounds_hold_the_share_whoever_does_not_follow() -> None:
 
 
 def test_an_anchor_that_contradicts_its_design_bounds_nothing() -> None:
-    coin = warner("3/4")
     with pytest.raises(ValueError, match="more harmless answers came than the design allows"):
-        bounds(coin.estimate_counts([70, 50]), attention(coin, ["no"] * 119 + ["yes"]))
+        bounds(WARNER.estimate_counts([70, 50]), anchor.attention(WARNER, ["no"] * 119 + ["yes"]))
     with pytest.raises(ValueError, match="there must be an estimate"):
         bounds([], 0.1)
 
 
 def test_more_than_half_of_the_people_may_explain_an_estimate() -> None:
-    estimate, way = forced("1/6", "1/6").estimate_counts([36, 64]), "self_incriminating"
+    estimate, way = DIE.estimate_counts([36, 64]), "self_incriminating"
     share = sensitivity(estimate, way=way).tipping["everybody"].explains[way]
     assert share == pytest.approx(tipping_point(estimate).explains[way]) == pytest.approx(0.568)

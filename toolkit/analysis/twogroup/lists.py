@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.twogroup.group_counts import ModelTest, in_errors
 from toolkit.analysis.sampling.units import ALIKE
+from toolkit.analysis.twogroup.group_counts import ModelTest, in_errors
 from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.core.checks import explains, refuse, whole
 from toolkit.core.covers import Covers, Source
