@@ -170,7 +170,7 @@ def test_plausible_mistakes_are_answered_in_our_words() -> None:
             FIT.contrast(weights)
     with pytest.raises(ValueError, match="`weight` must be a number"):
         FIT.contrast({"female": "a"})
-    with pytest.raises(ValueError, match="of one kind, .* got Estimate"):
+    with pytest.raises(ValueError, match=r"of one kind, .* got Estimate"):
         FIT.compare(FIT.coefficients)
     for levels in ([], 1.0):
         with pytest.raises(ValueError, match="`levels` must be a list of at least one value"):
