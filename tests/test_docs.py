@@ -114,7 +114,7 @@ def test_calls_in_a_text_run_and_those_with_dots_take_what_they_are_given(
 ) -> None:
     """What stands between backticks, of tables in their last column, by names of the page's session and those below."""
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"fit": MixedFit}
+    names: dict[str, Any] = {"fit": MixedFit, "given": lambda **words: words}
     for example in doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8")):
         exec(compile(example.source, page.name, "exec"), names)  # noqa: S102  our own page
     names |= stand_ins()
@@ -123,7 +123,7 @@ def test_calls_in_a_text_run_and_those_with_dots_take_what_they_are_given(
     for span in (span for part in parts for span in re.findall(r"`([^`]+\(.*?)`", part)):
         whole = re.sub(r"=(?=[,)])", "=...", re.sub(r", …\)", ", **{...: ...})", span).replace("…", "..."))
         with case(page.name, span):
-            tree = ast.parse(f"dict({whole})" if re.match(r"\w+=", whole) else whole, mode="eval")
+            tree = ast.parse(f"given({whole})" if re.match(r"\w+=", whole) else whole, mode="eval")
             for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
                 if "..." not in ast.unparse(call):
                     eval(ast.unparse(call), names)  # noqa: S307
