@@ -30,6 +30,7 @@ from toolkit.core.extras import extra
 from toolkit.core.inference.intervals import Interval, Mapped, Normal
 from toolkit.core.inference.special import expit, ndtr
 from toolkit.frames.table import as_frame, column, floats
+from toolkit.local.compliance import report_scores
 from toolkit.local.design import Design
 
 if TYPE_CHECKING:
@@ -523,21 +524,24 @@ def _as_fit(
 
 
 def _direct(rows: Rows, group: str, places: Mapping[Any, int]) -> tuple[tuple[int, float, float], ...]:
-    """Of each group its people, and the share that its own reports say, with its error; several designs are summed."""
+    """Of each group its people, and the share that its own reports say, with its error: where all that came through a
+    design agree, they say nothing of it, and it is the design's.
+    """
     codes = np.array([places[label] for label in column(rows.covariates.data, group, "the groups").tolist()])
-    n, total, variance = np.zeros((3, len(places)))
+    (n, total, square, known), agree = np.zeros((4, len(places))), np.ones(len(places), dtype=bool)
     for place, design in enumerate(rows.channel.designs):
         mine, tables = rows.channel.which == place, np.zeros((len(places), len(design.report_options)))
         np.add.at(tables, (codes[mine], rows.channel.codes[mine]), 1)
-        kinds, which = np.unique(tables, axis=0, return_inverse=True)
-        for kind, counts in enumerate(kinds):
-            if size := int(counts.sum()):
-                alike, one = which.reshape(-1) == kind, design.estimate_counts(counts)
-                n[alike] += size
-                total[alike] += size * float(one)
-                share = min(max(float(one), 0.0), 1.0)
-                variance[alike] += size**2 * (float(one.se) ** 2 if size > 1 else design.variance(share, 1))
-    error = np.where(n > 1, np.sqrt(variance) / n, np.nan)
+        scores, size = report_scores(design)[:, -1], tables.sum(axis=1)
+        n, total, square = n + size, total + tables @ scores, square + tables @ scores**2
+        same = (tables > 0).sum(axis=1) < 2
+        agree &= same
+        for one in np.flatnonzero(same & (size > 0)):
+            estimate, people = design.estimate_counts(tables[one]), int(size[one])
+            share = min(max(float(estimate), 0.0), 1.0)
+            known[one] += people**2 * (float(estimate.se) ** 2 if people > 1 else design.variance(share, 1))
+    spread = n * np.maximum(square - total**2 / n, 0) / np.maximum(n - 1, 1)
+    error = np.where(n > 1, np.sqrt(np.where(agree, known, spread)) / n, np.nan)
     return tuple(zip(n.astype(int).tolist(), (total / n).tolist(), error.tolist(), strict=True))
 
 
