@@ -1,6 +1,7 @@
 """The pages of the site: what they name exists, what they show runs, and every public room is in the reference."""
 
 import argparse
+import ast
 import doctest
 import math
 import re
@@ -8,17 +9,21 @@ import runpy
 import shlex
 from collections.abc import Callable
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize_scalar
 
 import reference
 from links import faults
-from tests.slowly import each
+from tests.slowly import case, each
 from tests.test_docstrings import ROOMS
 from toolkit import Design, Zcdp, crosswise, forced, k_ary, kuk, mangat, plan, triangular, unrelated, warner
+from toolkit.analysis import MixedFit
 from toolkit.command import _parser, main
 from toolkit.core import subsampled
 from toolkit.core.loss import Pure
@@ -99,6 +104,52 @@ def test_every_verb_and_target_that_is_named_exists() -> None:
         text = page.read_text(encoding="utf-8")
         assert set(re.findall(r"`toolkit ([a-z]+)", text)) <= set(verbs.choices), page
         assert set(re.findall(r"`make ([a-z]+)", text)) <= targets, page
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
+@each(page=[*sorted((ROOT / "docs" / "from").glob("*.md")), *sorted((ROOT / "docs" / "howto" / "models").glob("*.md"))])
+def test_calls_in_a_text_run_and_those_with_dots_take_what_they_are_given(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands between backticks, of tables in their last column, by names of the page's session and those below."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"fit": MixedFit, "given": lambda **words: words}
+    for example in doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8")):
+        exec(compile(example.source, page.name, "exec"), names)  # noqa: S102  our own page
+    names |= stand_ins()
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    parts = (line.rstrip(" |").rpartition(" | ")[2] if line.startswith("|") else line for line in text.splitlines())
+    for span in (span for part in parts for span in re.findall(r"`([^`]+\(.*?)`", part)):
+        whole = re.sub(r"=(?=[,)])", "=...", re.sub(r", …\)", ", **{...: ...})", span).replace("…", "..."))
+        with case(page.name, span):
+            tree = ast.parse(f"given({whole})" if re.match(r"\w+=", whole) else whole, mode="eval")
+            for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+                if "..." not in ast.unparse(call):
+                    eval(ast.unparse(call), names)  # noqa: S307
+                elif "..." not in ast.unparse(call.func):
+                    words = {word.arg: word.value for word in call.keywords if word.arg}
+                    signature(eval(ast.unparse(call.func), names)).bind_partial(*call.args, **words)  # noqa: S307
+
+
+def stand_ins() -> dict[str, Any]:
+    """What the pages leave to the reader: names of the public rooms, and some data."""
+    names: dict[str, Any] = {}
+    for room in ("toolkit", "toolkit.central", "toolkit.learning", "toolkit.analysis"):
+        names |= {name: getattr(import_module(room), name) for name in import_module(room).__all__}
+    rng, n = np.random.default_rng(1), 400
+    frame = pd.DataFrame({"x": rng.normal(size=n), "rr": rng.integers(0, 2, n), "y": rng.integers(0, 2, n)})
+    frame = frame.assign(report=frame["rr"], w=1.0, hours=40, pay=100, age=33, city="north", degree="law")
+    ledger = names["Ledger"](Pure(100))
+    names |= {"np": np, "frame": frame, "df": frame, "design": warner("3/4"), "sample": names["Sample"](weights="w")}
+    names |= {"ledger": ledger, "curator": names["Curator"](frame, ledger, neighbors="replace")}
+    names |= {"mechanism": names["Laplace"].for_epsilon(1), "x": 3, "p": 0.7, "p1": 0.3, "p2": 0.8, "rng": rng}
+    names |= {"counts": [[300, 700], [750, 250]], "matrix": np.eye(2), "options": ["no", "yes"], "truth": [True, False]}
+    return names | {
+        "estimate": warner("3/4").estimate_counts([60, 40]),
+        "share": 0.1,
+        "toolkit": import_module("toolkit"),
+    }
 
 
 def named(text: str) -> object:

@@ -7,7 +7,7 @@ import scipy.stats
 
 from tests.analysis.reference_survey import DIE, DIRECT, LIKERT, WARNER, survey
 from toolkit import Question, Survey, forced, kuk
-from toolkit.analysis import Sample, association
+from toolkit.analysis import Sample, association, plain
 from toolkit.analysis.homogeneity import chi_squared, homogeneity, wald_f
 from toolkit.local import numeric
 
@@ -209,3 +209,14 @@ def test_a_survey_says_how_both_answers_were_hidden() -> None:
         association(frame, asked)
     with pytest.raises(ValueError, match="`of` must name questions, got d: there are a, b, c"):
         association(frame, asked, of=("a", "d"))
+
+
+def test_tables_to_compare_must_hold_counts() -> None:
+    for table, error in (([[0.6, 0.4], [0.5, 0.5]], TypeError), ([[1, -2], [3, 4]], ValueError)):
+        with pytest.raises(error, match="`counts` must"):
+            homogeneity(WARNER, table)
+
+
+def test_plain_answers_are_associated_by_their_counts() -> None:
+    both = association([[30, 10], [10, 30]], {"a": plain(["no", "yes"]), "b": plain(["no", "yes"])})
+    assert float(both.phi()) == pytest.approx(0.5)

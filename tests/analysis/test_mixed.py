@@ -500,3 +500,14 @@ def test_rows_that_an_engine_only_counts_are_refused() -> None:
     polars = pytest.importorskip("polars")
     with pytest.raises(TypeError, match="must hold its rows in order, got LazyFrame"):
         mixed_logistic("y ~ 1", polars.DataFrame(alike_groups()).lazy(), DIE, group="g")
+
+
+def test_a_group_whose_reports_agree_has_the_error_of_its_design() -> None:
+    """It was 0; and of two designs the distance of their scores."""
+    rng, school, way = np.random.default_rng(3), np.repeat(np.arange(10), 20), np.tile(["die", "coin"], 100)
+    data = {"r": np.where(school == 0, 0, rng.integers(0, 2, 200)), "school": school, "way": way}
+    one, own = mixed_logistic("r ~ 1", data, DIE, group="school"), DIE.estimate_counts([20, 0])
+    assert one.direct[0] == pytest.approx((20, own.value, own.se))
+    two = mixed_logistic("r ~ 1", data, {"die": DIE, "coin": WARNER}, group="school", design_by="way")
+    parts = [design.estimate_counts([10, 0]).se / 2 for design in (DIE, WARNER)]
+    assert two.direct[0][2] == pytest.approx(np.hypot(*parts))

@@ -266,3 +266,16 @@ def test_bounds_hold_the_share_whoever_does_not_follow() -> None:
             yes = (1 - off) / 6 + (share - among) * 4 / 6 + off * report
             law = scipy.stats.binom.pmf(np.arange(n + 1), n, yes)
             assert law @ ((limits[:, 0] <= share) & (share <= limits[:, 1])) > 0.947
+
+
+def test_an_anchor_that_contradicts_its_design_bounds_nothing() -> None:
+    with pytest.raises(ValueError, match="more harmless answers came than the design allows"):
+        bounds(WARNER.estimate_counts([70, 50]), anchor.attention(WARNER, ["no"] * 119 + ["yes"]))
+    with pytest.raises(ValueError, match="there must be an estimate"):
+        bounds([], 0.1)
+
+
+def test_more_than_half_of_the_people_may_explain_an_estimate() -> None:
+    estimate, way = DIE.estimate_counts([36, 64]), "self_incriminating"
+    share = sensitivity(estimate, way=way).tipping["everybody"].explains[way]
+    assert share == pytest.approx(tipping_point(estimate).explains[way]) == pytest.approx(0.568)

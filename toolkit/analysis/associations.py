@@ -11,6 +11,7 @@ import numpy as np
 
 from toolkit.analysis.estimating import CountSource, estimates
 from toolkit.analysis.homogeneity import TableTest, chi_squared
+from toolkit.analysis.plain import as_design
 from toolkit.analysis.regression.rows import design_of
 from toolkit.analysis.reports import Designs, checked_designs, with_matrix
 from toolkit.analysis.sampling.sample import Sample
@@ -219,7 +220,8 @@ def association(
         designs = {name: design for name, design in all_of_them.items() if design is not None}
     if unknown := [str(name) for name in of if name not in designs]:
         refuse("`of` must name questions", ", ".join(unknown), f"there are {', '.join(map(str, designs))}"[:200])
-    models = checked_designs({name: designs[name] for name in of} if of else dict(designs))
+    wanted = {name: designs[name] for name in of} if of else dict(designs)
+    models = {name: as_design(model) for name, model in checked_designs(wanted).items()}
     if len(models) != 2:
         remedy = f"name two by of=(…): {', '.join(map(str, models))}"[:200]
         refuse("`designs` must be two", len(models), f"an association is of two answers; {remedy}")

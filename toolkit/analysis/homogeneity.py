@@ -15,6 +15,7 @@ from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import floats, refuse
 from toolkit.core.inference.special import chdtrc, fdtrc, xlogy
 from toolkit.local.design import Design
+from toolkit.local.matrix.encoding import checked_counts
 from toolkit.local.matrix.likelihood import likeliest
 
 
@@ -87,6 +88,7 @@ def homogeneity(design: Design, tables: Sequence[Any]) -> TableTest:
         refuse(rule, f"shape {counts.shape}", "one row per group")
     if len(counts) < 2 or not counts.any(axis=1).all():
         refuse("at least two groups must have reports", len(counts), "there is nothing to compare")
+    counts = np.array([checked_counts(row, counts.shape[1]) for row in counts])
     if design.matrix.shape[0] == design.matrix.shape[1]:
         return chi_squared(counts)
     apart = sum(_highest(design, row) for row in counts)

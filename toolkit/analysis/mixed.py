@@ -529,16 +529,25 @@ def _as_fit(
 
 
 def _direct(rows: Rows, group: str, places: Mapping[Any, int]) -> tuple[tuple[int, float, float], ...]:
-    """Of each group its people, and the share that its own reports say, with its error."""
-    scores = np.empty(len(rows.channel.codes))
+    """Of each group its people, and the share that its own reports say, with its error: where all that came through a
+    design agree, they say nothing of it, and it is the design's.
+    """
+    codes = np.array([places[label] for label in column(rows.covariates.data, group, "the groups").tolist()])
+    (n, total, square, known), agree = np.zeros((4, len(places))), np.ones(len(places), dtype=bool)
     for place, design in enumerate(rows.channel.designs):
-        mine = rows.channel.which == place
-        scores[mine] = report_scores(design)[rows.channel.codes[mine], -1]
-    codes = [places[label] for label in column(rows.covariates.data, group, "the groups").tolist()]
-    n, total, square = (np.bincount(codes, weights=part) for part in (np.ones(len(scores)), scores, scores**2))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.sqrt(np.maximum(square - total**2 / n, 0) / (n - 1) / n)
-    return tuple((int(size), float(sum_ / size), float(se)) for size, sum_, se in zip(n, total, error, strict=True))
+        mine, tables = rows.channel.which == place, np.zeros((len(places), len(design.report_options)))
+        np.add.at(tables, (codes[mine], rows.channel.codes[mine]), 1)
+        scores, size = report_scores(design)[:, -1], tables.sum(axis=1)
+        n, total, square = n + size, total + tables @ scores, square + tables @ scores**2
+        same = (tables > 0).sum(axis=1) < 2
+        agree &= same
+        for one in np.flatnonzero(same & (size > 0)):
+            estimate, people = design.estimate_counts(tables[one]), int(size[one])
+            share = min(max(float(estimate), 0.0), 1.0)
+            known[one] += people**2 * (float(estimate.se) ** 2 if people > 1 else design.variance(share, 1))
+    spread = n * np.maximum(square - total**2 / n, 0) / np.maximum(n - 1, 1)
+    error = np.where(n > 1, np.sqrt(np.where(agree, known, spread)) / n, np.nan)
+    return tuple(zip(n.astype(int).tolist(), (total / n).tolist(), error.tolist(), strict=True))
 
 
 def _without_last(everything: Estimate, notes: tuple[str, ...]) -> Estimate:

@@ -117,6 +117,13 @@ def plain(
     return Plain("ticks" if multiple else "choice", labels)
 
 
+def as_design(model: Any) -> Any:
+    """Plain choices as the design that hides nothing, where a table of probabilities is needed; others as they are."""
+    if not isinstance(model, Plain) or model.asks != "choice":
+        return model
+    return Design(np.eye(len(model.options), dtype=np.int64), 1, model.options, name="direct")
+
+
 def question_model(question: Question) -> QuestionModel:
     """What was asked by a question of a survey: its design, or plain answers."""
     if question.design is not None:
@@ -130,7 +137,7 @@ def _shares(codes: Codes, times: Counts, options: Labels) -> Estimate:
     """Through the design that hides nothing, whose intervals are those of a share."""
     counts = np.zeros(len(options), dtype=np.int64)
     np.add.at(counts, codes, times)
-    direct = Design(np.eye(len(counts), dtype=np.int64), 1, range(len(counts)), name="direct")
+    direct = as_design(Plain("choice", tuple(range(len(counts)))))
     estimate, labels = direct.estimate_counts(counts), options[1:] if len(options) == 2 else options
     return Estimate(
         estimate.value, estimate.se, labels, estimate.cov, estimate.n, None, _COVERS, _PLAIN, basis=estimate.basis

@@ -22,6 +22,7 @@ from toolkit.core.extras import extra, lazy
 from toolkit.core.inference.contrasts import limits_of
 from toolkit.core.inference.intervals import Interval, Shares
 from toolkit.frames.table import array_of
+from toolkit.local.anchor import at_random
 from toolkit.local.design import Design
 
 if TYPE_CHECKING:
@@ -302,7 +303,7 @@ class Sensitivity:
     def tipping(self) -> dict[str, TippingPoint]:
         """Which share explains the estimate away: of each group by itself, and of all alike.
 
-        And the share from which the interval holds the null. NaN: no share up to one half does it.
+        And the share from which the interval holds the null. NaN: no share does it.
         """
         ends = {name: tuple(float(name == other) for other in self.groups) for name in self.groups}
         if len(self.groups) > 1:
@@ -348,10 +349,10 @@ def _percent(share: float) -> str:
     return "no share" if math.isnan(share) else f"{100 * share:.3g} %"
 
 
-def _root(off: Callable[[float, int], float], place: int, most: float = 0.5) -> float:
+def _root(off: Callable[[float, int], float], place: int) -> float:
     """The least share at which a number changes its sign: a scan, then the regula falsi of Illinois."""
     before, start = 0.0, off(0.0, place)
-    for after in np.linspace(0, most, 11)[1:]:
+    for after in (*np.linspace(0, 1, 21)[1:-1], 0.999):
         end = off(float(after), place)
         if start * end <= 0:
             break
@@ -525,14 +526,20 @@ def bounds(
     arms = [estimate] if isinstance(estimate, Estimate) else list(estimate)
     if isinstance(share, Estimate):
         level_of_each = 1 - (1 - level) / 2
-        ends = [min(max(1 - float(limit), 0.0), 1.0) for limit in share.interval(level_of_each)]
+        limits = share.interval(level_of_each)
+        if np.isnan([*limits]).any():
+            why = at_random(share, level_of_each) if limits.empty else "its reports say nothing of the error"
+            refuse("an anchor must have an interval", "none", why)
+        ends = [min(max(1 - float(limit), 0.0), 1.0) for limit in limits]
     else:
         level_of_each = level
         given = [share] if isinstance(share, str) or not isinstance(share, Sequence) else share
         ends = [float(probability(end, "share")) for end in given]
-    limits = [_arm(one, _row(one, design), ends, way, level_of_each) for one in arms]
+    if not arms:
+        refuse("there must be an estimate", "none", "it is what is bounded")
+    parts = [_arm(one, _row(one, design), ends, way, level_of_each) for one in arms]
     low, high, least, most = (
-        float(pick(values)) for pick, values in zip((max, min, max, min), zip(*limits, strict=True), strict=True)
+        float(pick(values)) for pick, values in zip((max, min, max, min), zip(*parts, strict=True), strict=True)
     )
     if least > most:
         refuse("the arms must have a share in common", "none at this level", "more people do not follow, or otherwise")

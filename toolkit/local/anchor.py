@@ -82,9 +82,9 @@ def attention_counts(design: Design, counts: ArrayLike, *, truth: str | int | No
     )
 
 
-def at_random(followers: Estimate) -> str:
+def at_random(followers: Estimate, level: float = 0.95) -> str:
     """What the reports to an anchor show; whoever always gives the harmless answer looks like a follower there."""
-    limits, share = followers.interval(), float(followers)
+    limits, share = followers.interval(level), float(followers)
     if share > 1 and (limits.empty or share - 2 * float(followers.se) > 1):
         return (
             "more harmless answers came than the design allows: people protected themselves, or followed another design"

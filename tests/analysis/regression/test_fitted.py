@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from tests.analysis.reference_survey import COINS, COVARIATES, DIE, survey
-from toolkit.analysis import logistic, mixed_logistic
+from toolkit import forced
+from toolkit.analysis import logistic, mixed_logistic, plain
 from toolkit.analysis.regression.fitted import basis_of, covers_of
 from toolkit.analysis.regression.logistic import LINKS
 
@@ -151,3 +152,32 @@ def test_a_fit_keeps_no_column_that_its_formula_does_not_speak_of() -> None:
     ):
         assert b"marker-" not in pickle.dumps(fit)
         assert fit.margins().n == len(DATA) if hasattr(fit, "margins") else fit.n == len(DATA)
+
+
+def test_a_variable_that_only_says_how_people_were_drawn_has_no_margin() -> None:
+    """It was 0 with an error of 0."""
+    mixed = mixed_logistic("forced ~ female", DATA[:300], DIE, group="psu")
+    for fit in (logistic("forced ~ female", DATA, DIE, clusters="psu"), mixed):
+        with pytest.raises(ValueError, match="must be a covariate of the formula, got 'psu': there are female"):
+            fit.margins("psu")
+
+
+def test_plausible_mistakes_are_answered_in_our_words() -> None:
+    with pytest.raises(ValueError, match="columns of one length"):
+        FIT.predict({"female": 1.0, "age10": 2.0, "loginc": 1.0})
+    for weights in (["female"], {}):
+        with pytest.raises(TypeError, match="weights must be numbers by label"):
+            FIT.contrast(weights)
+    with pytest.raises(ValueError, match="`weight` must be a number"):
+        FIT.contrast({"female": "a"})
+    with pytest.raises(ValueError, match=r"of one kind, .* got Estimate"):
+        FIT.compare(FIT.coefficients)
+    for levels in ([], 1.0):
+        with pytest.raises(ValueError, match="`levels` must be a list of at least one value"):
+            FIT.margins("female", levels=levels)
+
+
+def test_plain_answers_go_through_a_design_that_hides_nothing() -> None:
+    one, other = (logistic("forced ~ female", DATA, design) for design in (plain(["no", "yes"]), forced(0, 0)))
+    assert np.array_equal(one.value, other.value)
+    assert one.se == pytest.approx(other.se)

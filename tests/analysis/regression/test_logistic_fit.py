@@ -61,7 +61,7 @@ def test_predictions_of_other_frames_and_of_arrays_agree() -> None:
     assert np.allclose(arrays.margins("x1").value, FIT.margins("female").value)
     with pytest.raises(ValueError, match="new data must have 3 columns, got 2"):
         arrays.predict(np.ones((1, 2)))
-    with pytest.raises(ValueError, match="a variable must be one of the columns, got 'x9'"):
+    with pytest.raises(ValueError, match="a variable must be a covariate of the formula, got 'x9'"):
         arrays.margins("x9")
 
 

@@ -302,3 +302,8 @@ def test_the_lie_detector_is_cheater_detection_by_other_names() -> None:
     assert lying.estimate.value == pytest.approx([1 - others, admit / (1 - others)])
     assert lying.estimate.se[0] == pytest.approx(cheating.estimate.se[1])
     assert lying.test.statistic == pytest.approx(cheating.test.statistic)
+
+
+def test_groups_without_variance_agree_or_are_beyond_all_errors() -> None:
+    assert extended_crosswise([[10, 0], [0, 10]], (0.2, 0.8)).z == 0
+    assert extended_crosswise([[10, 0], [10, 0]], (0.2, 0.8)).z == -np.inf

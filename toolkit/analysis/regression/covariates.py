@@ -38,17 +38,22 @@ _NEAR = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
-    """A matrix, a row per person; its columns' names; how other data make the same columns; what it was made of."""
+    """A matrix, a row per person; its columns' names; how other data make the same columns; what it was made of, and
+    which columns of that are its variables: others say how people were drawn.
+    """
 
     matrix: Array
     labels: tuple[str, ...]
     of: Callable[[Any], Array]
     data: Any
+    variables: tuple[str, ...] = ()
 
     def values(self, name: str) -> Values:
+        if not isinstance(name, str) or name not in self.variables:
+            received = repr(name) if isinstance(name, str) else type(name).__name__
+            known = ", ".join(self.variables) or "none"
+            refuse("a variable must be a covariate of the formula", received, f"there are {known}")
         if isinstance(self.data, np.ndarray):
-            if name not in self.labels[1:]:
-                refuse("a variable must be one of the columns", repr(name), f"they are {', '.join(self.labels[1:])}")
             return np.asarray(self.matrix[:, self.labels.index(name)])
         return column(self.data, name, "a variable")
 
@@ -109,7 +114,7 @@ def from_formula(right: str, data: DataFrame, also: tuple[str, ...] = ()) -> Cov
     formula = _formula(right)
     factors = [factor for term in formula for factor in term.factors]
     bare = {factor.expr for factor in factors if factor.eval_method.value == "lookup"}
-    spoken_of = sorted(set(map(str, formula.required_variables)) & set(names(data)))
+    spoken_of = tuple(sorted(set(map(str, formula.required_variables)) & set(names(data))))
     for name in spoken_of:
         _check_kind(data, name, bare=name in bare)
     made = _matrix_of(formula, data)
@@ -117,7 +122,7 @@ def from_formula(right: str, data: DataFrame, also: tuple[str, ...] = ()) -> Cov
     labels = tuple(str(name) for name in spec.column_names)
     matrix = _checked(np.asarray(made, dtype=np.float64), labels)
     left = _columns_behind(data, tuple(dict.fromkeys([*spoken_of, *also])), matrix, labels)
-    return Covariates(matrix, labels, partial(_again, spec), left)
+    return Covariates(matrix, labels, partial(_again, spec), left, spoken_of)
 
 
 def _columns_behind(data: Any, wanted: tuple[str, ...], matrix: Array, labels: tuple[str, ...]) -> Any:
@@ -134,7 +139,8 @@ def from_arrays(given: object) -> Covariates:
     columns = _columns(given)
     labels = ("Intercept", *(names(given) or (f"x{place}" for place in range(1, columns.shape[1] + 1))))
     of = partial(_with_ones, len(labels) - 1)
-    return Covariates(_checked(of(given), labels), labels, of, given if names(given) else columns)
+    data = given if names(given) else columns
+    return Covariates(_checked(of(given), labels), labels, of, data, labels[1:])
 
 
 def _with_ones(count: int, new: object) -> Array:

@@ -2,7 +2,7 @@
 and prevalences and their differences, averaged over the people of a fit.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -14,7 +14,7 @@ from toolkit.analysis.regression.covariates import Covariates
 from toolkit.analysis.regression.rows import People, Rows
 from toolkit.analysis.regression.tables import FitTable, p_value
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import choice, exact, refuse
 from toolkit.core.covers import SAMPLED, Covers
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra, lazy
@@ -173,17 +173,22 @@ class Fitted:
         """
         by = self._weights(weights)
         value, se = float(by @ self.value), float(np.sqrt(by @ self.cov @ by))
-        label = " + ".join(f"{weight:g} × {name}" for name, weight in weights.items())
+        label = " + ".join(f"{by[self.labels.index(name)]:g} × {name}" for name in weights)
         return _alone(self.coefficients, value, se, label)
 
     def _weights(self, weights: Mapping[str, float]) -> Array:
         """One weight for each coefficient, zero where none was named."""
+        if not isinstance(weights, Mapping) or not weights:
+            rule = "weights must be numbers by label, as in {'female': 1, 'male': -1}"
+            refuse(
+                rule, "none" if isinstance(weights, Mapping) else type(weights).__name__, "they are summed", TypeError
+            )
         row = np.zeros(len(self.labels))
         for label, weight in weights.items():
             if label not in self.labels:
                 known = ", ".join(map(str, self.labels))
                 refuse("a coefficient must be one of the labels", repr(label), f"they are {known}")
-            row[self.labels.index(label)] = weight
+            row[self.labels.index(label)] = exact(weight, "weight")
         return row
 
     def interval(self, level: float = 0.95) -> Interval:
@@ -443,12 +448,14 @@ class Fitted:
 
     def _added(self, smaller: "Fitted") -> list[int]:
         """Places of the coefficients that the smaller model lacks."""
+        rule = "models to compare must be of one kind, through the same designs and rows"
+        if type(self) is not type(smaller):
+            refuse(rule, type(smaller).__name__, "their likelihoods are of different data")
         mine, other = self.provenance, smaller.provenance
         same = len(mine.reports) == len(other.reports) and all(
             np.array_equal(one, two) for one, two in zip(mine.reports, other.reports, strict=True)
         )
-        if type(self) is not type(smaller) or not same:
-            rule = "models to compare must be of one kind, through the same designs and rows"
+        if not same:
             refuse(rule, "others", "their likelihoods are of different data")
         added = [place for place, label in enumerate(self.labels) if label not in smaller.labels]
         left = other.columns - mine.columns @ np.linalg.lstsq(mine.columns, other.columns, rcond=None)[0]
@@ -544,7 +551,9 @@ def effects(covariates: Covariates, shares: Shares, variable: str | None, levels
         return shares(covariates.matrix)
     values = covariates.values(variable)
     if levels is not None:
-        return [effect for level in levels for effect in _at(covariates, shares, variable, level)]
+        if isinstance(levels, str) or not isinstance(levels, Iterable) or not (several := list(levels)):
+            refuse("`levels` must be a list of at least one value", "something else", "each has its prevalence")
+        return [effect for level in several for effect in _at(covariates, shares, variable, level)]
     in_steps = any(label.startswith(f"C({variable}") for label in covariates.labels)
     steps = covariates.declared(variable) or _steps(values, in_steps)
     if steps is None:

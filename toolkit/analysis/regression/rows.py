@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.analysis.plain import as_design, plain
 from toolkit.analysis.regression.covariates import Covariates, absent_in, from_arrays, from_formula, sides, variables
 from toolkit.analysis.reports import Data, Reader, cell_key
 from toolkit.analysis.sampling.inputs import check_size
@@ -162,8 +163,8 @@ def report_codes(reports: Values, design: Design, missing: tuple[Any, ...]) -> C
 
 
 def with_matrix(design: object) -> Design:
-    """What has a table of probabilities, or the data that its `to_dict` wrote."""
-    restored: Any = restore(design) if isinstance(design, dict) else design
+    """What has a table of probabilities, the data that its `to_dict` wrote, or plain choices, which nothing hides."""
+    restored: Any = restore(design) if isinstance(design, dict) else as_design(design)
     if isinstance(restored, type) or getattr(restored, "matrix", None) is None or not hasattr(restored, "scores_sent"):
         consequence = "give a design such as warner('3/4'); a bare name leaves its probabilities open"
         refuse("`design` must be a Design", type(design).__name__, consequence, TypeError)
@@ -377,7 +378,7 @@ def design_of(design: object, name: object) -> Any:
     question = known[name]
     if question.design is not None or question.kind != "choice":
         return question.design
-    return Design(np.eye(len(question.options), dtype=np.int64), 1, question.options, name="direct")
+    return as_design(plain(question.options))
 
 
 def counted_rows(data: DataFrame, needs: Sequence[str], others: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -1,5 +1,6 @@
 """Two groups: their counts and probabilities, however they are given, and likelihoods along a line."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -151,6 +152,11 @@ def standard_errors(cov: Array) -> Array:
     """Roots of the variances. Where all answers are equal there is none, and zero would be false certainty."""
     variances = np.diag(cov)
     return np.sqrt(np.where(variances > 0, variances, np.nan))
+
+
+def in_errors(distance: float, se: float) -> float:
+    """A distance in standard errors; without an error none is 0, and any other beyond all of them."""
+    return distance / se if se > 0 else math.copysign(math.inf, distance) if distance else 0.0
 
 
 def boundary_test(ratio: float, null: str) -> ModelTest:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.twogroup.group_counts import ModelTest
+from toolkit.analysis.sampling.units import ALIKE
+from toolkit.analysis.twogroup.group_counts import ModelTest, in_errors
 from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.core.checks import explains, refuse, whole
 from toolkit.core.covers import Covers, Source
@@ -19,6 +20,7 @@ from toolkit.core.inference.intervals import Student
 from toolkit.core.inference.special import ndtr
 from toolkit.frames.table import floats
 
+_FEW = "fewer than two people of a list confessed: what they tell cannot be compared"
 NO_EPSILON = "no epsilon: who tells the least or the most possible has told the truth"
 
 
@@ -183,16 +185,18 @@ def list_with_direct(
     items_told = _counts(counts, most + 1, "counts")
     _same_length(items_told, confessed, on)
     no = ~confessed
-    parts = [
-        mean_difference(items_told[one & ~on], items_told[one & on], "difference in means") for one in (no, confessed)
-    ]
-    share, rest = float(confessed.mean()), float(parts[0])
+    list_alone = mean_difference(items_told[no & ~on], items_told[no & on], "of those who do not confess")
+    arms = [items_told[confessed & ~on], items_told[confessed & on]]
+    truthful = _of_lists(np.nan, np.nan, int(confessed.sum()), "difference in means", 0, "difference", (_FEW,))
+    if min(map(len, arms)) > 1:
+        truthful = mean_difference(arms[0], arms[1], "difference in means")
+    share, rest = float(confessed.mean()), float(list_alone)
     value = share + (1 - share) * rest
     variance = (1 - rest) ** 2 * share * (1 - share) / (len(confessed) - 1)
-    se = float(np.sqrt(variance + (1 - share) ** 2 * float(np.asarray(parts[0].se)) ** 2))
+    se = float(np.sqrt(variance + (1 - share) ** 2 * float(np.asarray(list_alone.se)) ** 2))
     moved = mean_difference(confessed[~on].astype(float), confessed[on].astype(float), "confessions by list")
     n = len(items_told)
-    return CombinedList(_of_lists(value, se, n, "list and direct question", n - 2, "share"), share, parts[1], moved)
+    return CombinedList(_of_lists(value, se, n, "list and direct question", n - 2, "share"), share, truthful, moved)
 
 
 def double_list(
@@ -230,13 +234,14 @@ def double_list(
     _same_length(one, two, on)
     half, both = (one - two) / 2, one + two
     share = mean_difference(half[~on], half[on], "double list, difference of means")
-    total = mean_difference(both[~on], both[on], "")
-    se = float(np.asarray(total.se))
-    z = float(total) / se if se > 0 else 0.0 if float(total) == 0 else np.inf
+    total = mean_difference(both[~on], both[on], "sums")
+    z = in_errors(float(total), float(np.asarray(total.se)))
     return share, ModelTest(z, float(2 * ndtr(-abs(z))), "both halves tell the same sum")
 
 
-def _of_lists(value: float, se: float, n: int, method: str, df: int, label: str) -> Estimate:
+def _of_lists(
+    value: float, se: float, n: int, method: str, df: int, label: str, notes: tuple[str, ...] = ()
+) -> Estimate:
     return Estimate(
         value=value,
         se=se,
@@ -246,7 +251,7 @@ def _of_lists(value: float, se: float, n: int, method: str, df: int, label: str)
         loss=None,
         covers=Covers([Source.SAMPLING]),
         method=method,
-        notes=(NO_EPSILON,),
+        notes=(NO_EPSILON, *notes),
         basis=Student(value, se, df),
     )
 
@@ -266,11 +271,15 @@ def _same_length(*columns: npt.NDArray[Any]) -> None:
 
 def mean_difference(short: Array, long: Array, method: str) -> Estimate:
     """The difference of two independent means, with Welch's degrees of freedom, rounded down."""
+    if min(len(short), len(long)) < 2:
+        rule = f"each list must be told by at least two people ({method})"
+        refuse(rule, f"{len(short)} and {len(long)}", "there would be no variance")
     parts = np.array([long.var(ddof=1) / len(long), short.var(ddof=1) / len(short)])
     value, se = float(long.mean() - short.mean()), float(np.sqrt(parts.sum()))
+    notes = (ALIKE,) if np.ptp(short) == np.ptp(long) == 0 else ()
     spread = float((parts**2 / (np.array([len(long), len(short)]) - 1)).sum())
     df = int(parts.sum() ** 2 / spread) if spread > 0 else len(long) + len(short) - 2
-    return _of_lists(value, se, len(short) + len(long), method, df, "difference")
+    return _of_lists(value, np.nan if notes else se, len(short) + len(long), method, df, "difference", notes)
 
 
 def _numbers(values: Iterable[object], name: str) -> Array:

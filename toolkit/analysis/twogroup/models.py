@@ -17,6 +17,7 @@ from toolkit.analysis.twogroup.group_counts import (
     Kinds,
     ModelTest,
     boundary_test,
+    in_errors,
     outside_notes,
     read_groups,
     standard_errors,
@@ -304,7 +305,7 @@ def extended_crosswise(reports: Values, p: Chances, *, by: Values | None = None)
     pooled = groups.counts[0] + groups.counts[1][::-1]
     same = pooled[1] / pooled.sum()
     ratio = max(2 * (groups.best - groups.log_likelihood((same, 1 - same))), 0.0)
-    z = float((groups.seen.sum() - 1) / np.sqrt(groups.variance.sum()))
+    z = in_errors(float(groups.seen.sum() - 1), float(np.sqrt(groups.variance.sum())))
     test = ModelTest(ratio, float(chdtrc(1, ratio)), "both groups have one prevalence")
     estimate = crosswise(first).estimate_counts(pooled)
     return ExtendedCrosswise(_with_note(estimate, test), (one, other), test, z)
