@@ -370,8 +370,10 @@ def promise_of(loss: Loss | None, one: str = "person") -> str:
     if isinstance(loss, Pure):
         return f"Through one {one} no outcome becomes more than {_factor(loss.epsilon)} times as probable."
     if isinstance(loss, Approx):
-        factor, more = _factor(loss.epsilon), f"plus δ = {loss.delta:g}"
-        return f"Through one {one} the probability of any set of outcomes becomes at most {factor} times as large, {more}."
+        return (
+            f"Through one {one} the probability of any set of outcomes becomes at most {_factor(loss.epsilon)} times as "
+            f"large, plus δ = {loss.delta:g}."
+        )
     if isinstance(loss, Zcdp):
         return f"That is at most ε = {_up(loss.to_approx('1e-6').epsilon, 4)} with δ = 1e-06."
     return "It claims no privacy."

@@ -53,7 +53,8 @@ def compute() -> list[list[float]]:
 WORDS = {
     "total": "{releases} × ε\u00a0=\u00a0{epsilon}. Added up this is ε\u00a0=\u00a0{basic}; best rule: "
     "ε\u00a0=\u00a0{best}.",
-    "slack": "The best total has a δ: a probability may exceed what it allows by 1 in {one_in}. What is added up has none.",
+    "slack": "The best total has a δ: a probability may exceed what it allows by 1 in {one_in}. "
+    "What is added up has none.",
     "icons": "Of 100 guesses between two equally likely secrets, on average at most {right} come out right; "
     "without the releases, 50.",
     "odds": "But for δ, the odds between any two secrets shift by a factor of up to {factor} (limits are rounded up). "
