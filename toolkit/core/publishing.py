@@ -371,8 +371,8 @@ def promise_of(loss: Loss | None, one: str = "person") -> str:
         return f"Through one {one} no outcome becomes more than {_factor(loss.epsilon)} times as probable."
     if isinstance(loss, Approx):
         return (
-            f"Through one {one} the probability of any set of outcomes becomes at most {_factor(loss.epsilon)} times as "
-            f"large, plus δ = {loss.delta:g}."
+            f"Through one {one} the probability of any set of outcomes becomes at most {_factor(loss.epsilon)} times "
+            f"as large, plus δ = {loss.delta:g}."
         )
     if isinstance(loss, Zcdp):
         return f"That is at most ε = {_up(loss.to_approx('1e-6').epsilon, 4)} with δ = 1e-06."
