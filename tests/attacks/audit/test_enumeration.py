@@ -52,6 +52,12 @@ def test_delta_is_that_of_the_worse_direction():
     assert float(exact_delta(has, has_not, 0.5)) == pytest.approx((27 - 9 * math.exp(0.5)) / 64)
 
 
+def test_floats_are_probabilities_too():
+    laws = {0: 0.5, 1: 0.5}, {0: 0.25, 1: 0.75}
+    assert exact_epsilon(*laws) == pytest.approx(math.log(2))
+    assert exact_delta(*laws, 0.0) == Fraction(1, 4)
+
+
 def test_delta_takes_an_epsilon_that_numpy_computed():
     law = {0: Fraction(1, 2), 1: Fraction(1, 2)}
     assert exact_delta(law, {0: Fraction(1)}, np.float64(1.0)) == exact_delta(law, {0: Fraction(1)}, 1.0)

@@ -66,7 +66,7 @@ def exact_epsilon(first: Law, second: Law) -> float:
     """
     largest = Fraction(1)
     for output in first.keys() | second.keys():
-        p, q = first.get(output, Fraction(0)), second.get(output, Fraction(0))
+        p, q = Fraction(first.get(output, 0)), Fraction(second.get(output, 0))
         if (p == 0) != (q == 0):
             return math.inf
         if p:
@@ -100,7 +100,7 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
         return Fraction(0)
     power = Fraction(_DIGITS.exp(Decimal(repr(float(epsilon)))))
     return max(
-        sum((max(p - power * other.get(output, Fraction(0)), Fraction(0)) for output, p in one.items()), Fraction(0))
+        sum((max(Fraction(p) - power * Fraction(other.get(x, 0)), Fraction(0)) for x, p in one.items()), Fraction(0))
         for one, other in ((first, second), (second, first))
     )
 
