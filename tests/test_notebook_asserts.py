@@ -418,9 +418,16 @@ MUTANTS = {
     "02: a delta of absolute differences": Mutant(
         "02",
         "toolkit.attacks.audit.auditor",
-        "(max(p - power * second.get(output, Fraction(0)), Fraction(0)) for",
-        "(abs(p - power * second.get(output, Fraction(0))) for",
+        "(max(Fraction(p) - power * Fraction(other.get(x, 0)), Fraction(0)) for",
+        "(abs(Fraction(p) - power * Fraction(other.get(x, 0))) for",
         "cell-51",
+    ),
+    "06: a delta in one direction only": Mutant(
+        "06",
+        "toolkit.attacks.audit.auditor",
+        "for one, other in ((first, second), (second, first))",
+        "for one, other in ((first, second),)",
+        "three-check",
     ),
     "03: who was asked left out": Mutant(
         "03",

@@ -191,3 +191,20 @@ def test_weights_need_two_people_more_than_columns():
     assert 0.5 < attack.fit_area(98, 100) < 1
     with pytest.raises(ValueError, match="more people than columns"):
         attack.fit_area(99, 100)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: attack.roc([1, np.nan], [0, 1]), "NaN"),
+        (lambda: attack.inner_product([0.5, 0.5, 0.5], [[1, 0]]), "`mean` must be one number for each column"),
+        (lambda: attack.likelihood_ratio([0.5], [[1, 0]], [0.5, 0.5]), "`mean` must be one number for each column"),
+        (lambda: attack.likelihood_ratio([0.5, 0.5], [[1, 0]], [0, 0.5]), "between 0 and 1"),
+        (lambda: attack.frequency_kurtosis([0, 0.5]), "between 0 and 1"),
+        (lambda: attack.fit([[1.0, 0.0]], [1, -1]), "one for each row"),
+        (lambda: attack.fit([[1.0, 1.0], [2.0, 2.0]], [1, -1]), "must be independent"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_in_its_own_words(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

@@ -194,3 +194,18 @@ def test_all_subsets_of_fourteen_people_are_the_most():
     assert not attack.exhaustive(told[: 2**14], 0).bits.any()
     with pytest.raises(ValueError, match="n from 1 to 14, got 32768"):
         attack.exhaustive(told, 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: attack.subset_sums(np.ones(40)), "at most 14 bits, got 40"),
+        (lambda: attack.answers([1, 0], np.ones((3, 4), bool)), "one bit for each person"),
+        (lambda: attack.Reconstruction(np.ones(3, bool), np.ones(3)).share([1, 0]), "one bit for each person"),
+        (lambda: attack.reconstruct(np.eye(2, dtype=bool), [np.nan, 1]), "finite numbers"),
+        (lambda: attack.rounded(0), "`step`"),
+    ],
+)
+def test_what_cannot_be_reconstructed_is_refused_in_its_own_words(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

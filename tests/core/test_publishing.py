@@ -130,8 +130,9 @@ def test_a_tidied_table_has_its_total_and_no_error() -> None:
     ("loss", "words"),
     [
         (Pure(0.5), "more than 1.65 times"), (Pure(1000), "e^1000 times"), (Pure(3), "20.1 times"),
-        (Approx(1, 1e-6), "but for a chance of 1e-06"), (Zcdp("1/10"), "That is at most ε = "),
-        (None, "no privacy"),
+        (Approx(1, 1e-6), "of any set of outcomes becomes at most 2.72 times as large, plus δ = 1e-06."),
+        (Zcdp("1/50"), "ε = 0.9000 with δ = 1e-06."), (Zcdp("1e-12"), "ε = 0 with δ"),
+        (Zcdp(math.inf), "ε = inf with δ"), (None, "no privacy"),
     ],
 )  # fmt: skip
 def test_a_promise_is_never_smaller_than_the_truth(loss: object, words: str) -> None:

@@ -22,6 +22,18 @@ def test_a_wrong_part_costs_its_own_point_alone(wrong):
     assert [mark.points for mark in grade(answers)] == [2, 2, 2, 2]
 
 
+def test_a_part_that_is_missing_costs_its_own_point_and_too_many_cost_all():
+    marks = {mark.exercise: mark for mark in grade({"P.1": right("P.1")[0], "P.2": [*right("P.2"), 1], "P.3": []})}
+    assert [mark.points for mark in marks.values()] == [1, 0, 0, 0]
+    assert marks["P.1"].said == "parts asked for: 2; given: 1."
+    assert marks["P.4"].said == "no answer."
+
+
+def test_what_notebook_04_plans_for_the_project_gets_a_hint():
+    """There one in ten answers at random."""
+    assert check("P.2", (4587, 11468)).said.count("allows for the tenth who answer at random") == 2
+
+
 def test_to_grade_is_not_to_answer(monkeypatch):
     monkeypatch.setattr("toolkit.course.checking._told", {})
     grade({"P.1": right("P.1")})

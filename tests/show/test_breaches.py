@@ -89,5 +89,6 @@ def test_refuted_claims_stand_out_by_mark_and_colour():
     claims = [line.get_data() for line in ax.lines if line.get_marker() == "|"]
     assert claims == [([1], [0]), ([1], [1])]  # where something was claimed
     assert dots[0].get_color() != dots[1].get_color()
+    assert "diamond: refuted" in ax.get_xlabel()
     assert ax.get_title(loc="left") == "1 of 3 claims refuted"
     assert "bad refuted (at least 2)" in repr(ax)

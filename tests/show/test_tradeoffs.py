@@ -94,7 +94,9 @@ def test_the_four_ways_keep_their_order_and_the_plan_is_marked():
 
 
 def test_the_contours_run_through_the_plans_epsilon_and_n():
-    lines = tradeoffs.equal_margins(warner, 0.2, margins=(0.03,)).collections[0]
+    ax = tradeoffs.equal_margins(warner, 0.2, margins=(0.03,))
+    assert "half a small epsilon needs about four times the people" in repr(ax)
+    lines = ax.collections[0]
     points = np.vstack([path.vertices for path in lines.get_paths()])
     nearest = points[np.argmin(np.abs(points[:, 0] - 1.0))]
     assert nearest[1] == pytest.approx(

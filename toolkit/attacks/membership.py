@@ -72,11 +72,27 @@ def roc(members: ArrayLike, outsiders: ArrayLike) -> Roc:
     inside, outside = floats(members, "members"), floats(outsiders, "outsiders")
     if not len(inside) or not len(outside):
         refuse("there must be members and outsiders", f"{len(inside)} and {len(outside)}", "a curve compares them")
+    if np.isnan(inside).any() or np.isnan(outside).any():
+        refuse("scores must be numbers", "NaN", "it has no place among them")
     levels = np.unique(np.concatenate([inside, outside]))[::-1]
     hits = 1 - np.searchsorted(np.sort(inside), levels) / len(inside)
     alarms = 1 - np.searchsorted(np.sort(outside), levels) / len(outside)
     hits, alarms = np.concatenate([[0.0], hits]), np.concatenate([[0.0], alarms])
     return Roc(alarms, hits, float(np.trapezoid(hits, alarms)))
+
+
+def _columns(values: ArrayLike, name: str, rows: Array) -> Array:
+    """Numbers, one for each column of a table, or one for all."""
+    numbers, width = floats(values, name), rows.shape[-1:]
+    if numbers.shape not in ((), width):
+        refuse(f"`{name}` must be one number for each column of the people", numbers.shape, f"these are {rows.shape}")
+    return np.broadcast_to(numbers, width)
+
+
+def _shares(frequencies: Array) -> Array:
+    if not np.all((frequencies > 0) & (frequencies < 1)):
+        refuse("`frequencies` must lie between 0 and 1", "others", "a column alike in all tells nobody apart")
+    return frequencies
 
 
 def inner_product(mean: ArrayLike, people: ArrayLike, frequencies: ArrayLike | None = None) -> Array:
@@ -103,10 +119,11 @@ def inner_product(mean: ArrayLike, people: ArrayLike, frequencies: ArrayLike | N
     >>> inner_product([0.5, 1.0], [[1, 1], [0, 1]])
     array([1.5, 1. ])
     """
-    rows, average = floats(people, "people"), floats(mean, "mean")
+    rows = floats(people, "people")
+    average = _columns(mean, "mean", rows)
     if frequencies is None:
         return np.asarray(rows @ average)
-    p = floats(frequencies, "frequencies")
+    p = _shares(_columns(frequencies, "frequencies", rows))
     return np.asarray((rows - p) @ ((average - p) / (p * (1 - p))))
 
 
@@ -160,7 +177,7 @@ def frequency_kurtosis(frequencies: ArrayLike) -> float:
     >>> frequency_kurtosis([0.5, 0.5])
     0.0
     """
-    p = floats(frequencies, "frequencies")
+    p = _shares(floats(frequencies, "frequencies"))
     return float(np.mean((1 - 4 * p * (1 - p)) / (p * (1 - p))))
 
 
@@ -194,8 +211,9 @@ def likelihood_ratio(mean: ArrayLike, people: ArrayLike, frequencies: ArrayLike)
     >>> bool(scores[0] > 0 > scores[1])
     True
     """
-    rows, p = floats(people, "people"), floats(frequencies, "frequencies")
-    m = np.clip(floats(mean, "mean"), 1e-3, 1 - 1e-3)
+    rows = floats(people, "people")
+    p = _shares(_columns(frequencies, "frequencies", rows))
+    m = np.clip(_columns(mean, "mean", rows), 1e-3, 1 - 1e-3)
     return np.asarray(rows @ np.log(m / p) + (1 - rows) @ np.log((1 - m) / (1 - p)))
 
 
@@ -222,7 +240,12 @@ def fit(features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Array:
     [1.0, -1.0]
     """
     x, y = floats(features, "features"), floats(labels, "labels")
-    return np.asarray(np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y))
+    if x.ndim != 2 or y.shape != x.shape[:1]:
+        refuse("`labels` must be one for each row of `features`", f"{y.shape} for {x.shape}", "nothing can be fitted")
+    try:
+        return np.asarray(np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y))
+    except np.linalg.LinAlgError:
+        refuse("columns of `features` must be independent", "some that are not", "a `ridge` above 0 takes them, too")
 
 
 def fit_score(weights: ArrayLike, features: ArrayLike, labels: ArrayLike) -> Array:

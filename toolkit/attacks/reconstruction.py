@@ -59,7 +59,14 @@ class Reconstruction:
         float
             The share.
         """
-        return float(np.mean(self.bits == (floats(secret, "secret") != 0)))
+        return float(np.mean(self.bits == (_bits(secret, len(self.bits)) != 0)))
+
+
+def _bits(secret: ArrayLike, people: int) -> Array:
+    bits = floats(secret, "secret")
+    if bits.shape != (people,):
+        refuse("`secret` must be one bit for each person", bits.shape, f"there are {people} people")
+    return bits
 
 
 def queries(n: int, count: int | None = None, rng: Rng = None) -> Mask:
@@ -113,7 +120,7 @@ def answers(secret: ArrayLike, asked: Mask, mechanism: object = None, rng: Rng =
     >>> answers([1, 0, 1], np.array([[True, True, False], [True, False, True]])).tolist()
     [1.0, 2.0]
     """
-    counts = asked.astype(np.float32) @ floats(secret, "secret").astype(np.float32)
+    counts = asked.astype(np.float32) @ _bits(secret, asked.shape[1]).astype(np.float32)
     exact = np.round(counts).astype(np.int64)
     if mechanism is None:
         return exact.astype(float)
@@ -163,6 +170,7 @@ def rounded(step: int) -> Callable[..., Array]:
     >>> rounded(5)(np.array([12, 14])).tolist()
     [10.0, 15.0]
     """
+    whole(step, "step", least=1)
 
     def mechanism(counts: Array) -> Array:
         return np.asarray(np.round(counts / step) * step)
@@ -208,6 +216,8 @@ def reconstruct(
     heard = floats(told, "told")
     if heard.shape != (len(asked),):
         refuse("`told` must be one answer for each query", heard.shape, f"there are {len(asked)} queries")
+    if not np.isfinite(heard).all():
+        refuse("`told` must be finite numbers", "others", "no table is near them")
     choice(method, "method", ("least_squares", "linear_program"))
     estimate = _least_squares(asked, heard, noise_sd) if method == "least_squares" else _linear_program(asked, heard)
     return Reconstruction(estimate > 0.5, estimate)
@@ -319,8 +329,10 @@ def subset_sums(secret: ArrayLike) -> npt.NDArray[np.int64]:
     >>> subset_sums([1, 0])
     array([0, 1, 0, 1])
     """
-    sums = np.zeros(1, dtype=np.int64)
-    for bit in floats(secret, "secret").astype(np.int64):
+    sums, bits = np.zeros(1, dtype=np.int64), floats(secret, "secret").astype(np.int64)
+    if len(bits) > _MOST_EXHAUSTIVE:
+        refuse(f"`secret` must hold at most {_MOST_EXHAUSTIVE} bits", len(bits), "all subsets are asked")
+    for bit in bits:
         sums = np.concatenate([sums, sums + bit])
     return sums
 

@@ -371,20 +371,22 @@ def promise_of(loss: Loss | None, one: str = "person") -> str:
         return f"Through one {one} no outcome becomes more than {_factor(loss.epsilon)} times as probable."
     if isinstance(loss, Approx):
         return (
-            f"Through one {one} no outcome becomes more than {_factor(loss.epsilon)} times as probable, "
-            f"but for a chance of {loss.delta:g}."
+            f"Through one {one} the probability of any set of outcomes becomes at most {_factor(loss.epsilon)} times "
+            f"as large, plus δ = {loss.delta:g}."
         )
     if isinstance(loss, Zcdp):
-        approx = loss.to_approx("1e-6")
-        return f"That is at most ε = {approx.epsilon:.4g} but for a chance of 1e-06."
+        return f"That is at most ε = {_up(loss.to_approx('1e-6').epsilon, 4)} with δ = 1e-06."
     return "It claims no privacy."
 
 
 def _factor(epsilon: float) -> str:
-    """e**epsilon, rounded up to three digits."""
-    if epsilon > 600:
-        return f"e^{epsilon:g}"
-    power = math.exp(epsilon)
-    digits = 2 - math.floor(math.log10(power))
-    up = math.ceil(power * 10**digits * (1 - 1e-12)) / 10**digits
-    return f"{up:.{max(digits, 0)}f}"
+    return f"e^{epsilon:g}" if epsilon > 600 else _up(math.exp(epsilon), 3)
+
+
+def _up(value: float, digits: int) -> str:
+    """A number rounded up to some digits; 0 and infinity as they are."""
+    if value in (0, math.inf):
+        return f"{value:g}"
+    decimals = digits - 1 - math.floor(math.log10(value))
+    up = math.ceil(value * 10**decimals * (1 - 1e-12)) / 10**decimals
+    return f"{up:.{max(decimals, 0)}f}"

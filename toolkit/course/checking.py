@@ -231,11 +231,12 @@ def _has_lines(function: object) -> bool:
 
 
 def right_parts(exercise: str, answer: object) -> list[bool]:
-    """Whether each part of an exercise is right; none is where a part is missing."""
+    """Whether each part of an exercise is right; one that is missing is not, and none is where there are too many."""
     parts, answers = _answers()[exercise], _several(answer)
-    if len(answers) != len(parts):
+    if len(answers) > len(parts):
         return [False] * len(parts)
-    return [not _fault(exercise, place, one, parts[place]) for place, one in enumerate(answers)]
+    right = [not _fault(exercise, place, one, parts[place]) for place, one in enumerate(answers)]
+    return right + [False] * (len(parts) - len(answers))
 
 
 def compared(exercise: str, answer: object) -> Reply:
@@ -313,7 +314,7 @@ class Mark:
     most : int
         How many parts it has.
     said : str
-        What `check` says to the answer.
+        What `check` says to the answer, or that there is none.
 
     Examples
     --------
@@ -360,9 +361,9 @@ def grade(answers: Mapping[str, Any], of: str = "P.") -> list[Mark]:
         refuse(f"answers must be to {', '.join(names)}", repr(unknown[0])[:60], "it would count for nothing")
     marks = []
     for name in names:
-        answer = answers.get(name, ...)
-        right = right_parts(name, answer)
-        marks.append(Mark(name, sum(right), len(right), compared(name, answer).said))
+        right = right_parts(name, answers.get(name, ()))
+        said = compared(name, answers[name]).said if name in answers else "no answer."
+        marks.append(Mark(name, sum(right), len(right), said))
     return marks
 
 

@@ -241,6 +241,6 @@ def audit_bounds(verdicts: Mapping[str, Verdict], *, ax: Axes | None = None) -> 
             ax.plot([claim[0]], [row], "|", color=INK, markersize=16, markeredgewidth=2)
         words.append(f"{name} {'refuted' if verdict.violated else 'stands'} (at least {verdict.epsilon:.2g})")
     name_rows(ax, list(verdicts))
-    ax.set(xlabel="ε proven (dot) and claimed (bar)", xlim=(0, None))
+    ax.set(xlabel="ε proven (dot; diamond: refuted) and claimed (bar)", xlim=(0, None))
     refuted = sum(verdict.violated for verdict in verdicts.values())
     return finish(ax, f"{refuted} of {len(verdicts)} claims refuted", f"audits: {'; '.join(words)}")

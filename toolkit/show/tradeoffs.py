@@ -132,8 +132,8 @@ def equal_margins(
     --------
     >>> from toolkit import show, warner
     >>> show.tradeoffs.equal_margins(warner, 0.2, margins=(0.03,))
-    <Picture: pairs of epsilon and number of people with margins of ±3 points: half the epsilon needs about four times
-    the people>
+    <Picture: pairs of epsilon and number of people with margins of ±3 points: half a small epsilon needs about four
+    times the people>
     """
     ax = axes(ax, width=6.4, height=4.4)
     epsilons, people = np.geomspace(0.2, 5, 50), np.geomspace(100, 100_000, 50)
@@ -148,7 +148,7 @@ def equal_margins(
     places = [_place(family, prevalence, margin / 100, level) for margin in levels]
     ax.clabel(lines, fmt=lambda value: f"±{value:g} points", fontsize=9, manual=places, colors=INK)
     alt = f"pairs of epsilon and number of people with margins of {', '.join(f'±{value:g}' for value in levels)} points"
-    return finish(ax, "Equally precise surveys", f"{alt}: half the epsilon needs about four times the people")
+    return finish(ax, "Equally precise surveys", f"{alt}: half a small epsilon needs about four times the people")
 
 
 def _place(family: Family, prevalence: object, margin: float, level: float) -> tuple[float, float]:

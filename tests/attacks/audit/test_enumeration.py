@@ -45,6 +45,19 @@ def test_the_worst_pair_and_its_worse_direction_decide():
     assert not enumerate_laws(told, {0: ("no", "maybe")}, (1.0, 0.1)).violated
 
 
+def test_delta_is_that_of_the_worse_direction():
+    """Three reports, true with 3/4, of two that say no and one who has it or has not, in sixty-fourths."""
+    has, has_not = ({k: Fraction(n, 64) for k, n in enumerate(law)} for law in ((9, 33, 19, 3), (27, 27, 9, 1)))
+    assert exact_delta(has, has_not, 0.5) == exact_delta(has_not, has, 0.5)
+    assert float(exact_delta(has, has_not, 0.5)) == pytest.approx((27 - 9 * math.exp(0.5)) / 64)
+
+
+def test_floats_are_probabilities_too():
+    laws = {0: 0.5, 1: 0.5}, {0: 0.25, 1: 0.75}
+    assert exact_epsilon(*laws) == pytest.approx(math.log(2))
+    assert exact_delta(*laws, 0.0) == Fraction(1, 4)
+
+
 def test_delta_takes_an_epsilon_that_numpy_computed():
     law = {0: Fraction(1, 2), 1: Fraction(1, 2)}
     assert exact_delta(law, {0: Fraction(1)}, np.float64(1.0)) == exact_delta(law, {0: Fraction(1)}, 1.0)

@@ -105,6 +105,10 @@ def test_a_budget_beyond_all_bounds_is_said_to_be_so():
     assert "at least 0 % and at most 100 %" in said["belief"]
 
 
+def test_a_belief_before_is_never_rounded_to_certain():
+    assert "Who believed 99.6 % before" in show.explore_budget(prior=0.996).describe()["belief"]
+
+
 def test_settings_rise_by_at_most_two_thirds_of_the_one_before_from_a_tenth_on():
     assert list(EPSILONS) == sorted(set(EPSILONS))
     assert (EPSILONS[0], EPSILONS[-1]) == (0.01, 10.0)

@@ -58,7 +58,8 @@ def test_the_sentences_say_the_best_total_its_factor_and_the_guesses_it_allows(e
     assert "ε\u00a0=\u00a05.20" in said["total"]
     assert f"{math.ceil(10 * math.exp(best)) / 10:.1f}" in said["odds"]
     assert f"at most {math.ceil(100 * math.exp(best) / (1 + math.exp(best)))} come out right" in said["icons"]
-    assert "once in 1,000,000 times" in said["slack"]
+    assert "may exceed what it allows by 1 in 1,000,000." in said["slack"]
+    assert said["odds"].startswith("But for δ, ")
 
 
 def test_one_release_shifts_the_odds_by_e_to_its_epsilon():

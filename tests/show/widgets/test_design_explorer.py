@@ -118,6 +118,7 @@ def test_a_prevalence_between_the_steps_of_the_slider_gets_a_column_of_its_own(e
     assert explorer.table["prevalences"] == sorted({*PREVALENCES, 0.17})
     assert len(explorer.row["margin"]) == len(explorer.table["prevalences"])
     assert explorer.describe()["belief"].startswith("An observer who guessed 17 %")
+    assert "guessed 99.9 % before" in show.explore_design(prevalence=0.9999).describe()["belief"]
 
 
 def test_the_design_on_the_screen_is_found_again_in_python(explorer):

@@ -103,7 +103,8 @@ def test_the_sentences_of_the_first_setting(explorer):
         "whoever mixes (a report by itself has ε = 3.45); "
         "a curator, with every answer.",
         "needed": "For ± 3 points ask 385 people directly, 406 with a curator, 618 shuffled, 4,310 locally.",
-        "order": "Twice as private costs about four times the people locally; a curator's noise fades as people come.",
+        "order": "Where ε is small, twice as private costs about four times the people locally; a curator's noise "
+        "fades as people come.",
     }
 
 

@@ -38,7 +38,7 @@ def test_the_sentences_name_the_numbers():
     assert "{" not in " ".join(said.values())
     assert "73.5 if every total gets its share of ε, 10.2 with fresh noise" in said["errors"]
     assert "19.0 with a binary tree, 9.80 with the best tree" in said["errors"]
-    assert "it is 9.73" in said["root"]
+    assert "it is 9.73; ε then holds with a δ of one in a million." in said["root"]
     assert "at most 12 noisy numbers, fresh noise 52" in said["weeks"]
     assert "at most ε\u00a0=\u00a052.0 together" in said["level"]
 

@@ -66,7 +66,7 @@ def exact_epsilon(first: Law, second: Law) -> float:
     """
     largest = Fraction(1)
     for output in first.keys() | second.keys():
-        p, q = first.get(output, Fraction(0)), second.get(output, Fraction(0))
+        p, q = Fraction(first.get(output, 0)), Fraction(second.get(output, 0))
         if (p == 0) != (q == 0):
             return math.inf
         if p:
@@ -75,7 +75,7 @@ def exact_epsilon(first: Law, second: Law) -> float:
 
 
 def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
-    """Compute the sum over outputs of what p exceeds e**epsilon q by.
+    """Compute the delta of two laws: what one exceeds e**epsilon times the other by, the larger of both ways.
 
     Parameters
     ----------
@@ -89,18 +89,19 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
     Returns
     -------
     Fraction
-        Delta.
+        Delta; the same if the laws change places.
 
     Examples
     --------
-    >>> float(exact_delta({0: Fraction(1, 2), 1: Fraction(1, 2)}, {0: Fraction(1)}, 1.0))
+    >>> float(exact_delta({0: Fraction(1)}, {0: Fraction(1, 2), 1: Fraction(1, 2)}, 1.0))
     0.5
     """
     if epsilon == math.inf:
         return Fraction(0)
     power = Fraction(_DIGITS.exp(Decimal(repr(float(epsilon)))))
-    return sum(
-        (max(p - power * second.get(output, Fraction(0)), Fraction(0)) for output, p in first.items()), Fraction(0)
+    return max(
+        sum((max(Fraction(p) - power * Fraction(other.get(x, 0)), Fraction(0)) for x, p in one.items()), Fraction(0))
+        for one, other in ((first, second), (second, first))
     )
 
 
@@ -113,7 +114,7 @@ def enumerate_laws(mechanism: object, pairs: dict[str, Pair], target: tuple[floa
     epsilon = max(exact_epsilon(a, b) for a, b in known)
     violated = False
     if target is not None:
-        worst = max(max(exact_delta(a, b, target[0]), exact_delta(b, a, target[0])) for a, b in known)
+        worst = max(exact_delta(a, b, target[0]) for a, b in known)
         violated = worst > Fraction(target[1]) + _ALMOST
     return Exact(epsilon, violated)
 

@@ -19,7 +19,7 @@ from toolkit.local.questions import warner
 from toolkit.planning.disclosure import bet
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION
 from toolkit.show.widgets.explorer import QUESTION, Between, Explorer, Prediction, Whole, browser_code, icons, makes
-from toolkit.texts.figures import at_least, at_most, bound, figure, fill, short
+from toolkit.texts.figures import at_least, at_most, bound, chance, fill, short
 
 EPSILONS = (
     *(0.01, 0.02, 0.03, 0.05, 0.07),
@@ -172,7 +172,7 @@ def reading(words: dict[str, str], row: dict[str, Any], years: int, prior: float
     values = {
         "right": at_most(100 * believed(0.5, factor)),
         "factor": bound(factor),
-        "prior": figure(100 * prior, 0),
+        "prior": chance(100 * prior),
         "low": at_least(100 * believed(prior, 1 / factor)),
         "high": at_most(100 * highest),
         "stake": bound(highest / prior),

@@ -53,10 +53,11 @@ def compute() -> list[list[float]]:
 WORDS = {
     "total": "{releases} × ε\u00a0=\u00a0{epsilon}. Added up this is ε\u00a0=\u00a0{basic}; best rule: "
     "ε\u00a0=\u00a0{best}.",
-    "slack": "The best total may fail once in {one_in} times (δ); what is added up never fails.",
+    "slack": "The best total has a δ: a probability may exceed what it allows by 1 in {one_in}. "
+    "What is added up has none.",
     "icons": "Of 100 guesses between two equally likely secrets, on average at most {right} come out right; "
     "without the releases, 50.",
-    "odds": "The odds between any two secrets shift by a factor of up to {factor} (limits are rounded up). "
+    "odds": "But for δ, the odds between any two secrets shift by a factor of up to {factor} (limits are rounded up). "
     "One release alone: {one}.",
 }
 
@@ -76,7 +77,7 @@ class CompositionExplorer(Explorer):
     epsilon : float, default 0.1
         Privacy loss of each, from 0.01 to 2; small is private.
     delta : float, default 1e-6
-        How often the best total may fail, from 1e-12 to 0.01; small is private.
+        What a probability may exceed the best total by, from 1e-12 to 0.01; small is private.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
 

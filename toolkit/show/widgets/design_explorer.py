@@ -169,7 +169,7 @@ def reading(table: dict[str, Any], row: Row, prevalence: float, n: int) -> dict[
         "yes": yes,
         "no": 100 - yes,
         "factor": bound(row["factor"]),
-        "prior": figure(100 * prevalence, 0),
+        "prior": chance(100 * prevalence),
         "after_no": chance(100 * row["after_no"][column]),
         "after_yes": chance(100 * row["after_yes"][column]),
         "margin": in_points(100 * row["margin"][column] / math.sqrt(n)),

@@ -60,7 +60,7 @@ class MechanismExplorer(Explorer):
     sensitivity : float, default 1.0
         How far one person can move the statistic.
     delta : float, default 1e-6
-        For Gaussian noise, the chance that the bound may fail.
+        For Gaussian noise, what probabilities may exceed the bound by, in all.
     level : float, default 0.95
         How often the noise is to stay within the error that is shown.
     guess : bool, default False
@@ -194,7 +194,7 @@ def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     pure, classic = row["law"] == "laplace", row["errors"].get("classic")
     values = {
         "factor": bound(row["factor"]),
-        "but": "" if pure else f", but for a chance of {row['delta']:g}",
+        "but": "" if pure else f", but for some that exceed this by at most {row['delta']:g} in all",
         "level": figure(100 * row["level"], 0),
         "error": significant(row["error"]),
         "times": significant(row["error"] / row["sensitivity"]),

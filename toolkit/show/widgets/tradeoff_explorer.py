@@ -73,7 +73,8 @@ WORDS = {
     "needed": "For ±\u00a0{goal} points ask {direct_n} people directly, {central_n} with a curator, "
     "{shuffled_n} shuffled, "
     "{local_n} locally.",
-    "order": "Twice as private costs about four times the people locally; a curator's noise fades as people come.",
+    "order": "Where ε is small, twice as private costs about four times the people locally; a curator's noise fades as "
+    "people come.",
 }
 _STYLES = {"local": (VERMILLION, "-"), "shuffled": (ORANGE, "--"), "central": (BLUE, "-."), "direct": (GREY, ":")}
 _LEAST, _MOST = EPSILONS[0], EPSILONS[-1]

@@ -20,8 +20,8 @@ WORDS = {
     "errors": "A total is published after each of {weeks} weeks, with ε\u00a0=\u00a0{epsilon} for all of "
     "them together. The largest standard deviation is {share} if every total gets its share of ε, {fresh} "
     "with fresh noise for every week, {binary} with a binary tree, {tree} with the best tree.",
-    "root": "With Gaussian noise and the square root of the matrix of totals it is {root}; ε then holds but "
-    "for a chance of one in a million.",
+    "root": "With Gaussian noise and the square root of the matrix of totals it is {root}; ε then holds with a "
+    "δ of one in a million.",
     "weeks": "The standard deviation after every week: dashed of fresh noise, drawn through of the best "
     "tree. The tree adds up at most {nodes} noisy numbers, fresh noise {weeks}.",
     "level": "The promise is about one record in one week. All records of somebody who is counted in every "

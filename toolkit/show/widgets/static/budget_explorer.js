@@ -1,6 +1,6 @@
 // The budget explorer: what does epsilon mean to one person?
 import { set } from "./elements.js";
-import { atLeast, atMost, bound, epsilonSlider, explorer, figure, fill, last, nearest, panel, said, slider } from "./kit.js";
+import { atLeast, atMost, bound, chance, epsilonSlider, explorer, fill, last, nearest, panel, said, slider } from "./kit.js";
 import { bars, chart, iconArray } from "./pictures.js";
 
 /** The belief whose odds are those of `prior` times `factor`. */
@@ -24,7 +24,7 @@ export function reading(words, row, years, prior) {
   const values = {
     right: atMost(100 * believed(0.5, factor)),
     factor: bound(factor),
-    prior: figure(numbers.prior, 0),
+    prior: chance(numbers.prior),
     low: atLeast(numbers.low),
     high: atMost(numbers.high),
     stake: bound(highest / prior),
@@ -98,8 +98,8 @@ function controls(model) {
       label: "Believed before",
       ends: ["hardly", "strongly"],
       steps: () => table.priors,
-      words: (value) => `${figure(100 * value, 0)} percent`,
-      text: (value) => `${figure(100 * value, 0)} %`,
+      words: (value) => `${chance(100 * value)} percent`,
+      text: (value) => `${chance(100 * value)} %`,
     }),
   ];
 }
@@ -109,7 +109,7 @@ function panels(model) {
     names: ["before", "at least", "at most"],
     kinds: ["prior", "no", "yes"],
     values: ({ prior, low, high }) => [prior, low, high],
-    text: (share, place) => `${[(value) => figure(value, 0), atLeast, atMost][place](share)} %`,
+    text: (share, place) => `${[chance, atLeast, atMost][place](share)} %`,
     label: ({ belief }) => belief,
   });
   const icons = iconArray({ count: ({ right }) => right, label: (sentences) => sentences.icons });

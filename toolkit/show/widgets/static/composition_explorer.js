@@ -110,7 +110,7 @@ function controls() {
       label: "δ in all",
       ends: ["more private", "less private"],
       steps: steps("deltas"),
-      words: (value) => `once in ${figure(1 / value, 0)} times`,
+      words: (value) => `1 in ${figure(1 / value, 0)}`,
       box: { label: "Delta, exactly", least: 1e-12, most: 0.01, step: "any" },
     }),
   ];

@@ -23,7 +23,7 @@ export function reading(table, row, prevalence, n) {
     yes,
     no: 100 - yes,
     factor: bound(row.factor),
-    prior: figure(numbers.prior, 0),
+    prior: chance(numbers.prior),
     after_no: chance(numbers.afterNo),
     after_yes: chance(numbers.afterYes),
     margin: inPoints(numbers.margin),
@@ -93,8 +93,8 @@ function controls(model) {
       label: "Guess of yes",
       ends: ["rare", "common"],
       steps: (now) => now.get("table").prevalences,
-      words: (value) => `${figure(100 * value, 0)} percent`,
-      text: (value) => `${figure(100 * value, 0)} %`,
+      words: (value) => `${chance(100 * value)} percent`,
+      text: (value) => `${chance(100 * value)} %`,
     }),
   ];
 }

@@ -16,7 +16,7 @@ export function reading(words, row) {
   const pure = row.law === "laplace";
   const values = {
     factor: bound(row.factor),
-    but: pure ? "" : `, but for a chance of ${small(row.delta)}`,
+    but: pure ? "" : `, but for some that exceed this by at most ${small(row.delta)} in all`,
     level: figure(100 * row.level, 0),
     error: significant(row.error),
     times: significant(row.error / row.sensitivity),
