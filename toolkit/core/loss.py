@@ -1,8 +1,8 @@
 """Privacy losses are values: what one person's participation may reveal, in three currencies.
 
 `Pure(epsilon)`: no outcome becomes more than e**epsilon times likelier through one person's data. `Approx(epsilon,
-delta)`: the same but for outcomes of total probability at most delta. `Zcdp(rho)`: zero-concentrated differential
-privacy (Bun and Steinke 2016), the natural currency of Gaussian noise.
+delta)`: no set of outcomes exceeds e**epsilon times its other probability by more than delta. `Zcdp(rho)`:
+zero-concentrated differential privacy (Bun and Steinke 2016), the natural currency of Gaussian noise.
 
 Amounts are exact fractions, so that ten releases at 0.1 cost 1 and not a little more; results that cannot be exact are
 rounded up, also when an amount is read as a float. `a <= b` reads "a budget of b allows a loss of a": True proves that
@@ -115,10 +115,10 @@ class Pure:
         return f"ε = {shown(self.amount)}"
 
 
-@explains("Approx(1.0, 1e-6)", delta="the chance that the promise fails, far below one over the people")
+@explains("Approx(1.0, 1e-6)", delta="what a probability may exceed the promise by, far below one over the people")
 @dataclass(frozen=True, init=False, repr=False)
 class Approx:
-    """Approximate differential privacy: e**epsilon but for outcomes of probability at most delta.
+    """Approximate differential privacy: no probability exceeds e**epsilon times the other by more than delta.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class Approx:
         return f"ε = {shown(self.amount)}, δ = {shown(self.slack)}"
 
 
-@explains("Zcdp(0.1)", delta="the chance that the epsilon fails: to_approx(1e-6)")
+@explains("Zcdp(0.1)", delta="what a probability may exceed the epsilon by: to_approx(1e-6)")
 @dataclass(frozen=True, init=False, repr=False)
 class Zcdp:
     """Zero-concentrated differential privacy: the Rényi loss of every order a is at most rho * a.

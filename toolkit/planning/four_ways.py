@@ -114,7 +114,7 @@ class Way:
     epsilon : float
         What is promised; infinite where nothing is.
     delta : float
-        Probability that the promise may fail.
+        What a probability may exceed the promise by.
     local_epsilon : float
         What protects a person from whoever receives the report.
     noise_se : float

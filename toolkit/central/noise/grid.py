@@ -133,7 +133,7 @@ def sensible(value: Number, name: str, consequence: str) -> Fraction:
     return number
 
 
-def proper(delta: Number, meaning: str = "the probability that the bound may fail") -> Fraction:
+def proper(delta: Number, meaning: str = "what a probability may exceed the bound by") -> Fraction:
     number = exact(delta, "delta")
     if not 0 < number < 1:
         refuse("`delta` must lie strictly between 0 and 1", delta, f"it is {meaning}")

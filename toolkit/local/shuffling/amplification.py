@@ -130,7 +130,7 @@ class Shuffled(Approx):
     epsilon : number
         What a report costs once it is mixed with others.
     delta : number
-        Probability that the bound may fail.
+        What a probability may exceed the bound by.
     local : float
         The epsilon of a report alone.
     n : int
@@ -169,7 +169,7 @@ class Shuffled(Approx):
         return f"{super().__str__()} if shuffled among {self.n:,}, ε = {self.local:.3g} if not"
 
 
-@explains("shuffled(warner(epsilon=1.0), n=10_000, delta=1e-6)", delta="the bound fails with this chance")
+@explains("shuffled(warner(epsilon=1.0), n=10_000, delta=1e-6)", delta="what a probability may exceed the bound by")
 def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
     """Bound what a report costs its sender when n reports are shuffled: never below the truth.
 
@@ -186,7 +186,7 @@ def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
     n : int
         How many reports are mixed, this one included: those that arrive, not those invited.
     delta : number
-        Probability that the bound may fail; well below 1/n.
+        What a probability may exceed the bound by; well below 1/n.
 
     Returns
     -------
