@@ -5,7 +5,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from contextlib import nullcontext
+import threading
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import duckdb
@@ -416,3 +417,23 @@ def test_a_period_that_could_not_be_written_counts_nobody(tmp_path: Path, monkey
         with pytest.raises(RecordError, match="disk full"):
             weekly.count(frame, person="who")
     assert ledger.resume("visitors").count(frame, person="who").value == 1
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_of_two_threads_the_second_counts_nobody_whom_the_first_has_counted(kept: bool, tmp_path: Path) -> None:
+    ledger = Ledger(Pure(1), tmp_path / "budget.db" if kept else None)
+    weekly = ledger.every(RunningTotal.for_epsilon(1, periods=2, per_person=1), "visitors")
+    frame, both = pd.DataFrame({"who": ["ann", "bob"]}), threading.Barrier(2)
+
+    def here(_: object) -> bool:
+        """For each waits for the other, for a moment."""
+        with suppress(threading.BrokenBarrierError):
+            both.wait(0.1)
+        return True
+
+    threads = [threading.Thread(target=weekly.count, args=(frame, here), kwargs={"person": "who"}) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert weekly.total.kept[0] == [2, 0]

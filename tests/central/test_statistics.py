@@ -165,7 +165,7 @@ def test_one_pair_moves_a_covariance_by_exactly_its_sensitivity(n: int) -> None:
     furthest = 0
     for others in combinations_with_replacement(points, n - 1):
         found = [
-            statistic.of([0, sum(y for _, y in rows), 0, sum(x for x, _ in rows), sum(x * y for x, y in rows)])
+            statistic.of([n, sum(y for _, y in rows), 0, sum(x for x, _ in rows), sum(x * y for x, y in rows)])
             for rows in ([*others, point] for point in points)
         ]
         furthest = max(furthest, max(found) - min(found))

@@ -1,4 +1,5 @@
 import re
+import threading
 import warnings
 from fractions import Fraction
 
@@ -77,6 +78,22 @@ def test_what_is_read_warns_of_nothing_and_what_fails_tells_nothing() -> None:
     with pytest.raises(RuntimeError, match="data must be readable, got a failure that is not told: its words") as error:
         checks.untold(lambda: int("Bob"))
     assert (error.value.__cause__, error.value.__context__) == (None, None)
+
+
+def test_a_panic_of_an_engine_is_a_failure_and_what_ends_a_program_is_none() -> None:
+    for raised, seen in ((BaseException, RuntimeError), (KeyboardInterrupt, KeyboardInterrupt)):
+        with pytest.raises(seen) as error:
+            checks.untold(lambda raised=raised: (_ for _ in ()).throw(raised("Bob")).__next__())
+        assert ("Bob" in str(error.value)) == (seen is KeyboardInterrupt)
+
+
+def test_who_reads_last_of_two_threads_puts_the_filters_of_warnings_back() -> None:
+    before, inside, leave = list(warnings.filters), threading.Event(), threading.Event()
+    first = threading.Thread(target=checks.untold, args=(lambda: (inside.set(), leave.wait(9)),))
+    first.start()
+    inside.wait(9)
+    assert checks.untold(lambda: (leave.set(), first.join(), warnings.filters[0][0])[-1]) == "ignore"
+    assert warnings.filters == before
 
 
 @pytest.mark.parametrize("bad", [["Bob", 1], "Bob", [[1], 2], [10**400], [1j], np.array([1j]), [{}], {"Bob": 1}])

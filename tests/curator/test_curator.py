@@ -1,6 +1,7 @@
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -471,3 +472,39 @@ def test_scores_are_exact_where_they_are_whole() -> None:
     for scores in ([2**60 + one for one in range(8)], [Fraction(one, 3) for one in range(8)], np.arange(8.0) / 4):
         found = keeper.choose(range(8), lambda _, one, scores=scores: scores[one], sensitivity="1/8", epsilon=1000)
         assert found == 7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_a_table_whose_public_number_of_rows_has_changed_is_refused(engine: str, tmp_path: Path) -> None:
+    """Under "replace" noise is made for that number; under "add_remove" it is private, and nothing is told."""
+    rows, path = pl.DataFrame({"x": [0.0, 1.0] * 50}), tmp_path / "rows.csv"
+    rows.write_csv(path)
+    table = duckdb.read_csv(str(path)) if engine == "duckdb" else pl.scan_csv(path)
+    curators = [Curator(table, Ledger(Pure(10**6)), neighbors) for neighbors in ("replace", "add_remove")]
+    asked: list[Callable[[Curator], Estimate]] = [
+        lambda c: c.sum("x", bounds=(0, 1), missing=0, epsilon=1),
+        lambda c: c.mean("x", bounds=(0, 1), missing=0, epsilon=1),
+        lambda c: c.variance("x", bounds=(0, 1), missing=0, epsilon=1),
+        lambda c: c.covariance("x", "x", bounds={"x": (0, 1)}, missing=0, epsilon=1),
+        lambda c: c.median("x", bounds=(0, 1), method="smooth", missing=0, epsilon=1),
+    ]
+    for ask in asked:
+        assert ask(curators[0]).n == 100
+    pl.concat([rows, rows]).write_csv(path)
+    for place, ask in enumerate(asked):
+        with pytest.raises(RuntimeError, match="the table of a curator must not change, got another number of rows"):
+            ask(curators[0])
+        assert place == 4 or ask(curators[1]).n is None
+    assert len(curators[0].ledger.entries()) == 10
+
+
+def test_a_score_or_a_condition_that_panics_is_one_that_fails() -> None:
+    """A panic of polars is no `Exception`."""
+
+    def panic(*_: object) -> float:
+        raise BaseException("out-of-range date")
+
+    curator = Curator(pd.DataFrame({"x": [1.0]}), Ledger(Pure(10**6)), "add_remove")
+    assert curator.choose(["a"], panic, sensitivity=1, epsilon=1) == "a"
+    assert curator.count(panic, epsilon=10**5).value == 0

@@ -1,5 +1,6 @@
 import datetime as dt
 import decimal
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -98,6 +99,33 @@ def test_a_date_of_arrow_beyond_the_years_of_python_is_none_among_the_cells_and_
     for kind, beyond in ((pa.date32(), 2**31 - 1), (pa.timestamp("s"), 2**62)):
         first, last = column(pa.array([0, beyond], kind)).cells()
         assert (first.year, last) == (1970, None)
+
+
+@pytest.mark.slow
+def test_a_moment_beyond_the_years_of_python_is_missing_among_the_cells_and_has_a_day_and_is_never_an_error() -> None:
+    """polars fails or panics at such a value, and pandas fails in a time zone."""
+    ends, year = [-(2**63) + 1, -(2**62), 2**62, 2**63 - 1], 31_556_952
+    for unit, zone in product(("ms", "us", "ns"), (None, "UTC", "Europe/Berlin", "America/New_York")):
+        second = {"ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+        whole = [0, *ends, *(sign * 8030 * year * second for sign in (-1, 1) if unit != "ns")]
+        moments = pd.Series(np.array(whole).view(f"M8[{unit}]"))
+        zoned = moments if zone is None else moments.dt.tz_localize("UTC").dt.tz_convert(zone)
+        for values in (pl.Series(whole).cast(pl.Datetime(unit, zone)), *([zoned] if zone else [])):
+            read = column(values)
+            cells, (local, missing) = read.cells(), read.ticks(local=True)
+            assert (cells[0].year, not any(missing)) == (1970 - (zone == "America/New_York"), True)
+            cells = [cell for cell in cells if not pd.isna(cell)]
+            assert all(1 <= cell.year <= 9999 for cell in cells)
+            assert max(abs(one - other) for one, other in zip(local.tolist(), whole, strict=True)) <= 15 * 3600 * second
+    days = pl.Series([0, 2**31 - 1, -(2**31)], dtype=pl.Int32).cast(pl.Date)
+    spans = pl.Series([0, -(2**63), 2**63 - 1]).cast(pl.Duration("ms"))
+    nested = [days.reshape((3, 1)), days.implode(), pl.DataFrame({"*": days}).to_struct()]
+    for values, first, rest in ((days, dt.date(1970, 1, 1), None), (spans, dt.timedelta(0), None)):
+        assert column(values).cells() == [first, rest, rest]
+    date = dt.date(1970, 1, 1)
+    expected = [[[date], [None], [None]], [[date, None, None]], [{"*": date}, {"*": None}, {"*": None}]]
+    assert [column(values).cells() for values in nested] == expected
+    assert column(pl.Series([dt.datetime(9999, 12, 31, 23, 59)])).cells() == [dt.datetime(9999, 12, 31, 23, 59)]
 
 
 @each(name=CELLS)

@@ -2,12 +2,14 @@ import datetime as dt
 from fractions import Fraction
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
+from toolkit import Approx, Curator, Ledger
 from toolkit.frames.engines.cells import NOTHING, Day
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons, check_keys, key_of, people_by_key, people_by_key_once
@@ -103,3 +105,16 @@ def test_which_keys_of_a_person_count_is_drawn_for_each_person_anew() -> None:
     two = once(people, keys, 2, b"another")
     assert sum(two.values()) == 8000
     assert all(abs(number - 2000) < 6 * 31.7 for number in two.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("caps", [{}, {"person": "who", "rows": 1}])
+def test_keys_of_whole_numbers_of_every_type_of_duckdb_are_found(caps: dict[str, Any]) -> None:
+    sizes = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 63, "HUGEINT": 127}
+    sizes |= {f"U{name}": bits + 1 for name, bits in sizes.items()}
+    for name, bits in sizes.items():
+        keys = [0, 1, 2 ** min(bits, 127) - 1]  # DuckDB hands over no more bits
+        table = duckdb.sql("select unnest($keys) as code, i as who from range(999) t(i)", params={"keys": keys})
+        table = table.project(f"code::{name} as code, who")
+        curator = Curator(table, Ledger(Approx(99, 0.1)), "add_remove", **caps)
+        assert set(curator.keys("code", delta=1e-6, epsilon=9).labels) == set(keys), name

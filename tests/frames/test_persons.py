@@ -20,7 +20,7 @@ from tests.slowly import each
 from toolkit import bands, between
 from toolkit.frames.engines.streams import text_tag
 from toolkit.frames.frame import Frame
-from toolkit.frames.persons import Caps, Persons, people_by_key, people_by_key_once
+from toolkit.frames.persons import Caps, Persons, _spelled, people_by_key, people_by_key_once
 from toolkit.frames.sums import grouping
 
 KEY = bytes(range(32))
@@ -412,3 +412,13 @@ def test_rows_are_ordered_by_as_much_of_a_draw_as_fits_beside_a_value_and_by_bot
         kept = draw >> max(0, width - 31)
         assert order.tolist() == [int(first) * 2**width + int(last) for first, last in zip(kept, value, strict=True)]
     assert [part is given for part, given in zip(Persons.packed(draw, value, 55), (draw, value), strict=True)] == [1, 1]
+
+
+def test_numbers_of_any_length_name_people_and_ordinary_ones_are_spelled_as_ever() -> None:
+    """Which rows of a person are used, and whom the file of a stream knows, follows from how a name is spelled."""
+    ordinary = {7: b"number 7", 2.0: b"number 2", 0.5: b"number 0.5", "7": b"text 7"}
+    assert {name: _spelled(name) for name in ordinary} == ordinary
+    far = [10**5000, 10**5000 + 1, -(10**5000), Fraction(1, 10**5000), Fraction(3, 10**5000), 16**5000]
+    assert len({_spelled(name) for name in far}) == len(far)
+    frame = Frame(pd.DataFrame({"who": pd.Series(["ann", *far], dtype=object)}))
+    assert np.unique(Persons.of(frame, "who", Caps(1)).tagged(frame)[0]).tolist() == list(range(7))

@@ -1,4 +1,6 @@
 import itertools
+import threading
+import time
 from decimal import Decimal
 
 import numpy as np
@@ -62,3 +64,19 @@ def test_it_goes_on_after_a_restart() -> None:
 def test_a_text_is_no_list_of_names() -> None:
     with pytest.raises(TypeError, match="`people` must be a list of names, got one text"):
         Visits(1).count("ann")
+
+
+def test_of_two_threads_the_second_counts_nobody_whom_the_first_has_counted() -> None:
+    class Slow(dict):  # type: ignore[type-arg]
+        def get(self, *place: object) -> object:
+            time.sleep(0.005)
+            return super().get(*place)
+
+    visits, counts = Visits(1), list[int]()
+    visits._seen = Slow()
+    threads = [threading.Thread(target=lambda: counts.append(visits.count(["ann", "bob"]))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(counts) == [0, 2]

@@ -3,7 +3,7 @@
 import os
 import threading
 import warnings
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
@@ -64,12 +64,14 @@ class Stream:
 
     def add(self, count: int) -> Estimate:
         """Publish the next period's count, at least 0; late data belong into the period in which they arrive."""
-        return self._next(count, None)
+        return self._next(lambda _: count, own=False)
 
-    def _next(self, count: int, visits: Visits | None) -> Estimate:
-        """One more period, of people whom the stream counted itself if `visits` are given."""
+    def _next(self, count: Callable[[Visits], int], *, own: bool) -> Estimate:
+        """One more period, of people whom the stream counts itself or not: by who was counted before, so that of two
+        threads the second waits.
+        """
         with self._lock:
-            if self._own is not None and self._own != (visits is not None):
+            if self._own is not None and self._own != own:
                 rule = "people must be counted by the stream in all periods, or in none"
                 refuse(rule, "both", "who was counted elsewhere would be counted too often")
             if not self._whole:
@@ -78,20 +80,19 @@ class Stream:
                 refuse(rule, "another period", consequence, RuntimeError)
             if self._kept is not None:
                 self._kept.check(self.total.period)
-            estimate = self.total.add(count)
+            visits = Visits(self._visits.per_person, self._visits.seen if own else None)
+            estimate = self.total.add(count(visits))
             if self._kept is not None:
                 self._whole = False
                 counts, noisy = self.total.kept
-                self._kept.append(self.total.period, counts[-1], noisy[-1], self._more(visits))
+                self._kept.append(self.total.period, counts[-1], noisy[-1], self._more(visits) if own else None)
                 self._whole = True
-            self._own, self._visits = visits is not None, visits or self._visits
+            self._own, self._visits = own, visits
             self.last = self._documented(estimate)
             return self.last
 
-    def _more(self, visits: Visits | None) -> dict[Hashable, int] | None:
-        """How often those were counted who are counted in this period; None of people who were counted elsewhere."""
-        if visits is None:
-            return None
+    def _more(self, visits: Visits) -> dict[Hashable, int]:
+        """How often those were counted who are counted in this period."""
         before = self._visits.seen
         return {name: times for name, times in visits.seen.items() if before.get(name) != times}
 
@@ -111,8 +112,7 @@ class Stream:
         if person is None:
             return self.add(_read(lambda: int(counted(table, rows)[0])))
         check_names(table, person)
-        visits = Visits(self._visits.per_person, self._visits.seen)
-        return self._next(_read(lambda: visits.count(self._present(table, rows, person))), visits)
+        return self._next(lambda visits: _read(lambda: visits.count(self._present(table, rows, person))), own=True)
 
     def _present(self, table: Frame, rows: Grouping, person: str | int) -> Iterator[bytes]:
         """Hashes of those who have a row that counts."""

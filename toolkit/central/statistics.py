@@ -11,6 +11,7 @@ A missing value (NaN) that is dropped makes the number of values private under e
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -22,15 +23,17 @@ from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import exact, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.frames.persons import ONE, Caps
-from toolkit.frames.sums import Bounds, written
+from toolkit.frames.sums import Bounds, Sums, written
 
 
 @dataclass(frozen=True, eq=False)
 class Statistic:
-    """A whole number of a column, or one per cell, and its reach; in its unit it is offset + factor * of(sums)."""
+    """A whole number of a column, or one per cell, and its reach; in its unit it is offset + factor * of(sums). Where
+    the number of rows is public, it is None of another number: neither the reach nor the factor would be right.
+    """
 
     sensitivity: Sensitivity
-    of: Callable[[Any], int]
+    of: Callable[[Any], int | None]
     factor: Fraction = Fraction(1)
     offset: Fraction = Fraction(0)
 
@@ -39,9 +42,9 @@ def total(bounds: Bounds, neighbors: str, n: int | None = None) -> Statistic:
     """The sum, of `Sums` in which missing values are filled or add nothing; "replace" asks for the public n."""
     if check_neighbors(neighbors) == "add_remove":
         return totals(bounds, 1, neighbors)
-    offset = whole(n, "n", least=0) * bounds.least * bounds.step
+    rows = whole(n, "n", least=0)
     reach = sensitivity.total((0, bounds.span), neighbors="replace")
-    return Statistic(reach, lambda sums: sums.first, bounds.step, offset)
+    return Statistic(reach, partial(_first, rows), bounds.step, rows * bounds.least * bounds.step)
 
 
 def totals(bounds: Bounds, cells: int, neighbors: str, people: Caps = ONE) -> Statistic:
@@ -56,7 +59,7 @@ def mean(bounds: Bounds, n: int) -> Statistic:
     """The mean of n values, of their `Sums`, under "replace": one person moves it by (high - low) / n."""
     rows = _enough(n, 1)
     reach = sensitivity.mean((0, bounds.span), rows, neighbors="replace").rows(rows)
-    return Statistic(reach, lambda sums: sums.first, bounds.step / rows, bounds.least * bounds.step)
+    return Statistic(reach, partial(_first, rows), bounds.step / rows, bounds.least * bounds.step)
 
 
 def variance(bounds: Bounds, n: int) -> Statistic:
@@ -64,7 +67,11 @@ def variance(bounds: Bounds, n: int) -> Statistic:
     rows = _enough(n, 2)
     unit = rows * (rows - 1)
     reach = sensitivity.variance((0, bounds.span), rows, neighbors="replace").rows(unit)
-    return Statistic(reach, lambda sums: rows * sums.second - sums.first**2, bounds.step**2 / unit)
+
+    def of(sums: Sums) -> int | None:
+        return rows * sums.second - sums.first**2 if sums.number == rows else None
+
+    return Statistic(reach, of, bounds.step**2 / unit)
 
 
 def covariance(bounds: tuple[Bounds, Bounds], n: int) -> Statistic:
@@ -72,8 +79,11 @@ def covariance(bounds: tuple[Bounds, Bounds], n: int) -> Statistic:
     rows, (first, second) = _enough(n, 2), bounds
     unit = rows * (rows - 1)
     reach = sensitivity.covariance((0, first.span), (0, second.span), rows, neighbors="replace").rows(unit)
-    step = first.step * second.step / unit
-    return Statistic(reach, lambda sums: rows * sums[4] - sums[3] * sums[1], step)
+
+    def of(sums: list[int]) -> int | None:
+        return rows * sums[4] - sums[3] * sums[1] if sums[0] == rows else None
+
+    return Statistic(reach, of, first.step * second.step / unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +118,10 @@ class Edges:
         """The bin of each number, -1 where it is in none."""
         closed, codes = self.cuts
         return np.array(codes)[np.searchsorted(closed, values, side="right")]  # NaN is above
+
+
+def _first(rows: int, sums: Sums) -> int | None:
+    return sums.first if sums.number == rows else None
 
 
 def _enough(n: int, least: int) -> int:

@@ -7,10 +7,10 @@ Every message states the rule, what was received, and the consequence. What was 
 import functools
 import math
 import re
+import threading
 import types
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NewType, NoReturn, SupportsFloat, TypeAlias, TypeVar
 
@@ -33,6 +33,8 @@ _POWER = re.compile(r"[eE]([+-]?[0-9_]+)\s*$")
 NEIGHBORS = ("replace", "add_remove")
 _ALSO = {"bounded": "replace", "substitute": "replace", "change": "replace", "swap": "replace"}
 _ALSO |= {"unbounded": "add_remove", "add-remove": "add_remove", "add/remove": "add_remove"}
+ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+"""What ends a program. All else is a failure, also a panic of polars, which is no `Exception`."""
 Called = TypeVar("Called", bound=Callable[..., Any])
 
 
@@ -52,10 +54,40 @@ def untold(
     error: type[Exception] = RuntimeError,
 ) -> Result:
     """What is read, without a warning; of what fails nothing is told but the rule, and nothing is chained."""
-    with suppress(Exception), warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        return read()
+    try:
+        with _SILENCE, np.errstate(all="ignore"):
+            return read()
+    except ENDS:
+        raise
+    except BaseException:  # noqa: S110  (said below, where nothing is chained)
+        pass
     refuse(rule, received, consequence, error)
+
+
+class _Silence:
+    """No warnings, in the whole process, as their filters are those of all threads: the first that enters puts them
+    aside, the last that leaves puts them back. If each did, one would put back the silence of another.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._filters = warnings.catch_warnings()
+                self._filters.__enter__()
+                warnings.simplefilter("ignore")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._filters.__exit__(None, None, None)
+
+
+_SILENCE = _Silence()
 
 
 def floats(values: Any, name: str) -> npt.NDArray[np.float64]:

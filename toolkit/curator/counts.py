@@ -19,7 +19,7 @@ from toolkit.core.checks import Number, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng
-from toolkit.curator.release import Noise, Query, Release
+from toolkit.curator.release import CHANGED, Noise, Query, Release
 from toolkit.frames import pushed
 from toolkit.frames.frame import MOST_CELLS, Frame, as_list
 from toolkit.frames.sums import BoundsLike, By, Grouping, Missing, Sums, Variable, axes_of, counted, summed
@@ -87,7 +87,9 @@ def linear(
     mechanism, rows = query.price.noise(statistic.sensitivity), query.rows
     factor, offset = float(statistic.factor), float(statistic.offset)
 
-    def draw(numbers: list[int], rng: Rng) -> Estimate:
+    def draw(numbers: list[int], rng: Rng) -> Any:
+        if numbers == [None]:
+            return CHANGED
         noisy, law = mechanism.integers(numbers, rng)
         value, labels = (_array(noisy), rows.labels) if rows.axes else (noisy[0], None)
         kind = type(mechanism).__name__

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 from toolkit.budget.ledger import Ledger
 from toolkit.central.selection import Exponential
 from toolkit.core.arrays import DataFrame, Label
-from toolkit.core.checks import Number, choice, explains, fills, refuse, untold
+from toolkit.core.checks import ENDS, Number, choice, explains, fills, refuse, untold
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator import counts, keys, moments, quantiles, robust
-from toolkit.curator.release import Preview, Price, Query, Release, Unit, preview_of
+from toolkit.curator.release import CHANGED, Preview, Price, Query, Release, Unit, preview_of
 from toolkit.frames.conditions import Where
 from toolkit.frames.engines import cells
 from toolkit.frames.frame import Frame, as_list
@@ -348,8 +348,8 @@ class Verbs(Generic[Result]):
         %(bounds)s
         %(groups)s
         step : number, optional
-            Candidates are its multiples between the bounds: 2**-20 of their distance if not given; of whole
-            numbers say step=1.
+            Candidates are its multiples between the bounds: a power of two from 2**-21 to 2**-20 of their
+            distance if not given; of whole numbers say step=1.
         %(paid)s
         """
         query = self._query(epsilon, rho, where, by)
@@ -430,7 +430,8 @@ class Verbs(Generic[Result]):
         %(bounds)s
         %(groups)s
         step : number, optional
-            Candidates are its multiples between the bounds: 2**-16 of their distance if not given.
+            Candidates are its multiples between the bounds: a power of two from 2**-17 to 2**-16 of their
+            distance if not given.
         %(paid)s
         """
         query = self._query(epsilon, rho, where, by)
@@ -629,8 +630,8 @@ class Curator(Verbs[Estimate]):
     Parameters
     ----------
     frame : DataFrame
-        A table of pandas, polars, pyarrow, DuckDB or PySpark, one row per person unless `person` is given. It
-        is read once.
+        A table of pandas, polars, pyarrow, DuckDB or PySpark, one row per person unless `person` is given. One
+        of an engine is read anew for each release, and must not change.
     ledger : Ledger
         What pays.
     neighbors : "replace" or "add_remove"
@@ -696,6 +697,9 @@ class Curator(Verbs[Estimate]):
         entry = ledger.charge(release.mechanism, label, **release.unit.charge)
         rule = "a frame must be readable by its engine"
         estimate = untold(lambda: release.draw(release.read(), source), rule, consequence="the charge remains")
+        if estimate is CHANGED:
+            rule, consequence = "the table of a curator must not change", "its noise is for that; the charge remains"
+            refuse(rule, "another number of rows than it had at first", consequence, RuntimeError)
         if not isinstance(estimate, Estimate):
             return estimate
         estimate = release.document(release.describe(estimate, release.label, release.notes), ledger, entry)
@@ -746,5 +750,7 @@ def _score(score: Callable[[Any, Any], Any], table: object, candidate: object) -
         key = cells.key(value)
         number = key if isinstance(key, int | float) else float(value)
         return number if math.isfinite(number) else 0
-    except Exception:
+    except ENDS:
+        raise
+    except BaseException:
         return 0

@@ -36,6 +36,8 @@ from toolkit.frames.persons import ONE, Caps, Persons
 from toolkit.frames.sums import SUM_BITS, Axis, Bounds, Grouping, Variable, written
 
 Data = TypeVar("Data")
+CHANGED = object()
+"""Instead of an estimate: the table has not the public number of rows, so the noise would be for another table."""
 
 
 class Mechanism(Protocol):

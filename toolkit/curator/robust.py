@@ -14,7 +14,7 @@ from toolkit.core.arrays import Array, Codes, Label
 from toolkit.core.checks import Number, exact, probability, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
-from toolkit.curator.release import Query, Release, chosen_by_cell, resolve_missing
+from toolkit.curator.release import CHANGED, Query, Release, chosen_by_cell, resolve_missing
 from toolkit.frames.sums import BoundsLike, Missing, Variable, split, values_of, written
 
 if TYPE_CHECKING:  # else imported by the verbs, so that `import toolkit` stays fast
@@ -94,15 +94,17 @@ def smooth(
         refuse(rule, "none" if missing is None else repr(missing), consequence)
     numbers = query.frame.column(column, numbers=True)
 
-    def read() -> "Summary":
+    def read() -> "Summary | None":
         values = numbers.floats()
+        if len(values) != n:
+            return None
         return mechanism.summary(np.where(np.isnan(values), float(fill), values))
 
     return query.release(
         f"{words} of {numbers.name}",
         mechanism,
         read,
-        mechanism.draw,
+        lambda summary, rng: CHANGED if summary is None else mechanism.draw(summary, rng),
         variables=[Variable(column, mechanism.bounds, fill, numbers.name, how)],
         notes=(f"released is the {mechanism.statistic.name} of {n:,} values",),
     )

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Mask
-from toolkit.core.checks import refuse
+from toolkit.core.checks import ENDS, refuse
 from toolkit.frames.engines import cells
 from toolkit.frames.engines.cells import Day, Moment
 from toolkit.frames.frame import Frame, as_list
@@ -73,7 +73,9 @@ class OfFunction:
         """An exception would tell about that row."""
         try:
             return bool(self.function(dict(zip(self.columns, map(_copied, row), strict=True))))
-        except Exception:
+        except ENDS:
+            raise
+        except BaseException:
             return False
 
 

@@ -24,6 +24,7 @@ from toolkit.frames.engines import streams
 from toolkit.frames.engines.column import (
     DAY,
     TICKS,
+    YEARS,
     Categories,
     Cells,
     Column,
@@ -312,15 +313,37 @@ class PandasColumn(Column):
 
     def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
         if self.kind.name == "moment":
-            series = self._values
-            if self.kind.zoned:
-                series = series.dt.tz_localize(None) if local else series.dt.tz_convert(None)
-            moments = series.to_numpy()
-            return moments.view(np.int64), np.isnat(moments)
+            moments = (self._values.dt.tz_convert(None) if self.kind.zoned else self._values).to_numpy()
+            ticks = moments.view(np.int64)
+            return self._local(ticks) if local and self.kind.zoned else ticks, np.isnat(moments)
         dtype = "uint64" if self.kind.limits[1] == 2**64 - 1 else "int64"
         if isinstance(self._values.dtype, np.dtype):
             return np.asarray(self._values.to_numpy(), dtype=dtype), self.missing()
         return self._padded(dtype, 0), self.missing()
+
+    def _local(self, ticks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """By their own clock. pandas fails where the years of Python or 64 bits end: what is there goes by UTC."""
+        import pandas as pd
+
+        near = np.clip(ticks, *self._limits(1))
+        utc = pd.DatetimeIndex(near.view(f"M8[{self._values.dt.unit}]")).tz_localize("UTC")
+        clock = utc.tz_convert(self._values.dt.tz).tz_localize(None).to_numpy().view(np.int64)
+        return np.where(ticks == near, clock, ticks)
+
+    def _limits(self, less: int = 0) -> tuple[int, int]:
+        """Of moments that are values of Python, or so many days less."""
+        day = DAY // self.kind.tick
+        first, last = (YEARS[0] + less) * day, (YEARS[1] + 1 - less) * day - 1
+        return max(first, -(2**63) + 1 + day), min(last, 2**63 - 1 - day)
+
+    def cells(self) -> list[Any]:
+        """NaT where Python has no such moment of a time zone."""
+        if not self.kind.zoned:
+            return super().cells()
+        low, high = self._limits()
+        both = [self.ticks(local=local)[0] for local in (False, True)]
+        possible = np.logical_and.reduce([(ticks >= low) & (ticks <= high) for ticks in both])
+        return list(self._values.where(possible).tolist())
 
     def missing(self) -> Mask:
         if self.kind.name == "number":

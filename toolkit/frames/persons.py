@@ -14,6 +14,7 @@ import hashlib
 import math
 import operator
 import secrets
+import threading
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ from toolkit.frames.frame import Frame
 from toolkit.frames.values import numeric
 
 _EPOCH = dt.date(1970, 1, 1).toordinal()
+_ONE_BY_ONE = threading.Lock()  # of two threads the second must know whom the first has counted
 _SORTS = {bool: 0, int: 0, float: 0, Fraction: 0, str: 1, dt.date: 2}
 
 
@@ -83,9 +85,10 @@ class Visits:
         if isinstance(people, str | bytes):
             refuse("`people` must be a list of names", "one text", "its letters would be people", TypeError)
         present = {name for name in people if _is_name(name)}
-        counted = [name for name in present if self._seen.get(name, 0) < self.per_person]
-        for name in counted:
-            self._seen[name] = self._seen.get(name, 0) + 1
+        with _ONE_BY_ONE:
+            counted = [name for name in present if self._seen.get(name, 0) < self.per_person]
+            for name in counted:
+                self._seen[name] = self._seen.get(name, 0) + 1
         return len(counted)
 
     def __repr__(self) -> str:
@@ -321,7 +324,10 @@ def _spelled(name: Hashable) -> bytes:
     if isinstance(name, Decimal | Fraction) and cells.key(name) == name:
         name = cells.key(name)
     whole = isinstance(name, float) and name.is_integer()
-    return f"number {int(name) if whole else name!r}".encode()  # type: ignore[call-overload]
+    try:
+        return f"number {int(name) if whole else name!r}".encode()  # type: ignore[call-overload]
+    except ValueError:  # Python writes some thousand digits of a whole number or a fraction, and no more
+        return f"number {name.numerator:x}/{name.denominator:x}".encode()  # type: ignore[attr-defined]
 
 
 def _ranks(groups: Sequence[Codes], order: Sequence[Codes], *, dense: bool) -> Codes:

@@ -227,7 +227,8 @@ class InverseSensitivity:
         bounds : pair of number or Bounds
             Limits that values are clamped to; public.
         step : number, optional
-            Candidates are its multiples between the bounds; 2**-16 of their distance if left out.
+            Candidates are its multiples between the bounds; a power of two from 2**-17 to 2**-16 of their
+            distance if left out.
         groups : int
             In how many groups of a table one person's change can be seen.
         rows : int

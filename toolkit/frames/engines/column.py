@@ -24,6 +24,9 @@ from toolkit.frames.engines import cells
 DAY = 86_400 * 10**9
 """Nanoseconds."""
 
+YEARS = (-719_162, 2_932_896)
+"""Days since 1970 of the years 1 to 9999, which are those of Python."""
+
 TICKS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 _WORDS = {

@@ -1,6 +1,6 @@
 """Frames and LazyFrames of polars: their columns, and what is said in its expressions."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.frames.engines import streams
-from toolkit.frames.engines.column import DAY, TICKS, Cells, Column, Kind, decimal_kind, whole_kind
+from toolkit.frames.engines.column import DAY, TICKS, YEARS, Cells, Column, Kind, decimal_kind, whole_kind
 from toolkit.frames.engines.streams import TAG_BITS, Rows, Source, Term, text_tag
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _ROWS = 2**20 + 1  # a part of a frame, and the missing value at its end
 _KINDS = {float: "Float64", str: "String", int: "Int64"}
+_SPANS = (-999_999_999, 999_999_998)  # days that a span of Python can have
+_FAR = 9 * 10**7  # days
 _MOST_HASHED = 2**10  # keys: a table of the square of their number has no two in one place for most seeds
 
 
@@ -64,9 +66,9 @@ class PolarsColumn(Column):
     def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
         import polars as pl
 
-        series = self._values.dt.replace_time_zone(None) if local and self.kind.zoned else self._values
+        series = _made(self._values, _local) if local and self.kind.zoned else self._values.to_physical()
         stored = pl.UInt64 if self.kind.limits[1] == 2**64 - 1 else pl.Int64
-        padded = PolarsColumn(series.to_physical(), self.kind)._padded(stored)
+        padded = PolarsColumn(series, self.kind)._padded(stored)
         return padded.fill_null(0).to_numpy()[:-1], padded.is_null().to_numpy()[:-1]
 
     def places(self, texts: Sequence[str]) -> Codes:
@@ -105,10 +107,59 @@ class PolarsColumn(Column):
         return dict(zip(*(counts.to_series(place).to_list() for place in (0, 1)), strict=True))
 
     def cells(self) -> list[Any]:
-        return list(self._values.to_list())
+        dated = self.kind.name in ("day", "moment", "other")
+        return list((_made(self._values, _python) if dated else self._values).to_list())
 
     def empty(self) -> Column:
         return PolarsColumn(self._values.head(0), self.kind)
+
+
+def _made(series: "pl.Series", make: "Callable[[pl.Expr, Any], pl.Expr]") -> "pl.Series":
+    """A Series by an expression of it and of its type."""
+    import polars as pl
+
+    return series.alias("x").to_frame().select(make(pl.col("x"), series.dtype)).to_series()
+
+
+def _local(moments: "pl.Expr", dtype: "pl.Datetime") -> "pl.Expr":
+    """In ticks by their own clock. polars panics 262,000 years away, and goes round where 64 bits end: what is so far
+    goes by UTC.
+    """
+    import polars as pl
+
+    ticks = moments.to_physical()
+    if dtype.time_zone is None:
+        return ticks
+    day = DAY // TICKS[dtype.time_unit]
+    far = min(_FAR * day, 2**63 - 1 - day)
+    near = ticks.is_between(-far, far)
+    clock = pl.when(near).then(ticks).otherwise(0).cast(dtype).dt.replace_time_zone(None).to_physical()
+    return pl.when(near).then(clock).otherwise(ticks)
+
+
+def _python(values: "pl.Expr", dtype: Any) -> "pl.Expr":
+    """Null where Python has no such value, a date beyond its years say: polars fails there, or panics."""
+    import polars as pl
+
+    if isinstance(dtype, pl.List | pl.Array):
+        lists = values if isinstance(dtype, pl.List) else values.arr.to_list()
+        return lists.list.eval(_python(pl.element(), dtype.inner))
+    if isinstance(dtype, pl.Struct):
+        fields = {one.name: _python(pl.field(one.name), one.dtype) for one in dtype.fields}
+        return values.struct.with_fields(**fields) if fields else values
+    if not isinstance(dtype, pl.Date | pl.Datetime | pl.Duration):
+        return values
+    ticks, limits = values.to_physical(), _ticks(_SPANS if isinstance(dtype, pl.Duration) else YEARS, dtype)
+    possible = ticks.is_between(*limits)
+    if isinstance(dtype, pl.Datetime):
+        possible &= _local(values, dtype).is_between(*limits)  # it is read in UTC, and put into local time
+    return pl.when(possible).then(values)
+
+
+def _ticks(days: tuple[int, int], dtype: Any) -> tuple[int, int]:
+    """Days as limits of a type, the last one whole, as far as 64 bits reach."""
+    per = DAY // TICKS[dtype.time_unit] if hasattr(dtype, "time_unit") else 1
+    return max(days[0] * per, -(2**63)), min((days[1] + 1) * per - 1, 2**63 - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,8 +240,8 @@ class Lazy(Source):
     def key(self, term: Term, column: Column, *, days: bool = False) -> Term:
         pl, kind = self._pl, column.kind
         if kind.name == "moment":
-            local = term.dt.replace_time_zone(None)
-            return local.dt.date().cast(pl.Int32).cast(pl.Int64) if days else term.to_physical()
+            day = DAY // kind.tick
+            return _local(term, column.empty()._values.dtype) // day if days else term.to_physical()
         if kind.name == "number":
             return self.number(term, column)
         if kind.name == "day":

@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partialmethod
 from typing import Any
 
@@ -323,7 +324,9 @@ def _zone(table: Any) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """A key of a stream; None for bytes that are no text."""
+    """A key of a stream; None for bytes that are no text. Whole numbers of more than 64 bits come as decimal ones."""
+    if isinstance(value, Decimal):
+        return int(value)
     if not isinstance(value, bytes | bytearray):
         return value
     with suppress(UnicodeDecodeError):
