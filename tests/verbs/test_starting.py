@@ -111,7 +111,7 @@ def test_hand_ins_get_a_line_each_and_a_reason_for_each_point_that_is_missing(em
     assert told.out.splitlines() == [
         "file,P.1 (of 2),P.2 (of 2),P.3 (of 3),P.4 (of 2),points",
         "a.toml,2,2,3,2,9",
-        "b.toml,1,0,0,0,1",
+        "b.toml,1,0,0,1,2",
     ]
     reasons = told.err.splitlines()
     assert reasons[0] == "b.toml: P.1: part 2 of 2: That is one question. Losses of the same person add up."
