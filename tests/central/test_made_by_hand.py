@@ -152,7 +152,7 @@ def test_the_cost_is_told_as_a_float(make: Any) -> None:
     assert make(loss=Pure("1/4")).epsilon == 0.25
 
 
-THIRDS = {"sensitivity": "3", "norm": "L1", "scale": 6.0, "sd": 1 / (math.sqrt(2) * math.sinh(1 / 12))}
+THIRDS = {"sensitivity": "3", "norm": "L1", "scale": 6.0, "sd": pytest.approx(1 / (math.sqrt(2) * math.sinh(1 / 12)))}
 
 
 @pytest.mark.parametrize(

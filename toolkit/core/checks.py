@@ -100,6 +100,15 @@ def floats(values: Any, name: str) -> npt.NDArray[np.float64]:
     return untold(read, f"`{name}` must be numbers", "what cannot be read as such", "it is not quoted", TypeError)
 
 
+def read_shares(values: Any, name: str) -> npt.NDArray[np.float64]:
+    """Return shares as floats; what leaves [0, 1] by no more than rounding becomes 0 or 1.
+
+    A share that was computed as a sum may be 1 + 2e-16 on one processor and 1 on another.
+    """
+    given = floats(values, name)
+    return np.where((given >= -1e-9) & (given <= 1 + 1e-9), np.clip(given, 0, 1), given)
+
+
 def exact(value: Number, name: str) -> Fraction:
     """The exact number that was written: a fraction, an integer, "2/3", "0.1", or a float read by its decimal digits:
     0.1 as one tenth, rather than as the binary double just above it, is what makes 0.1 + 0.2 fit in 0.3.

@@ -317,12 +317,13 @@ class Design:
         about its error, which is that of n reports from the nearest shares inside 0 to 1; if these always
         agree, as nothing hides an answer, from shares with one more person for each option.
         """
-        same = np.diag(cov) * n <= _ROUNDING * float(np.max(self._score**2))
+        least = _ROUNDING * float(np.max(self._score**2))
+        same = np.diag(cov) * n <= least
         if not same.any():
             return cov
         nearest = project_onto_simplex(shares)
         law = self.covariance(nearest, n)
-        if np.any(np.diag(law)[same] <= 0):
+        if np.any(np.diag(law)[same] * n <= least):
             law = self.covariance((n * nearest + 1) / (n + len(nearest)), n)
         return np.where(np.outer(same, same), law, cov)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, exact, refuse
+from toolkit.core.checks import Number, exact, read_shares, refuse
 from toolkit.core.inference.digits import concise
 from toolkit.local.design import Design
 from toolkit.local.questions import warner
@@ -162,7 +162,7 @@ def roc_limit(false_alarms: ArrayLike, epsilon: Number) -> Array:
     >>> roc_limit([0.0, 0.1, 1.0], 1.0).round(2).tolist()
     [0.0, 0.27, 1.0]
     """
-    share, factor = np.asarray(false_alarms, dtype=np.float64), math.exp(_epsilon(epsilon))
+    share, factor = read_shares(false_alarms, "false_alarms"), math.exp(_epsilon(epsilon))
     if np.any((share < 0) | (share > 1)):
         refuse("`false_alarms` must lie between 0 and 1", "others", "they are shares")
     return np.minimum(factor * share, 1 - (1 - share) / factor)

@@ -230,10 +230,21 @@ def newton(
 
 def curvature(gradient: Callable[[Array], Array], at: Array) -> Array:
     """Minus the Hessian, by differences of the gradient."""
-    width = 1e-5
-    columns = [gradient(at - width * axis) - gradient(at + width * axis) for axis in np.eye(len(at))]
-    hessian = np.array(columns) / (2 * width)
+    hessian = -_derivatives(gradient, at)
     return np.asarray((hessian + hessian.T) / 2)
+
+
+def _derivatives(function: Callable[[Array], Any], at: Array) -> Array:
+    """Return the derivatives of a function, one row per coordinate, by central differences of fourth order.
+
+    Their error is about step**4 plus the error of the function divided by the step. Even the second derivatives of a
+    penalty, which is differenced twice, are good to ten digits, so no standard error depends on the processor.
+    """
+    rows = []
+    for axis in _STEP * np.eye(len(at)):
+        near, far = (function(at + k * axis) - function(at - k * axis) for k in (1, 2))
+        rows.append((8 * near - far) / (12 * _STEP))
+    return np.array(rows)
 
 
 def _solve(matrix: Array, vector: Array) -> Array | None:
@@ -244,7 +255,7 @@ def _solve(matrix: Array, vector: Array) -> Array | None:
     return np.asarray(np.linalg.solve(factor.T, np.linalg.solve(factor, vector)))
 
 
-_STEP = 1e-4  # of a coefficient of a standardized column: the error of a difference is its square
+_STEP = 1e-3  # in a coefficient of a standardized column
 
 
 def with_penalty(evaluate: Evaluate, information: Callable[[Array], Array]) -> Evaluate:
@@ -268,11 +279,7 @@ class _LazyPoint(Point):
     @cached_property
     def gradient(self) -> Array:
         own, information = vars(self)["_of"]
-        slope = [
-            (_half_log(information(self.at + axis)) - _half_log(information(self.at - axis))) / (2 * _STEP)
-            for axis in _STEP * np.eye(len(self.at))
-        ]
-        return np.asarray(own + np.array(slope))
+        return np.asarray(own + _derivatives(lambda at: _half_log(information(at)), self.at))
 
 
 def _half_log(information: Array) -> float:

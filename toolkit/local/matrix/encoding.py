@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Codes, Label, Labels, Values
-from toolkit.core.checks import floats, is_missing, refuse
+from toolkit.core.checks import is_missing, read_shares, refuse
 from toolkit.core.randomness import Rng
 from toolkit.core.sampling import CHUNK, Categorical
 from toolkit.local.matrix.moments import Forced, forced_form
@@ -360,13 +360,13 @@ def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
 
 def distribution(prevalence: Any, options: int, name: str) -> Array:
     """A share for each option; of two options the second alone is enough."""
-    shares = given = floats(prevalence, name)
-    if shares.ndim == 0 and options == 2:
-        shares = np.array([1 - float(shares), float(shares)])
-    if shares.shape != (options,):
-        refuse(f"`{name}` must have a share for each of {options} options", f"shape {shares.shape}", "they must match")
-    if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-9:
+    law = given = read_shares(prevalence, name)
+    if law.ndim == 0 and options == 2:
+        law = np.array([1 - float(law), float(law)])
+    if law.shape != (options,):
+        refuse(f"`{name}` must have a share for each of {options} options", f"shape {law.shape}", "they must match")
+    if not np.all((law >= 0) & (law <= 1)) or abs(law.sum() - 1) > 1e-9:
         percent = f"; of {prevalence} percent write {float(given) / 100:g}" if given.ndim == 0 and given > 1 else ""
         consequence = f"it is a distribution of the answers{percent}"
         refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", prevalence, consequence)
-    return shares
+    return law

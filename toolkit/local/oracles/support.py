@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import choice, floats, refuse, whole
+from toolkit.core.checks import choice, read_shares, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, edge_fit, fit_notes
@@ -162,13 +162,13 @@ def people_with(shares: Array, n: int, rng: np.random.Generator, respondents: Re
 
 def checked_shares(prevalence: ArrayLike, k: int) -> Array:
     """One share for each box, from 0 to 1; one number is that of all."""
-    shares = floats(prevalence, "prevalence")
-    shares = np.full(k, float(shares)) if shares.ndim == 0 else shares
-    if shares.shape != (k,):
-        refuse(f"`prevalence` must have a share for each of {k} options", f"shape {shares.shape}", "they must match")
-    if not np.all((shares >= 0) & (shares <= 1)):
+    given = read_shares(prevalence, "prevalence")
+    given = np.full(k, float(given)) if given.ndim == 0 else given
+    if given.shape != (k,):
+        refuse(f"`prevalence` must have a share for each of {k} options", f"shape {given.shape}", "they must match")
+    if not np.all((given >= 0) & (given <= 1)):
         refuse("`prevalence` must be shares from 0 to 1", "others", "they describe the answers")
-    return shares
+    return given
 
 
 def checked_support(counts: ArrayLike, n: object, k: int) -> tuple[Array, int]:
