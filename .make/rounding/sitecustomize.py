@@ -41,10 +41,10 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _signs(values: Any) -> Any:
-    """Plus or minus one for each value, decided by its magnitude and the seed."""
+    """Plus or minus one for each value: its magnitude and the seed decide between away from zero and towards it."""
     mixed = (np.abs(values).view(np.uint64) ^ _SEED) * _ODD
     mixed = (mixed ^ (mixed >> np.uint64(29))) * _ODD
-    return np.where(mixed >> np.uint64(63), 1.0, -1.0)
+    return np.where(mixed >> np.uint64(63), 1.0, -1.0) * np.where(values < 0, -1.0, 1.0)
 
 
 def _is_short(values: Any) -> Any:
