@@ -125,7 +125,7 @@ class Estimate(Publishable):
     Examples
     --------
     >>> from toolkit import warner
-    >>> warner("3/4").estimate_counts([600, 400])
+    >>> warner("3/4").estimate_counts({"no": 600, "yes": 400})
     <Estimate 0.300 (standard error 0.031; 95 % interval 0.240 to 0.361); n = 1,000; covers ...>
     """
 
