@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from toolkit import Estimate, Pure, k_ary, warner
+from toolkit import Curator, Estimate, Ledger, Pure, k_ary, warner
 from toolkit.core.estimate import text_or_int
-from toolkit.core.inference.intervals import Normal
+from toolkit.core.inference.intervals import Normal, Student
 
 
 def scalar() -> Estimate:
@@ -182,3 +183,72 @@ def test_a_contrast_of_cells_is_no_table_any_more() -> None:
     gap = estimate.contrast({("n", "f"): 1, ("n", "m"): -1})
     assert gap.cov == pytest.approx(np.array([[2.0]]))
     assert (float(gap), gap.axes) == (2.0, ())
+
+
+def share_table() -> Estimate:
+    return k_ary(["no", "once", "often"], epsilon=2).estimate_counts([500, 300, 200])
+
+
+def noisy_table() -> Estimate:
+    cities = pd.DataFrame({"city": ["A"] * 40 + ["B"] * 25 + ["C"] * 5})
+    return Curator(cities, Ledger(Pure(1.0), simulated=True), neighbors="add_remove").histogram(
+        "city", options=["A", "B", "C"], epsilon=1, rng=np.random.default_rng(1)
+    )
+
+
+TABLES = {
+    "shares": share_table,
+    "percent": lambda: share_table().rescaled(100),
+    "odds": lambda: share_table().map(lambda p: p / (1 - p), lambda p: 1 / (1 - p) ** 2),
+    "noise": noisy_table,
+    "nobody fits": lambda: k_ary(["no", "once", "often"], epsilon=1).estimate_counts([500, 300, 0]),
+    "by t": lambda: replace(share_table(), basis=Student(share_table().value, share_table().se, 7)),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_an_entry_has_the_number_error_limits_and_test_of_its_row(name) -> None:
+    whole = TABLES[name]()
+    tests, methods = whole.test(0), [method for method in whole._basis.methods if method != "bayes"]
+    for index, label in enumerate(whole.labels):
+        entry, row = whole[label], whole.to_frame().iloc[index]
+        assert (entry.labels, entry.value, entry.se) == ((label,), row["estimate"], pytest.approx(row["se"]))
+        assert list(entry.interval()) == pytest.approx([row["low"], row["high"]], nan_ok=True)
+        assert entry.interval().empty == np.broadcast_to(whole.interval().empty, 3)[index]
+        assert entry.test(0).p == pytest.approx(tests.p[index], rel=1e-6, nan_ok=True)
+        for method in methods:
+            limits = np.array([whole.interval(0.9, method).low, whole.interval(0.9, method).high])[:, index]
+            assert list(entry.interval(0.9, method)) == pytest.approx(limits, nan_ok=True)
+        assert type(entry.value) is (int if whole.whole else float)
+
+
+def test_entries_of_one_estimate_are_subtracted_with_their_covariance() -> None:
+    """Shares add up to one: their errors are correlated, and those of independent groups would be too small."""
+    whole = share_table()
+    less = whole["once"] - whole["often"]
+    variance = whole.cov[1, 1] + whole.cov[2, 2] - 2 * whole.cov[1, 2]
+    assert less.se == pytest.approx(np.sqrt(variance))
+    assert less.se > 1.05 * np.hypot(whole.se[1], whole.se[2])
+    assert (less.labels, less.n, less.loss) == (("once - often",), whole.n, whole.loss)
+    assert not any("independent" in note for note in less.notes)
+    further = less - (whole["no"] - whole["often"])
+    assert further.se == pytest.approx(whole.contrast({"once": 1, "no": -1}).se)
+    in_percent = whole["once"].rescaled(100) - whole["often"].rescaled(100)
+    assert in_percent.se == pytest.approx(100 * less.se)
+    logs = [whole[name].map(np.log, lambda p: 1 / p) for name in ("once", "often")]
+    slopes = np.array([0, 1 / whole.value[1], -1 / whole.value[2]])
+    assert (logs[0] - logs[1]).se == pytest.approx(np.sqrt(slopes @ whole.cov @ slopes))
+    assert (whole["once"] / whole["often"]).se == pytest.approx(whole.ratio("once", "often").se)
+    doubled = whole.contrast({"once": 2}) - whole["once"]
+    assert (doubled.value, doubled.se) == pytest.approx((whole.value[1], whole.se[1]))
+
+
+def test_entries_of_two_estimates_are_independent_and_one_is_not_subtracted_from_itself() -> None:
+    first, second = share_table(), share_table()
+    apart = first["once"] - second["once"]
+    assert apart.se == pytest.approx(np.hypot(first.se[1], second.se[1]))
+    assert any("independent groups" in note for note in apart.notes)
+    assert apart.origin is None
+    assert list(apart.interval()) == pytest.approx([limit[1] for limit in (first - second).interval()], abs=1e-12)
+    with pytest.raises(ValueError, match="one and itself"):
+        first["once"] - first["once"]

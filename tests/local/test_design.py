@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from toolkit import Design, forced, k_ary, kuk, warner
+from toolkit import Design, crosswise, forced, k_ary, kuk, warner
 
 weights = hnp.arrays(
     np.int64, hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=5), elements=st.integers(0, 40)
@@ -161,6 +161,22 @@ def test_matrices_that_are_no_distribution_are_refused(matrix: object) -> None:
 def test_counts_that_count_nothing_are_refused(counts: object, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         warner("3/4").estimate_counts(counts)
+
+
+def test_the_order_of_counts_stands_in_the_repr_the_docstring_and_the_message() -> None:
+    """[287, 713] was taken for 713 yes without a word."""
+    assert "(no, yes)" in (Design.estimate_counts.__doc__ or "").splitlines()[0]
+    assert (
+        repr(crosswise("1/4")) == "<Design crosswise: 2 options (no, yes), 2 reports (different, same), epsilon 1.099>"
+    )
+    assert "20 options (1, 2, 3, 4, 5, 6, 7, 8, …)" in repr(k_ary(range(1, 21), epsilon=1))
+    with pytest.raises(ValueError, match=r"their order is \(no, yes\); by label it is \{'no': …, 'yes': …\}"):
+        forced("1/6", "1/6").estimate_counts([287, 713, 0])
+    by_label = [forced("1/6", "1/6").estimate_counts(dict(pairs)).value for pairs in (PAIRS, PAIRS[::-1])]
+    assert by_label == [forced("1/6", "1/6").estimate_counts([713, 287]).value] * 2
+
+
+PAIRS = [("no", 713), ("yes", 287)]
 
 
 @pytest.mark.parametrize("prevalence", [-0.1, 1.1, [0.5, 0.6], [0.2, 0.3, 0.5], math.nan])

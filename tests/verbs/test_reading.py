@@ -22,7 +22,7 @@ def test_a_survey_from_file_to_results_in_the_shell(capsys, monkeypatch):
     assert "Anybody with the link may answer." in started
     shown = {"survey": Collector.attach("sqlite:///rehearsal.db").survey.hash, "program": code_hash()}  # as on receipts
     assert all(f"{name:<7} {number}" in started.splitlines() for name, number in shown.items())
-    assert "There is nothing to estimate from yet." in said(capsys, "results").splitlines()
+    assert "There is nothing to show yet." in said(capsys, "results").splitlines()
     answers = pd.DataFrame({"faculty": ["arts", "law"] * 20, "cheated": ["yes", "no"] * 20})
     assert rehearse(survey(), url, answers, np.random.default_rng(1)) == 40
     assert (
@@ -32,7 +32,7 @@ def test_a_survey_from_file_to_results_in_the_shell(capsys, monkeypatch):
     assert said(capsys, "resume").startswith("rehearsal, open: 40 reports")
     assert "30 reports on" not in said(capsys, "results", "--method", "mle")
     by_group = said(capsys, "results", "--by", "faculty")
-    assert by_group.startswith("REHEARSAL: Exams\nThere is nothing to estimate from yet.\n")
+    assert by_group.startswith("REHEARSAL: Exams\nThere is nothing to show yet.\n")
     assert "2 of 2 estimates are not shown, as fewer than 30 people answered" in by_group
     assert said(capsys, "results", "--by", "faculty", "--minimum", "20").count("\n cheated ") == 2
     assert said(capsys, "export", "out.csv").startswith("wrote out.csv\nThis is a rehearsal")
@@ -67,6 +67,8 @@ def test_a_closed_collection_is_reported_and_exported_with_labels(folder, capsys
     assert "This is registered." in (folder / "r.html").read_text()
     texts = [(folder / said(capsys, "report", "r.md", *by)[6:-1]).read_text() for by in ((), ("--by", "faculty"))]
     assert ["| faculty | answer |" in text for text in texts] == [False, True]
+    said(capsys, "report", "r.md", "--method", "mle")
+    assert ["unbiased" in text for text in (texts[0], (folder / "r.md").read_text())] == [True, False]
     assert "exploratory" in said(capsys, "results", "--registration", "prereg.md")
     assert said(capsys, "export", "r.sav", "--language", "en").startswith("wrote r.sav\n")
     assert list(read_reports("r.sav")["cheated"]) == list(Collector.attach("sqlite:///mine.db").reports()["cheated"])

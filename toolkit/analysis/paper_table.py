@@ -42,6 +42,12 @@ class Line:
     interval: str
     method: str
     deff: float
+    outside: bool = False
+
+
+def is_outside(shares: Any) -> Any:
+    """Whether a share lies outside 0 to 1, entry by entry; rounding is not enough for that."""
+    return (np.asarray(shares) < -1e-9) | (np.asarray(shares) > 1 + 1e-9)
 
 
 def lines_of(estimates: Iterable[GroupEstimate], level: float, *, share: bool) -> list[Line]:
@@ -58,6 +64,7 @@ def lines_of(estimates: Iterable[GroupEstimate], level: float, *, share: bool) -
             empty or fixed_between(numbers[2], numbers[3], decimals, unit),
             method,
             deff,
+            share and bool(is_outside(numbers[0] / scale)),
         )
         for one, option, numbers, empty, method, deff in rows
     ]

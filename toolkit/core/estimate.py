@@ -17,7 +17,15 @@ from toolkit.core.extras import extra
 from toolkit.core.inference import contrasts
 from toolkit.core.inference.digits import between, written
 from toolkit.core.inference.fit import Fit
-from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Mapped, Normal, interval_from
+from toolkit.core.inference.intervals import (
+    Affine,
+    Interval,
+    IntervalBasis,
+    Mapped,
+    Normal,
+    interval_from,
+    single_entry,
+)
 from toolkit.core.inference.significance import Significance, significance
 from toolkit.core.loss import Loss
 from toolkit.core.publishing import Publishable, ReleaseFacts
@@ -110,11 +118,14 @@ class Estimate(Publishable):
         The columns that a table is split by.
     counts : Estimate, optional
         How many values are behind each entry, where a release says so with noise.
+    origin : Origin, optional
+        The estimate that a single number is an entry or a sum of entries of: two numbers with the same origin have a
+        covariance, and `-` and `/` use it.
 
     Examples
     --------
     >>> from toolkit import warner
-    >>> warner("3/4").estimate_counts([600, 400])
+    >>> warner("3/4").estimate_counts({"no": 600, "yes": 400})
     <Estimate 0.300 (standard error 0.031; 95 % interval 0.240 to 0.361); n = 1,000; covers ...>
     """
 
@@ -132,6 +143,7 @@ class Estimate(Publishable):
     release: ReleaseFacts | None = field(default=None)
     axes: tuple[str, ...] = ()
     counts: "Estimate | None" = None
+    origin: "Origin | None" = field(default=None)
 
     def interval(self, level: float = 0.95, method: str | None = None, *, adjust: str | None = None) -> Interval:
         """Return an interval of the given level: `low, high = estimate.interval()`.
@@ -225,8 +237,8 @@ class Estimate(Publishable):
         return significance(self._basis, self.value, self.se, null, sides, direction, method, adjust)
 
     def __sub__(self, other: "Estimate | float | Fraction") -> "Estimate":
-        """The difference of two estimates from independent groups, entry by entry, or from a number; see
-        `contrast` for entries of one.
+        """The difference of two estimates from independent groups, entry by entry, of two entries of one estimate,
+        or from a number.
 
         >>> from toolkit import forced
         >>> women, men = (forced("1/6", "1/6").estimate_counts(counts) for counts in ([761, 469], [777, 393]))
@@ -242,7 +254,7 @@ class Estimate(Publishable):
         return replace(self.rescaled(1.0, -number), method=f"{way}{less}", release=self._after(less))
 
     def __truediv__(self, other: "Estimate") -> "Estimate":
-        """The ratio of two estimates from independent groups, entry by entry; see `ratio` for entries of one.
+        """The ratio of two estimates from independent groups, entry by entry, or of two entries of one estimate.
 
         The interval is Fieller's, made from the limits of both; `interval(method="log")` is that of the logarithm.
         Without an upper limit the second could be 0. Test a ratio against 1. By a die or by Warner's design, 50 to 500
@@ -269,45 +281,46 @@ class Estimate(Publishable):
         Estimate
             With Fieller's interval.
         """
-        self[top], self[bottom]
-        places = [self.labels.index(top), self.labels.index(bottom)]
-        value, se = (np.atleast_1d(part)[places] for part in (self.value, self.se))
-        if self.cov is None:
-            refuse("the estimate must have covariances", "none", "the error of a ratio needs them")
-        first, second = (contrasts.entry_basis(self._basis, self.value, self.se, place) for place in places)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            covariance = self.cov[np.ix_(places, places)]
-            share, correlation = float(value[0] / value[1]), float(covariance[0, 1] / se.prod())
-            slopes = np.array([1, -share]) / value[1]
-            error = float(np.sqrt(slopes @ covariance @ slopes))
-            log_error = float(error / abs(share))
-        return replace(
-            self,
-            value=share,
-            se=error,
-            labels=(f"{top} / {bottom}",),
-            cov=np.array([[error**2]]),
-            method=f"ratio; {self.method}",
-            basis=contrasts.quotient_basis(first, second, share, error, log_error, correlation),
-            fit=None,
-            axes=(),
-            counts=None,
-            release=self._after("a ratio of its entries"),
-        )
+        return self[top] / self[bottom]
 
-    def __getitem__(self, label: object) -> "pd.Series[Any]":
-        """The row of `to_frame` with this label: numbers, of which `contrast` makes differences.
+    def __getitem__(self, label: object) -> "Estimate":
+        """Return the entry with this label; what is made of several entries knows their covariances.
 
         >>> from toolkit import k_ary
         >>> table = k_ary(["no", "once", "often"], epsilon=2).estimate_counts([50, 30, 20])
-        >>> round(float(table["once"]["estimate"]), 3)
+        >>> round(table["once"].value, 3)
         0.284
+        >>> (table["once"] - table["often"]).se == table.contrast({"once": 1, "often": -1}).se
+        True
         """
         if label not in self.labels:
             known = ", ".join(repr(one) for one in self.labels[:8]) + (", …" if len(self.labels) > 8 else "")
             remedy = ".value is the number, or all of them by place"
             refuse(f"an estimate has the entries {known}", repr(label), remedy, LookupError)
-        return self.to_frame().iloc[self.labels.index(label)]
+        if np.ndim(self.value) == 0:
+            return self
+        index = self.labels.index(label)
+        value, se = (np.asarray(part)[index].item() for part in (self.value, self.se))
+        fit = (
+            None
+            if self.fit is None
+            else replace(self.fit, p=float(np.broadcast_to(self.fit.p, len(self.labels))[index]))
+        )
+        return self._made_of(
+            label,
+            Origin(self, np.eye(1, len(self.labels), index)[0]),
+            "one of its entries",
+            value=value,
+            se=se,
+            basis=single_entry(self._basis, self.value, self.se, index),
+            fit=fit,
+            counts=None if self.counts is None else self.counts[label],
+        )
+
+    def _made_of(self, label: object, origin: "Origin", step: str, **numbers: Any) -> "Estimate":
+        """A single number that was made of entries of `origin`."""
+        cov, release = np.array([[numbers["se"] ** 2]]), self._after(step)
+        return replace(self, **numbers, labels=(label,), cov=cov, axes=(), origin=origin, release=release)
 
     __iter__ = __array_ufunc__ = None  # neither a sequence nor an array, whatever has labels
 
@@ -327,10 +340,10 @@ class Estimate(Publishable):
         Estimate
             A single number.
         """
-        value, se = contrasts.weighted_sum(self.value, self.cov, self.labels, weights)
-        basis, cov = contrasts.contrast_basis(self._basis, value, se), np.array([[se**2]])
-        only = replace(self, labels=("contrast",), value=value, se=se, cov=cov, basis=basis, fit=None)
-        return replace(only, axes=(), counts=None, release=self._after("a weighted sum of its entries"))
+        factors = contrasts.entry_weights(weights, self.labels)
+        value, se = float(factors @ np.atleast_1d(self.value)), contrasts.error(self.cov, factors)
+        origin = Origin(self, factors) if self.origin is None else self.origin.scaled(float(factors[0]))
+        return _weighted_sum(self, "contrast", origin, value, se)
 
     @property
     def _basis(self) -> IntervalBasis:
@@ -370,6 +383,7 @@ class Estimate(Publishable):
             se=factor * self.se,
             cov=None if self.cov is None else factor**2 * self.cov,
             basis=Affine(self._basis, factor, offset),
+            origin=None if self.origin is None else self.origin.scaled(factor),
         )
 
     def map(self, function: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> "Estimate":
@@ -409,6 +423,7 @@ class Estimate(Publishable):
             method=f"a function of: {self.method}" if self.method else "a function of an estimate",
             notes=(*self.notes, "a function of an estimate: as a rule not unbiased"),
             basis=Mapped(self._basis, function),
+            origin=None if self.origin is None else self.origin.scaled(float(slope)),
             release=self._after("a function of its entries"),
         )
 
@@ -535,6 +550,49 @@ class Estimate(Publishable):
         ]
 
 
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """The estimate that a number was made of.
+
+    Parameters
+    ----------
+    whole : Estimate
+        The estimate.
+    gradient : array
+        The slopes of the number by the entries of `whole`; the weights, where it is a sum of them.
+
+    Examples
+    --------
+    >>> from toolkit import k_ary
+    >>> table = k_ary(["no", "once", "often"], epsilon=2).estimate_counts([50, 30, 20])
+    >>> table["once"].origin.gradient
+    array([0., 1., 0.])
+    """
+
+    whole: Estimate
+    gradient: Array
+
+    def scaled(self, factor: float) -> "Origin":
+        """Return the origin of a multiple of the number.
+
+        Parameters
+        ----------
+        factor : float
+            What the number is multiplied by.
+
+        Returns
+        -------
+        Origin
+            With the gradient of the multiple.
+        """
+        return replace(self, gradient=factor * self.gradient)
+
+
+def _weighted_sum(estimate: Estimate, label: str, origin: Origin, value: float, se: float) -> Estimate:
+    basis, step = contrasts.contrast_basis(origin.whole._basis, value, se), "a weighted sum of its entries"
+    return estimate._made_of(label, origin, step, value=value, se=se, basis=basis, fit=None, counts=None)
+
+
 def loss_of_both(first: Loss | None, second: Loss | None, *, sampled: bool) -> Loss | None:
     """What both cost one person: of independent samples everybody is in one, of a curator's tables maybe in both."""
     if first is None or second is None:
@@ -545,6 +603,8 @@ def loss_of_both(first: Loss | None, second: Loss | None, *, sampled: bool) -> L
 def difference(first: Estimate, second: Estimate) -> Estimate:
     """First - second: of independent groups, or of releases whose noise is independent."""
     _comparable(first, second, "difference")
+    if first.origin and second.origin and first.origin.whole is second.origin.whole:
+        return _dependent_difference(first, first.origin, second, second.origin)
     value, se = first.value - second.value, np.hypot(first.se, second.se)
     se = se if np.ndim(se) else float(se)
     cov = None if first.cov is None or second.cov is None else first.cov + second.cov
@@ -555,6 +615,8 @@ def difference(first: Estimate, second: Estimate) -> Estimate:
 def quotient(first: Estimate, second: Estimate) -> Estimate:
     """First / second: of independent groups, or of releases whose noise is independent."""
     _comparable(first, second, "ratio")
+    if first.origin and second.origin and first.origin.whole is second.origin.whole:
+        return _dependent_quotient(first, first.origin, second, second.origin)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.divide(first.value, second.value)
         error = np.hypot(np.divide(first.se, first.value), np.divide(second.se, second.value))
@@ -564,6 +626,38 @@ def quotient(first: Estimate, second: Estimate) -> Estimate:
     value, se = (float(value), float(se)) if single else (value, se)
     basis = contrasts.quotient_basis(first._basis, second._basis, value, se, error)
     return _of_both(first, second, "ratio", value=value, se=se, cov=None, basis=basis)
+
+
+def _dependent_difference(first: Estimate, origin: Origin, second: Estimate, other: Origin) -> Estimate:
+    """First - second, both made of the entries of one estimate."""
+    gradient = origin.gradient - other.gradient
+    if not gradient.any():
+        refuse("a difference must be of two entries", "one and itself", "it is always 0")
+    value, se = float(first.value - second.value), contrasts.error(origin.whole.cov, gradient)
+    both = replace(first, notes=tuple(dict.fromkeys((*first.notes, *second.notes))))
+    label = f"{text_or_int(first.labels[0])} - {text_or_int(second.labels[0])}"
+    return _weighted_sum(both, label, Origin(origin.whole, gradient), value, se)
+
+
+def _dependent_quotient(first: Estimate, origin: Origin, second: Estimate, other: Origin) -> Estimate:
+    """First / second, both made of the entries of one estimate; the error by the delta method."""
+    together = contrasts.covariance(origin.whole.cov, origin.gradient, other.gradient)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = float(np.divide(first.value, second.value))
+        gradient = np.divide(origin.gradient - value * other.gradient, second.value)
+        se = contrasts.error(origin.whole.cov, gradient)
+        log_se, correlation = float(np.divide(se, abs(value))), float(np.divide(together, first.se * second.se))
+    top, bottom = (contrasts.ratio_basis(one._basis, float(one.value), float(one.se)) for one in (first, second))
+    return replace(first, method=f"ratio; {first.method}")._made_of(
+        f"{text_or_int(first.labels[0])} / {text_or_int(second.labels[0])}",
+        Origin(origin.whole, gradient),
+        "a ratio of its entries",
+        value=value,
+        se=se,
+        basis=contrasts.quotient_basis(top, bottom, value, se, log_se, correlation),
+        fit=None,
+        counts=None,
+    )
 
 
 def _comparable(first: Estimate, second: Estimate, what: str) -> None:
@@ -597,4 +691,5 @@ def _of_both(first: Estimate, second: Estimate, what: str, **numbers: Any) -> Es
         notes=(INDEPENDENT_GROUPS if sampled else INDEPENDENT_NOISE, *notes),
         fit=None,
         release=None,
+        origin=None,
     )

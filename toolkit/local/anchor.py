@@ -57,7 +57,7 @@ def attention(design: Design, reports: Values, *, truth: str | int | None = None
 
 def attention_counts(design: Design, counts: ArrayLike, *, truth: str | int | None = None) -> Estimate:
     """The same from the number of reports of each kind, in the order of `report_options`."""
-    numbers, care = checked_counts(counts, len(design.report_options)), _care(design, truth)
+    numbers, care = checked_counts(counts, len(design.report_options), design.report_options), _care(design, truth)
     n = int(numbers.sum())
     value = float(numbers @ care / n)
     spread = float(numbers @ (care - value) ** 2) / (n - 1) if n > 1 else np.nan

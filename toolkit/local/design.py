@@ -60,7 +60,7 @@ class Design:
     Examples
     --------
     >>> design = Design([[3, 1], [1, 3]], 4, ("no", "yes"))
-    >>> design.estimate_counts([60, 40])
+    >>> design.estimate_counts({"no": 60, "yes": 40})
     <Estimate 0.300 (standard error 0.098; 95 % interval 0.119 to 0.496); n = 100; covers sampling and ...>
     """
 
@@ -280,12 +280,13 @@ class Design:
         return self.estimate_counts(encoding.tally(reports, self.report_options, "reports"), method)
 
     def estimate_counts(self, counts: ArrayLike | Mapping[Any, int], method: Method = "moment") -> Estimate:
-        """Estimate from the number of reports of each kind.
+        """Estimate from counts by label, {"no": 713, "yes": 287}, or in the order of the reports, which is (no, yes).
 
         Parameters
         ----------
-        counts : sequence or mapping
-            In the order of `report_options`, or by label: {"no": 700, "yes": 300}, or `value_counts()` of pandas.
+        counts : mapping or sequence
+            By label, as in {"no": 713, "yes": 287} or `value_counts()` of pandas: then their order does not matter. As
+            a sequence in the order of `report_options`, which the repr of the design shows: no first, yes second.
         method : {"moment", "mle", "simplex"}
             As for `estimate`.
 
@@ -293,8 +294,17 @@ class Design:
         -------
         Estimate
             Shares with their errors.
+
+        Examples
+        --------
+        >>> design = Design([[5, 1], [1, 5]], 6, ("no", "yes"))
+        >>> design
+        <Design custom: 2 options (no, yes), 2 reports (no, yes), epsilon 1.609>
+        >>> design.estimate_counts({"yes": 287, "no": 713}).value == design.estimate_counts([713, 287]).value
+        True
         """
-        numbers = encoding.checked_counts(encoding.in_order(counts, self.report_options), len(self.report_options))
+        labels = self.report_options
+        numbers = encoding.checked_counts(encoding.in_order(counts, labels), len(labels), labels)
         n = int(numbers.sum())
         shares = numbers @ self._score / n
         cov = np.full((len(shares),) * 2, np.nan)
@@ -615,10 +625,11 @@ class Design:
         return hash((self.weights.tobytes(), self.denominator, self.options, self.report_options))
 
     def __repr__(self) -> str:
-        return (
-            f"<Design {self.name}: {len(self.options)} options, {len(self.report_options)} reports, "
-            f"epsilon {self.epsilon:.4g}>"
-        )
+        parts = [
+            f"{len(labels)} {kind} {encoding.label_order(labels)}"
+            for kind, labels in (("options", self.options), ("reports", self.report_options))
+        ]
+        return f"<Design {self.name}: {', '.join(parts)}, epsilon {self.epsilon:.4g}>"
 
 
 def has_matrix(randomizer: Randomizer) -> TypeGuard[Design]:

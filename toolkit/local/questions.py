@@ -291,7 +291,7 @@ def k_ary(options: Options, *, epsilon: Number) -> Design:
     Examples
     --------
     >>> k_ary(["bus", "car", "bike"], epsilon=1.0)
-    <Design k_ary: 3 options, 3 reports, epsilon 1>
+    <Design k_ary: 3 options (bus, car, bike), 3 reports (bus, car, bike), epsilon 1>
     """
     names = _table_of(options, f"use toolkit.local.oracles.best(options, {epsilon!r})")
     k = len(names)

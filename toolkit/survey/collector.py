@@ -191,7 +191,7 @@ class Collector:
         method : str, optional
             "mle" for shares inside 0 to 1; else unbiased.
         minimum : int, optional
-            People below which no group is shown, if not the survey's number; the results then say so.
+            People below which no estimate is shown, if not the survey's number; the results then say so.
 
         Returns
         -------
@@ -228,9 +228,10 @@ class Collector:
         by: Sequence[str] | str | None = None,
         *,
         level: float = 0.95,
+        method: str | None = None,
         registration: str | Path | None = None,
     ) -> Path:
-        """Write a report for readers of a closed collection; groups of too few people are withheld in it, too.
+        """Write a report for readers of a closed collection; estimates of fewer people than its minimum are withheld.
 
         Parameters
         ----------
@@ -240,6 +241,8 @@ class Collector:
             Plain questions whose answers make the groups.
         level : float
             Level of the intervals.
+        method : str, optional
+            "mle" for shares inside 0 to 1; else unbiased.
         registration : str or Path, optional
             What was registered before; the report then says what is exploratory.
 
@@ -256,7 +259,7 @@ class Collector:
         if self._store.state() is not State.CLOSED:
             rule = "a report must be of a closed collection"
             refuse(rule, "one that goes on", "it would be out of date at once; close() it, or see results()")
-        results = self.results(by)
+        results = self.results(by, method=method)
         return (results if registration is None else results.registered(registration)).report(path, level=level)
 
     def preview(self) -> "Preview":

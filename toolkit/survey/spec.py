@@ -103,7 +103,7 @@ class Survey:
     ceiling : number
         The largest epsilon that a respondent may spend in all; `inf` allows reports that prove an answer.
     minimum : int
-        The people below which no group is shown in any result, and nothing while the collection is open.
+        The people below which no estimate is shown in any result, and nothing while the collection is open.
     words : mapping, optional
         The page's own words, by language and name, for languages that the toolkit does not know.
     step : int

@@ -248,19 +248,21 @@ def _invite(options: Options) -> None:
     say(*collector(options).invitations(options.count))
 
 
+_METHOD = "mle: shares inside 0 to 1, for display; else unbiased"
 _REGISTERED = "what `toolkit register` wrote: everything then says whether it was registered or is exploratory"
 
 
 def _add_reading(verbs: Verbs) -> None:
     add_result = add_verb(verbs, "results", _results, "print the estimates").add_argument
     add_result("--by", action="append", help="a plain question; may be repeated")
-    add_result("--minimum", type=int, help="people below which no group is shown, if not the survey's; it is noted")
-    add_result("--method", help="mle: shares inside 0 to 1, for display; else unbiased")
+    add_result("--minimum", type=int, help="people below which no estimate is shown, if not the survey's; it is noted")
+    add_result("--method", help=_METHOD)
     add_result("--registration", help=_REGISTERED)
     about = "write a report of a closed collection, for readers: .html, .docx, .pdf or .md"
     report = add_verb(verbs, "report", _report, about).add_argument
     report("path")
     report("--by", action="append", help="a plain question; may be repeated")
+    report("--method", help=_METHOD)
     report("--registration", help=_REGISTERED)
     about = "write the reports to a .csv, .parquet, .feather, .sav (SPSS) or .dta (Stata) file, with a codebook"
     export = add_verb(verbs, "export", _export, about).add_argument
@@ -272,12 +274,13 @@ def _results(options: Options) -> None:
     results = collector(options).results(options.by, method=options.method, minimum=options.minimum)
     if options.registration is not None:
         results = results.registered(options.registration)
-    table = results.to_table().to_string(index=False) if results.findings else "There is nothing to estimate from yet."
+    table = results.to_table().to_string(index=False) if results.findings else "There is nothing to show yet."
     say(results.survey.name, table, *results.notes())
 
 
 def _report(options: Options) -> None:
-    say(f"wrote {collector(options).report(options.path, options.by, registration=options.registration)}")
+    chosen = {"method": options.method, "registration": options.registration}
+    say(f"wrote {collector(options).report(options.path, options.by, **chosen)}")
 
 
 def _export(options: Options) -> None:

@@ -302,7 +302,7 @@ def test_what_has_no_solution_is_refused() -> None:
     """Who has seen the long list tells more than all harmless items and the trait."""
     on = np.arange(20) % 2 == 0
     data = {"y": np.where(on, 4, np.arange(20) // 2 % 4), "t": on}
-    with pytest.raises(ValueError, match="least squares must have a solution at finite coefficients"):
+    with pytest.raises(ValueError, match="the sensitive item must have its least squares at finite coefficients"):
         list_experiment("y ~ 1", data, treatment="t", items=3)
     with pytest.raises(ValueError, match="`control` must be one of binomial, beta-binomial, logit-normal"):
         list_experiment("y ~ 1", data, treatment="t", items=3, control="poisson")

@@ -21,6 +21,22 @@ def test_limits_of_shares_are_cut_and_those_of_differences_are_not() -> None:
     assert basis_of(FIT.coefficients, 0.99, 0.05, shares=False).within == (-np.inf, np.inf)
 
 
+def test_rows_of_margins_are_subtracted_as_the_model_subtracts_them() -> None:
+    """The average difference is computed from the model's own gradient, without any covariance of two margins."""
+    shares, difference = FIT.margins("female", levels=[0, 1]), FIT.margins("female")
+    less = shares[shares.labels[1]] - shares[shares.labels[0]]
+    assert less.value == pytest.approx(float(difference.value))
+    assert less.se == pytest.approx(float(difference.se), rel=1e-6)
+
+
+def test_coefficients_are_subtracted_with_their_covariance() -> None:
+    less = FIT["female"] - FIT["age10"]
+    row = np.array([0, 1, -1, 0])
+    assert FIT.labels[1:3] == ("female", "age10")
+    assert less.se == pytest.approx(float(np.sqrt(row @ FIT.cov @ row)))
+    assert list(less.interval()) == pytest.approx(list(FIT.contrast({"female": 1, "age10": -1}).interval()))
+
+
 def test_the_table_has_odds_ratios_on_demand() -> None:
     plain, ratios = FIT.to_frame(), FIT.to_frame(exp=True)
     assert list(plain.columns) == ["estimate", "se", "low", "high", "statistic", "p"]

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
 
 from tests.analysis.reference_survey import BIRTHDAY, BOTH, COINS, COVARIATES, DIE, DIRECT, UNRELATED, runaway, survey
 from tests.slowly import each
@@ -260,6 +262,21 @@ def test_a_maximum_at_infinity_is_refused_and_the_penalty_is_finite() -> None:
     fit = logistic(reports, x, DIE, penalty="jeffreys")
     assert np.allclose(fit.value, [-3.32537116, -0.76059012], atol=2e-7)
     assert np.allclose(fit.se, [1.15980351, 0.92306091], rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [29, 49, 54])
+def test_a_maximum_that_scoring_is_slow_to_find_is_not_refused(seed: int) -> None:
+    """200 people and a weak design: Fisher scoring alone does not end within 100 steps."""
+    design, rng = warner("3/5"), np.random.default_rng(seed)
+    x = rng.normal(size=200)
+    reports = np.asarray(design.randomize(rng.random(200) < expit(x - 1), rng=rng))
+    fit = logistic(reports, x, design)
+
+    def loss(at: np.ndarray) -> float:
+        yes = 0.4 + 0.2 * expit(at[0] + at[1] * x)
+        return -float(np.log(np.where(reports == 1, yes, 1 - yes)).sum())
+
+    assert fit.value == pytest.approx(minimize(loss, np.zeros(2), tol=1e-9).x, abs=2e-3)
 
 
 def test_separation_is_refused_as_a_maximum_at_infinity() -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from tests.analysis.reference_survey import COINS, COVARIATES, DIE, LIKERT, survey
 from toolkit import Design, forced_options, k_ary
@@ -64,6 +65,22 @@ def test_the_null_model_has_the_moment_estimates_as_its_shares() -> None:
     null = multinomial("code ~ 1", DATA.assign(code=CODES), LIKERT)
     assert np.allclose(null.margins().value, LIKERT.estimate(CODES).value, atol=1e-9)
     assert FIT.compare(null).df == 8
+
+
+@pytest.mark.parametrize("seed", [5, 9])
+def test_a_maximum_that_scoring_is_slow_to_find_is_not_refused(seed) -> None:
+    """100 people and three options: Fisher scoring alone does not end within 100 steps."""
+    design, rng = k_ary(["a", "b", "c"], epsilon=1), np.random.default_rng(seed)
+    x = rng.normal(size=100)
+    reports = np.asarray(design.randomize(np.array(["a", "b", "c"])[rng.integers(0, 3, 100)], rng=rng))
+    fit = multinomial("y ~ x", {"y": reports, "x": x}, design)
+
+    def loss(at):
+        odds = np.exp(np.column_stack([np.zeros(100), at[0] + at[1] * x, at[2] + at[3] * x]))
+        shares = odds / odds.sum(axis=1, keepdims=True) @ design.matrix
+        return -float(np.log(shares[np.arange(100), np.searchsorted(["a", "b", "c"], reports)]).sum())
+
+    assert fit.value == pytest.approx(minimize(loss, np.zeros(4), tol=1e-9).x, abs=2e-3)
 
 
 def test_shares_and_their_differences_add_up() -> None:

@@ -104,8 +104,8 @@ def test_newton_continues_where_scoring_stops() -> None:
     ("left", "arrived", "bends", "refused"),
     [
         (1.0, True, 0.5, None),
-        (1.0, True, 0.0, "none within 100 steps"),
-        (1.0, False, 0.5, "none within 100 steps"),
+        (1.0, True, 0.0, "none within 160 steps"),
+        (1.0, False, 0.5, "none within 160 steps"),
         (1e-9, True, 0.5, "hardly any information left"),
         (1e-9, False, 0.5, "still rises where nothing bends it"),
     ],

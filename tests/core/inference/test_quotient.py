@@ -8,7 +8,7 @@ import pytest
 from tests.slowly import each
 from toolkit import forced, k_ary
 from toolkit.core.estimate import Estimate
-from toolkit.core.inference.contrasts import Quotient, _fieller, entry_basis
+from toolkit.core.inference.contrasts import Quotient, _fieller, ratio_basis
 from toolkit.core.inference.intervals import Normal, Student
 
 DIE = forced("1/6", "1/6")
@@ -75,7 +75,7 @@ def test_entries_of_one_estimate_keep_their_covariance() -> None:
     by_hand = _fieller((1, 1 - reach, 1 + reach), (2, 2 - reach, 2 + reach), 0, False)
     assert tuple(few.ratio("a", "b").interval()) == pytest.approx(by_hand)
     assert _fieller((1, 0.5, 1.5), (1, 0, 2), 0, False) == (-math.inf, math.inf)  # the second could be 0
-    basis = entry_basis(Student(np.array([1.0, 2.0]), np.array([0.1, 0.2]), 7), [1.0, 2.0], [0.1, 0.2], 1)
+    basis = ratio_basis(Student(np.array([1.0, 2.0]), np.array([0.1, 0.2]), 7), 2.0, 0.2)
     assert (basis.value, basis.se, basis.df) == (2.0, 0.2, 7)
 
 

@@ -91,10 +91,10 @@ def test_differences_are_in_points_or_in_the_unit_of_the_answers(by, group):
     assert _differences(estimate(asked, frame), 0.9) == []
 
 
-def test_without_enough_people_it_is_said_that_there_is_nothing_to_estimate_from():
+def test_without_enough_people_it_is_said_that_there_is_nothing_to_show():
     frame = pd.DataFrame({"faculty": ["arts", "law"], "cheated": ["yes", "no"], "moon": "no", "understood": True})
     found = estimate(ASKED, frame, "faculty")
-    assert [block.text for block in _people(found)] == ["There is nothing to estimate from."]
+    assert [block.text for block in _people(found)] == ["There is nothing to show."]
     assert methods(found, 0.9).startswith("0 reports of the largest group were analysed.")
     assert _differences(found, 0.9) == []
 

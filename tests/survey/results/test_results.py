@@ -1,3 +1,4 @@
+import html
 import json
 
 import numpy as np
@@ -14,6 +15,7 @@ from toolkit.local.anchor import attention_counts
 from toolkit.local.compliance import worst_shift
 from toolkit.survey.rehearsal import report
 from toolkit.survey.results import estimate, tally
+from toolkit.survey.results.survey_results import OUTSIDE
 from toolkit.survey.results.table import table
 
 REPORTS = pd.DataFrame(
@@ -229,7 +231,8 @@ def test_answers_that_contradict_their_design_are_told_in_the_notes_the_table_an
     """Nobody says yes among the lawyers, where Warner's question (2/3) makes at least a third."""
     frame = pd.DataFrame({"faculty": ["arts"] * 60 + ["law"] * 60, "cheated": ["yes", "no"] * 30 + ["no"] * 60})
     found = estimate(survey(check=False), frame, by="faculty")
-    (note,) = found.notes()
+    outside, note = found.notes()
+    assert outside == OUTSIDE
     assert note.startswith(
         "cheated (faculty law): no share agrees with these reports at 95 %: 0 of 60 reports were yes"
     )
@@ -238,7 +241,9 @@ def test_answers_that_contradict_their_design_are_told_in_the_notes_the_table_an
     assert table["empty"].to_dict() == {"arts": False, "law": True}
     assert np.isnan(table.loc["law", ["low", "high"]].astype(float)).all()
     assert table.loc["law", "fit p"] == pytest.approx((2 / 3) ** 60)
-    assert found._repr_html_().count("do not publish it as a share") == 1
+    page = found._repr_html_()
+    assert page.count("do not publish it as a share") == 1
+    assert page.index("</table>") < page.index(html.escape(OUTSIDE)) < page.index("The errors cover")
 
 
 def test_an_anchor_that_no_share_of_followers_explains_has_no_limits():
@@ -320,7 +325,7 @@ def test_answered_refused_missing_and_not_asked_are_counted_for_each_question_an
         "paid: 3 answered, 1 refused, 0 missing.",
         "1 person has no group, as the answer to faculty is missing: no estimate here counts them.",
     ]
-    whole = estimate(asked, frame)
+    whole = estimate(asked, frame, minimum=0)
     assert whole.to_frame().query("question == 'cheated'")[
         ["n", "refused", "missing", "not asked"]
     ].values.tolist() == [[5, 0, 3, 0]]

@@ -1,10 +1,12 @@
+import numpy as np
 import pandas as pd
 import pytest
 
 from tests.survey.samples import cheated, faculty, survey
-from toolkit import warner
-from toolkit.survey.results import estimate
-from toolkit.survey.results.survey_results import NOTHING
+from toolkit import Question, crosswise, warner
+from toolkit.local import born
+from toolkit.survey.results import estimate, tally
+from toolkit.survey.results.survey_results import NOTHING, OUTSIDE
 from toolkit.survey.spec import OPEN_ACCESS
 from toolkit.survey.storage.protocol import State
 from toolkit.survey.storage.stepwise_disclosure import FLOODED, Shown, remarks
@@ -18,7 +20,10 @@ def test_where_there_is_nothing_yet_it_is_said_in_a_sentence():
     assert empty.findings == ()
     assert repr(empty) == f"<Results of 'Exams': {NOTHING}.>"
     assert NOTHING in empty._repr_html_()
-    assert len(empty.to_table()) == len(empty.to_frame()) == 0
+    with pytest.warns(UserWarning, match=f"The table is empty: {NOTHING}"):
+        table = empty.to_table()
+    assert len(table) == len(empty.to_frame()) == 0
+    assert list(table)[:3] == ["question", "answer", "estimate"]
 
 
 def test_below_a_minimum_findings_are_left_out_and_counted():
@@ -26,6 +31,36 @@ def test_below_a_minimum_findings_are_left_out_and_counted():
     assert {finding.group for finding in found.findings} == {("arts",)}
     assert found.remarks[0].startswith("1 of 2 estimates are not shown, as fewer than 50 people answered")
     assert estimate(survey(check=False), REPORTS).from_minimum(50).remarks == ()
+
+
+def test_of_fewer_people_than_the_minimum_in_all_nothing_is_shown():
+    """Three people were estimated in a report that said that fewer than 30 are withheld."""
+    trip = Question("trip", "Been there?", design=warner("3/5"), anchor="no")
+    season = Question(
+        "season", "Ever?", design=crosswise(born("jan-mar")), mode="physical", innocent={"born": "jan-mar"}
+    )
+    asked = survey(faculty(), cheated(), trip, season, minimum=30, ceiling=5)
+    for people, shown in ((3, False), (29, False), (30, True)):
+        frame = asked.simulate(people, np.random.default_rng(1))
+        found = estimate(asked, frame)
+        notes = " ".join(found.notes())
+        assert bool(found.findings) is bool(found.analysis.group_estimates) is shown
+        for sentence in ("passed the comprehension check", "By the anchor question trip", "moves an estimate by"):
+            assert (sentence in notes) is shown, sentence
+        assert ("4 of 4 estimates are not shown, as fewer than 30 people answered" in notes) is not shown
+        assert len(tally(asked, frame)) == 0 or shown
+        assert estimate(asked, frame, minimum=3).findings
+
+
+@pytest.mark.parametrize("yes", [20, 60, 77, 95])
+def test_a_share_outside_its_range_is_marked_and_its_reason_stands_below(yes):
+    frame = pd.DataFrame({"cheated": ["yes"] * yes + ["no"] * (100 - yes)})
+    outside = yes != 60
+    found = estimate(survey(cheated(design=warner("3/4")), check=False), frame)
+    assert found.to_table()["estimate"][0].endswith(" *") is outside
+    assert (OUTSIDE in found.notes()) is (found.below(found.survey["cheated"])[0] == OUTSIDE) is outside
+    inside = estimate(found.survey, frame, method="mle")
+    assert OUTSIDE not in [*inside.notes(), *inside.below(found.survey["cheated"])]
 
 
 def test_what_errors_cover_and_cost_stands_once_below_each_table():

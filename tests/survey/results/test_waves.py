@@ -139,10 +139,9 @@ def test_of_fewer_people_than_the_minimum_in_both_waves_nothing_is_shown():
     first, second = few_in_both(30)
     assert second.change(first, "cheated").n == 30
     assert "publish one of the two" in " ".join(second.change(first, "cheated").notes)
-    first, second = few_in_both(20, people=20)  # all there are, as in the results of a small class
-    assert second.change(first, "cheated").n == 20
-    first, second = few_in_both(19, people=20)
-    with pytest.raises(ValueError, match="at least 30 people"):
-        second.change(first, "cheated")
+    for both in (19, 20):  # also if these are all there are
+        first, second = few_in_both(both, people=20)
+        with pytest.raises(ValueError, match="at least 30 people"):
+            second.change(first, "cheated")
     first, second = few_in_both(1, minimum=1)
     assert second.change(first, "cheated").n == 1

@@ -24,15 +24,14 @@ from toolkit.analysis.regression.fitted import (
 )
 from toolkit.analysis.regression.rows import Answers, Codes, People
 from toolkit.analysis.regression.scoring import (
-    Climb,
     Point,
     climb,
     covariance,
     curvature,
+    finish,
     influence_of,
     inner_maximum,
     kind_of_error,
-    newton,
 )
 from toolkit.analysis.reports import Data
 from toolkit.core.arrays import Array
@@ -328,10 +327,7 @@ def fit_latent(answers: Answers, codes: Codes, law: Law, predictors: Sequence[Pr
 
 def _maximum(model: Model, start: Array) -> tuple[Point, Array]:
     """And minus the Hessian there."""
-    ascent = climb(model.point, start)
-    if not ascent.arrived:
-        point, arrived = newton(model.point, ascent.point, bends=lambda point: model.observed(point.at))
-        ascent = Climb(point, arrived, ascent.start)
+    ascent = finish(model.point, model.observed, climb(model.point, start))
     observed = model.observed(ascent.point.at)
     inner_maximum(lambda _: observed, ascent, "use fewer covariates, or ask more people")
     return ascent.point, observed

@@ -152,14 +152,12 @@ class Fitted:
         return self.coefficients.notes
 
     def __getitem__(self, label: str) -> Estimate:
-        """One coefficient by its label, by itself; for sums and differences there is `contrast`."""
-        place = int(np.argmax(self._weights({label: 1.0})))
-        return _alone(self.coefficients, float(self.value[place]), float(self.se[place]), self.labels[place])
+        """Return the coefficient with this label; a difference of two knows their covariance."""
+        self._weights({label: 1.0})
+        return self.coefficients[label]
 
     def contrast(self, weights: Mapping[str, float]) -> Estimate:
         """Estimate a weighted sum of coefficients, with the error that their covariance gives.
-
-        Coefficients come from the same people: they must not be subtracted as if they were independent.
 
         Parameters
         ----------
@@ -172,9 +170,8 @@ class Fitted:
             With the same kind of interval as the coefficients.
         """
         by = self._weights(weights)
-        value, se = float(by @ self.value), float(np.sqrt(by @ self.cov @ by))
         label = " + ".join(f"{by[self.labels.index(name)]:g} × {name}" for name in weights)
-        return _alone(self.coefficients, value, se, label)
+        return replace(self.coefficients.contrast(by), labels=(label,))
 
     def _weights(self, weights: Mapping[str, float]) -> Array:
         """One weight for each coefficient, zero where none was named."""
@@ -491,12 +488,6 @@ class Fitted:
         )
         loss = "no privacy claim" if estimate.loss is None else f"privacy loss {estimate.loss}"
         return f"{size}; covers {estimate.covers}; {loss}; {estimate.method}"
-
-
-def _alone(whole: Estimate, value: float, se: float, label: str | int) -> Estimate:
-    """A number that was made of an estimate with several, with the same kind of interval."""
-    basis = Student(value, se, whole.basis.df) if isinstance(whole.basis, Student) else Normal(value, se)
-    return replace(whole, value=value, se=se, labels=(label,), cov=np.array([[se**2]]), basis=basis)
 
 
 def covers_of(people: People) -> Covers:

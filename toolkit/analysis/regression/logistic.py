@@ -16,6 +16,7 @@ from toolkit.analysis.regression.scoring import (
     Point,
     climb,
     covariance,
+    finish,
     gram,
     influence_of,
     inner_maximum,
@@ -357,12 +358,12 @@ def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
     columns, back = standardize(rows.covariates)
     model = BinaryModel(columns, link, rows.channel, rows.people, jeffreys)
     ascent = climb(model.point, np.zeros(columns.shape[1]))
-    at = (
-        penalized_maximum(model.point, ascent)
-        if jeffreys
-        else inner_maximum(model.observed, ascent, "use penalty='jeffreys'")
-    )
-    point = replace(model, jeffreys=False).point(at) if jeffreys else ascent.point
+    if jeffreys:
+        at = penalized_maximum(model.point, ascent)
+        point = replace(model, jeffreys=False).point(at)
+    else:
+        ascent = finish(model.point, model.observed, ascent)
+        at, point = inner_maximum(model.observed, ascent, "use penalty='jeffreys'"), ascent.point
     cov = covariance(model, at, kind, point.information)
     how = "penalized" if jeffreys else "maximum"
     method = f"{rows.channel.described}, {link.name} link, {how} likelihood, {kind} errors"

@@ -14,6 +14,7 @@ from toolkit.analysis.regression.scoring import (
     Point,
     climb,
     covariance,
+    finish,
     gram,
     influence_of,
     inner_maximum,
@@ -289,7 +290,10 @@ def _fit(rows: Rows, order: tuple[int, ...], kind: str, jeffreys: bool) -> Multi
     model = OptionsModel(columns, rows.channel, rows.people, order)
     evaluate = with_penalty(model.point, lambda at: model.point(at).information) if jeffreys else model.point
     ascent = climb(evaluate, np.zeros(model.width))
-    at = penalized_maximum(evaluate, ascent) if jeffreys else inner_maximum(model.observed, ascent, _ADVICE)
+    if jeffreys:
+        at = penalized_maximum(evaluate, ascent)
+    else:
+        at = inner_maximum(model.observed, finish(evaluate, model.observed, ascent), _ADVICE)
     point = model.point(at)
     cov = covariance(model, at, kind, point.information)
     wide = np.kron(np.eye(len(order) - 1), back)

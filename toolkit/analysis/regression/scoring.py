@@ -86,7 +86,8 @@ def _by_replicates(model: Any, at: Array) -> Array:
     drawn = model.people.drawn
 
     def again(weights: Array) -> Array:
-        fit = climb(replace(model, people=replace(model.people, weights=weights[drawn.used], drawn=None)).point, at)
+        replicate = replace(model, people=replace(model.people, weights=weights[drawn.used], drawn=None))
+        fit = finish(replicate.point, replicate.observed, climb(replicate.point, at))
         return fit.point.at if fit.arrived and not fit.flat else np.full(len(at), np.nan)
 
     cov, lost = spread(drawn.sample, again, at)
@@ -156,12 +157,17 @@ class Climb:
         """Whether some direction has less than 1/1000 of its information at zero left, and too little for a
         standard error of 1: there a maximum cannot be told from a slope that rises without end.
         """
-        try:
-            root = np.linalg.inv(np.linalg.cholesky(self.start.information))
-        except np.linalg.LinAlgError:
-            return True
-        left = float(np.linalg.eigvalsh(root @ self.point.information @ root.T)[0])
-        return left < _FLAT and float(np.linalg.eigvalsh(self.point.information)[0]) < _WEAK
+        remaining = least_remaining(self.start.information, self.point.information)
+        return remaining < _FLAT and float(np.linalg.eigvalsh(self.point.information)[0]) < _WEAK
+
+
+def least_remaining(first: Array, information: Array) -> float:
+    """The least share of the information `first` that is left in any direction; 0 if some direction had none."""
+    try:
+        root = np.linalg.inv(np.linalg.cholesky(first))
+    except np.linalg.LinAlgError:
+        return 0.0
+    return float(np.linalg.eigvalsh(root @ information @ root.T)[0])
 
 
 def climb(evaluate: Evaluate, start: Array, steps: int = _STEPS) -> Climb:
@@ -202,7 +208,7 @@ def inner_maximum(observed: Callable[[Array], Array], ascent: Climb, advice: str
         consequence = f"such a point cannot be told from a maximum at infinity; {advice}"
         refuse(rule, "one with hardly any information left in some direction", consequence)
     if not ascent.arrived or np.linalg.eigvalsh(observed(ascent.point.at))[0] <= 0:
-        refuse(rule, "none within 100 steps", f"the coefficients would mean nothing; {advice}")
+        refuse(rule, "none within 160 steps", f"the coefficients would mean nothing; {advice}")
     return ascent.point.at
 
 
@@ -226,6 +232,14 @@ def newton(
             return point, bool(values[0] > 0 and abs(float(point.gradient @ upward)) < 1e-9)
         point = higher
     return point, False
+
+
+def finish(evaluate: Evaluate, observed: Callable[[Array], Array], ascent: Climb) -> Climb:
+    """Go on by Newton's method where scoring ran out of steps: it converges only linearly if both curvatures differ."""
+    if ascent.arrived:
+        return ascent
+    point, arrived = newton(evaluate, ascent.point, bends=lambda point: observed(point.at))
+    return replace(ascent, point=point, arrived=arrived)
 
 
 def curvature(gradient: Callable[[Array], Array], at: Array) -> Array:

@@ -20,6 +20,7 @@ from toolkit.core.inference.intervals import (
     IntervalBasis,
     Normal,
     Shares,
+    SingleEntry,
     Student,
     Tails,
     cut,
@@ -175,13 +176,14 @@ def quotient_basis(
     return Quotient(first, second, value, se, log_se, correlation)
 
 
-def entry_basis(basis: object, value: float | Array, se: float | Array, place: int) -> IntervalBasis:
-    if isinstance(basis, Shares):
-        return basis.rows(np.array([place]))
-    one, error = (float(np.atleast_1d(part)[place]) for part in (value, se))
-    if isinstance(basis, Student):
-        return Student(one, error, basis.df, within=basis.within)
-    return Normal(one, error, possible(basis))
+def ratio_basis(basis: IntervalBasis, value: float, se: float) -> IntervalBasis:
+    """What a ratio of two dependent numbers is made from: limits by reports if there are such, else by the error."""
+    inner, index = (basis.basis, basis.index) if isinstance(basis, SingleEntry) else (basis, 0)
+    if isinstance(inner, Shares):
+        return inner.rows(np.array([index]))
+    if isinstance(inner, Student):
+        return Student(value, se, inner.df, within=inner.within)
+    return Normal(value, se, possible(inner))
 
 
 def difference_basis(
@@ -192,21 +194,21 @@ def difference_basis(
     return Apart(first, second)
 
 
-def weighted_sum(
-    value: float | Array, cov: Array | None, labels: Sequence[str | int], weights: Mapping[Label, float] | ArrayLike
-) -> tuple[float, float]:
-    factors = _weights(weights, labels)
+def covariance(cov: Array | None, first: Array, second: Array) -> float:
+    """The covariance of two numbers, from their gradients by the entries of one estimate."""
     if cov is None:
-        consequence = "the error of a sum cannot be computed"
-        refuse("the estimate must have covariances", f"{len(labels)} entries without", consequence)
-    total = float(factors @ np.atleast_1d(value))
-    variance = float(factors @ cov @ factors)
-    if math.isnan(variance):
-        return total, math.nan
-    return total, math.sqrt(max(variance, 0.0))  # rounding may leave less than nothing
+        consequence = "the error of what is made of several entries cannot be computed"
+        refuse("the estimate must have covariances", f"{len(first)} entries without", consequence)
+    return float(first @ cov @ second)
 
 
-def _weights(weights: Mapping[Label, float] | ArrayLike, labels: Sequence[str | int]) -> Array:
+def error(cov: Array | None, gradient: Array) -> float:
+    """The standard error of a number, from its gradient by the entries of an estimate."""
+    variance = covariance(cov, gradient, gradient)
+    return variance if math.isnan(variance) else math.sqrt(max(variance, 0.0))  # rounding may leave less than nothing
+
+
+def entry_weights(weights: Mapping[Label, float] | ArrayLike, labels: Sequence[str | int]) -> Array:
     """One weight for each label, given in their order or by name; what is not named weighs nothing."""
     if isinstance(weights, Mapping):
         unknown = [name for name in weights if name not in labels]
@@ -228,13 +230,16 @@ def contrast_basis(basis: IntervalBasis, value: float, se: float) -> IntervalBas
 
 
 def _known(basis: object) -> bool:
-    return _known(basis.basis) if isinstance(basis, Affine) else hasattr(basis, "uncut")
+    return _known(basis.basis) if isinstance(basis, Affine | SingleEntry) else hasattr(basis, "uncut")
 
 
 def limits_of(basis: Any, level: float) -> tuple[Any, Any, Any]:
     """The value that limits are made around, and the limits."""
     if isinstance(basis, Affine):
         value, low, high = (basis.offset + basis.factor * part for part in limits_of(basis.basis, level))
+        return value, low, high
+    if isinstance(basis, SingleEntry):
+        value, low, high = map(basis.pick, limits_of(basis.basis, level))
         return value, low, high
     low, high = (np.asarray(limit) for limit in basis.uncut(level, basis.methods[0]))
     return np.asarray(basis.value).reshape(low.shape), low, high

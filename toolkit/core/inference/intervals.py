@@ -180,8 +180,49 @@ class Affine:
         return replace(inner, low=self.offset + self.factor * inner.low, high=self.offset + self.factor * inner.high)
 
 
+@dataclass(frozen=True, eq=False)
+class SingleEntry:
+    """The intervals of one entry of a basis with several, exactly as they stand in the table."""
+
+    basis: IntervalBasis
+    value: float | Array
+    se: float | Array
+    index: int
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return self.basis.methods
+
+    @property
+    def equal_tails(self) -> bool:
+        return bool(getattr(self.basis, "equal_tails", False))
+
+    @property
+    def least_p(self) -> float:
+        return float(getattr(self.basis, "least_p", 0.0))
+
+    def pick(self, part: Any) -> float:
+        """Return the entry from an array of all."""
+        return float(np.atleast_1d(part)[self.index])
+
+    def interval(self, level: float, method: str) -> Interval:
+        inner = self.basis.interval(level, method)
+        empty = bool(np.broadcast_to(inner.empty, np.shape(np.atleast_1d(self.value)))[self.index])
+        return replace(inner, low=self.pick(inner.low), high=self.pick(inner.high), empty=empty)
+
+
+def single_entry(basis: IntervalBasis, value: float | Array, se: float | Array, index: int) -> IntervalBasis:
+    """The basis of one entry; a change of unit stays outside, where tests and differences look for it."""
+    if isinstance(basis, Affine):
+        value, se = (np.asarray(value) - basis.offset) / basis.factor, np.asarray(se) / basis.factor
+        return replace(basis, basis=single_entry(basis.basis, value, se, index))
+    return SingleEntry(basis, value, se, index)
+
+
 def possible(basis: object) -> tuple[float, float]:
     """From what to what the truth can lie at all: a share from 0 to 1, in the unit of the estimate."""
+    if isinstance(basis, SingleEntry):
+        return possible(basis.basis)
     if isinstance(basis, Affine):
         low, high = (basis.offset + basis.factor * end for end in possible(basis.basis))
         return low, high

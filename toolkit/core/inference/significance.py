@@ -7,7 +7,7 @@ import numpy as np
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, exact, refuse
-from toolkit.core.inference.intervals import Affine, IntervalBasis, interval_from, possible
+from toolkit.core.inference.intervals import Affine, IntervalBasis, SingleEntry, interval_from, possible
 
 DIRECTIONS = ("greater", "less")
 ADJUSTMENTS = ("holm", "bonferroni")
@@ -115,6 +115,9 @@ def _tails(
     if isinstance(basis, Affine):
         unit = (null - basis.offset) / basis.factor
         return _tails(basis.basis, (value - basis.offset) / basis.factor, se / basis.factor, unit, method)
+    if isinstance(basis, SingleEntry) and hasattr(basis.basis, "tails"):
+        statistic, below, above, both = map(basis.pick, _tails(basis.basis, basis.value, basis.se, null, method))
+        return statistic, below, above, both
     if hasattr(basis, "tails"):
         statistic, below, above = basis.tails(null, method)
         return statistic, below, above, np.minimum(1, 2 * np.minimum(below, above))

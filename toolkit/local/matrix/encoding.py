@@ -201,14 +201,22 @@ def in_order(counts: Mapping[Label, float] | ArrayLike, labels: Labels) -> Any:
     truths = {False: labels[0], True: labels[1]} if len(labels) == 2 else {}
     named = {truths[key] if isinstance(key, bool) and truths else key: n for key, n in counts.items()}
     if unknown := [key for key in named if key not in labels]:
-        rule = f"`counts` must be by report ({', '.join(map(str, labels[:8]))})"
+        rule = f"`counts` must be by report {label_order(labels)}"
         refuse(rule, ", ".join(map(repr, unknown[:3])), "no such report is known")
     return [named.get(label, 0) for label in labels]
 
 
-def checked_counts(counts: ArrayLike, kinds: int) -> npt.NDArray[np.float64]:
-    """Numbers of reports of each kind, whole and not all zero."""
-    numbers = whole_counts(counts, kinds, "reports", "they are in the order of report_options")
+def label_order(labels: Labels) -> str:
+    """Write labels in their order, in brackets; the first eight of many."""
+    return f"({', '.join(map(str, labels[:8]))}{', …' if len(labels) > 8 else ''})"
+
+
+def checked_counts(counts: ArrayLike, kinds: int, labels: Labels = ()) -> npt.NDArray[np.float64]:
+    """Numbers of reports of each kind, whole and not all zero; `labels` : their order, for the message."""
+    order = "they are in the order of report_options"
+    if labels:
+        order = f"their order is {label_order(labels)}; by label it is {{{labels[0]!r}: …, {labels[-1]!r}: …}}"
+    numbers = whole_counts(counts, kinds, "reports", order)
     if numbers.min() < 0:
         refuse("`counts` must not be negative", "a negative count", "they count reports")
     if numbers.sum() == 0:

@@ -113,8 +113,7 @@ class OneBit(FiniteMean):
         return self.estimate_counts(times_each(codes, None if times is None else checked_times(times, len(codes)), 2))
 
     def estimate_counts(self, counts: ArrayLike) -> Estimate:
-        # Zeros, ones.
-        numbers = checked_counts(counts, 2)
+        numbers = checked_counts(counts, 2, (0, 1))
         basis = self.support.interval_basis(numbers[1:], int(numbers.sum()))
         low, span = float(self.low), self.grid.span
         value, se = low + span * float(basis.value[0]), span * float(basis.se[0])

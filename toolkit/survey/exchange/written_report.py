@@ -62,7 +62,7 @@ def _people(results: Results) -> list[Block]:
         own = [finding.counts for finding in results.findings if finding.question == question.name]
         rows.append((question.name, *(f"{sum(one[name] for one in own):,}" for name in own[0])))
     head = ("question", "answered", "refused", "missing", "not asked")
-    return [Block("table", rows=(head, *rows))] if rows else [Block("p", "There is nothing to estimate from.")]
+    return [Block("table", rows=(head, *rows))] if rows else [Block("p", "There is nothing to show.")]
 
 
 def _estimated(results: Results, question: Question, level: float) -> list[Block]:

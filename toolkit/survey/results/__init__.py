@@ -1,6 +1,7 @@
 """Counts of a survey's reports, and an estimate for each question, in all or by group."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,8 +49,7 @@ def tally(
     by : str or sequence of str, optional
         Plain questions, or "understood".
     minimum : int, optional
-        The people below which a group, or a question that not all were asked, has no row; by default the
-        survey's.
+        The people below which a question, or a group of it, has no row; by default the survey's.
 
     Returns
     -------
@@ -60,18 +60,18 @@ def tally(
     --------
     >>> import pandas as pd
     >>> survey = Survey("Study", [Question("year", "Year?", options=[1, 2])], consent="Why.")
-    >>> tally(survey, pd.DataFrame({"year": [1, 2, 2]}))
+    >>> tally(survey, pd.DataFrame({"year": [1, 2, 2]}), minimum=3)
       question  report  count
     0     year       1      1
     1     year       2      2
     """
-    groups = checked_groups(survey, by)
+    groups, least = checked_groups(survey, by), _least(survey, minimum)
     rows = [
         {"question": question.name, **dict(zip(groups, group, strict=True)), "report": report, "count": count}
         for question in survey.questions
         if question.kind != "text" and question.name not in groups
         for group, counts in counted(reports, question.name, groups).items()
-        if not (groups or question.show_if) or sum(counts.values()) >= _least(survey, minimum)
+        if sum(counts.values()) >= least
         for report, count in counts.items()
     ]
     return extra("pandas").DataFrame(rows)
@@ -104,8 +104,8 @@ def estimate(
     missing : sequence
         Values that mean that a report is missing, as for `toolkit.analysis.estimates`.
     minimum : int, optional
-        The people below which a group, or a question that not all were asked, is not shown; by default the
-        survey's. Another number is noted in the results.
+        The people below which an estimate is not shown; by default the survey's. Another number is noted in the
+        results.
 
     Returns
     -------
@@ -149,9 +149,11 @@ def estimate(
         groupless_notes(analysis.source.groupless(), groups) if analysis.group_estimates else ()
     )  # `Results.notes` says it
     remarks += tuple(f"{note[:1].upper()}{note[1:]}." for note in analysis.notes if note not in own)
+    results = Results(survey, analysis, findings, *trust, remarks).from_minimum(least)
     born = {name: survey[name].innocent for name in designs}
-    remarks += tuple(_seasons(survey[name], one["born"], findings) for name, one in born.items() if one is not None)
-    return Results(survey, analysis, findings, *trust, remarks).from_minimum(least)
+    # Only from what is shown: the remark depends on the estimate.
+    seasons = (_seasons(survey[name], one["born"], results.findings) for name, one in born.items() if one is not None)
+    return replace(results, remarks=(*results.remarks, *seasons))
 
 
 def _seasons(question: Question, months: str, findings: Sequence[Finding]) -> str:

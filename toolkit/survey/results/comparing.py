@@ -26,8 +26,7 @@ Between = Callable[[Memo, Any, Any], Estimate]
 
 def between(question: Question, earlier: object, later: object, estimate: Between, minimum: int = 0) -> Estimate:
     """Return an estimate from the reports of two waves, of the people in both; notes say who is left out. `earlier` and
-    `later` are frames as `collector.reports()` makes them. Of fewer people than `minimum` nothing is shown, unless
-    these are all.
+    `later` are frames as `collector.reports()` makes them. Of fewer people than `minimum` nothing is shown.
     """
     memo = question.memo
     if memo is None:
@@ -42,7 +41,7 @@ def between(question: Question, earlier: object, later: object, estimate: Betwee
         refuse("somebody must be in both waves", "nobody", "only they tell what has changed")
     lone = [len(wave.keys() - other.keys() - twice) for wave, other in ((one, two), (two, one))]
     out = lone[0], lone[1], len(twice), len(pairs) - len(used)
-    if len(used) < minimum and any(out):
+    if len(used) < minimum:
         rule = f"at least {minimum:,} people must be in both waves"
         refuse(rule, "fewer", "the reports of few could be read off it; it is the survey's `minimum`")
     change = estimate(memo, *map(list, zip(*used, strict=True)))

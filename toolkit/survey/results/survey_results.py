@@ -3,6 +3,7 @@ shares in percent, one number of decimals per table.
 """
 
 import html
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolkit.analysis.findings import Findings
-from toolkit.analysis.paper_table import lines_of
+from toolkit.analysis.paper_table import is_outside, lines_of
 from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
@@ -78,7 +79,11 @@ def html_table(rows: Sequence[Row], by: Sequence[str]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
-NOTHING = "there is nothing to estimate from yet"
+NOTHING = "there is nothing to show yet"
+OUTSIDE = (
+    "An estimate marked * lies outside 0 to 100 %, as an unbiased one can by chance or if instructions were not "
+    'followed; the interval holds what agrees with the reports, and method="mle" estimates inside.'
+)
 
 
 @dataclass(frozen=True)
@@ -203,8 +208,6 @@ class Results:
     def from_minimum(self, minimum: int) -> "Results":
         """Return only what at least `minimum` people answered; a remark counts what is left out.
 
-        Of fewer people in all, what all of them were asked is shown.
-
         Parameters
         ----------
         minimum : int
@@ -215,23 +218,26 @@ class Results:
         Results
             The results without the others.
         """
-        everybody = max((sum(one.counts.values()) for one in self.findings), default=0)
-        strict = bool(self.by) or everybody >= minimum
-        findings = tuple(
-            one for one in self.findings if (one.estimate.n or 0) >= minimum or not (strict or one.not_asked)
-        )
-        names = {(one.question, one.group) for one in findings}
-        rows = tuple(one for one in self.analysis.group_estimates if (one.question, one.group) in names)
-        analysis = replace(self.analysis.from_minimum(minimum if strict else 0), group_estimates=rows)
+        findings = tuple(one for one in self.findings if (one.estimate.n or 0) >= minimum)
         remarks = self.remarks
         if left_out := len(self.findings) - len(findings):
             remark = (
                 f"{left_out:,} of {len(self.findings):,} estimates are not shown, as fewer than {minimum:,} people "
-                "answered (the survey's `minimum`). Whoever has the others and those of all people can work them "
-                "out if they are of one group: publish one of the two."
+                "answered (the survey's `minimum`)."
             )
+            if self.by:
+                remark += (
+                    " Whoever has the others and those of all people can work them out if they are of one group: "
+                    "publish one of the two."
+                )
             remarks = (*remarks, remark)
-        return replace(self, analysis=analysis, findings=findings, minimum=minimum, remarks=remarks)
+        enough = {name: share for name, share in self.attention.items() if (share.n or 0) >= minimum}
+        tried = self.understood if self.understood and self.understood[-1] >= minimum else None
+        names = {(one.question, one.group) for one in findings}
+        rows = tuple(one for one in self.analysis.group_estimates if (one.question, one.group) in names)
+        analysis = replace(self.analysis.from_minimum(minimum), group_estimates=rows)
+        shown = replace(self, findings=findings, attention=enough, understood=tried, remarks=remarks)
+        return replace(shown, analysis=analysis, minimum=minimum)
 
     def differences(self, reference: object, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
         """Return every group less the reference, for each question and option, with a test of no difference.
@@ -350,8 +356,7 @@ class Results:
         """Return how much the prevalence of a question with a memo has changed since an earlier wave.
 
         It is of the people in both waves; both collections must be closed. Of fewer than the survey's minimum
-        it is shown only if all people are in both. Reports are joined by the number that phones send. Notes
-        say who is left out.
+        it is not shown. Reports are joined by the number that phones send. Notes say who is left out.
 
         Parameters
         ----------
@@ -466,22 +471,20 @@ class Results:
         95 % interval   11.9 to 49.6 %
         people                     100
         """
+        numbers = ("estimate", "standard error", f"{100 * checked_level(level):g} % interval", "people")
+        marks = () if self.registration is None else ("status",)
+        if not self.findings:
+            warnings.warn(f"The table is empty: {' '.join([f'{NOTHING}.', *self.remarks])}", stacklevel=2)
         rows = [
-            {"question": question.name, **dict(zip(self.by, row.group, strict=True)), "answer": row.option}
-            | {
-                "estimate": row.estimate,
-                "standard error": row.se,
-                f"{100 * level:g} % interval": row.interval,
-                "people": row.n,
-            }
-            | self._marked(question.name)
+            (question.name, *row.group, row.option, row.estimate, row.se, row.interval, row.n, *marked)
             for question in self.estimated
+            for marked in [self._marked(question.name).values()]
             for row in self.rows(question.name, level)
         ]
-        return extra("pandas").DataFrame(rows)
+        return extra("pandas").DataFrame(rows, columns=["question", *self.by, "answer", *numbers, *marks])
 
     def rows(self, name: str, level: float = 0.95) -> list[Row]:
-        """Return the lines of one question's table, as text.
+        """Return the lines of one question's table, as text; a star marks a share outside 0 to 100 %.
 
         Parameters
         ----------
@@ -500,7 +503,7 @@ class Results:
             Row(
                 tuple(label_of(survey, of, value) for of, value in zip(self.by, line.of.group, strict=True)),
                 label_of(survey, name, line.option),
-                line.estimate,
+                f"{line.estimate} *" if line.outside else line.estimate,
                 line.se,
                 line.interval,
                 line.of.used,
@@ -531,12 +534,17 @@ class Results:
         list of str
             Sentences.
         """
-        notes = self._trust()
+        notes = [*self._trust(), *([OUTSIDE] if any(map(self._outside, self.estimated)) else [])]
         for finding in self.findings:
             if finding.estimate.contradicted:
                 where = f" ({self.group_words(finding.group)})" if self.by else ""
                 notes += [f"{finding.question}{where}: {note}." for note in finding.estimate.notes]
         return notes
+
+    def _outside(self, question: Question) -> bool:
+        """Whether a share of the question is shown that lies outside 0 to 100 %."""
+        values = [np.ravel(finding.estimate.value) for finding in self._of(question.name)]
+        return question.is_share and bool(is_outside(np.concatenate(values)).any())
 
     def group_words(self, group: Group) -> str:
         """Return a group in words: "faculty law, year 2".
@@ -610,7 +618,8 @@ class Results:
         first = next((finding.estimate for finding in findings if finding.estimate.n), findings[0].estimate)
         privacy = "no privacy claim" if first.loss is None else f"privacy loss {first.loss}"
         footing = "; ".join(part for part in (f"The errors cover {first.covers}", privacy, first.method) if part)
-        lines = [f"{footing}.", *(f"This is {status}." for status in self._marked(question.name).values())]
+        lines = [OUTSIDE] if self._outside(question) else []
+        lines += [f"{footing}.", *(f"This is {status}." for status in self._marked(question.name).values())]
         for one in findings:
             where = f"{self.group_words(one.group)}: " if self.by else ""
             lines += [f"Note: {where}{note}." for note in one.estimate.notes]
