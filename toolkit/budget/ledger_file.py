@@ -156,8 +156,8 @@ class FileRecord(DurableRecord):
     """A record in a SQLite file, created if it is not there."""
 
     def __init__(self, path: Path, make: Head | None) -> None:
-        # A later change of directory must not lead to a fresh file.
-        self.path = self.beside = path.expanduser().absolute()
+        # Neither a later change of directory may lead to a fresh file, nor a link to another note.
+        self.path = self.beside = path.expanduser().resolve()
         self.name = self.path.name
         noted = read_note(self.path)  # before the file, as it is written after it
         if make and noted and not self.path.exists():
