@@ -85,6 +85,20 @@ def test_a_budget_does_not_begin_anew_because_its_file_is_gone(left: str, path: 
     assert Ledger(Pure(1), path).spent == Pure(0)
 
 
+def test_a_link_to_the_file_leads_to_the_same_note(path: Path, tmp_path: Path) -> None:
+    """Else an older copy goes unnoticed by whoever comes by the other name."""
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    Ledger(Pure(1), link).charge(Pure(0.25))
+    old = path.read_bytes()
+    Ledger.open(link).charge(Pure(0.5))
+    assert [file.name for file in tmp_path.glob("*-last")] == ["budget.db-last"]
+    path.write_bytes(old)
+    for name in (path, link):
+        with pytest.raises(RecordError, match=r"must only grow.*budget.db-last knows of it"):
+            Ledger.open(name)
+
+
 def test_a_file_that_was_moved_or_copied_without_its_note_works(path: Path, tmp_path: Path) -> None:
     """So a copy that is spent from beside the original is not noticed; the budget is then spent twice."""
     Ledger(Pure(1), path).charge(Pure(0.25))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from contextlib import nullcontext, suppress
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -406,6 +407,37 @@ def test_people_with_long_numbers_are_counted_apart_and_a_column_that_names_nobo
     with pytest.raises(TypeError, match="column list must say whose a row is"):
         weekly.count(frame, person="list")
     assert weekly.total.period == 2
+
+
+TENTHS = {
+    "pyarrow, one digit": lambda names: pa.table({"who": pa.array(names, pa.decimal128(20, 1))}),
+    "pyarrow, two digits": lambda names: pa.table({"who": pa.array(names, pa.decimal128(20, 2))}),
+    "pandas, as typed": lambda names: pd.DataFrame({"who": [Decimal(f"{name}0") for name in names]}),
+    "polars, four digits": lambda names: pl.DataFrame({"who": pl.Series(names, dtype=pl.Decimal(20, 4))}),
+    "DuckDB, three digits": lambda names: duckdb.sql(
+        f"SELECT unnest({[str(name) for name in names]})::DECIMAL(20, 3) AS who"
+    ),
+}
+
+
+def test_a_decimal_of_another_scale_is_the_same_person() -> None:
+    """Each comes in the first period, and is counted in one alone, however the later ones write 0.1."""
+    weekly = Ledger(Pure(10**6)).every(RunningTotal.for_epsilon(10**6, periods=9, per_person=1))
+    names = [Decimal("0.1"), Decimal("-12.3"), Decimal("5.0")]
+    totals = [weekly.count(make(names), person="who").value for make in TENTHS.values()]
+    assert totals == [3] * len(TENTHS)
+
+
+def test_a_link_to_a_streams_file_leads_to_the_same_note(tmp_path: Path) -> None:
+    link, path = tmp_path / "link.db", tmp_path / "stream.db"
+    link.symlink_to(path)
+    ledger = Ledger(Pure(1), tmp_path / "budget.db")
+    ledger.every(RunningTotal.for_epsilon(1, periods=9), "a", path=link).add(1)
+    old = path.read_bytes()
+    ledger.resume(path).add(1)
+    path.write_bytes(old)
+    with pytest.raises(RecordError, match=r"stream.db must hold.*stream.db-last knows the last period"):
+        ledger.resume(link)
 
 
 def test_a_period_that_could_not_be_written_counts_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -422,3 +422,25 @@ def test_numbers_of_any_length_name_people_and_ordinary_ones_are_spelled_as_ever
     assert len({_spelled(name) for name in far}) == len(far)
     frame = Frame(pd.DataFrame({"who": pd.Series(["ann", *far], dtype=object)}))
     assert np.unique(Persons.of(frame, "who", Caps(1)).tagged(frame)[0]).tolist() == list(range(7))
+
+
+EQUAL: list[list[Any]] = [
+    [Decimal("0.1"), Decimal("0.10"), Decimal("1E-1"), Fraction(1, 10)],
+    [Decimal("-12.340"), Decimal("-12.34"), Fraction(-617, 50)],
+    [Decimal("1000000000000000000.10"), Decimal(f"1{'0' * 18}.1"), Fraction(10**19 + 1, 10)],
+    [Decimal(f"0.{'123456789' * 9}"), Decimal(f"0.{'123456789' * 9}00")],
+    [Decimal("0.5"), Decimal("0.50"), Fraction(1, 2), 0.5],
+    [Decimal("7.00"), Decimal(7), 7, 7.0, Fraction(7)],
+    [Decimal("1E+2000"), Decimal("10E+1999"), 10**2000, Fraction(10**2000)],
+    [Decimal("1E+999999999"), Decimal("1.00E+999999999")],
+    [Decimal("-1.5E-3000"), Decimal("-15E-3001")],
+    [Decimal(0), Decimal("0.00"), 0, -0.0],
+]
+
+
+def test_equal_numbers_of_whatever_type_and_scale_are_spelled_alike_and_others_are_not() -> None:
+    """A person must not come anew because a column of decimals got another scale."""
+    spelled = [{_spelled(number) for number in group} for group in EQUAL]
+    assert all(len(set(group)) == 1 for group in EQUAL)  # in Python
+    assert [len(names) for names in spelled] == [1] * len(EQUAL)
+    assert len(set.union(*spelled)) == len(EQUAL)

@@ -1,3 +1,3 @@
-from tests.survey.postgres_server import postgres
+from tests.survey.postgres_server import bouncer, postgres
 
-__all__ = ["postgres"]
+__all__ = ["bouncer", "postgres"]

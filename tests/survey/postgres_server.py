@@ -1,16 +1,52 @@
-"""A private PostgreSQL for the tests: its own folder, its own socket, synced to the disk like a real one."""
+"""A private PostgreSQL for the tests: its own folder, its own socket, synced to the disk like a real one.
+
+A real PgBouncer in transaction mode may stand before it, whose sessions hold temporary tables of somebody else: of
+every name that a ledger or a collection uses, with the same columns, and of some names of PostgreSQL's catalogue.
+"""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
-from tests.needs import lacking_program
+from tests.needs import lacking_program, program
+from toolkit.budget import ledger_postgres
+from toolkit.survey.storage import schema as tables
+
+_PORT = 6432
+_BOUNCER = """
+[databases]
+postgres = host={folder} port=5432 user=owner connect_query='SELECT strangers.come()'
+[pgbouncer]
+listen_addr =
+listen_port = {port}
+unix_socket_dir = {folder}
+auth_type = any
+pool_mode = transaction
+default_pool_size = 2
+logfile = {folder}/pgbouncer.log
+pidfile = {folder}/pgbouncer.pid
+ignore_startup_parameters = extra_float_digits
+"""
+_MADE = "\n\n".join([ledger_postgres._STREAM, ledger_postgres._TABLES, *tables.POSTGRES.values()])
+_CATALOGUE = ("pg_class", "pg_locks", "pg_settings", "pg_roles", "bytea", "text")
+STRANGERS = {
+    name: f'CREATE TEMP TABLE "{name}" ({columns})'
+    for name, columns in [
+        *re.findall(r"CREATE TABLE main\.(\w+) \((.*?)\)\s*(?:\n\n|\Z)", _MADE, re.DOTALL),
+        *((name, "content text") for name in ("unspent", "scratch", "collection_1", "tally_1")),
+        *((name, "x int") for name in _CATALOGUE),  # last, as they hide the types that the others need
+    ]
+}
+"""What makes each temporary table of somebody else, by name."""
 
 _SETTINGS = "-c listen_addresses='' -c fsync=on -c shared_buffers=16MB -c max_connections=40 -c log_min_messages=info"
 
@@ -51,9 +87,14 @@ class Postgres:
         """Where a store goes; a schema of its own unless it is given one."""
         return f"postgresql://{user}@/postgres?host={self.folder}&schema={schema or new_name()}"
 
-    def pooled(self, port: int, schema: str) -> str:
-        """Where a store goes through a PgBouncer on this port."""
-        return f"postgresql://owner@/postgres?host={self.folder}&port={port}&schema={schema}"
+    @property
+    def pool(self) -> str:
+        """Where the PgBouncer of the fixture `bouncer` listens."""
+        return f"postgresql://owner@/postgres?host={self.folder}&port={_PORT}"
+
+    def pooled(self, schema: str | None = None) -> str:
+        """Where a store goes through a PgBouncer; a schema of its own unless it is given one."""
+        return f"{self.pool}&schema={schema or new_name()}"
 
     def dump(self, schema: str) -> str:
         """What pg_dump writes of a schema."""
@@ -86,3 +127,34 @@ def postgres() -> Iterator[Postgres]:
         cluster.stop("immediate")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def bouncer(postgres: Postgres) -> Iterator[Postgres]:
+    """Two sessions for all clients, handed out a transaction at a time, with somebody else's temporary tables."""
+    command = program("pgbouncer", "PgBouncer")
+    body = ";\n".join(STRANGERS.values())
+    with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}") as connection:
+        connection.execute("CREATE SCHEMA strangers")
+        function = f"FUNCTION strangers.come() RETURNS void LANGUAGE plpgsql AS $$ BEGIN {body}; END $$"
+        connection.execute(f"CREATE {function}".encode())
+    settings = postgres.folder / "pgbouncer.ini"
+    settings.write_text(_BOUNCER.format(folder=postgres.folder, port=_PORT))
+    settings.chmod(0o644)
+    user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    with subprocess.Popen(
+        [*user, command, "-q", str(settings)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            _wait_for(postgres.folder / f".s.PGSQL.{_PORT}", process)
+            yield postgres
+        finally:
+            process.terminate()
+
+
+def _wait_for(socket: Path, process: "subprocess.Popen[bytes]") -> None:
+    end = time.monotonic() + 60
+    while not socket.exists():
+        assert process.poll() is None, (socket.parent / "pgbouncer.log").read_text()
+        assert time.monotonic() < end
+        time.sleep(0.02)

@@ -222,7 +222,8 @@ _KINDS: dict[str, Callable[..., Loss]] = {"pure": Pure, "approx": Approx, "zcdp"
 
 _CHAIN = "the ledger's rows must be as they were written"
 
-_UNKNOWN = "what was spent is not known; put back an undamaged copy that is no older"
+COPY = "put back an undamaged copy that is no older"
+"""What to do about rows that are not as they were written."""
 
 
 class RecordError(OSError):
@@ -308,17 +309,18 @@ def _without_end(row: tuple[Any, ...]) -> list[object]:
     return listed
 
 
-def follow(place: Place, rows: Iterable[tuple[Row, str]]) -> Iterator[tuple[Place, Entry]]:
+def follow(place: Place, rows: Iterable[tuple[Row, str]], remedy: str = COPY) -> Iterator[tuple[Place, Entry]]:
     """Rows with their links, checked one by one from `place` on; refuses the first that does not belong there."""
+    unknown = f"what was spent is not known; {remedy}"
     for row, link in rows:
         number = place.number + 1
         if row[0] != number or link != link_of(place.link, row):
-            refuse(_CHAIN, f"charge {number} changed, moved or missing", _UNKNOWN, RecordError)
+            refuse(_CHAIN, f"charge {number} changed, moved or missing", unknown, RecordError)
         entry = entry_of(row)
         kinds = {type(loss) for loss in (entry.charged, entry.total, place.total)}
         if len(kinds) > 1 or entry.total != place.total + entry.charged:
             received = f"a total after charge {number} that is not the sum of the charges"
-            refuse(_CHAIN, received, _UNKNOWN, RecordError)
+            refuse(_CHAIN, received, unknown, RecordError)
         place = Place(number, link, entry.total)
         yield place, entry
 

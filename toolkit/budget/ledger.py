@@ -434,7 +434,7 @@ class Ledger:
 
         if events is not None:
             whole(events, "events")
-        place = self._stream_place(label) if path is None else StreamFile(Path(path).expanduser().absolute())
+        place = self._stream_place(label) if path is None else StreamFile(Path(path).expanduser().resolve())
         check_openable(total, place, self._simulated)
         unit, terms = ("event", "") if total.per_person is None else ("person", total.level)
         entry = self.charge(total, label, neighbors=total.neighbors, unit=unit, times=events, terms=terms)
@@ -461,7 +461,7 @@ class Ledger:
         from toolkit.budget.stream_file import StreamFile
         from toolkit.budget.streams import resumed
 
-        place: StreamPlace = StreamFile(Path(label).expanduser().absolute())
+        place: StreamPlace = StreamFile(Path(label).expanduser().resolve())
         beside = self._stream_place(label) if isinstance(label, str) else None
         if beside is not None and (beside.exists() or not place.exists()):
             place = beside

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from toolkit.budget.charges import (
+    COPY,
     Decision,
     Entry,
     Head,
@@ -97,7 +98,9 @@ class DurableRecord:
             entry = decide(self._last(database, read_note(self.beside)))
             row = row_of(entry)
             link = link_of(self._place.link, row)
-            database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row[:7], link, *row[7:]))
+            database.execute(
+                "INSERT INTO main.entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row[:7], link, *row[7:])
+            )
             self._commit(database)
             self._place, self._row = Place(entry.number, link, entry.total), row
             write_note(self.beside, entry.number, link)
@@ -112,7 +115,7 @@ class DurableRecord:
         noted = read_note(self.beside)
         with self._connected() as database:
             self._last(database, noted)
-            return tuple(entry for _, entry in follow(self._start, _rows(database, 1)))
+            return tuple(entry for _, entry in follow(self._start, _rows(database, 1), self._REMEDY))
 
     def _last(self, database: Any, noted: tuple[int, str] | None) -> Entry | None:
         """The last entry, after checking all that was added since the last time, and that nothing is gone."""
@@ -122,13 +125,15 @@ class DurableRecord:
         if self._row is not None and next(rows, None) != (self._row, self._place.link):
             self._refuse_older(f"an older or another {self._KIND}")
         for row, link in rows:
-            ((self._place, _),) = follow(self._place, [(row, link)])
+            ((self._place, _),) = follow(self._place, [(row, link)], self._REMEDY)
             self._row = row
-        if noted and database.execute("SELECT link FROM entries WHERE number = ?", noted[:1]).fetchone() != (noted[1],):
+        if noted and database.execute("SELECT link FROM main.entries WHERE number = ?", noted[:1]).fetchone() != (
+            noted[1],
+        ):
             self._refuse_older(f"an older or another {self._KIND}")
         return entry_of(self._row) if self._row is not None else None
 
-    _KIND = "file"
+    _KIND, _REMEDY = "file", COPY
 
     def _refuse_older(self, received: str) -> NoReturn:
         note, known = note_of(self.beside), ""
@@ -151,8 +156,8 @@ class FileRecord(DurableRecord):
     """A record in a SQLite file, created if it is not there."""
 
     def __init__(self, path: Path, make: Head | None) -> None:
-        # A later change of directory must not lead to a fresh file.
-        self.path = self.beside = path.expanduser().absolute()
+        # Neither a later change of directory may lead to a fresh file, nor a link to another note.
+        self.path = self.beside = path.expanduser().resolve()
         self.name = self.path.name
         noted = read_note(self.path)  # before the file, as it is written after it
         if make and noted and not self.path.exists():
@@ -206,7 +211,7 @@ def connect(path: Path, mode: str) -> "sqlite3.Connection":
 
 def _rows(database: Any, first: int) -> Iterator[tuple[Row, str]]:
     for *row, link, unit, terms in database.execute(
-        "SELECT * FROM entries WHERE number >= ? ORDER BY number", (first,)
+        "SELECT * FROM main.entries WHERE number >= ? ORDER BY number", (first,)
     ):
         yield (*row, unit, terms), link
 
@@ -253,7 +258,7 @@ ALTER TABLE entries ADD COLUMN unit TEXT
 
 ALTER TABLE entries ADD COLUMN terms TEXT
 """
-HEAD = "SELECT ceiling, neighbors, mark, unit FROM head"
+HEAD = "SELECT ceiling, neighbors, mark, unit FROM main.head"
 
 
 def head_row(made: Head) -> tuple[str | None, ...]:

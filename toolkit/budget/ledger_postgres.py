@@ -2,13 +2,15 @@
 
 Every use opens a connection, does one transaction and closes it, so that nothing is shared between threads or carried
 over a fork, and a pool of transactions (PgBouncer) may stand between. Who charges takes an advisory lock first, so that
-of many processes and machines one decides at a time; who ignored it could still not write a number twice, because
-numbers are a key and a trigger takes only the next one. A charge counts when the server says that it is on its disk; a
-connection that breaks before may leave a charge without a release, never the reverse.
+of many processes and machines one decides at a time. Who ignores it, or writes a row by hand, can still add nothing but
+a charge that everybody can read: a trigger computes number, sum, ceiling and link again. A charge counts when the
+server says that it is on its disk; a connection that breaks before may leave a charge without a release, never the
+reverse.
 
 Rights are PostgreSQL's own, per schema. Who may read: USAGE on the schema and SELECT on its tables. Who may charge:
 INSERT on `entries` and `published` beside. Nobody needs UPDATE or DELETE, and triggers refuse both to the owner, too.
-Like the chain, they stand against mistakes: a superuser can do anything.
+Like the chain, they stand against mistakes: a superuser can do anything. A row that was damaged all the same is refused
+by everybody; docs/production.md says how the owner takes it out.
 
 The rollback check: each user's machine keeps a note per address (in `$XDG_STATE_HOME`, else ~/.local/state), so that a
 database that was put back from an older backup is refused by everyone who charged since.
@@ -28,43 +30,94 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from psycopg import errors, sql
+from psycopg import IsolationLevel, errors, sql
 
-from toolkit.budget.charges import Head, Publication, RecordError
+from toolkit.budget.charges import COPY, Head, Publication, RecordError
 from toolkit.budget.ledger_file import DurableRecord, execute_all, head_row, note_of, one, read_note
 from toolkit.core.checks import refuse
-from toolkit.core.postgres import address, set_locally
+from toolkit.core.postgres import address, check_encoding, qualified, set_locally
 
 _WAIT = "60s"
 _SETTINGS = {"synchronous_commit": "on", "lock_timeout": _WAIT, "idle_in_transaction_session_timeout": _WAIT}
-_KEEP = """
-CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'a charge is never taken back'; END $$
+_NUMBER = "[0-9]+(/[1-9][0-9]*|)"
+_LOSS = f"text NOT NULL CHECK ({{0}} ~ '^((pure|zcdp) {_NUMBER}|approx {_NUMBER} {_NUMBER})$')"
+_TABLES = f"""
+CREATE TABLE main.head (id integer PRIMARY KEY CHECK (id = 1), ceiling {_LOSS.format("ceiling")}, neighbors text, mark text NOT NULL, unit text)
 
-CREATE FUNCTION next() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN
-  IF NEW.number IS DISTINCT FROM (SELECT coalesce(max(number), 0) + 1 FROM entries)
-  THEN RAISE EXCEPTION 'charges are only added at the end'; END IF; RETURN NEW; END $$
+CREATE TABLE main.entries (
+  number bigint PRIMARY KEY, label text NOT NULL, mechanism text NOT NULL,
+  neighbors text CHECK (neighbors IN ('replace', 'add_remove')),
+  loss {_LOSS.format("loss")}, charged {_LOSS.format("charged")}, total {_LOSS.format("total")}, link text NOT NULL,
+  unit text CHECK (unit IN ('event', 'row', 'person')), terms text)
 
-CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON head EXECUTE FUNCTION keep()
-
-CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON entries EXECUTE FUNCTION keep()
-
-CREATE TRIGGER next BEFORE INSERT ON entries FOR EACH ROW EXECUTE FUNCTION next()
+CREATE TABLE main.published (entry bigint NOT NULL, file text NOT NULL, sha256 text NOT NULL)
 """  # noqa: E501
-_TABLES = """
-CREATE TABLE head (id integer PRIMARY KEY CHECK (id = 1), ceiling text NOT NULL, neighbors text, mark text NOT NULL, unit text)
+# A role that may insert is taken at its word by nobody: the server computes number, sum, ceiling and link again, as
+# `charges.follow` does, because a row that does not follow would stop everybody. `quoted` is json.dumps of a text;
+# chr(92) is a backslash, whose meaning in a literal is a setting of the session.
+_KEEP = """
+CREATE FUNCTION main.quoted(content text) RETURNS text LANGUAGE sql IMMUTABLE STRICT SET search_path FROM CURRENT AS $$
+  SELECT '"' || coalesce(string_agg(CASE
+    WHEN letter IN ('"', chr(92)) THEN chr(92) || letter
+    WHEN code BETWEEN 32 AND 126 THEN letter
+    WHEN code IN (8, 9, 10, 12, 13) THEN chr(92) || translate(letter, chr(8) || chr(9) || chr(10) || chr(12) || chr(13), 'btnfr')
+    WHEN code < 65536 THEN chr(92) || 'u' || lpad(to_hex(code), 4, '0')
+    ELSE chr(92) || 'u' || to_hex(55296 + ((code - 65536) >> 10)) || chr(92) || 'u' || to_hex(56320 + ((code - 65536) & 1023))
+  END, '' ORDER BY position), '') || '"'
+  FROM unnest(string_to_array(content, NULL)) WITH ORDINALITY AS letters (letter, position), ascii(letter) AS code $$
 
-CREATE TABLE entries (
-  number bigint PRIMARY KEY, label text NOT NULL, mechanism text NOT NULL, neighbors text,
-  loss text NOT NULL, charged text NOT NULL, total text NOT NULL, link text NOT NULL, unit text, terms text)
+CREATE FUNCTION main.digest(items text) RETURNS text LANGUAGE sql IMMUTABLE STRICT SET search_path FROM CURRENT AS $$
+  SELECT encode(sha256(convert_to('[' || items || ']', 'UTF8')), 'hex') $$
 
-CREATE TABLE published (entry bigint NOT NULL, file text NOT NULL, sha256 text NOT NULL)
+CREATE FUNCTION main.amounts(loss text) RETURNS numeric[] LANGUAGE sql IMMUTABLE STRICT SET search_path FROM CURRENT AS $$
+  SELECT array_agg(coalesce(nullif(split_part(amount, '/', side), ''), '1')::numeric ORDER BY position, side)
+  FROM unnest((string_to_array(loss, ' '))[2:]) WITH ORDINALITY AS listed (amount, position), generate_series(1, 2) AS side $$
+
+CREATE FUNCTION main.next() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+  head main.head; last main.entries; spent numeric[]; charged numeric[]; total numeric[]; ceiling numeric[];
+BEGIN
+  SELECT * INTO STRICT head FROM main.head;
+  SELECT * INTO last FROM main.entries ORDER BY number DESC LIMIT 1;
+  IF NEW.number IS DISTINCT FROM coalesce(last.number, 0) + 1
+  THEN RAISE EXCEPTION 'charges are only added at the end'; END IF;
+  ceiling := main.amounts(head.ceiling);
+  spent := main.amounts(coalesce(last.total, 'none 0 0'));
+  charged := main.amounts(NEW.charged);
+  total := main.amounts(NEW.total);
+  IF split_part(NEW.charged, ' ', 1) <> split_part(head.ceiling, ' ', 1) OR split_part(NEW.total, ' ', 1) <> split_part(head.ceiling, ' ', 1)
+  THEN RAISE EXCEPTION 'a charge is in the currency of the ceiling'; END IF;
+  FOR side IN 1 .. cardinality(ceiling) BY 2 LOOP
+    IF total[side] * spent[side + 1] * charged[side + 1] <>
+      (spent[side] * charged[side + 1] + charged[side] * spent[side + 1]) * total[side + 1]
+    THEN RAISE EXCEPTION 'a total is the sum of the charges'; END IF;
+    IF total[side] * ceiling[side + 1] > ceiling[side] * total[side + 1]
+    THEN RAISE EXCEPTION 'a total does not pass the ceiling'; END IF;
+  END LOOP;
+  IF NEW.link <> main.digest(concat_ws(', ',
+    main.quoted(coalesce(last.link, main.digest(concat_ws(', ',
+      main.quoted(head.ceiling), coalesce(main.quoted(head.neighbors), 'null'), main.quoted(head.mark), main.quoted(head.unit))))),
+    NEW.number, main.quoted(NEW.label), main.quoted(NEW.mechanism), coalesce(main.quoted(NEW.neighbors), 'null'),
+    main.quoted(NEW.loss), main.quoted(NEW.charged), main.quoted(NEW.total),
+    coalesce(main.quoted(NEW.unit), CASE WHEN NEW.terms IS NOT NULL THEN 'null' END), main.quoted(NEW.terms)))
+  THEN RAISE EXCEPTION 'a charge follows the one before it'; END IF;
+  RETURN NEW;
+END $$
+
+CREATE FUNCTION main.keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'a charge is never taken back'; END $$
+
+CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON main.head EXECUTE FUNCTION main.keep()
+
+CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON main.entries EXECUTE FUNCTION main.keep()
+
+CREATE TRIGGER next BEFORE INSERT ON main.entries FOR EACH ROW EXECUTE FUNCTION main.next()
 """  # noqa: E501
 _STREAM = """
-CREATE TABLE head (content text NOT NULL)
+CREATE TABLE main.head (content text NOT NULL)
 
-CREATE TABLE periods (number bigint PRIMARY KEY, count text NOT NULL, noisy text NOT NULL, people integer)
+CREATE TABLE main.periods (number bigint PRIMARY KEY, count text NOT NULL, noisy text NOT NULL, people integer)
 
-CREATE TABLE visits (name bytea PRIMARY KEY, times bigint NOT NULL)
+CREATE TABLE main.visits (name bytea PRIMARY KEY, times bigint NOT NULL)
 """
 
 
@@ -73,13 +126,17 @@ class Session:
     """One transaction, asked as SQLite is."""
 
     connection: "psycopg.Connection[Any]"
+    schema: str
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> "psycopg.Cursor[Any]":
-        return self.connection.execute(query.replace("?", "%s").encode(), values)
+        return self.connection.execute(self._translate(query), values)
 
     def executemany(self, query: str, values: Iterable[Sequence[Any]]) -> None:
         with self.connection.cursor() as cursor:
-            cursor.executemany(query.replace("?", "%s").encode(), values)
+            cursor.executemany(self._translate(query), values)
+
+    def _translate(self, query: str) -> bytes:
+        return qualified(query.replace("?", "%s"), self.schema).encode()
 
 
 @dataclass(frozen=True)
@@ -101,13 +158,15 @@ class Schema:
         """A transaction that is rolled back unless it was committed; failures in our words, without a value."""
         try:
             with psycopg.connect(**self.options, application_name="ledger", prepare_threshold=None) as connection:
-                set_locally(connection, {**_SETTINGS, "search_path": self.name})
-                yield Session(connection)
+                connection.isolation_level = IsolationLevel.READ_COMMITTED  # who waited for the lock reads what is new
+                set_locally(connection, _SETTINGS)
+                yield Session(connection, self.name)
                 connection.rollback()
         except errors.InsufficientPrivilege:
-            refuse("the role must be allowed to do this", "one that may not", consequence, RecordError)
+            rule = f"the role must be allowed to do this in schema {self.name}"
+            refuse(rule, "one that may not", consequence, RecordError)
         except (errors.UndefinedTable, errors.InvalidSchemaName):
-            refuse(rule, f"none that this role may read in schema {self.name}", consequence, RecordError)
+            refuse(rule, f"none in schema {self.name}", consequence, RecordError)
         except psycopg.Error as error:
             kind = f"{type(error).__name__}{f' ({error.sqlstate})' if error.sqlstate else ''}"
             refuse("the ledger's database must be there and work", kind, consequence, RecordError)
@@ -121,6 +180,7 @@ class Schema:
         return bool(database.execute("SELECT to_regnamespace(?) IS NOT NULL", (self.name,)).fetchone()[0])  # type: ignore[index]
 
     def make(self, database: Session, statements: str) -> None:
+        check_encoding(*one(database, "SHOW server_encoding"))
         database.connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(self.name)))
         execute_all(database, statements)
 
@@ -129,6 +189,7 @@ class PostgresRecord(DurableRecord):
     """A record in a schema of PostgreSQL (`?schema=claims`, else `ledger`), created if it is not there."""
 
     _KIND = "database"
+    _REMEDY = f"{COPY}; docs/production.md says how its owner takes out a row that no charge wrote"
 
     def __init__(self, url: str, make: Head | None) -> None:
         self.schema = Schema(*address(url, "ledger"))
@@ -147,10 +208,10 @@ class PostgresRecord(DurableRecord):
         self.schema.lock(database)
         if not self.schema.is_there(database):  # still, now that nobody else writes
             self.schema.make(database, _TABLES)
-            database.execute("INSERT INTO head VALUES (1, ?, ?, ?, ?)", head_row(made))
+            database.execute("INSERT INTO main.head VALUES (1, ?, ?, ?, ?)", head_row(made))
             execute_all(database, _KEEP)
         self._commit(database)
-        set_locally(database.connection, {**_SETTINGS, "search_path": self.schema.name})
+        set_locally(database.connection, _SETTINGS)
 
     @property
     def register(self) -> "PostgresRegister":
@@ -177,12 +238,12 @@ class PostgresRegister:
 
     def add(self, entry: int, file: str, digest: str) -> None:
         with self.record._connected() as database:
-            database.execute("INSERT INTO published VALUES (?, ?, ?)", (entry, file, digest))
+            database.execute("INSERT INTO main.published VALUES (?, ?, ?)", (entry, file, digest))
             database.connection.commit()
 
     def publications(self) -> tuple[Publication, ...]:
         with self.record._connected() as database:
-            rows = database.execute("SELECT entry, file, sha256 FROM published ORDER BY entry, file").fetchall()
+            rows = database.execute("SELECT entry, file, sha256 FROM main.published ORDER BY entry, file").fetchall()
         return tuple(Publication(*row) for row in rows)
 
 
@@ -224,14 +285,14 @@ class StreamSchema:
             if self.schema.is_there(database):
                 refuse("a new stream needs a new schema", self.name, "another process was first; its stream goes on")
             self.schema.make(database, _STREAM)
-            database.execute("INSERT INTO head VALUES (?)", (text,))
+            database.execute("INSERT INTO main.head VALUES (?)", (text,))
             database.connection.commit()
 
     def connected(self) -> Any:
         return self.schema.connected("the database must hold the stream", "nothing was published")
 
     def check_version(self, database: Session) -> None:
-        one(database, "SELECT number FROM periods")
+        one(database, "SELECT number FROM main.periods")
 
     def begin(self, database: Session) -> None:
         self.schema.lock(database)

@@ -157,10 +157,10 @@ class KeptStream:
         noted = read_note(place.beside)
         with place.connected() as database:
             place.check_version(database)
-            (text,) = one(database, "SELECT content FROM head")
-            rows = database.execute("SELECT number, count, noisy FROM periods ORDER BY number").fetchall()
-            self.own = [own for (own,) in database.execute("SELECT people FROM periods ORDER BY number")]
-            self.visits = dict(database.execute("SELECT name, times FROM visits"))
+            (text,) = one(database, "SELECT content FROM main.head")
+            rows = database.execute("SELECT number, count, noisy FROM main.periods ORDER BY number").fetchall()
+            self.own = [own for (own,) in database.execute("SELECT people FROM main.periods ORDER BY number")]
+            self.visits = dict(database.execute("SELECT name, times FROM main.visits"))
         self._head: dict[str, Any] = json.loads(text)
         self._rows, links = rows, [digest([text])]
         for period, (number, _, noisy) in enumerate(rows, start=1):
@@ -213,15 +213,15 @@ class KeptStream:
         with self.place.connected() as database:
             self.place.begin(database)
             self._at(database, period - 1)
-            database.execute("INSERT INTO periods VALUES (?, ?, ?, ?)", (period, str(count), text, own))
-            more = "INSERT INTO visits VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET times = excluded.times"
+            database.execute("INSERT INTO main.periods VALUES (?, ?, ?, ?)", (period, str(count), text, own))
+            more = "INSERT INTO main.visits VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET times = excluded.times"
             database.executemany(more, (visits or {}).items())
             self.place.commit(database)
         self._link = digest([self._link, period, text])
         write_note(self.place.beside, period, self._link)
 
     def _at(self, database: object, period: int) -> None:
-        (last,) = one(database, "SELECT coalesce(max(number), 0) FROM periods")
+        (last,) = one(database, "SELECT coalesce(max(number), 0) FROM main.periods")
         if last != period:
             _refuse(self.place, f"one after period {last} for a stream after period {period}")
 

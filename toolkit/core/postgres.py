@@ -2,6 +2,10 @@
 
 A pool between us and the server (PgBouncer) may hand out another session for each transaction, with the settings that
 somebody else left there: each transaction sets all that it depends on, and no statement is prepared.
+
+Somebody else's temporary tables are there as well, and PostgreSQL looks a bare name up among them first. So every table
+is named with its schema, as `main.entries`: `main` is what SQLite calls the tables of its file, and stands for
+the schema in statements for PostgreSQL.
 """
 
 from collections.abc import Mapping
@@ -31,6 +35,19 @@ def address(url: str, schema: str) -> tuple[dict[str, Any], str]:
     return {**_DEFAULTS, **own}, schema
 
 
+def qualified(statement: str, schema: str) -> str:
+    """Name the schema in a statement where it says `main.`; quoted, as a schema may be called `user`."""
+    return statement.replace("main.", f'"{schema}".')
+
+
 def set_locally(connection: psycopg.Connection[Any], settings: Mapping[str, str]) -> None:
-    calls = ", ".join("set_config(%s, %s, true)" for _ in settings)
-    connection.execute(f"SELECT {calls}".encode(), [text for pair in settings.items() for text in pair])
+    """Change settings until the transaction ends; a bare name is then looked up in PostgreSQL's catalogue first."""
+    pairs = {**settings, "search_path": "pg_catalog, pg_temp"}
+    calls = ", ".join("pg_catalog.set_config(%s, %s, true)" for _ in pairs)
+    connection.execute(f"SELECT {calls}".encode(), [text for pair in pairs.items() for text in pair])
+
+
+def check_encoding(encoding: str) -> None:
+    """Refuse a database whose `server_encoding` is not UTF8."""
+    if encoding != "UTF8":
+        refuse("the database must have the encoding UTF8", "another", "not every language could be stored")

@@ -37,6 +37,7 @@ from toolkit.frames.values import numeric
 
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 _ONE_BY_ONE = threading.Lock()  # of two threads the second must know whom the first has counted
+_LONG = 10**cells.FAR
 _SORTS = {bool: 0, int: 0, float: 0, Fraction: 0, str: 1, dt.date: 2}
 
 
@@ -316,18 +317,35 @@ def hashed(name: Hashable, key: bytes, size: int) -> bytes:
 
 
 def _spelled(name: Hashable) -> bytes:
-    """Equal names alike, others otherwise, without a method of an unknown type."""
+    """Spell equal names alike and others differently, without a method of an unknown type. Only a Fraction and a
+    Decimal below 10**-1000 are spelled differently though they are equal.
+    """
     if isinstance(name, tuple):
         return repr(tuple(name)).encode()
     if isinstance(name, str):
         return b"text " + name.encode("utf-8", "surrogatepass")
-    if isinstance(name, Decimal | Fraction) and cells.key(name) == name:
-        name = cells.key(name)
+    if isinstance(name, Decimal | Fraction):
+        name = cells.key(name) if cells.key(name) == name else _exact(name)
+    if isinstance(name, int) and abs(name) >= _LONG:
+        name = _exact(Decimal(name))
     whole = isinstance(name, float) and name.is_integer()
     try:
         return f"number {int(name) if whole else name!r}".encode()  # type: ignore[call-overload]
-    except ValueError:  # Python writes some thousand digits of a whole number or a fraction, and no more
+    except ValueError:  # Python writes some thousand digits of a fraction, and no more
         return f"number {name.numerator:x}/{name.denominator:x}".encode()  # type: ignore[attr-defined]
+
+
+def _exact(number: Decimal | Fraction) -> Decimal | Fraction:
+    """The one form of a number that no float equals: 0.1 and 0.10 are the same. A Decimal whose exponent might make a
+    fraction of millions of digits stays one, without the zeros at its end.
+    """
+    if isinstance(number, Fraction):
+        return number
+    if number.is_finite() and abs(number.adjusted()) < cells.FAR:
+        return Fraction(number)
+    sign, digits, exponent = number.as_tuple()
+    significant = "".join(map(str, digits)).rstrip("0")
+    return Decimal(f"{'-' * sign}{significant}E{int(exponent) + len(digits) - len(significant)}")
 
 
 def _ranks(groups: Sequence[Codes], order: Sequence[Codes], *, dense: bool) -> Codes:

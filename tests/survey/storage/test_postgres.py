@@ -196,18 +196,18 @@ def test_nothing_of_a_report_is_in_the_log_of_the_server(
     store: Collection, postgres: Postgres, ask, schema: str
 ) -> None:
     opened(store, cap=3)
-    entries = [entry(f'{{"answers":"{schema}"}}') for _ in range(5)]
+    mark = new_name()  # statements name the schema
+    entries = [entry(f'{{"answers":"{mark}"}}') for _ in range(5)]
     store.add(entries)
-    store.add([entry(f"other {schema}", key=entries[0].key)])
+    store.add([entry(f"other {mark}", key=entries[0].key)])
     with locked(postgres, schema), pytest.raises(StoreError):
         store.add(entries)
     ask("DROP TABLE tally")
     with pytest.raises(StoreError):
-        store.add([entry(f"lost {schema}")])
+        store.add([entry(f"lost {mark}")])
     log = postgres.log.read_text()
     assert "lock timeout" in log  # the failures are there
-    assert f'"{schema}"' not in log
-    assert f"lost {schema}" not in log
+    assert mark not in log
     assert not any(one.key.hex() in log for one in entries)
 
 
@@ -413,7 +413,7 @@ def test_a_lost_connection_is_made_anew_without_anybody_noticing(store: Collecti
         (errors.DeadlockDetected, "the collection must be free, got a lock", 1),
         (errors.SerializationFailure, "the collection must be free, got a lock", 1),
         (errors.DiskFull, "the database's disk must have room", 30),
-        (errors.InsufficientPrivilege, "the database must be writable", 30),
+        (errors.InsufficientPrivilege, "the role must be allowed to do this", 30),
         (errors.ReadOnlySqlTransaction, "the database must be writable", 30),
         (errors.UndefinedTable, "the database must be there and work, got UndefinedTable (42P01): send it again", 5),
     ],
@@ -580,7 +580,7 @@ def test_who_may_only_read_reads_and_still_may_after_closing(
     assert server_has(looking, "transaction_read_only") == "on"
     looking.close()
     writing = open_store(postgres.url(schema, user=schema))
-    with pytest.raises(StoreError, match="must be writable"):
+    with pytest.raises(StoreError, match="must be allowed to do this"):
         writing.add([entry()])
     writing.close()
     ask(f"DROP OWNED BY {schema}; DROP ROLE {schema}")

@@ -124,7 +124,7 @@ def test_tables_that_were_migrated_are_those_that_are_made_today(tmp_path: Path)
     migrate(url)
     with closing(sqlite3.connect(tmp_path / "survey.db")) as database:
         made = dict(database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
-    words = {name: text.replace("IF NOT EXISTS ", "") for name, text in schema.SQLITE.items()}
+    words = {name: text.replace("IF NOT EXISTS ", "").replace("main.", "") for name, text in schema.SQLITE.items()}
     assert made == words
 
 

@@ -585,3 +585,14 @@ def test_paths_are_relative_or_absolute_and_may_hold_anything(tmp_path: Path, mo
         with closing(open_store(f"sqlite:///{tmp_path / name}")) as store:
             assert store.state() is State.DRAFT
         monkeypatch.chdir(tmp_path)
+
+
+def test_a_collection_that_is_deleted_by_a_link_to_it_is_gone(tmp_path: Path) -> None:
+    """And not the link alone."""
+    path, link = tmp_path / "survey.db", tmp_path / "link.db"
+    with closing(open_store(f"sqlite:///{path}")) as store:
+        opened(store).set_state(State.CLOSED)
+    link.symlink_to(path)
+    with closing(open_store(f"sqlite:///{link}")) as store:
+        store.delete()
+    assert not path.exists()

@@ -1,4 +1,6 @@
-"""What every store promises, on every database: SQLite, and a real PostgreSQL."""
+"""What every store promises, on every database: SQLite, a real PostgreSQL, and one behind a pool whose sessions hold
+temporary tables of the same names.
+"""
 
 import re
 import subprocess
@@ -49,10 +51,12 @@ from toolkit.survey.storage.protocol import LARGEST
 Connect = Callable[..., Collection]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "postgresql", pytest.param("pool", marks=pytest.mark.slow)])
 def url(request: pytest.FixtureRequest, tmp_path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'survey.db'}"
+    if request.param == "pool":
+        return request.getfixturevalue("bouncer").pooled()
     return request.getfixturevalue("postgres").url(new_name())
 
 

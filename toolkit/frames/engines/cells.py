@@ -20,7 +20,7 @@ from toolkit.core.arrays import as_float, numeric
 
 _EPOCH, _ZONED_EPOCH = dt.datetime(1970, 1, 1), dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _DAYS = ("D", "W")
-_FAR = 1000  # digits: a Decimal of few digits can stand for a number of billions of them
+FAR = 1000  # digits: a Decimal of few digits can stand for a number of billions of them
 NOTHING = object()
 """The key of a missing cell."""
 
@@ -125,7 +125,7 @@ def _nearest(value: Any) -> int | float | Fraction:
     its exponent is from 0.
     """
     kind, near = type(value), as_float(value)
-    far = kind is Decimal and not (value.is_finite() and abs(value.adjusted()) < _FAR)
+    far = kind is Decimal and not (value.is_finite() and abs(value.adjusted()) < FAR)
     if far or kind not in (Decimal, Fraction, np.longdouble) or (kind is np.longdouble and near - near != 0):
         return near
     whole = int(value)

@@ -25,7 +25,7 @@ class Session(ABC):
         self._connection, self._server = connection, server
 
     def run(self, query: str, *values: object) -> Any:
-        """Execute a statement with %s for values; its cursor."""
+        """Execute a statement with %s for values and `main.` before every table; its cursor."""
         return self._connection.execute(query, values)
 
     def row(self, query: str, *values: object) -> Any:
@@ -37,7 +37,7 @@ class Session(ABC):
 
     def head(self) -> Head | None:
         """What the collection is; None if there is none yet."""
-        row = self.row(f"SELECT hash, access, cap, state, {self.IDENTITY} FROM collection")  # noqa: S608
+        row = self.row(f"SELECT hash, access, cap, state, {self.IDENTITY} FROM main.collection")  # noqa: S608
         if row is None:
             return None
         code, access, cap, state, identity = row
@@ -47,31 +47,31 @@ class Session(ABC):
     def begin(self, head: Head) -> None:
         """Write the rows of a new collection."""
         values = (VERSION, head.hash, head.access, head.cap, head.state.value)
-        self.run("INSERT INTO collection VALUES (%s, %s, %s, %s, %s)", *values)
-        self.run("INSERT INTO tally VALUES ('all', 0)")
-        self.run("INSERT INTO pool VALUES (%s, '')", VERSION)
+        self.run("INSERT INTO main.collection VALUES (%s, %s, %s, %s, %s)", *values)
+        self.run("INSERT INTO main.tally VALUES ('all', 0)")
+        self.run("INSERT INTO main.pool VALUES (%s, '')", VERSION)
 
     def editions(self) -> list[Edition]:
         """The pages that people have seen, oldest first."""
-        return [Edition(*row) for row in self.run("SELECT hash, toolkit, survey FROM edition ORDER BY number")]
+        return [Edition(*row) for row in self.run("SELECT hash, toolkit, survey FROM main.edition ORDER BY number")]
 
     def publish(self, edition: Edition) -> None:
-        query = "INSERT INTO edition SELECT count(*) + 1, %s, %s, %s FROM edition"
+        query = "INSERT INTO main.edition SELECT count(*) + 1, %s, %s, %s FROM main.edition"
         self.run(query, edition.hash, edition.toolkit, edition.survey)
 
     def set_state(self, state: str) -> None:
         """Write the state; `close` also removes the tokens."""
-        self.run("UPDATE collection SET state = %s", state)
+        self.run("UPDATE main.collection SET state = %s", state)
 
     @abstractmethod
     def close(self, *, again: bool) -> None:
         """Remove all tokens, and rewrite what a transaction can; `again` keeps the invitations for the next wave."""
 
     def count(self) -> int:
-        return int(self.row("SELECT coalesce(sum(reports), 0) FROM tally")[0])
+        return int(self.row("SELECT coalesce(sum(reports), 0) FROM main.tally")[0])
 
     def count_and_pool(self) -> tuple[int, Pool]:
-        count, content = self.row("SELECT (SELECT coalesce(sum(reports), 0) FROM tally), content FROM pool")
+        count, content = self.row("SELECT (SELECT coalesce(sum(reports), 0) FROM main.tally), content FROM main.pool")
         return int(count), Pool.from_text(content)
 
     def writers(self) -> int:
@@ -80,11 +80,11 @@ class Session(ABC):
 
     def existing_keys(self, keys: Sequence[bytes]) -> set[bytes]:
         """Those that are stored, but for the pool; their bodies are not looked at."""
-        return self.lookup("SELECT key FROM report WHERE key", keys)
+        return self.lookup("SELECT key FROM main.report WHERE key", keys)
 
     def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]:
         """Reports behind a key, in the order of keys."""
-        query = "SELECT key, body FROM report WHERE key > %s ORDER BY key LIMIT %s"
+        query = "SELECT key, body FROM main.report WHERE key > %s ORDER BY key LIMIT %s"
         rows: list[tuple[bytes, str]] = self.run(query, after, most).fetchall()
         return rows
 
@@ -102,35 +102,36 @@ class Session(ABC):
 
     def invitations(self) -> list[bytes]:
         """All that were invited, in the order of their hashes."""
-        return [row[0] for row in self.run("SELECT hash FROM invited ORDER BY hash")]
+        return [row[0] for row in self.run("SELECT hash FROM main.invited ORDER BY hash")]
 
     def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
-        return self.lookup("SELECT hash FROM invited WHERE hash", hashes)
+        return self.lookup("SELECT hash FROM main.invited WHERE hash", hashes)
 
     def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
         """Those that were invited, and are not among the spent ones."""
-        unused = "NOT EXISTS (SELECT 1 FROM spent WHERE spent.hash = invited.hash)"
-        return self.lookup(f"SELECT hash FROM invited WHERE {unused} AND hash", hashes)  # noqa: S608
+        unused = "NOT EXISTS (SELECT 1 FROM main.spent WHERE spent.hash = invited.hash)"
+        return self.lookup(f"SELECT hash FROM main.invited WHERE {unused} AND hash", hashes)  # noqa: S608
 
     def spent(self, hashes: Sequence[bytes]) -> set[bytes]:
-        return self.lookup("SELECT hash FROM spent WHERE hash", hashes)
+        return self.lookup("SELECT hash FROM main.spent WHERE hash", hashes)
 
     def setting(self, name: str) -> str | None:
-        return next((row[0] for row in self.run("SELECT value FROM setting WHERE name = %s", name)), None)
+        return next((row[0] for row in self.run("SELECT value FROM main.setting WHERE name = %s", name)), None)
 
     def remember(self, name: str, value: str) -> None:
         replacing = "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-        self.run(f"INSERT INTO setting VALUES (%s, %s) {replacing}", name, value)  # noqa: S608
+        self.run(f"INSERT INTO main.setting VALUES (%s, %s) {replacing}", name, value)  # noqa: S608
 
     def forget(self, prefix: str) -> None:
         """Remove the settings whose name begins with a prefix."""
-        self.run("DELETE FROM setting WHERE substr(name, 1, %s) = %s", len(prefix), prefix)
+        self.run("DELETE FROM main.setting WHERE substr(name, 1, %s) = %s", len(prefix), prefix)
 
     def issued(self, invitation: bytes) -> bytes | None:
-        return next((row[0] for row in self.run("SELECT blinded FROM issued WHERE invitation = %s", invitation)), None)
+        query = "SELECT blinded FROM main.issued WHERE invitation = %s"
+        return next((row[0] for row in self.run(query, invitation)), None)
 
     def issue(self, invitation: bytes, blinded: bytes) -> None:
-        self.run("INSERT INTO issued VALUES (%s, %s)", invitation, blinded)
+        self.run("INSERT INTO main.issued VALUES (%s, %s)", invitation, blinded)
 
 
 class Engine(Protocol):

@@ -5,6 +5,8 @@ The rule: every version has a table `collection` with one row and a column `vers
 version, or an older one, touches nothing and says what to do; `migrate` brings an older one to today's, one
 step per version. A change of a table raises VERSION and adds the step. In PostgreSQL tables that are made
 again have lost what was granted on them.
+
+`main` is what SQLite calls the tables of its file; for PostgreSQL it stands for the schema (`core/postgres.py`).
 """
 
 from collections.abc import Mapping
@@ -34,7 +36,7 @@ def _tables(integer: str, text: str, octets: str, ending: str) -> dict[str, str]
         listed = ", ".join(columns).replace("!", " NOT NULL")
         for word, type_ in words.items():
             listed = listed.replace(f" {word}", f" {type_}")
-        statements[table] = f"CREATE TABLE {table} ({listed}){ending}"
+        statements[table] = f"CREATE TABLE main.{table} ({listed}){ending}"
     return statements
 
 
@@ -52,25 +54,25 @@ def steps(version: int, tables: Mapping[str, str]) -> list[str]:
 
 def _from_1(tables: Mapping[str, str]) -> list[str]:
     """Version 1 kept unspent tokens, and no editions: the spent ones are those that are missing among them."""
-    used = "SELECT hash FROM invited EXCEPT SELECT hash FROM unspent"
+    used = "SELECT hash FROM main.invited EXCEPT SELECT hash FROM main.unspent"
     return [
-        "CREATE TABLE collection_1 AS SELECT * FROM collection",
-        "CREATE TABLE tally_1 AS SELECT * FROM tally",
-        "DROP TABLE collection",
-        "DROP TABLE tally",
+        "CREATE TABLE main.collection_1 AS SELECT * FROM main.collection",
+        "CREATE TABLE main.tally_1 AS SELECT * FROM main.tally",
+        "DROP TABLE main.collection",
+        "DROP TABLE main.tally",
         *(tables[name] for name in ("collection", "edition", "tally", "pool")),
         tables["setting"].replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"),
-        "INSERT INTO collection SELECT 2, hash, access, cap, state FROM collection_1",
-        f"INSERT INTO edition SELECT 1, hash, '{_FIRST}', survey FROM collection_1",  # noqa: S608
-        "INSERT INTO tally SELECT 'all', reports FROM tally_1",
-        "INSERT INTO pool SELECT 2, '' FROM collection_1",
+        "INSERT INTO main.collection SELECT 2, hash, access, cap, state FROM main.collection_1",
+        f"INSERT INTO main.edition SELECT 1, hash, '{_FIRST}', survey FROM main.collection_1",  # noqa: S608
+        "INSERT INTO main.tally SELECT 'all', reports FROM main.tally_1",
+        "INSERT INTO main.pool SELECT 2, '' FROM main.collection_1",
         (
-            f"INSERT INTO spent SELECT used.hash FROM ({used}) AS used, collection WHERE access = 'token' ORDER "  # noqa: S608
-            "BY used.hash"
+            f"INSERT INTO main.spent SELECT used.hash FROM ({used}) AS used, main.collection WHERE access = 'token' "  # noqa: S608
+            "ORDER BY used.hash"
         ),
-        "DROP TABLE unspent",
-        "DROP TABLE collection_1",
-        "DROP TABLE tally_1",
+        "DROP TABLE main.unspent",
+        "DROP TABLE main.collection_1",
+        "DROP TABLE main.tally_1",
     ]
 
 

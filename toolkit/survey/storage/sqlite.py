@@ -96,7 +96,7 @@ def sqlite_store(path: str, readonly: bool) -> Collection:
     if not path or path.startswith((":memory:", "?")):
         rule = "a SQLite database must be a file, as in sqlite:///survey.db"
         refuse(rule, repr(path), "a server and a notebook share it")
-    return Collection(SqliteEngine(Path(path).expanduser().absolute(), readonly))
+    return Collection(SqliteEngine(Path(path).expanduser().resolve(), readonly))
 
 
 class SqliteEngine:
