@@ -270,6 +270,38 @@ def test_a_curator_sees_price_and_noise_before_and_the_ledger_fills(desk, place)
     desk.look()
 
 
+def test_a_release_costs_what_the_page_shows_or_nothing(browse, place):
+    """Typed and pressed at once; and pressed in a window that shows an earlier plan."""
+    folder = place.folder.root
+    (folder / "paid.csv").write_text("age\n" + "30\n" * 50)
+    desk, other = browse(place), browse(place)
+    for one in (desk, other):
+        one.page.get_by_role("link", name="paid.csv").click()
+        if one is desk:
+            one.page.get_by_label("Statistic").select_option("bounds")
+            one.press("Add to the list")
+        expect(one.page.locator(".facts")).to_contain_text("ε = 0.1")
+    page, held = desk.page, []
+    page.route("**/api/table_save", lambda route: held.append(route))
+    with page.expect_request("**/api/table_save"):
+        page.get_by_label("Epsilon", exact=True).fill("0.3")
+        expect(page.get_by_role("button", name="Release", exact=True)).to_be_disabled()
+    expect(page.get_by_role("button", name="Release", exact=True)).to_be_disabled()
+    held[0].continue_()
+    expect(page.locator(".facts")).to_contain_text("ε = 0.3")
+    other.press("Release")
+    expect(other.page.get_by_role("dialog")).to_contain_text("charged ε = 0.1")
+    other.press("Pay and release")
+    expect(other.page.get_by_role("alert")).to_contain_text("out of date")
+    expect(other.page.locator(".facts")).to_contain_text("ε = 0.3")
+    assert not (folder / "paid-budget.db").exists()
+    other.look()
+    desk.press("Release")
+    expect(page.get_by_role("dialog")).to_contain_text("charged ε = 0.3")
+    desk.press("Pay and release")
+    expect(page.get_by_text("Spent epsilon 0.3 of 1; 0.7 is left.")).to_be_visible()
+
+
 def test_a_page_of_another_origin_can_neither_frame_it_nor_speak_to_it(page, place):
     """The real browser: a frame stays empty, and a request without our header and origin is refused."""
     address = place.url.partition("#")[0]

@@ -27,7 +27,7 @@ from toolkit.studio import Studio
 from toolkit.studio import server as studio_server
 from toolkit.studio.curating import VERBS, Curating, call
 from toolkit.studio.fieldwork import Fieldwork, _first, _groups
-from toolkit.studio.folder import Folder
+from toolkit.studio.folder import Folder, fingerprint
 from toolkit.studio.notebooks import analysis, curated, databases, steps
 from toolkit.studio.surveys import Surveys
 from toolkit.survey.collector import Collector
@@ -228,14 +228,14 @@ def test_nothing_of_a_table_is_told_before_it_is_paid_for(window, folder):
     assert ["problem" in one for one in state["statistics"]] == [False] * 5 + [True] * 2
     assert "Secret" not in json.dumps(state)
     assert {path.name for path in folder.glob("people*")} == {"people.csv", "people.release.toml"}
-    assert window.api("table_save", table="people.csv", hash="0", session=session)[0] == 422
+    assert window.api("table_save", table="people.csv", hash="0", session=session)[0] == 409
     assert state["statistics"][0]["sd"] > 0
     for place in range(5):
         state = window.good("release", table="people.csv", place=place)
     assert state["ledger"]["spent"] == pytest.approx(0.5)
     assert Ledger.open(folder / "people-budget.db").spent.epsilon == pytest.approx(0.5)
     assert abs(float(state["statistics"][0]["rows"][0][1]) - 400) < 400
-    assert window.api("release", table="people.csv", place=0)[0] == 422
+    assert window.api("release", table="people.csv", place=0)[0] == 409
     assert (folder / "people-release-01.html").exists()
     session = {**state["session"], "ceiling": "5"}
     assert "budget" in window.api("table_save", table="people.csv", hash=state["hash"], session=session)[1]["error"]
@@ -378,7 +378,7 @@ def test_a_statistic_is_called_with_what_was_said_of_its_columns(tmp_path):
     (tmp_path / "t.csv").write_text("age\n1\n")
     for place in (-1, 0, "0", None):
         with pytest.raises(ValueError, match="a statistic must be one that is planned"):
-            Curating(Folder(tmp_path)).release("t.csv", place)
+            Curating(Folder(tmp_path)).release("t.csv", place, "")
     assert not (tmp_path / "t-budget.db").exists()
     for number, ending in ((1, "csv"), (2, "json"), (3, "html")):
         (tmp_path / f"t-release-{number:02d}.{ending}").touch()
@@ -430,7 +430,7 @@ def test_what_is_told_of_a_collection_is_that_of_its_survey(tmp_path):
     assert (_first(survey()), _first(panel())) == (first_look(survey()), None)
     for people, error in ((5000, FileNotFoundError), (5001, ValueError), (0, ValueError)):
         with pytest.raises(error):
-            Fieldwork(folder := Folder(tmp_path), Surveys(folder)).rehearse("none.toml", people)
+            Fieldwork(folder := Folder(tmp_path), Surveys(folder)).rehearse("none.toml", people, "")
 
 
 def test_a_rehearsal_leaves_the_real_collection_of_another_survey_alone(tmp_path):
@@ -446,8 +446,12 @@ def test_a_rehearsal_leaves_the_real_collection_of_another_survey_alone(tmp_path
             store.set_state(State.OPEN)
         which = "rehearsal" if tried else "real"
         assert work.state(f"{name}.toml")[which] is None
-        refused = [lambda: work.change(f"{name}.toml", which, "close")]  # noqa: B023
-        refused.append(lambda: work.rehearse(f"{name}.toml", 5) if tried else work.open(f"{name}.toml", amend=True))  # noqa: B023
+        known = work.state(f"{name}.toml")["hash"]
+        refused = [lambda: work.change(f"{name}.toml", which, "close", known)]  # noqa: B023
+        if tried:
+            refused.append(lambda: work.rehearse(f"{name}.toml", 5, known))  # noqa: B023
+        else:
+            refused.append(lambda: work.open(f"{name}.toml", known, amend=True))  # noqa: B023
         for action in refused:
             with pytest.raises(ValueError, match=r"databases of their own, got a r|others in rehearsal"):
                 action()
@@ -460,7 +464,11 @@ def test_a_notebook_that_somebody_may_have_gone_on_with_is_not_overwritten(tmp_p
     (tmp_path / "t.toml").write_text('title = "T"\n')
     folder = Folder(tmp_path)
     work, curating = Fieldwork(folder, Surveys(folder)), Curating(folder)
-    for write in (lambda: work.write("t.toml", "notebook"), lambda: curating.notebook("t.csv")):
+    known = fingerprint((tmp_path / "t.toml").read_bytes())
+    for write in (
+        lambda: work.write("t.toml", "notebook", known),
+        lambda: curating.notebook("t.csv", fingerprint(b"")),
+    ):
         path = tmp_path / write()["file"]
         path.write_text("mine")
         with pytest.raises(FileExistsError, match="nothing is overwritten; rename that file or move it away first"):

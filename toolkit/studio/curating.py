@@ -7,6 +7,7 @@ table, in a TOML file; what was spent, in the ledger's own.
 
 import csv
 import io
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from toolkit.curator.curator import Curator
 from toolkit.curator.release import Preview
 from toolkit.studio import notebooks
 from toolkit.studio.editing import edited
-from toolkit.studio.folder import SESSION, TABLES, Folder, fingerprint
+from toolkit.studio.folder import SESSION, TABLES, ConflictError, Folder, fingerprint
 
 VERBS = ("count", "histogram", "mean", "sum", "std", "median", "bounds")
 """Statistics that can be queued; `bounds` is a proposal of limits, which is paid for as all others."""
@@ -49,9 +50,7 @@ class Curating:
 
     def save(self, table: str, hash: str, session: Mapping[str, Any]) -> dict[str, Any]:  # noqa: A002
         """Write what is planned; what was released stays as it is."""
-        before, content = self._session(table)
-        if fingerprint(content) != hash:
-            refuse("the plan must be the one that you saw", "another, changed meanwhile", "load the page again")
+        before = self._unchanged(table, hash)
         released = [one for one in before["statistics"] if "released" in one]
         planned = [one for one in session.get("statistics", []) if isinstance(one, Mapping) and "released" not in one]
         if self._ledger_path(table).exists() and any(
@@ -64,12 +63,17 @@ class Curating:
         self._write(table, new)
         return self.state(table)
 
-    def release(self, table: str, place: object) -> dict[str, Any]:
-        """Charge the ledger, read the table, keep what was released, publish it: in this order."""
+    def release(self, table: str, place: object, hash: str) -> dict[str, Any]:  # noqa: A002
+        """Charge the ledger, read the table, keep what was released, publish it: in this order.
+
+        `hash` is that of the statistic as it was shown, with its price: what would be charged otherwise is refused.
+        """
         session, _ = self._session(table)
         statistics = session["statistics"]
-        if not isinstance(place, int) or not 0 <= place < len(statistics) or "released" in statistics[place]:
+        if not isinstance(place, int) or not 0 <= place < len(statistics):
             refuse("a statistic must be one that is planned", repr(place)[:40], "each is released once")
+        if self._statistic(table, session, statistics[place]).get("hash") != hash:
+            raise ConflictError(self.state(table))
         names, keywords, _ = call(statistics[place], session["columns"])
         ledger = self._ledger(table, session, make=True)
         name = self._free(table, len(ledger.entries()) + 1)
@@ -101,9 +105,9 @@ class Curating:
             number += 1
         return name
 
-    def notebook(self, table: str) -> dict[str, Any]:
+    def notebook(self, table: str, hash: str) -> dict[str, Any]:  # noqa: A002
         """Write the Python of the whole session as a notebook."""
-        session, _ = self._session(table)
+        session = self._unchanged(table, hash)
         calls = []
         for one in session["statistics"]:
             verb = choice(one.get("verb"), "verb", VERBS)
@@ -127,6 +131,13 @@ class Curating:
         if not isinstance(session["columns"], dict) or not isinstance(session["statistics"], list):
             refuse("a plan of releases must have columns and statistics", "others", f"correct or delete {path.name}")
         return {**session, "columns": {**session["columns"]}, "statistics": [*session["statistics"]]}, content
+
+    def _unchanged(self, table: str, known: str) -> dict[str, Any]:
+        """The plan, if it is still the one that the page shows."""
+        session, content = self._session(table)
+        if fingerprint(content) != known:
+            raise ConflictError(self.state(table))
+        return session
 
     def _write(self, table: str, session: Mapping[str, Any]) -> None:
         _, content = self._session(table)
@@ -192,13 +203,15 @@ class Curating:
         except (ValueError, TypeError) as problem:
             return {"problem": str(problem)}
         noise = preview.noise
-        return {
+        shown = {
             "price": str(preview.loss),
             "fits": preview.fits,
             "sd": None if noise is None else noise.sd,
             "per_value": None if noise is None else noise.per_value,
             "code": f"curator.{one['verb']}({code})",
         }
+        promise = [session["neighbors"], session["ceiling"]]
+        return {**shown, "hash": fingerprint(json.dumps([promise, shown]).encode())}
 
 
 def _refuse_table(path: Path) -> NoReturn:

@@ -28,8 +28,8 @@ from toolkit.core.extras import MissingExtraError
 from toolkit.studio import checking
 from toolkit.studio.curating import Curating
 from toolkit.studio.fieldwork import Fieldwork
-from toolkit.studio.folder import Folder
-from toolkit.studio.surveys import ConflictError, Surveys
+from toolkit.studio.folder import ConflictError, Folder
+from toolkit.studio.surveys import Surveys
 from toolkit.survey.paper.sheets import on_paper
 from toolkit.survey.serving.answer import Answer, RefusalError, Scope, in_json
 from toolkit.survey.serving.background import CollectError, check_system

@@ -1,5 +1,5 @@
 // The curator's half: columns and bounds by hand, statistics with price and noise before they are paid for, a ledger that fills.
-import { api, ask, button, codes, field, h, input, meter, notice, number, numberIn, select, t, tableOf, work } from "./core.js";
+import { api, ask, button, codes, field, h, input, meter, notice, number, numberIn, outdated, select, t, tableOf, work } from "./core.js";
 
 const VERBS = {
   count: "How many rows", histogram: "How many rows in each category", mean: "Mean", sum: "Sum", std: "Standard deviation", median: "Median", bounds: "Propose bounds (paid)",
@@ -9,29 +9,36 @@ export async function table(main, file) {
   let now = await api("table", { table: file }), timer;
   const problem = h("div", {}), columns = h("div", {}), queue = h("div", {}), ledger = h("div", {}), adder = h("div", {});
 
-  let line = Promise.resolve(), version = 0;
+  let line = Promise.resolve(), version = 0, unsaved = false;
 
+  /** What is shown is not what would be paid for: until it is saved and priced, nothing can be released. */
+  function hold() {
+    version += 1;
+    unsaved = true;
+    clearTimeout(timer);
+    queue.querySelectorAll("button.main").forEach((one) => (one.disabled = true));
+  }
   /** One save after the other; what was typed meanwhile stays. */
   function save(again = true) {
-    clearTimeout(timer);
-    const mine = ++version;
+    hold();
+    const mine = version;
     line = line.then(async () => {
       const session = now.session;
       try {
         const answer = await api("table_save", { table: file, hash: now.hash, session });
         now = mine === version ? answer : { ...answer, session };
+        unsaved = mine !== version;
         problem.replaceChildren();
       } catch (wrong) {
+        if (wrong.status === 409) return outdated(wrong);
         problem.replaceChildren(notice(wrong.message, "wrong"));
       }
-      if (mine !== version) return;
-      if (again) paint();
-      else results();
+      if (mine === version) (again ? paint : results)();
+      return undefined;
     });
   }
   const soon = () => {
-    version += 1;
-    clearTimeout(timer);
+    hold();
     timer = setTimeout(() => save(false), 500);
   };
   const about = (name) => (now.session.columns[name] ??= {});
@@ -78,11 +85,11 @@ export async function table(main, file) {
     const release = async (event) => {
       const pressed = event.target;
       if (await ask(t("Release it?"), t("The ledger is charged {price}, then the table is read. A charge is never taken back.", { price: facts.price }), t("Pay and release"), "main")) {
-        await work(pressed, said, () => released("release", { place }));
+        await work(pressed, said, () => released("release", { place, hash: facts.hash }));
       }
     };
     return h("li", { class: "card" }, h("h3", {}, title), field(t("Epsilon"), price), noise,
-      h("div", { class: "row" }, button(t("Release"), release, "main", { disabled: Boolean(facts.problem) || facts.fits === false }), button(t("Remove"), () => (now.session.statistics.splice(place, 1), save()), "small")), said,
+      h("div", { class: "row" }, button(t("Release"), release, "main", { disabled: unsaved || !facts.fits }), button(t("Remove"), () => (now.session.statistics.splice(place, 1), save()), "small")), said,
       facts.code && codes([[null, facts.code]]));
   }
 
@@ -130,7 +137,7 @@ export async function table(main, file) {
     field(t("One person"), select(now.session.neighbors, [["replace", t("changes a row")], ["add_remove", t("comes or goes")]], (value) => ((now.session.neighbors = value), save())),
       { hint: t("Changes a row: the number of rows is public. Comes or goes: it is secret.") }));
   const said = h("div", {});
-  const book = button(t("Write the session as a notebook"), (event) => work(event.target, said, async () => t("Written into the folder: {file}", await api("table_notebook", { table: file }))));
+  const book = button(t("Write the session as a notebook"), (event) => work(event.target, said, async () => t("Written into the folder: {file}", await api("table_notebook", { table: file, hash: now.hash }))));
   main.append(h("h1", { tabindex: -1 }, file),
     h("p", { class: "lead" }, t("The table stays in its folder. Nothing of its rows is shown before it is paid for: bounds and categories are what you know, not what the data say.")), problem,
     h("section", { class: "panel" }, h("h2", {}, t("Budget")), rules, ledger),
