@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from tests.browser.forms import PATIENT
 from tests.browser.test_form_axe import look
 from toolkit.studio import Studio
+from toolkit.studio.server import _redirect
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
 from toolkit.survey.serving.background import servers
@@ -323,6 +324,15 @@ def test_a_page_of_another_origin_can_neither_frame_it_nor_speak_to_it(page, pla
     other.wait_for_timeout(300)
     assert other.frame("inner").locator("#app").count() == 0
     other.context.close()
+
+
+def test_a_browser_that_is_given_the_file_instead_of_the_link_arrives(page, place):
+    with _redirect(place.url) as address:
+        window = page.context.browser.new_context().new_page()
+        window.goto(address)
+        expect(window.get_by_role("heading", name="What would you like to do?")).to_be_visible()
+        assert "key" not in window.url
+        window.context.close()
 
 
 class Proxy(BaseHTTPRequestHandler):

@@ -7,11 +7,14 @@ import json
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import nbformat
 import numpy as np
@@ -298,15 +301,26 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
         raise KeyboardInterrupt
 
     opened, before = [], signal.getsignal(signal.SIGTERM)
+
+    def browse(address, *, browser):
+        path = Path(url2pathname(urlsplit(address).path))
+        (link,) = re.findall(r'href="(.*?)"', path.read_text())
+        opened.append((address, path, stat.S_IMODE(path.stat().st_mode), link))
+        return browser
+
     monkeypatch.setattr(Studio, "wait", interrupted)
     monkeypatch.setattr(studio_server, "_elsewhere", lambda port: [f"By way of {port}."])
     for browser in (True, False):
-        monkeypatch.setattr("webbrowser.open", lambda link, browser=browser: opened.append(link) or browser)
+        monkeypatch.setattr("webbrowser.open", partial(browse, browser=browser))
         assert main(["studio", str(tmp_path)]) == 0
-        assert opened[-1].startswith("http://127.0.0.1:")
+        address, path, mode, link = opened[-1]
         told = capsys.readouterr().out
-        assert f"  {opened[-1]}\n" in told
-        assert f"By way of {urlsplit(opened[-1]).port}.\n" in told
+        assert f"  {link}\n" in told
+        secret = link.partition("#key=")[2]
+        assert len(secret) > 20
+        assert secret not in address  # which all users of the machine can read in the list of processes
+        assert (address.startswith("file:///"), mode, path.exists()) == (True, 0o600, False)
+        assert f"By way of {urlsplit(link).port}.\n" in told
         assert "Ctrl-C ends the studio; collections that it opened go on." in told
         assert ("There is no browser here: open the link by hand." in told) == (not browser)
     assert signal.getsignal(signal.SIGTERM) is before
