@@ -475,7 +475,8 @@ def test_a_rehearsal_leaves_the_real_collection_of_another_survey_alone(tmp_path
 
 def test_a_notebook_that_somebody_may_have_gone_on_with_is_not_overwritten(tmp_path):
     (tmp_path / "t.csv").write_text("age\n30\n")
-    (tmp_path / "t.toml").write_text('title = "T"\n')
+    text = 'title = "T"\nconsent = "Why."\n[[questions]]\nname = "a"\ntext = "A?"\noptions = ["x", "y"]\n'
+    (tmp_path / "t.toml").write_text(text)
     folder = Folder(tmp_path)
     work, curating = Fieldwork(folder, Surveys(folder)), Curating(folder)
     known = fingerprint((tmp_path / "t.toml").read_bytes())

@@ -223,8 +223,10 @@ class Fieldwork:
             if what in ("report", "export"):
                 with self._collector(file, which) as collector:
                     collector.report(path, by or None) if what == "report" else collector.export(path)
-            elif what == "notebook":  # somebody may have gone on in it
-                self.folder.write(name, notebooks.analysis(file, self._surveys.data(file), which), new=True)
+            elif what == "notebook":
+                self._surveys.load(file)  # refused if something is wrong with it: names could be any text
+                content = notebooks.analysis(file, self._surveys.data(file), which)
+                self.folder.write(name, content, new=True)  # somebody may have gone on in it
             elif what == "assessment":
                 language = self._surveys.load(file).languages[0]
                 self.folder.write(name, self._surveys.seen(file, "assessment", language)[0].encode())

@@ -72,7 +72,7 @@ class Surveys:
             "valid": checked.survey is not None,
             "readonly": not is_safe(data),
             "languages": sorted(LANGUAGES),
-            "steps": notebooks.steps(file, data),
+            "steps": notebooks.steps(file, data if checked.survey is not None else {}),
         }
 
     def save(self, file: str, hash: str, data: dict[str, Any], speak: str = "en") -> dict[str, Any]:  # noqa: A002
