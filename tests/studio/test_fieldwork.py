@@ -33,6 +33,7 @@ from toolkit.studio.fieldwork import Fieldwork, _first, _groups
 from toolkit.studio.folder import Folder, fingerprint
 from toolkit.studio.notebooks import analysis, curated, databases, steps
 from toolkit.studio.surveys import Surveys
+from toolkit.studio.tables import Table
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
 from toolkit.survey.serving.background import find
@@ -150,7 +151,7 @@ def test_the_python_lines_and_shell_commands_of_each_step_are_what_the_studio_do
     assert b"rehearsal.db" in analysis("survey.toml", data, "rehearsal")
 
 
-def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not():
+def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not(tmp_path):
     boxes = {"name": "boxes", "options": ["a", "b"], "multiple": True}
     one = {"name": "degree", "options": ["law", "art"]}
     data = {"questions": [boxes, {"name": "age"}, {"name": "cheated", "design": {"warner": {"epsilon": 1}}}, one]}
@@ -161,7 +162,9 @@ def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not():
     nbformat.validate(json.loads(notebook))
     begun = [cell["source"].splitlines()[0] for cell in json.loads(notebook)["cells"]]
     assert begun[:2] == ["# survey.toml", "from toolkit.survey import Collector"]
-    nbformat.validate(json.loads(curated({"table": "a.csv", "neighbors": "replace"}, ["count()"], "a-budget.db")))
+    (tmp_path / "a.csv").touch()
+    source = Table(tmp_path / "a.csv", True, {})
+    nbformat.validate(json.loads(curated(source, "replace", ["count()"], "a-budget.db")))
     without = [data["questions"][:3], [boxes, one], []]
     assert b"logistic" in notebook
     for some in without:  # a model needs a group and a share
@@ -214,9 +217,13 @@ def test_nothing_of_a_table_is_told_before_it_is_paid_for(window, folder):
     ]
     pd.DataFrame(rows).to_csv(folder / "people.csv", index=False)
     state = window.good("table", table="people.csv")
-    assert [one["name"] for one in state["columns"]] == ["age", "city", "name"]
     session = state["session"]
-    session["columns"] = {"age": {"low": 0, "high": 100}, "city": {"options": ["north", "south"]}}
+    assert (state["header"], state["columns"]) == (None, [])  # the first line might be a record
+    session["header"] = True
+    session["columns"] = {
+        "age": {"low": 0, "high": 100, "type": "number"},
+        "city": {"options": ["north", "south"], "low": 0, "high": 1},
+    }
     verbs = [
         ("count", {"by": "city"}),
         ("mean", {"column": "age", "by": "city"}),
@@ -228,6 +235,7 @@ def test_nothing_of_a_table_is_told_before_it_is_paid_for(window, folder):
     ]
     session["statistics"] = [{"verb": verb, "epsilon": "0.1", **more} for verb, more in verbs]
     state = window.good("table_save", table="people.csv", hash=state["hash"], session=session)
+    assert [one["name"] for one in state["columns"]] == ["age", "city", "name"]
     assert ["problem" in one for one in state["statistics"]] == [False] * 5 + [True] * 2
     assert "Secret" not in json.dumps(state)
     assert {path.name for path in folder.glob("people*")} == {"people.csv", "people.release.toml"}
@@ -255,10 +263,10 @@ def test_nothing_of_a_table_is_told_before_it_is_paid_for(window, folder):
 def test_what_was_released_is_kept_if_it_cannot_be_published(window, folder, monkeypatch):
     (folder / "kept.csv").write_text("age\n" + "30\n" * 50)
     state = window.good("table", table="kept.csv")
-    session = {**state["session"], "statistics": [{"verb": "count", "epsilon": "0.5"}]}
+    session = {**state["session"], "header": True, "statistics": [{"verb": "count", "epsilon": "0.5"}]}
     state = window.good("table_save", table="kept.csv", hash=state["hash"], session=session)
     assert "is public" in state["statistics"][0]["problem"]
-    session["neighbors"] = "add_remove"
+    session |= {"neighbors": "add_remove"}
     window.good("table_save", table="kept.csv", hash=state["hash"], session=session)
 
     def full(*_: object, **__: object) -> None:
@@ -283,7 +291,7 @@ def test_what_was_released_is_kept_if_it_cannot_be_published(window, folder, mon
 def test_a_statistic_beyond_the_budget_is_refused_before_the_table_is_read(window, folder):
     pd.DataFrame({"pay": [1.0, 2.0]}).to_parquet(folder / "pay.parquet")
     state = window.good("table", table="pay.parquet")
-    assert state["columns"] == [{"name": "pay", "type": "double"}]
+    assert state["columns"] == [{"name": "pay", "kind": "number", "type": "double"}]
     session = {**state["session"], "statistics": [{"verb": "bounds", "column": "pay", "epsilon": "2"}]}
     state = window.good("table_save", table="pay.parquet", hash=state["hash"], session=session)
     assert state["statistics"][0]["fits"] is False
@@ -407,15 +415,13 @@ def test_a_plan_or_a_table_that_cannot_be_read_is_refused_and_nothing_of_it_is_q
         plan.write_text(text)
         with pytest.raises(ValueError, match=r"must have columns and statistics, got others: correct or delete t\.rel"):
             curating.state("t.csv")
-    plan.write_text('statistics = [{verb = "bounds", column = "nothing", epsilon = "1"}]')
+    plan.write_text('header = true\nstatistics = [{verb = "bounds", column = "nothing", epsilon = "1"}]')
     (told,) = curating.state("t.csv")["statistics"]
     assert told["problem"].startswith("`column` must be one of age, got 'nothing'")
-    why = "a table must be readable, got t.csv, which is not: save it as UTF-8, with commas."
-    table.write_text("age\n1\nSecret,2\n")
-    assert curating.state("t.csv")["statistics"] == [{"problem": why}]
-    table.write_bytes(b"age\nSecret\xff\n")
+    (tmp_path / "t.parquet").write_bytes(b"Secret")
+    why = "a table must be readable, got t.parquet, which is not: save it anew as CSV or Parquet."
     with pytest.raises(ValueError, match=f"^{re.escape(why)}$"):
-        curating.state("t.csv")
+        curating.state("t.parquet")
 
 
 def test_what_was_released_stays_in_the_plan_whatever_is_saved(tmp_path):

@@ -1,6 +1,7 @@
 """Lines to copy and notebooks to run: whatever a survey or a plan calls something, it stays one word or one string."""
 
 import ast
+import csv
 import json
 import shlex
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from toolkit.studio.folder import Folder, fingerprint
 from toolkit.studio.notebooks import analysis, curated, steps
 from toolkit.studio.server import Desk
+from toolkit.studio.tables import Table
 
 HOSTILE = ["fac; touch x", 'a"b', "a'b", "$(touch x)", "`touch x`", "a\\", "x]); import os; ([", "a\nimport os", "-x"]
 SHARE = {"design": {"warner": {"epsilon": 1}}}
@@ -37,8 +39,15 @@ def _shape(code: list[str]) -> list[str]:
     return lines
 
 
+def _table(folder: Path, name: str, *, header: bool) -> Table:
+    """A table of one column of numbers, which has this name if the file says so."""
+    with (folder / "t.csv").open("w", newline="") as file:
+        csv.writer(file).writerow([name])
+    return Table(folder / "t.csv", header, {name: "number", "column_1": "number"})
+
+
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_name_is_one_word_of_the_shell_and_one_string_of_python(name: str) -> None:
+def test_a_name_is_one_word_of_the_shell_and_one_string_of_python(tmp_path: Path, name: str) -> None:
     data = {"questions": [{"name": name, "options": ["x", "y"]}, {"name": name, **SHARE}]}
     usual = {"questions": [{"name": "fac", "options": ["x", "y"]}, {"name": "fac", **SHARE}]}
     words = shlex.split(steps("survey.toml", data)["results"]["shell"])
@@ -47,9 +56,12 @@ def test_a_name_is_one_word_of_the_shell_and_one_string_of_python(name: str) -> 
     code = _code(analysis("survey.toml", data))
     assert {name, f"{name} ~ C({name})"} <= _strings(code)
     assert _shape(code) == _shape(_code(analysis("survey.toml", usual)))
-    plans = ({"table": "t.csv", "neighbors": promise} for promise in (name, "replace"))
-    hostile, plain = (_code(curated(plan, [], "t-budget.db")) for plan in plans)
-    assert (name in _strings(hostile), _shape(hostile)) == (True, _shape(plain))
+    for header in (True, False):
+        hostile, plain = (
+            _code(curated(_table(tmp_path, column, header=header), promise, [], "t-budget.db"))
+            for column, promise in ((name, name), ("fac", "replace"))
+        )
+        assert (name in _strings(hostile), _shape(hostile)) == (True, _shape(plain))
 
 
 def test_a_title_makes_no_image_heading_or_element_of_a_notebook() -> None:

@@ -154,6 +154,7 @@ def test_all_addresses_in_the_page_are_relative_so_that_it_works_under_a_path():
 
 
 LOOKS = {"files", "survey", "plan", "needed", "curve", "consent", "seen", "field", "results", "table"}
+NUMBERS = {"header": True, "columns": {"age": {"low": 0, "high": 90, "type": "number"}}}
 PLAN = {"verb": "bounds", "column": "age", "epsilon": "0.1"}
 STALE = [
     ("new", {"example": "class"}),
@@ -183,7 +184,7 @@ def test_whatever_a_page_that_is_out_of_date_asks_for_nothing_changes(tmp_path, 
     assert {name for name, _ in STALE} == set(desk.actions) - LOOKS
     of_table = action in ("table_save", "release", "publish", "table_notebook")
     (tmp_path / "t.csv").write_text("age\n1\n")
-    first = {"ceiling": "1", "neighbors": "replace", "statistics": [PLAN]}
+    first = {"ceiling": "1", "neighbors": "replace", "statistics": [PLAN], **NUMBERS}
     desk.curating.save("t.csv", desk.curating.state("t.csv")["hash"], first)
     if action != "new":
         desk.surveys.new("a.toml", "class")
@@ -213,17 +214,22 @@ def _shown(desk, action):
     return screen.state("a.toml")["hash"]
 
 
-@pytest.mark.parametrize("change", ["price", "statistic", "bounds", "promise"])
+@pytest.mark.parametrize("change", ["price", "statistic", "bounds", "schema", "promise"])
 def test_a_release_is_charged_as_it_was_shown_or_not_at_all(tmp_path, change):
     curating = Curating(Folder(tmp_path))
-    (tmp_path / "t.csv").write_text("age\n" + "30\n" * 50)
-    session = {"ceiling": "3", "neighbors": "replace", "columns": {"age": {"low": 0, "high": 90}}}
-    shown = {**session, "statistics": [{"verb": "sum", "column": "age", "epsilon": "0.1"}]}
+    (tmp_path / "t.csv").write_text("age,name\n" + "30,x\n" * 50)
+    shown = {
+        "ceiling": "3",
+        "neighbors": "replace",
+        **NUMBERS,
+        "statistics": [{"verb": "sum", "column": "age", "epsilon": "0.1"}],
+    }
     state = curating.save("t.csv", curating.state("t.csv")["hash"], shown)
     now = {
         "price": {**shown, "statistics": [{**shown["statistics"][0], "epsilon": "1.5"}]},
         "statistic": {**shown, "statistics": [{**shown["statistics"][0], "verb": "std"}]},
-        "bounds": {**shown, "columns": {"age": {"low": 0, "high": 900}}},
+        "bounds": {**shown, "columns": {"age": {"low": 0, "high": 900, "type": "number"}}},
+        "schema": {**shown, "columns": {**NUMBERS["columns"], "name": {"type": "number"}}},
         "promise": {**shown, "neighbors": "add_remove"},
     }[change]
     curating.save("t.csv", state["hash"], now)

@@ -66,11 +66,15 @@ class Folder:
             refuse("a file must not be a link", repr(name)[:60], "it could lead out of the folder")
         return path
 
-    def read(self, name: object, *endings: str) -> bytes:
+    def existing(self, name: object, *endings: str) -> Path:
+        """Return where a file of this folder is; refuse if it is not there."""
         path = self.path(name, *endings)
         if not path.is_file():
             refuse("the file must be there", f"no file {path.name!r}", "it was moved, or deleted", FileNotFoundError)
-        return path.read_bytes()
+        return path
+
+    def read(self, name: object, *endings: str) -> bytes:
+        return self.existing(name, *endings).read_bytes()
 
     def write(self, name: str, content: bytes, *, new: bool = False) -> None:
         """Write a file whole or not at all; a `new` one must not be there."""

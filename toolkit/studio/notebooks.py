@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from toolkit.studio.tables import Table
+
 
 def databases(file: str) -> dict[str, str]:
     """Return where a survey's reports are: named as the shell names them, for the file that it calls survey.toml."""
@@ -93,35 +95,40 @@ def analysis(file: str, data: Mapping[str, Any], which: str = "real") -> bytes:
             ["by_group.plot() if by_group.findings else by_group"],
         ]
     if groups and shares:
-        share, group = (_plain_text(names[0]) for names in (shares, groups))
-        cells += [
-            f"## A model\n\nThe odds of {share} by {group}; the model knows how answers were randomized.",
-            [
-                "from toolkit.analysis import logistic",
-                "",
-                "reports = collector.reports()",
-                f"frame = reports.dropna(subset={[shares[0], groups[0]]!r})",
-                f"design = collector.survey[{shares[0]!r}].design",
-                f"fit = logistic({f'{shares[0]} ~ C({groups[0]})'!r}, frame, design, penalty='jeffreys')",
-                "fit.to_frame()",
-            ],
-        ]
+        cells += _model(shares[0], groups[0])
     cells += ["## For a paper", [f"results.to_table().to_csv({f'{Path(file).stem}-results.csv'!r}, index=False)"]]
     return _notebook(cells)
 
 
-def curated(session: Mapping[str, Any], calls: Sequence[str], ledger: str) -> bytes:
-    """Return a notebook of a curator's session: the same statistics again would be paid for again."""
-    table = str(session["table"])
-    reader = "read_parquet" if table.endswith(".parquet") else "read_csv"
-    cells: list[str | list[str]] = [
-        f"# What was released of {_plain_text(table)}\n\nA cell that releases is paid for **again** when it is run.",
+def _model(share: str, group: str) -> list[str | list[str]]:
+    """Cells that fit the odds of a yes/no question by a group."""
+    about = f"The odds of {_plain_text(share)} by {_plain_text(group)}; the model knows how answers were randomized."
+    return [
+        f"## A model\n\n{about}",
         [
-            "import pandas as pd",
-            "from toolkit import Curator, Ledger, Pure",
+            "from toolkit.analysis import logistic",
             "",
+            "reports = collector.reports()",
+            f"frame = reports.dropna(subset={[share, group]!r})",
+            f"design = collector.survey[{share!r}].design",
+            f"fit = logistic({f'{share} ~ C({group})'!r}, frame, design, penalty='jeffreys')",
+            "fit.to_frame()",
+        ],
+    ]
+
+
+def curated(source: Table, neighbors: str, calls: Sequence[str], ledger: str) -> bytes:
+    """Return a notebook of a curator's session: the same statistics again would be paid for again."""
+    name = source.path.name
+    cells: list[str | list[str]] = [
+        f"# What was released of {_plain_text(name)}\n\nA cell that releases is paid for **again** when it is run.",
+        [
+            "import pandas as pd" if source.is_csv else "import pyarrow.parquet as pq",
+            "from toolkit import Curator, Ledger",
+            "",
+            *_reading(source),
             f"ledger = Ledger.open({ledger!r})",
-            f"curator = Curator(pd.{reader}({table!r}), ledger, neighbors={session['neighbors']!r})",
+            f"curator = Curator(table, ledger, neighbors={neighbors!r})",
             "ledger",
         ],
         "## Price and noise, before\n\nNothing is paid or read here.",
@@ -132,6 +139,20 @@ def curated(session: Mapping[str, Any], calls: Sequence[str], ledger: str) -> by
         ["ledger.report()"],
     ]
     return _notebook(cells)
+
+
+def _reading(source: Table) -> list[str]:
+    """Lines that read a table by its schema: no cell decides the type of a column."""
+    name = source.path.name
+    if not source.is_csv:
+        return [f"table = pq.read_table({name!r})"]
+    names = [column.name for column in source.columns]
+    numbers = [column.name for column in source.columns if column.kind == "number"]
+    schema = f"header={0 if source.header else None}, names={names!r}, dtype=str, keep_default_na=False, na_values=['']"
+    return [
+        f"table = pd.read_csv({name!r}, {schema})",
+        *(f"table[{one!r}] = pd.to_numeric(table[{one!r}], errors='coerce')" for one in numbers),
+    ]
 
 
 def _plain_text(text: str) -> str:

@@ -7,7 +7,7 @@ const VERBS = {
 
 export async function table(main, file) {
   let now = await api("table", { table: file }), timer;
-  const problem = h("div", {}), columns = h("div", {}), queue = h("div", {}), ledger = h("div", {}), adder = h("div", {});
+  const problem = h("div", {}), columns = h("div", {}), queue = h("div", {}), ledger = h("div", {}), adder = h("div", {}), asked = h("div", {});
 
   let line = Promise.resolve(), version = 0, unsaved = false;
 
@@ -43,20 +43,30 @@ export async function table(main, file) {
   };
   const about = (name) => (now.session.columns[name] ??= {});
 
-  function columnRow({ name, type }) {
+  function columnRow({ name, kind, type }) {
     const one = now.session.columns[name] ?? {};
     const bound = (key) => input(one[key], (text) => {
       if (text.trim() === "") delete about(name)[key];
       else if (!Number.isNaN(numberIn(text))) about(name)[key] = numberIn(text);
       soon();
-    }, { inputmode: "decimal", "aria-label": `${key === "low" ? t("Smallest possible") : t("Largest possible")}: ${name}` });
+    }, { inputmode: "decimal", disabled: kind === "text", "aria-label": `${key === "low" ? t("Smallest possible") : t("Largest possible")}: ${name}` });
     const options = input((one.options ?? []).join(", "), (text) => {
       const parts = text.split(",").map((part) => part.trim()).filter(Boolean);
-      about(name).options = parts.length && parts.every((part) => /^-?\d+$/.test(part)) ? parts.map(Number) : parts;
+      about(name).options = parts;
       if (!parts.length) delete about(name).options;
       soon();
-    }, { "aria-label": `${t("Categories, with commas between")}: ${name}`, placeholder: t("north, south") });
-    return [h("span", {}, name, type && h("span", { class: "hint" }, ` ${type}`)), bound("low"), bound("high"), options];
+    }, { "aria-label": `${t("Categories, with commas between")}: ${name}`, placeholder: kind === "number" ? "1, 2, 3" : t("north, south") });
+    const choose = (value) => ((about(name).type = value), save());
+    const holds = now.typed ? type : select(kind, [["text", t("Text")], ["number", t("Numbers")]], choose, { "aria-label": `${t("What it holds")}: ${name}`, "data-key": `type.${name}` });
+    return [name, holds, bound("low"), bound("high"), options];
+  }
+
+  /** A file without names has a person's record in its first line: so nothing of it is shown before it is known. */
+  function firstLine() {
+    const answer = (header) => () => ((now.session.header = header), save());
+    return h("section", { class: "panel", "aria-labelledby": "first" }, h("h2", { id: "first" }, t("What is in the first line of the file?")),
+      h("p", {}, t("Look into the file yourself. If it has no names of columns, its first line is a record, which must not be shown here.")),
+      h("div", { class: "row" }, button(t("The names of the columns"), answer(true), "main"), button(t("A record: there are no names"), answer(false))));
   }
 
   /** Charge and publish, or publish alone; that a page was not written is told, the numbers are there. */
@@ -127,10 +137,14 @@ export async function table(main, file) {
   }
 
   function paint() {
-    columns.replaceChildren(tableOf([t("Column"), t("Smallest possible"), t("Largest possible"), t("Categories")], now.columns.map(columnRow), t("What is possible, by column")));
+    const focused = document.activeElement?.dataset?.key;
+    asked.replaceChildren(...(now.header === null ? [firstLine()] : []));
+    plan.hidden = now.header === null;
+    columns.replaceChildren(tableOf([t("Column"), t("What it holds"), t("Smallest possible"), t("Largest possible"), t("Categories")], now.columns.map(columnRow), t("What is possible, by column")));
     add();
     results();
     rules.disabled = now.ledger.begun;
+    if (focused) main.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   }
   const rules = h("fieldset", { class: "row field" }, h("legend", {}, t("Promise")),
     field(t("Budget in all (epsilon)"), input(now.session.ceiling, (text) => ((now.session.ceiling = text.replace(",", ".")), soon()), { inputmode: "decimal" })),
@@ -138,11 +152,13 @@ export async function table(main, file) {
       { hint: t("Changes a row: the number of rows is public. Comes or goes: it is secret.") }));
   const said = h("div", {});
   const book = button(t("Write the session as a notebook"), (event) => work(event.target, said, async () => t("Written into the folder: {file}", await api("table_notebook", { table: file, hash: now.hash }))));
+  const plan = h("div", {}, h("section", { class: "panel" }, h("h2", {}, t("Budget")), rules, ledger),
+    h("section", { class: "panel" }, h("h2", {}, t("Columns")), !now.typed && h("p", { class: "hint" }, t("All cells are text until you say that a column holds numbers. Then a cell that is not a number counts as missing.")),
+      h("p", { class: "hint" }, t("Values beyond the bounds are moved to them. Do not look into the data to choose: that would tell something of them.")), columns),
+    h("section", { class: "panel" }, h("h2", {}, t("Statistics")), adder, queue, h("div", { class: "row" }, book), said));
   main.append(h("h1", { tabindex: -1 }, file),
     h("p", { class: "lead" }, t("The table stays in its folder. Nothing of its rows is shown before it is paid for: bounds and categories are what you know, not what the data say.")), problem,
-    h("section", { class: "panel" }, h("h2", {}, t("Budget")), rules, ledger),
-    h("section", { class: "panel" }, h("h2", {}, t("Columns")), h("p", { class: "hint" }, t("Values beyond the bounds are moved to them. Do not look into the data to choose: that would tell something of them.")), columns),
-    h("section", { class: "panel" }, h("h2", {}, t("Statistics")), adder, queue, h("div", { class: "row" }, book), said));
+    asked, plan);
   paint();
   return { stop: () => clearTimeout(timer) };
 }
