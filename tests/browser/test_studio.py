@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from tests.browser.forms import PATIENT
 from tests.browser.test_form_axe import look
 from toolkit.studio import Studio
+from toolkit.studio.server import _redirect
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
 from toolkit.survey.serving.background import servers
@@ -257,6 +258,11 @@ def test_a_curator_sees_price_and_noise_before_and_the_ledger_fills(desk, place)
     (folder / "people.csv").write_text("age,city\n" + "".join(f"{20 + i % 50},{'ns'[i % 2]}\n" for i in range(300)))
     page.reload()
     page.get_by_role("link", name="people.csv").click()
+    expect(page.get_by_role("heading", name="What is in the first line of the file?")).to_be_visible()
+    assert "age" not in page.locator("main").inner_text()
+    desk.look().press("The names of the columns")
+    expect(page.get_by_label("Smallest possible: age")).to_be_disabled()
+    page.get_by_label("What it holds: age").select_option("number")
     page.get_by_label("Smallest possible: age").fill("0")
     page.get_by_label("Largest possible: age").fill("100")
     page.get_by_label("Statistic").select_option("mean")
@@ -268,6 +274,40 @@ def test_a_curator_sees_price_and_noise_before_and_the_ledger_fills(desk, place)
     expect(page.get_by_text("Spent epsilon 0.1 of 1; 0.9 is left.")).to_be_visible()
     expect(page.get_by_role("cell", name="mean of age")).to_be_visible()
     desk.look()
+
+
+def test_a_release_costs_what_the_page_shows_or_nothing(browse, place):
+    """Typed and pressed at once; and pressed in a window that shows an earlier plan."""
+    folder = place.folder.root
+    (folder / "paid.csv").write_text("age\n" + "30\n" * 50)
+    desk, other = browse(place), browse(place)
+    for one in (desk, other):
+        one.page.get_by_role("link", name="paid.csv").click()
+        if one is desk:
+            one.press("The names of the columns")
+            one.page.get_by_label("What it holds: age").select_option("number")
+            one.page.get_by_label("Statistic").select_option("bounds")
+            one.press("Add to the list")
+        expect(one.page.locator(".facts")).to_contain_text("ε = 0.1")
+    page, held = desk.page, []
+    page.route("**/api/table_save", lambda route: held.append(route))
+    with page.expect_request("**/api/table_save"):
+        page.get_by_label("Epsilon", exact=True).fill("0.3")
+        expect(page.get_by_role("button", name="Release", exact=True)).to_be_disabled()
+    expect(page.get_by_role("button", name="Release", exact=True)).to_be_disabled()
+    held[0].continue_()
+    expect(page.locator(".facts")).to_contain_text("ε = 0.3")
+    other.press("Release")
+    expect(other.page.get_by_role("dialog")).to_contain_text("charged ε = 0.1")
+    other.press("Pay and release")
+    expect(other.page.get_by_role("alert")).to_contain_text("out of date")
+    expect(other.page.locator(".facts")).to_contain_text("ε = 0.3")
+    assert not (folder / "paid-budget.db").exists()
+    other.look()
+    desk.press("Release")
+    expect(page.get_by_role("dialog")).to_contain_text("charged ε = 0.3")
+    desk.press("Pay and release")
+    expect(page.get_by_text("Spent epsilon 0.3 of 1; 0.7 is left.")).to_be_visible()
 
 
 def test_a_page_of_another_origin_can_neither_frame_it_nor_speak_to_it(page, place):
@@ -291,6 +331,15 @@ def test_a_page_of_another_origin_can_neither_frame_it_nor_speak_to_it(page, pla
     other.wait_for_timeout(300)
     assert other.frame("inner").locator("#app").count() == 0
     other.context.close()
+
+
+def test_a_browser_that_is_given_the_file_instead_of_the_link_arrives(page, place):
+    with _redirect(place.url) as address:
+        window = page.context.browser.new_context().new_page()
+        window.goto(address)
+        expect(window.get_by_role("heading", name="What would you like to do?")).to_be_visible()
+        assert "key" not in window.url
+        window.context.close()
 
 
 class Proxy(BaseHTTPRequestHandler):

@@ -9,9 +9,11 @@ import pytest
 from toolkit.studio import Studio
 from toolkit.survey.serving.background import servers
 
+FIELDWORK = ("rehearse", "open", "invite", "station", "change")
+
 
 class Window:
-    """What a page of the studio can ask for."""
+    """What a page of the studio can ask for; it sends the hash of what is so now, as a page that is up to date."""
 
     def __init__(self, studio):
         self.address = urlsplit(studio.url)
@@ -34,10 +36,24 @@ class Window:
             line.close()
 
     def api(self, action, /, **arguments):
+        arguments = self._shown(action, arguments) | arguments
         headers = {"content_type": "application/json", "origin": self.origin}
         headers["x_studio_session"] = getattr(self, "session", "")
         status, body, _ = self.send("POST", f"/api/{action}", json.dumps(arguments).encode(), **headers)
         return status, json.loads(body)
+
+    def _shown(self, action, arguments):
+        """The hash of what a page that was loaded just now would show."""
+        file, table = ({name: arguments.get(name)} for name in ("file", "table"))
+        if action in FIELDWORK:
+            return {"hash": self.api("field", **file)[1].get("hash", "")}
+        if action == "write":
+            return {"hash": self.api("survey", **file)[1].get("hash", "")}
+        if action == "table_notebook":
+            return {"hash": self.api("table", **table)[1].get("hash", "")}
+        if action == "release":
+            return {"hash": self.good("table", **table)["statistics"][arguments["place"]].get("hash", "")}
+        return {}
 
     def good(self, action, /, **arguments):
         status, data = self.api(action, **arguments)

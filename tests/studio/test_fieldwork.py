@@ -7,11 +7,14 @@ import json
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import nbformat
 import numpy as np
@@ -27,9 +30,10 @@ from toolkit.studio import Studio
 from toolkit.studio import server as studio_server
 from toolkit.studio.curating import VERBS, Curating, call
 from toolkit.studio.fieldwork import Fieldwork, _first, _groups
-from toolkit.studio.folder import Folder
+from toolkit.studio.folder import Folder, fingerprint
 from toolkit.studio.notebooks import analysis, curated, databases, steps
 from toolkit.studio.surveys import Surveys
+from toolkit.studio.tables import Table
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
 from toolkit.survey.serving.background import find
@@ -147,7 +151,7 @@ def test_the_python_lines_and_shell_commands_of_each_step_are_what_the_studio_do
     assert b"rehearsal.db" in analysis("survey.toml", data, "rehearsal")
 
 
-def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not():
+def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not(tmp_path):
     boxes = {"name": "boxes", "options": ["a", "b"], "multiple": True}
     one = {"name": "degree", "options": ["law", "art"]}
     data = {"questions": [boxes, {"name": "age"}, {"name": "cheated", "design": {"warner": {"epsilon": 1}}}, one]}
@@ -158,7 +162,9 @@ def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not():
     nbformat.validate(json.loads(notebook))
     begun = [cell["source"].splitlines()[0] for cell in json.loads(notebook)["cells"]]
     assert begun[:2] == ["# survey.toml", "from toolkit.survey import Collector"]
-    nbformat.validate(json.loads(curated({"table": "a.csv", "neighbors": "replace"}, ["count()"], "a-budget.db")))
+    (tmp_path / "a.csv").touch()
+    source = Table(tmp_path / "a.csv", True, {})
+    nbformat.validate(json.loads(curated(source, "replace", ["count()"], "a-budget.db")))
     without = [data["questions"][:3], [boxes, one], []]
     assert b"logistic" in notebook
     for some in without:  # a model needs a group and a share
@@ -211,9 +217,13 @@ def test_nothing_of_a_table_is_told_before_it_is_paid_for(window, folder):
     ]
     pd.DataFrame(rows).to_csv(folder / "people.csv", index=False)
     state = window.good("table", table="people.csv")
-    assert [one["name"] for one in state["columns"]] == ["age", "city", "name"]
     session = state["session"]
-    session["columns"] = {"age": {"low": 0, "high": 100}, "city": {"options": ["north", "south"]}}
+    assert (state["header"], state["columns"]) == (None, [])  # the first line might be a record
+    session["header"] = True
+    session["columns"] = {
+        "age": {"low": 0, "high": 100, "type": "number"},
+        "city": {"options": ["north", "south"], "low": 0, "high": 1},
+    }
     verbs = [
         ("count", {"by": "city"}),
         ("mean", {"column": "age", "by": "city"}),
@@ -225,17 +235,18 @@ def test_nothing_of_a_table_is_told_before_it_is_paid_for(window, folder):
     ]
     session["statistics"] = [{"verb": verb, "epsilon": "0.1", **more} for verb, more in verbs]
     state = window.good("table_save", table="people.csv", hash=state["hash"], session=session)
+    assert [one["name"] for one in state["columns"]] == ["age", "city", "name"]
     assert ["problem" in one for one in state["statistics"]] == [False] * 5 + [True] * 2
     assert "Secret" not in json.dumps(state)
     assert {path.name for path in folder.glob("people*")} == {"people.csv", "people.release.toml"}
-    assert window.api("table_save", table="people.csv", hash="0", session=session)[0] == 422
+    assert window.api("table_save", table="people.csv", hash="0", session=session)[0] == 409
     assert state["statistics"][0]["sd"] > 0
     for place in range(5):
         state = window.good("release", table="people.csv", place=place)
     assert state["ledger"]["spent"] == pytest.approx(0.5)
     assert Ledger.open(folder / "people-budget.db").spent.epsilon == pytest.approx(0.5)
     assert abs(float(state["statistics"][0]["rows"][0][1]) - 400) < 400
-    assert window.api("release", table="people.csv", place=0)[0] == 422
+    assert window.api("release", table="people.csv", place=0)[0] == 409
     assert (folder / "people-release-01.html").exists()
     session = {**state["session"], "ceiling": "5"}
     assert "budget" in window.api("table_save", table="people.csv", hash=state["hash"], session=session)[1]["error"]
@@ -252,10 +263,10 @@ def test_nothing_of_a_table_is_told_before_it_is_paid_for(window, folder):
 def test_what_was_released_is_kept_if_it_cannot_be_published(window, folder, monkeypatch):
     (folder / "kept.csv").write_text("age\n" + "30\n" * 50)
     state = window.good("table", table="kept.csv")
-    session = {**state["session"], "statistics": [{"verb": "count", "epsilon": "0.5"}]}
+    session = {**state["session"], "header": True, "statistics": [{"verb": "count", "epsilon": "0.5"}]}
     state = window.good("table_save", table="kept.csv", hash=state["hash"], session=session)
     assert "is public" in state["statistics"][0]["problem"]
-    session["neighbors"] = "add_remove"
+    session |= {"neighbors": "add_remove"}
     window.good("table_save", table="kept.csv", hash=state["hash"], session=session)
 
     def full(*_: object, **__: object) -> None:
@@ -280,7 +291,7 @@ def test_what_was_released_is_kept_if_it_cannot_be_published(window, folder, mon
 def test_a_statistic_beyond_the_budget_is_refused_before_the_table_is_read(window, folder):
     pd.DataFrame({"pay": [1.0, 2.0]}).to_parquet(folder / "pay.parquet")
     state = window.good("table", table="pay.parquet")
-    assert state["columns"] == [{"name": "pay", "type": "double"}]
+    assert state["columns"] == [{"name": "pay", "kind": "number", "type": "double"}]
     session = {**state["session"], "statistics": [{"verb": "bounds", "column": "pay", "epsilon": "2"}]}
     state = window.good("table_save", table="pay.parquet", hash=state["hash"], session=session)
     assert state["statistics"][0]["fits"] is False
@@ -298,15 +309,26 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
         raise KeyboardInterrupt
 
     opened, before = [], signal.getsignal(signal.SIGTERM)
+
+    def browse(address, *, browser):
+        path = Path(url2pathname(urlsplit(address).path))
+        (link,) = re.findall(r'href="(.*?)"', path.read_text())
+        opened.append((address, path, stat.S_IMODE(path.stat().st_mode), link))
+        return browser
+
     monkeypatch.setattr(Studio, "wait", interrupted)
     monkeypatch.setattr(studio_server, "_elsewhere", lambda port: [f"By way of {port}."])
     for browser in (True, False):
-        monkeypatch.setattr("webbrowser.open", lambda link, browser=browser: opened.append(link) or browser)
+        monkeypatch.setattr("webbrowser.open", partial(browse, browser=browser))
         assert main(["studio", str(tmp_path)]) == 0
-        assert opened[-1].startswith("http://127.0.0.1:")
+        address, path, mode, link = opened[-1]
         told = capsys.readouterr().out
-        assert f"  {opened[-1]}\n" in told
-        assert f"By way of {urlsplit(opened[-1]).port}.\n" in told
+        assert f"  {link}\n" in told
+        secret = link.partition("#key=")[2]
+        assert len(secret) > 20
+        assert secret not in address  # which all users of the machine can read in the list of processes
+        assert (address.startswith("file:///"), mode, path.exists()) == (True, 0o600, False)
+        assert f"By way of {urlsplit(link).port}.\n" in told
         assert "Ctrl-C ends the studio; collections that it opened go on." in told
         assert ("There is no browser here: open the link by hand." in told) == (not browser)
     assert signal.getsignal(signal.SIGTERM) is before
@@ -378,7 +400,7 @@ def test_a_statistic_is_called_with_what_was_said_of_its_columns(tmp_path):
     (tmp_path / "t.csv").write_text("age\n1\n")
     for place in (-1, 0, "0", None):
         with pytest.raises(ValueError, match="a statistic must be one that is planned"):
-            Curating(Folder(tmp_path)).release("t.csv", place)
+            Curating(Folder(tmp_path)).release("t.csv", place, "")
     assert not (tmp_path / "t-budget.db").exists()
     for number, ending in ((1, "csv"), (2, "json"), (3, "html")):
         (tmp_path / f"t-release-{number:02d}.{ending}").touch()
@@ -393,15 +415,13 @@ def test_a_plan_or_a_table_that_cannot_be_read_is_refused_and_nothing_of_it_is_q
         plan.write_text(text)
         with pytest.raises(ValueError, match=r"must have columns and statistics, got others: correct or delete t\.rel"):
             curating.state("t.csv")
-    plan.write_text('statistics = [{verb = "bounds", column = "nothing", epsilon = "1"}]')
+    plan.write_text('header = true\nstatistics = [{verb = "bounds", column = "nothing", epsilon = "1"}]')
     (told,) = curating.state("t.csv")["statistics"]
     assert told["problem"].startswith("`column` must be one of age, got 'nothing'")
-    why = "a table must be readable, got t.csv, which is not: save it as UTF-8, with commas."
-    table.write_text("age\n1\nSecret,2\n")
-    assert curating.state("t.csv")["statistics"] == [{"problem": why}]
-    table.write_bytes(b"age\nSecret\xff\n")
+    (tmp_path / "t.parquet").write_bytes(b"Secret")
+    why = "a table must be readable, got t.parquet, which is not: save it anew as CSV or Parquet."
     with pytest.raises(ValueError, match=f"^{re.escape(why)}$"):
-        curating.state("t.csv")
+        curating.state("t.parquet")
 
 
 def test_what_was_released_stays_in_the_plan_whatever_is_saved(tmp_path):
@@ -430,7 +450,7 @@ def test_what_is_told_of_a_collection_is_that_of_its_survey(tmp_path):
     assert (_first(survey()), _first(panel())) == (first_look(survey()), None)
     for people, error in ((5000, FileNotFoundError), (5001, ValueError), (0, ValueError)):
         with pytest.raises(error):
-            Fieldwork(folder := Folder(tmp_path), Surveys(folder)).rehearse("none.toml", people)
+            Fieldwork(folder := Folder(tmp_path), Surveys(folder)).rehearse("none.toml", people, "")
 
 
 def test_a_rehearsal_leaves_the_real_collection_of_another_survey_alone(tmp_path):
@@ -446,8 +466,12 @@ def test_a_rehearsal_leaves_the_real_collection_of_another_survey_alone(tmp_path
             store.set_state(State.OPEN)
         which = "rehearsal" if tried else "real"
         assert work.state(f"{name}.toml")[which] is None
-        refused = [lambda: work.change(f"{name}.toml", which, "close")]  # noqa: B023
-        refused.append(lambda: work.rehearse(f"{name}.toml", 5) if tried else work.open(f"{name}.toml", amend=True))  # noqa: B023
+        known = work.state(f"{name}.toml")["hash"]
+        refused = [lambda: work.change(f"{name}.toml", which, "close", known)]  # noqa: B023
+        if tried:
+            refused.append(lambda: work.rehearse(f"{name}.toml", 5, known))  # noqa: B023
+        else:
+            refused.append(lambda: work.open(f"{name}.toml", known, amend=True))  # noqa: B023
         for action in refused:
             with pytest.raises(ValueError, match=r"databases of their own, got a r|others in rehearsal"):
                 action()
@@ -457,10 +481,15 @@ def test_a_rehearsal_leaves_the_real_collection_of_another_survey_alone(tmp_path
 
 def test_a_notebook_that_somebody_may_have_gone_on_with_is_not_overwritten(tmp_path):
     (tmp_path / "t.csv").write_text("age\n30\n")
-    (tmp_path / "t.toml").write_text('title = "T"\n')
+    text = 'title = "T"\nconsent = "Why."\n[[questions]]\nname = "a"\ntext = "A?"\noptions = ["x", "y"]\n'
+    (tmp_path / "t.toml").write_text(text)
     folder = Folder(tmp_path)
     work, curating = Fieldwork(folder, Surveys(folder)), Curating(folder)
-    for write in (lambda: work.write("t.toml", "notebook"), lambda: curating.notebook("t.csv")):
+    known = fingerprint((tmp_path / "t.toml").read_bytes())
+    for write in (
+        lambda: work.write("t.toml", "notebook", known),
+        lambda: curating.notebook("t.csv", fingerprint(b"")),
+    ):
         path = tmp_path / write()["file"]
         path.write_text("mine")
         with pytest.raises(FileExistsError, match="nothing is overwritten; rename that file or move it away first"):

@@ -1,5 +1,6 @@
 """Whoever is not the studio's own page gets nothing: other origins, other hosts, frames, links that were used."""
 
+import contextlib
 import json
 import re
 import socket
@@ -8,7 +9,11 @@ from pathlib import Path
 import pytest
 
 from toolkit.studio import server
+from toolkit.studio.curating import Curating
+from toolkit.studio.folder import ConflictError, Folder
 from toolkit.studio.server import Desk, Gate, Studio, studio
+from toolkit.survey.spec import Survey
+from toolkit.survey.storage import State, open_store
 
 JSON = "application/json"
 STATIC = Path(server.__file__).parent / "static"
@@ -146,6 +151,107 @@ def test_all_addresses_in_the_page_are_relative_so_that_it_works_under_a_path():
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"""(src|href|from|fetch\(|import\()\s*=?\s*["'`]/(?!/)""", text), path.name
         assert "innerHTML" not in text, path.name
+
+
+LOOKS = {"files", "survey", "plan", "needed", "curve", "consent", "seen", "field", "results", "table"}
+NUMBERS = {"header": True, "columns": {"age": {"low": 0, "high": 90, "type": "number"}}}
+PLAN = {"verb": "bounds", "column": "age", "epsilon": "0.1"}
+STALE = [
+    ("new", {"example": "class"}),
+    ("save", {"data": {"title": "Mine"}}),
+    ("undo", {}),
+    ("redo", {}),
+    ("rehearse", {"people": 5}),
+    ("open", {}),
+    ("open", {"amend": True}),
+    ("invite", {"count": 3}),
+    ("station", {"count": 3}),
+    *(("change", {"which": "real", "verb": verb}) for verb in ("pause", "resume", "close")),
+    *(("write", {"what": what}) for what in ("paper", "xlsform", "notebook", "assessment")),
+    *(("write", {"what": what, "ending": ".csv" if what == "export" else ".html"}) for what in ("report", "export")),
+    ("write", {"what": "codebook", "ending": ".html"}),
+    ("table_save", {"session": {"ceiling": "9", "neighbors": "replace"}}),
+    ("release", {"place": 0}),
+    ("publish", {"name": "t-release-01"}),
+    ("table_notebook", {}),
+]
+
+
+@pytest.mark.parametrize(("action", "arguments"), STALE, ids=str)
+def test_whatever_a_page_that_is_out_of_date_asks_for_nothing_changes(tmp_path, action, arguments):
+    """A window loads the page, something else changes what it shows, and then a button of it is pressed."""
+    desk = Desk(Folder(tmp_path))
+    assert {name for name, _ in STALE} == set(desk.actions) - LOOKS
+    of_table = action in ("table_save", "release", "publish", "table_notebook")
+    (tmp_path / "t.csv").write_text("age\n1\n")
+    first = {"ceiling": "1", "neighbors": "replace", "statistics": [PLAN], **NUMBERS}
+    desk.curating.save("t.csv", desk.curating.state("t.csv")["hash"], first)
+    if action != "new":
+        desk.surveys.new("a.toml", "class")
+    hashes = {} if action in ("new", "publish") else {"hash": _shown(desk, action)}
+    if action == "new":
+        desk.surveys.new("a.toml", "health")
+    elif of_table:
+        other = {**first, "statistics": [{**PLAN, "epsilon": "0.9"}]}
+        desk.curating.save("t.csv", desk.curating.state("t.csv")["hash"], other)
+    else:
+        (tmp_path / "a.toml").write_text((tmp_path / "a.toml").read_text().replace("Our class", "Another"))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    answer = desk.do(
+        action, {"table" if of_table else "file": "t.csv" if of_table else "a.toml", **hashes, **arguments}
+    )
+    assert answer.status == (422 if action in ("new", "publish") else 409)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def _shown(desk, action):
+    """The hash of what the screen shows on which an action is asked for."""
+    if action == "release":
+        return desk.curating.state("t.csv")["statistics"][0]["hash"]
+    if action.startswith("table"):
+        return desk.curating.state("t.csv")["hash"]
+    screen = desk.surveys if action in ("save", "undo", "redo", "write") else desk.fieldwork
+    return screen.state("a.toml")["hash"]
+
+
+@pytest.mark.parametrize("change", ["price", "statistic", "bounds", "schema", "promise"])
+def test_a_release_is_charged_as_it_was_shown_or_not_at_all(tmp_path, change):
+    curating = Curating(Folder(tmp_path))
+    (tmp_path / "t.csv").write_text("age,name\n" + "30,x\n" * 50)
+    shown = {
+        "ceiling": "3",
+        "neighbors": "replace",
+        **NUMBERS,
+        "statistics": [{"verb": "sum", "column": "age", "epsilon": "0.1"}],
+    }
+    state = curating.save("t.csv", curating.state("t.csv")["hash"], shown)
+    now = {
+        "price": {**shown, "statistics": [{**shown["statistics"][0], "epsilon": "1.5"}]},
+        "statistic": {**shown, "statistics": [{**shown["statistics"][0], "verb": "std"}]},
+        "bounds": {**shown, "columns": {"age": {"low": 0, "high": 900, "type": "number"}}},
+        "schema": {**shown, "columns": {**NUMBERS["columns"], "name": {"type": "number"}}},
+        "promise": {**shown, "neighbors": "add_remove"},
+    }[change]
+    curating.save("t.csv", state["hash"], now)
+    with pytest.raises(ConflictError, match="Nothing was done") as refusal:
+        curating.release("t.csv", 0, state["statistics"][0]["hash"])
+    assert not (tmp_path / "t-budget.db").exists()
+    again = curating.release("t.csv", 0, refusal.value.now["statistics"][0]["hash"])
+    assert again["ledger"]["spent"] == pytest.approx(float(now["statistics"][0]["epsilon"]))
+
+
+def test_a_collection_that_changed_since_is_neither_opened_again_nor_closed(tmp_path):
+    desk = Desk(Folder(tmp_path))
+    desk.surveys.new("a.toml", "class")
+    shown = desk.fieldwork.state("a.toml")["hash"]
+    with contextlib.closing(open_store(f"sqlite:///{tmp_path / 'a.db'}")) as store:
+        store.create(Survey.load(tmp_path / "a.toml"))
+        store.set_state(State.OPEN)
+    for action, arguments in (("open", {}), ("change", {"which": "real", "verb": "close"})):
+        assert desk.do(action, {"file": "a.toml", "hash": shown, **arguments}).status == 409
+    opened = desk.fieldwork.state("a.toml")
+    closed = desk.do("change", {"file": "a.toml", "which": "real", "verb": "close", "hash": opened["hash"]})
+    assert (closed.status, json.loads(closed.body)["real"]["state"]) == (200, "closed")
 
 
 def test_an_error_of_the_studio_itself_quotes_nothing(monkeypatch, window, caplog):

@@ -1,6 +1,7 @@
 """Collections of the folder's surveys: rehearse, open, invite, watch, close, read; as the shell's commands do it."""
 
 import io
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.studio import notebooks
 from toolkit.studio.checking import quiet
-from toolkit.studio.folder import Folder
+from toolkit.studio.folder import ConflictError, Folder, fingerprint
 from toolkit.studio.surveys import Surveys
 from toolkit.survey.client import qr_path
 from toolkit.survey.collector import Collector, delete, start
@@ -57,8 +58,19 @@ class Fieldwork:
             collector.release()
 
     def state(self, file: str) -> dict[str, Any]:
-        """Return how the real collection and the rehearsal of a survey stand; None where there is none."""
-        return {which: self._state(file, which) for which in ("real", "rehearsal")}
+        """Return how the real collection and the rehearsal of a survey stand; None where there is none.
+
+        The hash is that of all that an action on them rests on: the survey's file, and each collection but its counts.
+        """
+        both = {which: self._state(file, which) for which in ("real", "rehearsal")}
+        states = [one and [one[name] for name in ("state", "serving", "url", "survey")] for one in both.values()]
+        known = [fingerprint(self.folder.read(file)), states]
+        return {**both, "hash": fingerprint(json.dumps(known).encode())}
+
+    def _check(self, file: str, known: str) -> None:
+        """Refuse what a page asks for that shows another file, or another state of a collection."""
+        if (now := self.state(file))["hash"] != known:
+            raise ConflictError(now)
 
     def _state(self, file: str, which: str) -> dict[str, Any] | None:
         if not self._database(file, which)[0].exists():
@@ -78,6 +90,7 @@ class Fieldwork:
                 "step": collector.survey.step,
                 "first": _first(collector.survey),
                 "access": collector.survey.access,
+                "survey": collector.survey.hash,
                 "current": self._is_current(file, collector.survey),
                 "station": collector.survey.field is not None,
                 "groups": _groups(collector.survey),
@@ -93,9 +106,10 @@ class Fieldwork:
         survey = survey.as_rehearsal() if collected.rehearsal else survey
         return {**survey.to_dict(), "panel": None} == {**collected.to_dict(), "panel": None}
 
-    def rehearse(self, file: str, people: object) -> dict[str, Any]:
+    def rehearse(self, file: str, people: object, hash: str) -> dict[str, Any]:  # noqa: A002
         """Let invented people answer; a rehearsal of an earlier version of the survey is deleted first."""
         count = whole(people, "people", most=_MOST_INVENTED)
+        self._check(file, hash)
         with quiet():
             survey = self._surveys.load(file)
         path, database = self._database(file, "rehearsal")
@@ -119,8 +133,15 @@ class Fieldwork:
     def _key(self, survey: Survey) -> dict[str, Any]:
         return {"issuer_key": self.folder.path("issuer-key.pem")} if survey.access == "blind" else {}
 
-    def open(self, file: str, reach: dict[str, Any] | None = None, amend: bool = False) -> dict[str, Any]:
+    def open(
+        self,
+        file: str,
+        hash: str,  # noqa: A002
+        reach: dict[str, Any] | None = None,
+        amend: bool = False,
+    ) -> dict[str, Any]:
         """Open the real collection and serve it, on this machine or as `reach` says."""
+        self._check(file, hash)
         with quiet():
             survey = self._surveys.load(file)
             options = self._reach(reach or {})
@@ -139,19 +160,22 @@ class Fieldwork:
                 options[name] = self.folder.path(options[name])
         return options
 
-    def invite(self, file: str, count: object) -> dict[str, Any]:
+    def invite(self, file: str, count: object, hash: str) -> dict[str, Any]:  # noqa: A002
         """Return links that work once; they are kept nowhere."""
+        self._check(file, hash)
         with self._collector(file, "real") as collector:
             return {"links": collector.invitations(whole(count, "count", most=100_000))}
 
-    def station(self, file: str, count: int) -> dict[str, Any]:
+    def station(self, file: str, count: int, hash: str) -> dict[str, Any]:  # noqa: A002
         """Return a link for a device of the researchers, on which so many people can answer; it is kept nowhere."""
+        self._check(file, hash)
         with self._collector(file, "real") as collector:
             link = collector.station(count)
         return {"url": link, "qr": qr_path(link), "beyond": _is_beyond(link)}
 
-    def change(self, file: str, which: str, verb: str) -> dict[str, Any]:
+    def change(self, file: str, which: str, verb: str, hash: str) -> dict[str, Any]:  # noqa: A002
         """Pause, resume or close a collection."""
+        self._check(file, hash)
         with self._collector(file, which) as collector:
             getattr(collector, choice(verb, "verb", ("pause", "resume", "close")))()
         return self.state(file)
@@ -178,9 +202,16 @@ class Fieldwork:
         }
 
     def write(
-        self, file: str, what: str, ending: str = "", which: str = "real", by: str | None = None
+        self,
+        file: str,
+        what: str,
+        hash: str,  # noqa: A002
+        ending: str = "",
+        which: str = "real",
+        by: str | None = None,
     ) -> dict[str, Any]:
         """Write a report, an export, a codebook, sheets of paper, a form or a notebook into the folder."""
+        self._surveys.unchanged(file, hash)
         choice(what, "what", ("report", "export", "codebook", "paper", "xlsform", "notebook", "assessment"))
         stem = Path(file).stem
         kinds = {"report": _REPORTS, "export": _EXPORTS, "codebook": (*_REPORTS, ".json", ".xml")}
@@ -192,8 +223,10 @@ class Fieldwork:
             if what in ("report", "export"):
                 with self._collector(file, which) as collector:
                     collector.report(path, by or None) if what == "report" else collector.export(path)
-            elif what == "notebook":  # somebody may have gone on in it
-                self.folder.write(name, notebooks.analysis(file, self._surveys.data(file), which), new=True)
+            elif what == "notebook":
+                self._surveys.load(file)  # refused if something is wrong with it: names could be any text
+                content = notebooks.analysis(file, self._surveys.data(file), which)
+                self.folder.write(name, content, new=True)  # somebody may have gone on in it
             elif what == "assessment":
                 language = self._surveys.load(file).languages[0]
                 self.folder.write(name, self._surveys.seen(file, "assessment", language)[0].encode())

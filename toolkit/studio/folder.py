@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from toolkit.core.checks import refuse
 
@@ -18,6 +19,15 @@ SESSION = ".release.toml"
 """How the files end that say what is to be released of a table."""
 RELEASED = re.compile(r"-release-\d+\.csv$")
 """How the names of published tables end: of these nothing is to be released again."""
+
+
+class ConflictError(Exception):
+    """The page shows what is no longer so, and nothing was done; `now` is what it should show."""
+
+    def __init__(self, now: dict[str, Any]) -> None:
+        reason = "something was changed meanwhile, in another window, by hand or by another program"
+        super().__init__(f"This page was out of date: {reason}. Nothing was done; look at it again.")
+        self.now = now
 
 
 class Folder:
@@ -56,11 +66,15 @@ class Folder:
             refuse("a file must not be a link", repr(name)[:60], "it could lead out of the folder")
         return path
 
-    def read(self, name: object, *endings: str) -> bytes:
+    def existing(self, name: object, *endings: str) -> Path:
+        """Return where a file of this folder is; refuse if it is not there."""
         path = self.path(name, *endings)
         if not path.is_file():
             refuse("the file must be there", f"no file {path.name!r}", "it was moved, or deleted", FileNotFoundError)
-        return path.read_bytes()
+        return path
+
+    def read(self, name: object, *endings: str) -> bytes:
+        return self.existing(name, *endings).read_bytes()
 
     def write(self, name: str, content: bytes, *, new: bool = False) -> None:
         """Write a file whole or not at all; a `new` one must not be there."""

@@ -1,10 +1,16 @@
-"""The same in the shell and in Python: lines for every step of the studio, and notebooks that go on from there."""
+"""The same in the shell and in Python: lines for every step of the studio, and notebooks that go on from there.
+
+A survey may come from somebody else, and people copy these lines and run them. So every name in them is quoted.
+"""
 
 import json
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from toolkit.studio.tables import Table
 
 
 def databases(file: str) -> dict[str, str]:
@@ -46,7 +52,7 @@ def steps(file: str, data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
             "python": f"{attach}\ncollector.status()",
         },
         "results": {
-            "shell": f"toolkit results{'' if group is None else f' --by {group}'}{named}\n"
+            "shell": f"toolkit results{'' if group is None else f' --by {shlex.quote(group)}'}{named}\n"
             f"toolkit report {shlex.quote(f'{stem}-report.html')}{named}\n"
             f"toolkit export {shlex.quote(f'{stem}-reports.csv')}{named}",
             "python": f"{attach}\nresults = collector.results({by})\nresults.to_table()",
@@ -71,7 +77,7 @@ def analysis(file: str, data: Mapping[str, Any], which: str = "real") -> bytes:
     title = data.get("title", file)
     title = title if isinstance(title, str) else next(iter(title.values()), file)
     cells: list[str | list[str]] = [
-        f"# {title}\n\nWritten by the studio for `{file}`. Run it from the folder in which it is.",
+        f"# {_plain_text(title)}\n\nWritten by the studio for `{file}`. Run it from the folder in which it is.",
         [
             "from toolkit.survey import Collector",
             "",
@@ -84,39 +90,45 @@ def analysis(file: str, data: Mapping[str, Any], which: str = "real") -> bytes:
     ]
     if groups:
         cells += [
-            f"## By group\n\nBy answers to {groups[0]}; groups of too few people are not shown.",
+            f"## By group\n\nBy answers to {_plain_text(groups[0])}; groups of too few people are not shown.",
             [f"by_group = collector.results(by={groups[0]!r})", "by_group.to_table()"],
             ["by_group.plot() if by_group.findings else by_group"],
         ]
     if groups and shares:
-        cells += [
-            f"## A model\n\nThe odds of {shares[0]} by {groups[0]}; the model knows how answers were randomized.",
-            [
-                "from toolkit.analysis import logistic",
-                "",
-                "reports = collector.reports()",
-                f'frame = reports.dropna(subset=["{shares[0]}", "{groups[0]}"])',
-                f'design = collector.survey["{shares[0]}"].design',
-                f'fit = logistic("{shares[0]} ~ C({groups[0]})", frame, design, penalty="jeffreys")',
-                "fit.to_frame()",
-            ],
-        ]
-    cells += ["## For a paper", [f'results.to_table().to_csv("{Path(file).stem}-results.csv", index=False)']]
+        cells += _model(shares[0], groups[0])
+    cells += ["## For a paper", [f"results.to_table().to_csv({f'{Path(file).stem}-results.csv'!r}, index=False)"]]
     return _notebook(cells)
 
 
-def curated(session: Mapping[str, Any], calls: Sequence[str], ledger: str) -> bytes:
-    """Return a notebook of a curator's session: the same statistics again would be paid for again."""
-    table = str(session["table"])
-    reader = "read_parquet" if table.endswith(".parquet") else "read_csv"
-    cells: list[str | list[str]] = [
-        f"# What was released of {table}\n\nA cell that releases is paid for **again** when it is run.",
+def _model(share: str, group: str) -> list[str | list[str]]:
+    """Cells that fit the odds of a yes/no question by a group."""
+    about = f"The odds of {_plain_text(share)} by {_plain_text(group)}; the model knows how answers were randomized."
+    return [
+        f"## A model\n\n{about}",
         [
-            "import pandas as pd",
-            "from toolkit import Curator, Ledger, Pure",
+            "from toolkit.analysis import logistic",
             "",
-            f'ledger = Ledger.open("{ledger}")',
-            f'curator = Curator(pd.{reader}("{table}"), ledger, neighbors="{session["neighbors"]}")',
+            "reports = collector.reports()",
+            f"frame = reports.dropna(subset={[share, group]!r})",
+            f"design = collector.survey[{share!r}].design",
+            f"fit = logistic({f'{share} ~ C({group})'!r}, frame, design, penalty='jeffreys')",
+            "fit.to_frame()",
+        ],
+    ]
+
+
+def curated(source: Table, neighbors: str, calls: Sequence[str], ledger: str) -> bytes:
+    """Return a notebook of a curator's session: the same statistics again would be paid for again."""
+    name = source.path.name
+    cells: list[str | list[str]] = [
+        f"# What was released of {_plain_text(name)}\n\nA cell that releases is paid for **again** when it is run.",
+        [
+            "import pandas as pd" if source.is_csv else "import pyarrow.parquet as pq",
+            "from toolkit import Curator, Ledger",
+            "",
+            *_reading(source),
+            f"ledger = Ledger.open({ledger!r})",
+            f"curator = Curator(table, ledger, neighbors={neighbors!r})",
             "ledger",
         ],
         "## Price and noise, before\n\nNothing is paid or read here.",
@@ -127,6 +139,25 @@ def curated(session: Mapping[str, Any], calls: Sequence[str], ledger: str) -> by
         ["ledger.report()"],
     ]
     return _notebook(cells)
+
+
+def _reading(source: Table) -> list[str]:
+    """Lines that read a table by its schema: no cell decides the type of a column."""
+    name = source.path.name
+    if not source.is_csv:
+        return [f"table = pq.read_table({name!r})"]
+    names = [column.name for column in source.columns]
+    numbers = [column.name for column in source.columns if column.kind == "number"]
+    schema = f"header={0 if source.header else None}, names={names!r}, dtype=str, keep_default_na=False, na_values=['']"
+    return [
+        f"table = pd.read_csv({name!r}, {schema})",
+        *(f"table[{one!r}] = pd.to_numeric(table[{one!r}], errors='coerce')" for one in numbers),
+    ]
+
+
+def _plain_text(text: str) -> str:
+    """A text in one line of Markdown that shows as it is: it makes no image, element, formula or heading."""
+    return re.sub(r"[\\`*_{}\[\]<>#!|$&~]", r"\\\g<0>", " ".join(text.split()))
 
 
 def _notebook(cells: Sequence[str | list[str]]) -> bytes:

@@ -17,9 +17,11 @@ import socket
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from hmac import compare_digest
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,8 +30,8 @@ from toolkit.core.extras import MissingExtraError
 from toolkit.studio import checking
 from toolkit.studio.curating import Curating
 from toolkit.studio.fieldwork import Fieldwork
-from toolkit.studio.folder import Folder
-from toolkit.studio.surveys import ConflictError, Surveys
+from toolkit.studio.folder import ConflictError, Folder
+from toolkit.studio.surveys import Surveys
 from toolkit.survey.paper.sheets import on_paper
 from toolkit.survey.serving.answer import Answer, RefusalError, Scope, in_json
 from toolkit.survey.serving.background import CollectError, check_system
@@ -56,6 +58,7 @@ _SEEN = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'; "
 )
+_NO_BROWSER = "There is no browser here: open the link by hand."
 _FOREIGN = "This is not a request of the studio's own page."
 Action = Callable[..., Any]
 
@@ -361,9 +364,11 @@ def run(folder: str, port: int, public_url: str | None, opener: Callable[[str], 
         _say("The link works once. Ctrl-C ends the studio; collections that it opened go on.")
         if public_url is None:
             _say(*_elsewhere(urlsplit(server.url).port))
-        if opener is not None and not opener(server.url):
-            _say("There is no browser here: open the link by hand.")
-        server.wait()
+        with nullcontext() if opener is None else _redirect(server.url) as address:
+            if opener is not None and address is not None:
+                has_browser = opener(address)
+                _say("If the browser does not show it, open the link by hand." if has_browser else _NO_BROWSER)
+            server.wait()
     except KeyboardInterrupt:
         _say("", "The studio ends; what it is doing is finished first. Ctrl-C again: at once.")
     finally:
@@ -372,6 +377,23 @@ def run(folder: str, port: int, public_url: str | None, opener: Callable[[str], 
         except KeyboardInterrupt:
             os._exit(130)
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _redirect(link: str) -> Iterator[str]:
+    """The address of a file that leads to the link, for the time of the block; only this user can read it.
+
+    A browser's arguments are in the list of processes, which every user of the machine can read. So it is given a file
+    instead of the link with its secret.
+    """
+    target = html.escape(link, quote=True)
+    with NamedTemporaryFile("w", prefix="studio-", suffix=".html", encoding="utf-8") as file:  # made with mode 0600
+        file.write(
+            '<!doctype html><meta charset="utf-8"><title>Studio</title><meta name="referrer" content="no-referrer">'
+        )
+        file.write(f'<meta http-equiv="refresh" content="0; url={target}"><a href="{target}">Open the studio</a>\n')
+        file.flush()
+        yield Path(file.name).as_uri()
 
 
 def _say(*lines: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from toolkit.core.checks import choice, refuse
 from toolkit.studio import checking, notebooks
 from toolkit.studio.editing import edited, is_safe, plain
-from toolkit.studio.folder import RELEASED, SESSION, SURVEYS, TABLES, Folder, fingerprint
+from toolkit.studio.folder import RELEASED, SESSION, SURVEYS, TABLES, ConflictError, Folder, fingerprint
 from toolkit.survey.dpia import sheet_html
 from toolkit.survey.paper.sheets import on_paper, sheets
 from toolkit.survey.serving.page import Preview
@@ -23,14 +23,6 @@ EXAMPLES = {
 """What a new survey begins with."""
 
 _MOST_STEPS = 200  # that can be undone
-
-
-class ConflictError(Exception):
-    """The file was changed meanwhile by somebody else; `now` is what it says."""
-
-    def __init__(self, now: dict[str, Any]) -> None:
-        super().__init__("The file was changed meanwhile, by hand or by another program.")
-        self.now = now
 
 
 class Surveys:
@@ -80,12 +72,12 @@ class Surveys:
             "valid": checked.survey is not None,
             "readonly": not is_safe(data),
             "languages": sorted(LANGUAGES),
-            "steps": notebooks.steps(file, data),
+            "steps": notebooks.steps(file, data if checked.survey is not None else {}),
         }
 
     def save(self, file: str, hash: str, data: dict[str, Any], speak: str = "en") -> dict[str, Any]:  # noqa: A002
         """Write what differs, if the file is still the one with this hash."""
-        content = self._same(file, hash, speak)
+        content = self.unchanged(file, hash, speak)
         if not isinstance(data, dict):
             refuse("a survey must be a table", type(data).__name__, "nothing was written", TypeError)
         text = edited(content.decode(), data, toml=file.lower().endswith(".toml")).encode()
@@ -101,7 +93,7 @@ class Surveys:
         return self._step(file, hash, speak, self._undone, self._past)
 
     def _step(self, file: str, known: str, speak: str, back: dict[str, Any], forth: dict[str, Any]) -> dict[str, Any]:
-        content = self._same(file, known, speak)
+        content = self.unchanged(file, known, speak)
         if file not in back:
             refuse("there must be something to undo", "nothing", "only what was done since the start can be undone")
         self.folder.write(file, back[file][-1])
@@ -111,7 +103,8 @@ class Surveys:
             del back[file]
         return self.state(file, speak)
 
-    def _same(self, file: str, known: str, speak: str) -> bytes:
+    def unchanged(self, file: str, known: str, speak: str = "en") -> bytes:
+        """Return what a file holds, if it is still the version that the page shows."""
         content = self.folder.read(file, *SURVEYS)
         if fingerprint(content) != known:
             raise ConflictError(self.state(file, speak))

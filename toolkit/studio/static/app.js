@@ -109,7 +109,7 @@ async function paint(again = false, mine = ++turn) {
     if (!(await fill(() => (kind === "table" ? table(main, file) : start(main, go)), mine))) return;
   }
   if (again) {
-    const old = focused && (root.querySelector(`[data-key="${CSS.escape(focused)}"]`) ?? document.getElementById(focused));
+    const old = focused ? root.querySelector(`[data-key="${CSS.escape(focused)}"]`) ?? document.getElementById(focused) : null;
     old?.focus({ preventScroll: true });
     window.scrollTo(0, scroll);
   } else {

@@ -178,17 +178,25 @@ export async function work(pressed, place, run) {
     const said = await run();
     place.replaceChildren(...(said ? [typeof said === "string" ? notice(said, "good") : said] : []));
   } catch (problem) {
-    place.replaceChildren(notice(problem.message, "wrong"));
+    if (problem.status === 409) await outdated(problem);
+    else place.replaceChildren(notice(problem.message, "wrong"));
   } finally {
     pressed.disabled = false;
     pressed.classList.remove("working");
   }
 }
 
+/** The page showed what is no longer so: show what is, and say that nothing was done. */
+export async function outdated(problem) {
+  await look();
+  await listeners.repaint();
+  listeners.wrong(problem.message);
+}
+
 /** A button that writes something of the survey into the folder. */
 export function writer(label, place, given, { words = "Written into the folder: {file}", kind = "" } = {}) {
   return button(label, (event) => work(event.target, place, async () => {
-    const made = await api("write", { file: state.survey.file, ...given() });
+    const made = await api("write", { file: state.survey.file, hash: state.survey.hash, ...given() });
     return h("div", {}, notice(t(words, made), "good"), ...made.notes.map((note) => notice(note)));
   }), kind, { "data-what": given().what });
 }

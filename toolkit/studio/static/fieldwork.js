@@ -19,13 +19,13 @@ export async function opening(main) {
   const body = h("div", {});
   const paint = () => body.replaceChildren(...(state.survey.valid ? [rehearsal(), real(), invitations(), stations()].filter(Boolean) : [notice(t("Something in the survey is refused. Settle it first: the steps with a red number say where."), "wrong")]));
   const open = (pressed, place, given) => work(pressed, place, async () => {
-    now = await api("open", { file: state.survey.file, ...given });
+    now = await api("open", { file: state.survey.file, hash: now.hash, ...given });
     paint();
   });
   function rehearsal() {
     const said = h("div", {}), found = h("div", {}), count = input("200", () => {}, { inputmode: "numeric" });
     const run = (event) => work(event.target, said, async () => {
-      const answer = await api("rehearse", { file: state.survey.file, people: numberIn(count.value) });
+      const answer = await api("rehearse", { file: state.survey.file, people: numberIn(count.value), hash: now.hash });
       now = answer;
       await fillResults(found, "rehearsal", "");
       return t("{n} invented people have answered. This is what you would see:", { n: number(answer.stored, 0) });
@@ -63,7 +63,7 @@ export async function opening(main) {
   /** A section that makes links for so many people. */
   function links(id, title, about, label, press, make) {
     const said = h("div", {}), count = input("50", () => {}, { inputmode: "numeric" });
-    const run = (event) => work(event.target, said, async () => make(await api(id, { file: state.survey.file, count: numberIn(count.value) })));
+    const run = (event) => work(event.target, said, async () => make(await api(id, { file: state.survey.file, count: numberIn(count.value), hash: now.hash })));
     return h("section", { class: "panel", "aria-labelledby": id }, h("h2", { id }, title), about && h("p", {}, about),
       h("div", { class: "row" }, field(label, count), button(press, run, "main")), said, same(id));
   }
@@ -95,17 +95,18 @@ export async function collect(main) {
     }
     if (!stopped) timer = setTimeout(look, 3000);
   }
-  let before = "";
-  function paint({ real }) {
+  let before = "", known = "";
+  function paint({ real, hash }) {
+    known = hash;
     if (JSON.stringify(real) === before) return;
     before = JSON.stringify(real);
     if (!real) return body.replaceChildren(notice(t("Nothing is collected yet. Open the survey first."), "note"));
     const said = h("div", {});
-    const move = (pressed, name) => work(pressed, said, async () => paint(await api("change", { file: state.survey.file, which: "real", verb: name })));
+    const move = (pressed, name, hash = known) => work(pressed, said, async () => paint(await api("change", { file: state.survey.file, which: "real", verb: name, hash })));
     const verb = (name, label, kind = "") => button(label, (event) => move(event.target, name), kind);
     const close = button(t("Close for good"), async (event) => {
-      const pressed = event.target;
-      if (await ask(t("Close the collection for good?"), t("No more reports are taken, and it cannot be opened again."), t("Close for good"))) await move(pressed, "close");
+      const pressed = event.target, shown = known;
+      if (await ask(t("Close the collection for good?"), t("No more reports are taken, and it cannot be opened again."), t("Close for good"))) await move(pressed, "close", shown);
     }, "danger");
     const closed = real.state === "closed";
     const seen = closed ? t("All reports can be read now.") : real.first ? t("Results move on in steps of {step}, from {first} reports on at the earliest: nobody's report can be seen as it comes.", real) : t("Results can be read when it is closed.");

@@ -1,5 +1,5 @@
 // The curator's half: columns and bounds by hand, statistics with price and noise before they are paid for, a ledger that fills.
-import { api, ask, button, codes, field, h, input, meter, notice, number, numberIn, select, t, tableOf, work } from "./core.js";
+import { api, ask, button, codes, field, h, input, meter, notice, number, numberIn, outdated, select, t, tableOf, work } from "./core.js";
 
 const VERBS = {
   count: "How many rows", histogram: "How many rows in each category", mean: "Mean", sum: "Sum", std: "Standard deviation", median: "Median", bounds: "Propose bounds (paid)",
@@ -7,49 +7,66 @@ const VERBS = {
 
 export async function table(main, file) {
   let now = await api("table", { table: file }), timer;
-  const problem = h("div", {}), columns = h("div", {}), queue = h("div", {}), ledger = h("div", {}), adder = h("div", {});
+  const problem = h("div", {}), columns = h("div", {}), queue = h("div", {}), ledger = h("div", {}), adder = h("div", {}), asked = h("div", {});
 
-  let line = Promise.resolve(), version = 0;
+  let line = Promise.resolve(), version = 0, unsaved = false;
 
+  /** What is shown is not what would be paid for: until it is saved and priced, nothing can be released. */
+  function hold() {
+    version += 1;
+    unsaved = true;
+    clearTimeout(timer);
+    queue.querySelectorAll("button.main").forEach((one) => (one.disabled = true));
+  }
   /** One save after the other; what was typed meanwhile stays. */
   function save(again = true) {
-    clearTimeout(timer);
-    const mine = ++version;
+    hold();
+    const mine = version;
     line = line.then(async () => {
       const session = now.session;
       try {
         const answer = await api("table_save", { table: file, hash: now.hash, session });
         now = mine === version ? answer : { ...answer, session };
+        unsaved = mine !== version;
         problem.replaceChildren();
       } catch (wrong) {
+        if (wrong.status === 409) return outdated(wrong);
         problem.replaceChildren(notice(wrong.message, "wrong"));
       }
-      if (mine !== version) return;
-      if (again) paint();
-      else results();
+      if (mine === version) (again ? paint : results)();
+      return undefined;
     });
   }
   const soon = () => {
-    version += 1;
-    clearTimeout(timer);
+    hold();
     timer = setTimeout(() => save(false), 500);
   };
   const about = (name) => (now.session.columns[name] ??= {});
 
-  function columnRow({ name, type }) {
+  function columnRow({ name, kind, type }) {
     const one = now.session.columns[name] ?? {};
     const bound = (key) => input(one[key], (text) => {
       if (text.trim() === "") delete about(name)[key];
       else if (!Number.isNaN(numberIn(text))) about(name)[key] = numberIn(text);
       soon();
-    }, { inputmode: "decimal", "aria-label": `${key === "low" ? t("Smallest possible") : t("Largest possible")}: ${name}` });
+    }, { inputmode: "decimal", disabled: kind === "text", "aria-label": `${key === "low" ? t("Smallest possible") : t("Largest possible")}: ${name}` });
     const options = input((one.options ?? []).join(", "), (text) => {
       const parts = text.split(",").map((part) => part.trim()).filter(Boolean);
-      about(name).options = parts.length && parts.every((part) => /^-?\d+$/.test(part)) ? parts.map(Number) : parts;
+      about(name).options = parts;
       if (!parts.length) delete about(name).options;
       soon();
-    }, { "aria-label": `${t("Categories, with commas between")}: ${name}`, placeholder: t("north, south") });
-    return [h("span", {}, name, type && h("span", { class: "hint" }, ` ${type}`)), bound("low"), bound("high"), options];
+    }, { "aria-label": `${t("Categories, with commas between")}: ${name}`, placeholder: kind === "number" ? "1, 2, 3" : t("north, south") });
+    const choose = (value) => ((about(name).type = value), save());
+    const holds = now.typed ? type : select(kind, [["text", t("Text")], ["number", t("Numbers")]], choose, { "aria-label": `${t("What it holds")}: ${name}`, "data-key": `type.${name}` });
+    return [name, holds, bound("low"), bound("high"), options];
+  }
+
+  /** A file without names has a person's record in its first line: so nothing of it is shown before it is known. */
+  function firstLine() {
+    const answer = (header) => () => ((now.session.header = header), save());
+    return h("section", { class: "panel", "aria-labelledby": "first" }, h("h2", { id: "first" }, t("What is in the first line of the file?")),
+      h("p", {}, t("Look into the file yourself. If it has no names of columns, its first line is a record, which must not be shown here.")),
+      h("div", { class: "row" }, button(t("The names of the columns"), answer(true), "main"), button(t("A record: there are no names"), answer(false))));
   }
 
   /** Charge and publish, or publish alone; that a page was not written is told, the numbers are there. */
@@ -78,11 +95,11 @@ export async function table(main, file) {
     const release = async (event) => {
       const pressed = event.target;
       if (await ask(t("Release it?"), t("The ledger is charged {price}, then the table is read. A charge is never taken back.", { price: facts.price }), t("Pay and release"), "main")) {
-        await work(pressed, said, () => released("release", { place }));
+        await work(pressed, said, () => released("release", { place, hash: facts.hash }));
       }
     };
     return h("li", { class: "card" }, h("h3", {}, title), field(t("Epsilon"), price), noise,
-      h("div", { class: "row" }, button(t("Release"), release, "main", { disabled: Boolean(facts.problem) || facts.fits === false }), button(t("Remove"), () => (now.session.statistics.splice(place, 1), save()), "small")), said,
+      h("div", { class: "row" }, button(t("Release"), release, "main", { disabled: unsaved || !facts.fits }), button(t("Remove"), () => (now.session.statistics.splice(place, 1), save()), "small")), said,
       facts.code && codes([[null, facts.code]]));
   }
 
@@ -120,22 +137,28 @@ export async function table(main, file) {
   }
 
   function paint() {
-    columns.replaceChildren(tableOf([t("Column"), t("Smallest possible"), t("Largest possible"), t("Categories")], now.columns.map(columnRow), t("What is possible, by column")));
+    const focused = document.activeElement?.dataset?.key;
+    asked.replaceChildren(...(now.header === null ? [firstLine()] : []));
+    plan.hidden = now.header === null;
+    columns.replaceChildren(tableOf([t("Column"), t("What it holds"), t("Smallest possible"), t("Largest possible"), t("Categories")], now.columns.map(columnRow), t("What is possible, by column")));
     add();
     results();
     rules.disabled = now.ledger.begun;
+    if (focused) main.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   }
   const rules = h("fieldset", { class: "row field" }, h("legend", {}, t("Promise")),
     field(t("Budget in all (epsilon)"), input(now.session.ceiling, (text) => ((now.session.ceiling = text.replace(",", ".")), soon()), { inputmode: "decimal" })),
     field(t("One person"), select(now.session.neighbors, [["replace", t("changes a row")], ["add_remove", t("comes or goes")]], (value) => ((now.session.neighbors = value), save())),
       { hint: t("Changes a row: the number of rows is public. Comes or goes: it is secret.") }));
   const said = h("div", {});
-  const book = button(t("Write the session as a notebook"), (event) => work(event.target, said, async () => t("Written into the folder: {file}", await api("table_notebook", { table: file }))));
+  const book = button(t("Write the session as a notebook"), (event) => work(event.target, said, async () => t("Written into the folder: {file}", await api("table_notebook", { table: file, hash: now.hash }))));
+  const plan = h("div", {}, h("section", { class: "panel" }, h("h2", {}, t("Budget")), rules, ledger),
+    h("section", { class: "panel" }, h("h2", {}, t("Columns")), !now.typed && h("p", { class: "hint" }, t("All cells are text until you say that a column holds numbers. Then a cell that is not a number counts as missing.")),
+      h("p", { class: "hint" }, t("Values beyond the bounds are moved to them. Do not look into the data to choose: that would tell something of them.")), columns),
+    h("section", { class: "panel" }, h("h2", {}, t("Statistics")), adder, queue, h("div", { class: "row" }, book), said));
   main.append(h("h1", { tabindex: -1 }, file),
     h("p", { class: "lead" }, t("The table stays in its folder. Nothing of its rows is shown before it is paid for: bounds and categories are what you know, not what the data say.")), problem,
-    h("section", { class: "panel" }, h("h2", {}, t("Budget")), rules, ledger),
-    h("section", { class: "panel" }, h("h2", {}, t("Columns")), h("p", { class: "hint" }, t("Values beyond the bounds are moved to them. Do not look into the data to choose: that would tell something of them.")), columns),
-    h("section", { class: "panel" }, h("h2", {}, t("Statistics")), adder, queue, h("div", { class: "row" }, book), said));
+    asked, plan);
   paint();
   return { stop: () => clearTimeout(timer) };
 }
