@@ -9,7 +9,7 @@ import pytest
 from pyarrow import feather, parquet
 
 from tests.survey.samples import DESIGNS, MEMO, cheated, panel, survey, survey_with
-from toolkit import warner
+from toolkit import Question, warner
 from toolkit.core import extras
 from toolkit.local import numeric
 from toolkit.survey.export import METADATA, codebook, write
@@ -78,10 +78,23 @@ def test_the_codebook_holds_what_is_needed_to_estimate():
         "kind": "choice",
         "mode": "plain",
         "options": ["arts", "law"],
+        "codes": {"arts": 0, "law": 1},
         "randomized": False,
     }
     assert book["epsilon"] == survey().loss.epsilon
     json.dumps(book)
+
+
+def test_the_codebook_says_what_numbers_stand_for():
+    """In a list of ticks they are places, also where the options are numbers themselves."""
+    ticks = Question("tried", "Tried?", options=[1, 2], multiple=True)
+    asked = survey(ticks, Question("year", "Year?", options=[1980, "I do not know"]))
+    columns = codebook(asked)["columns"]
+    assert columns["year"]["codes"] == {"1980": 1980, "I do not know": 1}
+    assert (columns["tried"].get("codes"), columns["tried"]["reading"]) == (
+        None,
+        "the places of the options, from 0, that were ticked",
+    )
 
 
 READINGS = {

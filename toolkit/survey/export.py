@@ -14,7 +14,7 @@ from toolkit.core.document import harmless
 from toolkit.core.extras import check_extras, extra, lazy
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import scale
-from toolkit.survey.questions.question import Question, answers_of
+from toolkit.survey.questions.question import Question, answer_codes, answers_of, code_labels
 from toolkit.survey.questions.strict_json import as_plain
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON
 from toolkit.survey.spec import OPEN_ACCESS, TRIED_OUT, Survey
@@ -149,10 +149,12 @@ def _column(question: Question, language: str) -> dict[str, Any]:
     column: dict[str, Any] = {"text": text_in(question.text, language), "kind": question.kind, "mode": question.mode}
     if question.options:
         column["options"] = list(question.options)
+    if codes := answer_codes(question):
+        column["codes"] = dict(zip(map(str, code_labels(question)), codes, strict=True))
     if question.anchor is not None:
         column["anchor"] = question.anchor
     if question.design is None:
-        return {**column, "randomized": False}
+        return {**column, "randomized": False, **({"reading": _TICKS} if question.multiple else {})}
     column |= {"randomized": True, "epsilon": as_plain(question.loss.epsilon), "design": question.design.to_dict()}
     if question.memo is not None:
         column["memo"] = question.memo.to_dict()
@@ -160,6 +162,7 @@ def _column(question: Question, language: str) -> dict[str, Any]:
     return column if reading is None else {**column, "reading": reading}
 
 
+_TICKS = "the places of the options, from 0, that were ticked"
 _READINGS = {
     "random_box": "[box, ticked]: the place of one option, from 0, and 1 for ticked or 0 for not, as sent",
     "capped_boxes": "the places of the options, from 0, that were sent as ticked",

@@ -12,24 +12,35 @@ from tests.survey.documents import read
 from tests.survey.exchange.test_importing import MIXED, reports, words
 from tests.survey.samples import DESIGNS, survey_with
 from toolkit import Question, Survey, k_ary, kuk, warner
-from toolkit.local import numeric, oracles
+from toolkit.local import likert, numeric, oracles
 from toolkit.survey import estimate, write_codebook
 from toolkit.survey.exchange.books import program_lines
 from toolkit.survey.exchange.stat_files import file_name, is_set
 from toolkit.survey.export import write
+from toolkit.survey.questions.question import answer_codes
 from toolkit.survey.results.table import value_of
 
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
 WITHOUT = {"local_hash", "random_box", "tick_boxes", "hybrid", "square_wave"}
 
 
+NUMBERED = {
+    "decades": k_ary([1980, 1990, 2000], epsilon=1),
+    "likert": likert(5, epsilon=1).distribution,
+    "below zero": k_ary([-2, 0, "no"], epsilon=1),
+}
+"""Designs whose options are whole numbers, which their columns hold."""
+
 N = f"({NUMBER})"
 LINES = {  # how each program is told of a line, and of a table of scores
     "R": (
         rf"mean\({N} \+ {N} \* d\$(\w+), na.rm = TRUE\)",
-        r"c\((.*?)\)(?:, ncol = (\d+), byrow = TRUE\))?\[d\$\w+ \+ 1",
+        r"c\(([^c]*?)\)(?:, ncol = (\d+), byrow = TRUE\))?\[match\(as\.numeric\(d\$\w+\), c\((.*?)\)\)",
     ),
-    "Stata": (rf'mean\({N} :\+ {N} :\* select\(st_data\(., "(\w+)"\)', r"mean\(\((.*?)\)\[.* :\+ 1(, \.)?\]\)$"),
+    "Stata": (
+        rf'mean\({N} :\+ {N} :\* select\(st_data\(., "(\w+)"\)',
+        r"mean\(\(J\(1, (\d+), .*\) :== \((.*?)\)\) \* \((.*?)\)\)$",
+    ),
     "SPSS": (rf"COMPUTE e = {N} \+ {N} \* (\w+)\.\nFORMATS e .*\nDESCRIPTIVES e\.", r"RECODE \w+ (.*) INTO e(\d+)\."),
 }
 
@@ -42,23 +53,26 @@ def computed(program: str, text: str, columns: dict[str, np.ndarray]) -> np.ndar
         return np.array([(float(zero) + float(step) * columns[name]).mean() for zero, step, name in lines])
     found = re.findall(table, text)
     if program == "SPSS":
-        parts = [re.findall(rf"\((\d+)={N}\)", part) for part, _ in found]
-        assert [[int(code) for code, _ in part] for part in parts] == [[*range(len(parts[0]))]] * len(parts)
+        parts = [dict(re.findall(rf"\((-?\d+)={N}\)", part)) for part, _ in found]
         assert [int(place) for _, place in found] == [*range(1, len(found) + 1)]
-        scores = np.array([[float(score) for _, score in part] for part in parts]).T
+        codes, rows = list(parts[0]), [[part[code] for part in parts] for code in parts[0]]
+    elif program == "R":
+        ((numbers, width, listed),) = found
+        codes, rows = listed.split(", "), np.reshape(numbers.split(", "), (-1, int(width or 1)))
     else:
-        ((numbers, more),) = found
-        rows = [part.split(", ") for part in numbers.split(" \\ ")]
-        scores = np.array(rows, dtype=float).reshape(-1, int(more) if more.isdigit() else len(rows[0]) if more else 1)
+        ((width, listed, numbers),) = found
+        codes, rows = listed.split(", "), [part.split(", ") for part in numbers.split(" \\ ")]
+        assert len(codes) == int(width)
+    scores = {int(code): np.array(row, dtype=float) for code, row in zip(codes, rows, strict=True)}
     ((name, column),) = columns.items()
     assert name in text
-    return scores[column.astype(int)].mean(axis=0)
+    return np.mean([scores[code] for code in column], axis=0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", DESIGNS | NUMBERED)
 def test_the_line_for_a_file_computes_the_estimate(name):
-    asked = survey_with(DESIGNS[name], minimum=1)
+    asked = survey_with((DESIGNS | NUMBERED)[name], minimum=1)
     question = asked["asked"]
     frame = asked.simulate(80, np.random.default_rng(5))
     codes = [value_of(question, cell) for cell in frame["asked"]]
@@ -67,7 +81,8 @@ def test_the_line_for_a_file_computes_the_estimate(name):
     if is_set(question):
         columns = {f"asked__{i + 1}": np.array([i in code for code in codes]) for i in range(len(question.options))}
     else:
-        columns = {"asked": np.array(codes)} if programs else {}
+        numbers = answer_codes(question)
+        columns = {"asked": np.array([numbers[code] if numbers else code for code in codes])} if programs else {}
     expected = np.atleast_1d(estimate(asked, frame)["asked"].value) if programs else None
     for called, text in programs.items():
         assert computed(called, text, columns) == pytest.approx(expected, rel=1e-9), called
@@ -93,7 +108,7 @@ def test_names_are_those_that_the_programs_know():
 def test_the_matrix_and_the_lines_stand_in_every_document(tmp_path, suffix):
     rows, text = read(write_codebook(MIXED, tmp_path / f"r{suffix}", "de"))
     assert ["no", "0.75", "0.25"] in rows
-    assert "mean(c(-0.5, 1.5)[d$cheated + 1], na.rm = TRUE)" in text
+    assert "mean(c(-0.5, 1.5)[match(as.numeric(d$cheated), c(0, 1))], na.rm = TRUE)" in text
     assert MIXED.hash in text
     assert "Prüfungen" in text or "Exams (de)" in text
 
@@ -107,6 +122,8 @@ def test_a_codebook_says_of_each_question_who_was_asked_and_how(tmp_path):
         Question("wider", "Which?", design=k_ary([*range(13)], epsilon=1)),
         Question("long", "Which?", design=kuk("1/2", "2/5", draws=12)),
         Question("ticks", "Boxes?", design=oracles.tick_boxes(["a", "b", "c"], 1)),
+        Question("year", "Year?", options=[1980, 1990, "no idea"]),
+        Question("tried", "Tried?", options=[7, 8], multiple=True),
     ]
     path = write_codebook(Survey("S", asked, consent="C", ceiling=9, check=False), tmp_path / "r.md")
     told = {part.partition("\n")[0]: part for part in path.read_text().split("\n## ")[1:]}
@@ -114,12 +131,15 @@ def test_a_codebook_says_of_each_question_who_was_asked_and_how(tmp_path):
         "| 0 | yes | Yes |": {"home"},
         "| code | report |": {"moon", "wide", "wider", "long", "ticks"},
         "Asked if home is no or both.": {"rent"},
-        "Plain: the answer as it was given.": {"home", "rent"},
+        "Plain: the answer as it was given.": {"home", "rent", "year", "tried"},
+        "| 1990 | 1990 | 1990 |": {"year"},
+        "| 1 | no idea | no idea |": {"year"},
+        "| tried__2 | 8 | 8 |": {"tried"},
         "An anchor: everybody's true answer is no.": {"moon"},
         "Randomized (auto), epsilon 1.": {"moon", "wide", "wider", "ticks"},
         "| truth ": {"moon", "wide"},
         "The probabilities of its reports are in the .json codebook.": {"wider", "long"},
-        "Reading: ": {"ticks"},
+        "Reading: ": {"ticks", "tried"},
         "It estimates: ": {"moon", "wide", "wider", "long"},
         "No short line computes its estimate": {"ticks"},
     }
@@ -155,6 +175,9 @@ def test_the_archive_s_codebook_has_the_structure_of_ddi_2_5(tmp_path):
         assert cheated.find(f"d:qstn/d:qstnLit{own}", ns).text == MIXED["cheated"].text[language]
     assert cheated.find("d:txt", ns).text.startswith("Randomized, epsilon 1.09861. If your answer is")
     assert root.find("d:dataDscr/d:var[@name='faculty']/d:txt", ns).text == "Plain."
+    asked = survey_with(NUMBERED["below zero"])
+    root = ET.parse(write_codebook(asked, tmp_path / "n.xml")).getroot()  # noqa: S314  our own
+    assert [value.text for value in root.iterfind(".//d:catValu", ns)] == ["-2", "0", "1"]
 
 
 def test_another_form_of_codebook_is_refused(tmp_path):
@@ -172,6 +195,7 @@ def test_r_computes_the_same_from_the_files(tmp_path):
         Question("hours", words("Hours?"), design=numeric.one_bit((0, 80), 0.5)),
         Question("sub", words("Which?"), design=oracles.subset(6, 0.5)),
         Question("again", words("Cheated?"), design=warner("2/3")),
+        *(Question(f"n{i}", words(f"Number {i}?"), design=design) for i, design in enumerate(NUMBERED.values())),
     ]
     asked = Survey(MIXED.title, questions, languages=("en", "de"), consent=MIXED.consent, ceiling=9, minimum=1)
     frame = reports(asked)

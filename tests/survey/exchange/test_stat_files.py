@@ -1,12 +1,20 @@
 """What SPSS and Stata get: codes below all others for what is missing, and labels that fit; read back by pyreadstat."""
 
+import json
+import re
+import subprocess
+
 import pandas as pd
 import pytest
 
+from tests.needs import lacking_program, program
 from tests.survey.samples import cheated, faculty, survey
-from toolkit import Question
+from toolkit import Question, Survey, k_ary
+from toolkit.core.document import as_written
+from toolkit.survey import read_reports
+from toolkit.survey.exchange.raw_files import whole_number
 from toolkit.survey.exchange.stat_files import _codes, _cut, _File, file_name
-from toolkit.survey.export import write
+from toolkit.survey.export import SUFFIXES, write
 
 pyreadstat = pytest.importorskip("pyreadstat")
 ASKED = survey(
@@ -97,7 +105,7 @@ def test_what_is_too_long_is_cut_within_the_limit_of_the_program():
     same = ["B" * 120, "B" * 121, "B" * 122]
     cut = {0: "B" * 120, 1: "B" * 117 + "…", 2: "B" * 117 + "…"}
     assert _File(".sav")._named({0: same[0], 1: same[1]}) == {0: cut[0], 1: cut[1]}
-    numbered = _File(".sav")._named(dict(enumerate(same)))  # two would read the same
+    numbered = _File(".sav")._named(dict(zip((0, 5, -2), same, strict=True)))  # two would read the same
     assert [text[:4] for text in numbered.values()] == ["1. B", "2. B", "3. B"]
     for suffix, *sizes in ((".sav", 256 - 2, 120 - 2), (".dta", 80, 2000 - 2)):  # a label of Stata counts characters
         file = _File(suffix)
@@ -109,3 +117,112 @@ def test_the_name_of_a_column_is_cut_where_the_program_says_so():
     assert [file_name("a" * size, ".dta") == "a" * size for size in (31, 32)] == [True, False]
     assert [file_name("a" * size, ".sav") == "a" * size for size in (64, 65)] == [True, False]
     assert [len(file_name("a" * 70, suffix)) for suffix in (".dta", ".sav")] == [31, 64]
+
+
+LABEL_SETS: dict[str, list[str | int]] = {
+    "words": ["arts", "law"],
+    "yes and no": ["no", "yes"],
+    "from one": [1, 2, 3],
+    "from zero": [0, 1],
+    "a scale": [1, 2, 3, 4, 5],
+    "decades": [1980, 1990, 2000],
+    "downwards": [5, 3, 1],
+    "below zero": [-2, -1, 0, 1, 2],
+    "codes for missing values": [-9, -8, 1],
+    "nine digits": [-999_999_999, 999_999_999],
+    "too long for Stata": [1, 2_147_483_648, 10**17],
+    "numbers as texts": ["3", "2", "1"],
+    "zeros before them": ["01", "02", "10"],
+    "zeros before one of two": ["01", "1", "001"],
+    "numbers and words": [1, 2, "I do not know", 3],
+    "words first": ["under 18", 18, 19, "older"],
+    "other digits": ["\u0661", "\u0662"],
+    "almost numbers": ["1.0", "1e3", "+1", "- 1", "-0"],
+    "what is missing": ["no answer", "not asked", "yes"],
+    "long": ["a" * 100, "b" * 100],
+}
+"""Options as people write them; each is asked plainly and with chance."""
+
+
+def coded_survey() -> tuple[Survey, pd.DataFrame]:
+    """Each label set plainly, with chance and with labels, and a table in which every answer occurs."""
+    questions, columns = [], {}
+    for number, options in enumerate(LABEL_SETS.values()):
+        named = {option: f"{place}. {'x' * 150}" for place, option in enumerate(options)}
+        asked = {
+            f"plain{number}": {"options": options, "required": False},
+            f"hidden{number}": {"design": k_ary(options, epsilon=0.1)},
+            f"labelled{number}": {"options": options, "labels": named},
+        }
+        questions += [Question(name, f"{name}?", **fields) for name, fields in asked.items()]
+        texts = [str(one) for one in options] if len({type(one) for one in options}) > 1 else options
+        cells = [texts[row % len(texts)] for row in range(6)]
+        columns |= {name: [*cells[:5], None if name.startswith("plain") else cells[5]] for name in asked}
+    return survey(*questions, check=False, ceiling=9), pd.DataFrame(columns, dtype=object)
+
+
+def check_numbers(cells, frame, book) -> None:
+    """A file with numbers has the number of each cell that is one, and of the others the code in the codebook."""
+    for name in cells:
+        codes = book["columns"][name]["codes"]
+        for cell, value in zip(cells[name], frame[name], strict=True):
+            assert pd.isna(value) if cell == "" else codes[cell] == value, name
+            if re.fullmatch("0|-?[1-9][0-9]{0,8}", cell):
+                assert int(cell) == value, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_file_has_the_values_of_the_csv_file(tmp_path, suffix):
+    """Read back by pyreadstat and by R's haven, which know nothing of a survey."""
+    asked, frame = coded_survey()
+    csv = pd.read_csv(write(frame, tmp_path / "r.csv", asked), dtype=str, keep_default_na=False)
+    csv = csv.map(as_written)  # without the apostrophe before what a spreadsheet might take for a formula
+    for name in csv:  # pandas writes 1.0 where another row is missing
+        numbers = all(isinstance(option, int) for option in asked[name].options)
+        csv[name] = [str(int(float(cell))) if numbers and cell else cell for cell in csv[name]]
+    book = json.loads((tmp_path / "r.codebook.json").read_text())
+    path = write(frame, tmp_path / f"again{suffix}", asked)
+    back = read_reports(path).map(lambda cell: "" if pd.isna(cell) else str(whole_number(cell)))
+    assert {name: list(back[name]) for name in back} == {name: list(csv[name]) for name in csv}
+    if suffix in (".sav", ".dta"):
+        numbers, meta = getattr(pyreadstat, f"read_{suffix[1:]}")(str(path))
+        check_numbers(csv, numbers, book)
+        check_numbers(csv, read_by_haven(path, frame), book)
+        for name, column in book["columns"].items():
+            assert meta.variable_value_labels[name].keys() >= set(column["codes"].values())
+
+
+def read_by_haven(path, frame) -> pd.DataFrame:
+    rscript = program("Rscript", "R", "r-base-core")
+    lines = [
+        f'd <- haven::read_{path.suffix[1:]}("{path.name}")',
+        "d <- as.data.frame(lapply(d, function(x) format(as.numeric(x), digits = 17, scientific = FALSE)))",
+        'write.csv(d, "haven.csv", row.names = FALSE, quote = FALSE)',
+    ]
+    (path.parent / "t.R").write_text("\n".join(lines))
+    run = subprocess.run([rscript, "t.R"], cwd=path.parent, capture_output=True, text=True, check=False, timeout=120)
+    if "no package called" in run.stderr:
+        lacking_program("R's haven and foreign", "r-cran-haven r-cran-foreign")
+    assert run.returncode == 0, run.stderr
+    return pd.read_csv(path.parent / "haven.csv", skipinitialspace=True)[list(frame)]
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".dta"])
+def test_files_whose_codes_count_from_zero_are_read_by_their_labels(tmp_path, suffix):
+    """As earlier versions wrote them, whatever the options were."""
+    asked = survey(Question("year", "Year?", options=[1, 2, 3]), cheated(), check=False)
+    frame = pd.DataFrame({"year": [0.0, 1.0, 2.0], "cheated": [0.0, 1.0, 1.0]})
+    labels = {"year": {0: "1", 1: "2", 2: "3"}, "cheated": {0: "No", 1: "Yes"}}
+    path = tmp_path / f"r{suffix}"
+    getattr(pyreadstat, f"write_{suffix[1:]}")(frame, str(path), variable_value_labels=labels)
+    back = read_reports(path, asked)
+    assert (list(back["year"]), list(back["cheated"])) == ([1, 2, 3], ["no", "yes", "yes"])
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".dta"])
+def test_a_cell_that_is_no_answer_is_not_written_as_the_code_of_one(tmp_path, suffix):
+    with pytest.raises(ValueError, match="the column must hold reports of this question") as caught:
+        write(FRAME.assign(faculty="music"), tmp_path / f"r{suffix}", ASKED)
+    assert "music" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []

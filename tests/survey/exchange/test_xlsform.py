@@ -8,7 +8,7 @@ from toolkit import Question, Survey, crosswise, forced, forced_options, warner
 from toolkit.local import born
 from toolkit.survey import from_xlsform, read_reports, write_xlsform
 from toolkit.survey.consent.instructions import instructions
-from toolkit.survey.exchange.xlsform import _settings
+from toolkit.survey.exchange.xlsform import _settings, choice_names
 from toolkit.texts.phrases import phrases
 
 convert = pytest.importorskip("pyxform.xls2xform").convert
@@ -112,6 +112,44 @@ def test_what_such_a_form_collects_is_read(form, tmp_path):
     assert frame["often"][0] == "=1+1"
     assert frame["faculty"][0] == "law school"
     assert frame["tried"][0] == "[0,1]"
+
+
+def test_a_choice_keeps_its_name_where_another_cannot_be_one(tmp_path):
+    """A 2 is a 2 in the data of the form; names by number alone, as earlier forms had them, are read as before."""
+    year = Question("year", "Year?", options=[1, 2, "I do not know"])
+    asked = survey(year, Question("why", "Why?", options=["a", "b"], show_if={"year": [2]}), check=False)
+    path = write_xlsform(asked, tmp_path / "form.xlsx")
+    choices = openpyxl.load_workbook(path)["choices"]
+    assert [cell.value for cell in choices["B"]][1:4] == ["1", "2", "option3"]
+    for names in (["1", "2", "option3"], ["option1", "option2", "option3"]):
+        (tmp_path / "kobo.csv").write_text("year,why\n" + "".join(f"{name},a\n" for name in names))
+        assert list(read_reports(tmp_path / "kobo.csv", asked)["year"]) == ["1", "2", "I do not know"]
+    book = openpyxl.load_workbook(path)
+    relevant = [cell for row in book["survey"].iter_rows() for cell in row if "= '2'" in str(cell.value)]
+    for cell in relevant:
+        cell.value = "${year} = 'option2'"
+    book.save(path)
+    assert from_xlsform(path, consent="Why.")["why"].show_if == {"year": (2,)}
+    assert choice_names(Question("x", "X?", options=["option2", "b c"])) == ["option1", "option2"]
+
+
+def test_a_code_with_a_zero_before_it_stays_as_the_form_has_it(tmp_path):
+    """The data have 01, which is no name of an option 1."""
+    book = openpyxl.Workbook()
+    rows = {
+        "survey": [["type", "name", "label"], ["select_one area", "area", "Area?"]],
+        "choices": [["list_name", "name", "label"], *(["area", name, f"Area {name}"] for name in ("01", "-2", "3"))],
+    }
+    for name, cells in rows.items():
+        sheet = book.create_sheet(name)
+        for row in cells:
+            sheet.append(row)
+    book.remove(book.active)
+    book.save(tmp_path / "form.xlsx")
+    asked = from_xlsform(tmp_path / "form.xlsx", consent="Why.", check=False)
+    assert asked["area"].options == ("01", -2, 3)
+    (tmp_path / "kobo.csv").write_text("area\n01\n-2\n3\n")
+    assert list(read_reports(tmp_path / "kobo.csv", asked)["area"]) == ["01", "-2", "3"]
 
 
 def test_people_are_told_what_to_draw_and_what_to_answer(tmp_path):

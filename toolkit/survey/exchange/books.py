@@ -16,7 +16,7 @@ from toolkit.core.document import Block, Document
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.exchange.stat_files import file_name, is_set
 from toolkit.survey.export import codebook
-from toolkit.survey.questions.question import Question, answers_of, code_labels
+from toolkit.survey.questions.question import Question, answer_codes, answers_of, code_labels
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
@@ -27,6 +27,10 @@ _WIDEST = 12
 _REPORTS = (
     "A column that is marked as randomized holds reports, which chance has changed, and no answers: what share of the "
     "reports says yes is not what share of the people does. The estimator is given with each."
+)
+_CODES = (
+    "Codes stand in .sav and .dta files; all others hold the answers themselves. An answer that is a whole number of "
+    "up to nine digits is its own code."
 )
 _EMPTY = (
     "What is missing: in .sav files two negative codes, the lower for a question that was not asked after an earlier "
@@ -94,9 +98,9 @@ def program_lines(question: Question) -> dict[str, str]:
         lines = [_by_program(f"{question.name}__{i}", partial(_affine, ends=ends)) for i, ends in each]
         return {program: "\n".join(line[program] for line in lines) for program in lines[0]}
     if design.matrix is not None:
-        codes = list(range(len(design.report_options)))
-        scores = np.asarray(design.scores_sent(codes)).reshape(len(codes), -1)
-        return _by_program(question.name, partial(_coded, scores=scores))
+        codes = answer_codes(question)
+        scores = np.asarray(design.scores_sent(list(range(len(codes))))).reshape(len(codes), -1)
+        return _by_program(question.name, partial(_coded, codes=codes, scores=scores))
     ends = _by_number(design) if question.kind == "number" else None
     return {} if ends is None else _by_program(question.name, partial(_affine, ends=ends))
 
@@ -143,24 +147,27 @@ def _affine(name: str, ends: tuple[float, float]) -> dict[str, str]:
     }
 
 
-def _coded(name: str, scores: Any) -> dict[str, str]:
-    """By a table of what each report counts for each option."""
+def _coded(name: str, codes: Sequence[int], scores: Any) -> dict[str, str]:
+    """By a table of what each report counts for each option. Mata compares no column with a row, but a matrix."""
     rows, single = [[repr(float(score)) for score in row] for row in scores], scores.shape[1] == 1
-    column = f'select(st_data(., "{name}"), st_data(., "{name}") :< .) :+ 1'
+    listed = ", ".join(map(str, codes))
+    index = f"match(as.numeric(d${name}), c({listed}))"
     if single:
-        r_line = f"mean(c({', '.join(row[0] for row in rows)})[d${name} + 1], na.rm = TRUE)"
+        r_line = f"mean(c({', '.join(row[0] for row in rows)})[{index}], na.rm = TRUE)"
     else:
         numbers = ", ".join(", ".join(row) for row in rows)
-        r_line = f"colMeans(matrix(c({numbers}), ncol = {len(rows[0])}, byrow = TRUE)[d${name} + 1, ], na.rm = TRUE)"
+        r_line = f"colMeans(matrix(c({numbers}), ncol = {len(rows[0])}, byrow = TRUE)[{index}, ], na.rm = TRUE)"
     table = " \\ ".join(", ".join(row) for row in rows)
+    column = f'select(st_data(., "{name}"), st_data(., "{name}") :< .)'
     recoded = [
-        f"RECODE {name} {' '.join(f'({code}={row[place]})' for code, row in enumerate(rows))} INTO e{place + 1}."
+        f"RECODE {name} {' '.join(f'({code}={row[place]})' for code, row in zip(codes, rows, strict=True))} "
+        f"INTO e{place + 1}."
         for place in range(len(rows[0]))
     ]
     names = " ".join(f"e{place + 1}" for place in range(len(rows[0])))
     return {
         "R": r_line,
-        "Stata": f"mata: mean(({table})[{column}{'' if single else ', .'}])",
+        "Stata": f"mata: mean((J(1, {len(codes)}, {column}) :== ({listed})) * ({table}))",
         "SPSS": "\n".join([*recoded, f"FORMATS {names} (F16.6).", f"DESCRIPTIVES {names}."]),
     }
 
@@ -170,7 +177,7 @@ def _document(survey: Survey, language: str, stem: str, remarks: Sequence[str]) 
     facts = f"Hash {survey.hash}. What one respondent spends at most: epsilon {survey.loss.epsilon:.4g}."
     opening = f'R: d <- haven::read_sav("{stem}.sav")\nStata: use "{stem}.dta"\nSPSS: GET FILE="{stem}.sav".'
     blocks = [Block("h1", f"Codebook: {survey.heading[language]}"), Block("p", facts), Block("p", _REPORTS)]
-    blocks += [*(Block("p", remark) for remark in book["remarks"]), Block("p", _EMPTY)]
+    blocks += [*(Block("p", remark) for remark in book["remarks"]), Block("p", _CODES), Block("p", _EMPTY)]
     blocks += [Block("p", "The lines below compute each estimate once the file is read:"), Block("code", opening)]
     for question in survey.questions:
         blocks += [Block("h2", question.name), Block("p", text_in(question.text, language))]
@@ -180,17 +187,23 @@ def _document(survey: Survey, language: str, stem: str, remarks: Sequence[str]) 
 
 def _described(survey: Survey, question: Question, language: str, column: dict[str, Any]) -> list[Block]:
     words = phrases(language, survey.words)
+    options = answers_of(question)
+    codes: Sequence[Any] = answer_codes(question) or range(len(options))
+    if is_set(question):
+        codes = [file_name(f"{question.name}__{number}", ".sav") for number in range(1, len(options) + 1)]
     label_rows = [
         (str(code), str(option), question.label(option, language, words))
-        for code, option in enumerate(answers_of(question))
+        for code, option in zip(codes, options, strict=True)
     ]
-    head = ("code", "report" if question.randomized else "answer", "label")
+    kind = "column" if is_set(question) else "code"
+    head = (kind, "report" if question.randomized else "answer", "label")
     blocks = [Block("table", rows=(head, *label_rows))] if label_rows else []
     if question.show_if:
         condition = "; ".join(f"{name} is {' or '.join(map(str, those))}" for name, those in question.show_if.items())
         blocks.append(Block("p", f"Asked if {condition}."))
     if question.design is None:
-        return [*blocks, Block("p", "Plain: the answer as it was given.")]
+        reading = [Block("p", f"Reading: {column['reading']}.")] if "reading" in column else []
+        return [*blocks, *reading, Block("p", "Plain: the answer as it was given.")]
     cost = f"epsilon {question.loss.epsilon:.6g}"
     blocks.append(Block("p", f"Randomized ({question.mode}), {cost}. {question.design.describe()}"))
     if question.anchor is not None:
@@ -247,6 +260,7 @@ def _variable(data: object, survey: Survey, question: Question, place: int) -> N
     name = f"{question.name}__{place}" if place else question.name
     called = file_name(name, ".sav")
     labels: list[Any] = [0, 1] if place else list(code_labels(question))
+    values = [0, 1] if place else answer_codes(question)
     kind = "contin" if question.kind == "number" else "discrete"
     var = _part(data, "var", ID=f"V_{called}", name=called, files="F1", intrvl=kind)
     option = f" ({question.options[place - 1]})" if place else ""
@@ -258,9 +272,9 @@ def _variable(data: object, survey: Survey, question: Question, place: int) -> N
     design = question.design
     cost = f"epsilon {question.loss.epsilon:.6g}"
     _part(var, "txt", "Plain." if design is None else f"Randomized, {cost}. {design.describe()}")
-    for number, label in enumerate(labels):
+    for value, label in zip(values, labels, strict=True):
         category = _part(var, "catgry")
-        _part(category, "catValu", str(number))
+        _part(category, "catValu", str(value))
         for code in survey.languages:
             words = ("not ticked", "ticked")[label] if place else None
             text = words or question.label(label, code, phrases(code, survey.words))

@@ -21,7 +21,7 @@ from toolkit.core.extras import extra
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.survey.exchange.raw_files import RawTable, read_table, whole_number
 from toolkit.survey.exchange.stat_files import GAPS, file_name, is_set
-from toolkit.survey.exchange.xlsform import choice_names
+from toolkit.survey.exchange.xlsform import choice_names, numbered_names
 from toolkit.survey.questions.question import Question, answers_of
 from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, PERSON, PHONE, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.table import cell
@@ -272,9 +272,10 @@ class _Names:
     @classmethod
     def of(cls, question: Question, labels: Sequence[Sequence[str]]) -> "tuple[_Names, ...]":
         """Its own names, those of a form, each language's, and all but its own together."""
-        options, form = answers_of(question), choice_names(question)
-        each: list[list[Sequence[Any]]] = [[one] for one in (options, form, *labels)]
-        return tuple(cls(options, *lists) for lists in (*each, [form, *labels]))
+        options = answers_of(question)
+        form: list[Sequence[Any]] = [choice_names(question), numbered_names(question)]
+        each: list[list[Sequence[Any]]] = [[options], form, *([names] for names in labels)]
+        return tuple(cls(options, *lists) for lists in (*each, [*form, *labels]))
 
 
 def _label(model: QuestionModel, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Reports as SPSS and Stata files: codes with labels, codes for what is missing, the design in every label."""
+"""Reports as SPSS and Stata files: numbers as they are, codes with labels, codes for what is missing."""
 
 import hashlib
 import re
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from toolkit.core.checks import is_missing
 from toolkit.core.extras import extra
 from toolkit.survey.exchange.raw_files import whole_number
-from toolkit.survey.questions.question import Question, code_labels
+from toolkit.survey.questions.question import Question, answer_codes, code_labels
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON, REHEARSAL, UNDERSTOOD
-from toolkit.survey.results.table import value_of
+from toolkit.survey.results.table import refuse_strange, value_of
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
@@ -81,7 +81,8 @@ class _File:
         named = {code: _cut(text, most, in_bytes=True) for code, text in values.items()}
         if len(set(named.values())) == len(named):
             return named
-        return {code: _cut(f"{code + 1}. {text}", most, in_bytes=True) for code, text in values.items()}
+        numbered = enumerate(values.items(), start=1)
+        return {code: _cut(f"{number}. {text}", most, in_bytes=True) for number, (code, text) in numbered}
 
     def frame(self) -> "pd.DataFrame":
         """In Stata letters for what is missing stand among numbers: the cells of such a column are objects."""
@@ -146,7 +147,8 @@ def _add_question(file: _File, survey: Survey, question: Question, frame: "pd.Da
         text = f"RANDOMIZED, epsilon {question.loss.epsilon:.4g}: {text}"
     words = phrases(language, survey.words)
     if not is_set(question):
-        labels = {code: question.label(one, language, words) for code, one in enumerate(code_labels(question))}
+        options = zip(answer_codes(question), code_labels(question), strict=True)
+        labels = {code: question.label(option, language, words) for code, option in options}
         file.add(question.name, text, [str(cell) if isinstance(cell, list) else cell for cell in cells], labels)
         return
     for code, option in enumerate(question.options):
@@ -158,8 +160,12 @@ def _add_question(file: _File, survey: Survey, question: Question, frame: "pd.Da
 def _cells(question: Question, frame: "pd.DataFrame") -> list[Any]:
     """Codes, numbers, texts and lists; where nothing is, why."""
     text = question.kind == "text"
-    read = {cell: cell if text else value_of(question, cell) for cell in frame[question.name].unique()}
     empty = [is_missing(cell) for cell in frame[question.name]]
+    different = frame[question.name].dropna().unique().tolist()
+    read = {cell: cell if text else value_of(question, cell) for cell in different}
+    refuse_strange(question, read)
+    if codes := answer_codes(question):
+        read = {cell: codes[index] for cell, index in read.items()}
     is_asked = [True] * len(frame)
     for name, options in (question.show_if or {}).items():
         known = {str(option) for option in options}

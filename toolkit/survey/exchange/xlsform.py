@@ -136,10 +136,17 @@ def _type(question: Question) -> str:
 
 
 def choice_names(question: Question) -> list[str]:
-    """Return a name for each choice: as the option is written if a form can hold it."""
-    options = [str(option) for option in answers_of(question)]
-    good = all(map(_CHOICE_NAME.fullmatch, options))
-    return options if good else [f"option{code}" for code in range(1, len(options) + 1)]
+    """Return a name for each choice: as the option is written if a form can hold it, else by its number."""
+    options, numbered = [str(option) for option in answers_of(question)], numbered_names(question)
+    names = [
+        option if _CHOICE_NAME.fullmatch(option) else number for option, number in zip(options, numbered, strict=True)
+    ]
+    return names if len(set(names)) == len(names) else numbered
+
+
+def numbered_names(question: Question) -> list[str]:
+    """Return the names of choices by number, which earlier forms had for all if one option could not be a name."""
+    return [f"option{number}" for number in range(1, len(answers_of(question)) + 1)]
 
 
 def _choice_rows(survey: Survey) -> list[dict[str, str]]:
@@ -280,7 +287,8 @@ def _question(row: Mapping[str, str], choices: Any, languages: Any, before: Sequ
 
 
 def _number(name: str) -> str | int:
-    return int(name) if name.isdecimal() else name
+    """A whole number as one, unless it would be written otherwise: the data of the form have "01", and not 1."""
+    return int(name) if re.fullmatch("0|-?[1-9][0-9]*", name) else name
 
 
 def _bounds(constraint: str) -> tuple[str, str]:
@@ -295,7 +303,9 @@ def _conditions(relevant: str, before: Sequence[Question]) -> dict[str, list[Any
     pairs = [(name, first or second) for name, first, second in _CONDITION.findall(relevant)]
     rest = re.sub(r"\band\b|\bor\b|[()\s]", "", _CONDITION.sub("", relevant))
     known = {
-        one.name: {name: option for option, name in zip(one.options, choice_names(one), strict=True)} for one in before
+        plain.name: dict(zip([*numbered_names(plain), *choice_names(plain)], plain.options * 2, strict=True))
+        for plain in before
+        if not plain.randomized
     }
     if rest or any(value not in known.get(name.lower(), {}) for name, value in pairs):
         refuse("a condition must be of plain choices before, as ${faculty} = 'law'", repr(relevant)[:60], "change it")

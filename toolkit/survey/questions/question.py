@@ -2,12 +2,13 @@
 
 import inspect
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache
-from itertools import combinations
+from itertools import combinations, count
 from typing import Any, Literal, TypeGuard
 
 from toolkit.core.arrays import Labels
@@ -35,6 +36,7 @@ MOST_QUESTIONS = 1000
 """In one survey."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_WHOLE = re.compile(r"-?[0-9]{1,9}")
 _STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
@@ -389,6 +391,24 @@ def code_labels(question: Question) -> tuple[str | int, ...]:
 def answers_of(question: Question) -> tuple[str | int, ...]:
     """Return what is ticked, or stands for codes: the reports of a matrix, or the options."""
     return question.report_options or question.options
+
+
+def answer_codes(question: Question) -> list[int]:
+    """Return the number of each of `code_labels` in files that hold numbers.
+
+    A whole number of up to nine digits keeps itself, as Stata has labels for no longer ones; "01" is 1, unless "1" is
+    another option. Other options take numbers that are free: from 1 beside numbers, as on paper, and else from 0, so
+    that yes is 1 and no is 0.
+    """
+    options = list(map(str, code_labels(question)))
+    numbers = [int(option) if _WHOLE.fullmatch(option) else None for option in options]
+    times = Counter(numbers)
+    kept = [
+        number if times[number] == 1 or str(number) == option else None
+        for number, option in zip(numbers, options, strict=True)
+    ]
+    free = (number for number in count(1 if set(kept) - {None} else 0) if number not in kept)
+    return [next(free) if number is None else number for number in kept]
 
 
 def arm_pairs(questions: Sequence[Question]) -> list[tuple[Question, Question]]:
