@@ -80,6 +80,7 @@ class Fieldwork:
                 "access": collector.survey.access,
                 "current": self._is_current(file, collector.survey),
                 "station": collector.survey.field is not None,
+                "uses_out": status.uses_out,
                 "groups": _groups(collector.survey),
             }
         return None
@@ -103,7 +104,7 @@ class Fieldwork:
             with self._collector(file, "rehearsal") as earlier:
                 over = earlier.status().state == "closed" or not self._is_current(file, earlier.survey)
                 if over:
-                    earlier.close()
+                    earlier.close(anyway=True)
             if over:
                 delete(database)
         with quiet():
@@ -150,10 +151,12 @@ class Fieldwork:
             link = collector.station(count)
         return {"url": link, "qr": qr_path(link), "beyond": _is_beyond(link)}
 
-    def change(self, file: str, which: str, verb: str) -> dict[str, Any]:
-        """Pause, resume or close a collection."""
+    def change(self, file: str, which: str, verb: str, anyway: bool = False) -> dict[str, Any]:
+        """Pause, resume or close a collection; closing gives up uses of stations only if `anyway` says so."""
+        choice(verb, "verb", ("pause", "resume", "close"))
+        options = {"anyway": anyway is True} if verb == "close" else {}
         with self._collector(file, which) as collector:
-            getattr(collector, choice(verb, "verb", ("pause", "resume", "close")))()
+            getattr(collector, verb)(**options)
         return self.state(file)
 
     def results(self, file: str, which: str, by: str | None = None) -> dict[str, Any]:
