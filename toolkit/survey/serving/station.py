@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse, whole
 from toolkit.core.extras import check_extras
-from toolkit.survey.consent.linter import largest
 from toolkit.survey.serving.access import TOKEN_BYTES, digest
-from toolkit.survey.serving.payload import TOKEN, PayloadError, parsed
+from toolkit.survey.serving.payload import TOKEN, PayloadError, full_length, parsed
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection
 
@@ -38,14 +37,13 @@ SETTING = "station key"
 MOST_USES = 10_000
 MOST_RETURNED = 1_000
 """Uses that a station gives back at a time: more would not pass as the body of a request."""
-_BLOCK, _MOST_BYTES = 256, 45_000  # of what is sealed: written in base64 it must pass as the body of a request
+_MOST_BYTES = 45_000  # of what is sealed: written in base64 it must pass as the body of a request
 _POINT = 65  # bytes of a point on the curve
 
 
 def length(survey: Survey) -> int:
     """Bytes to which every report is filled up: no fewer than the longest possible one has."""
-    frame = 300 + 40 * len(survey.questions)
-    most = -(-(largest(survey.questions) + frame) // _BLOCK) * _BLOCK
+    most = full_length(survey)
     if most > _MOST_BYTES:
         rule = f"on a station the longest possible report must stay below {_MOST_BYTES} bytes"
         refuse(rule, most, "all are filled up to one length; ask for fewer free texts")

@@ -3,7 +3,7 @@
 // answer, no draw, no way through the questions; after each of them the page is loaded anew.
 
 import { sheet } from "./answers.js";
-import { post, shelf } from "./queue.js";
+import { ask, encode, filled, shelf } from "./queue.js";
 import { below, hex, secret, words } from "./randomizer.js";
 import { button, fact, fill, heading, lead, make, note, p, say, tongues } from "./screens.js";
 
@@ -12,7 +12,6 @@ const LEAST = 4; // characters of a PIN
 const DAY = 86400000; // milliseconds
 const PATIENCE = 14; // days without a word from the server: then nobody is let in, as the survey may be over
 const RETURNED = 1000; // uses that are given back at a time
-const encode = (text) => new TextEncoder().encode(text);
 const bytes = (digits) => Uint8Array.from(digits.match(/../g), (pair) => parseInt(pair, 16));
 const base64 = (list) => btoa(Array.from(list, (byte) => String.fromCharCode(byte)).join(""));
 const join = (...parts) => new Uint8Array([].concat(...parts.map((part) => Array.from(new Uint8Array(part)))));
@@ -22,7 +21,7 @@ const sha256 = (text) => crypto.subtle.digest("SHA-256", encode(text));
 export async function seal(body, { key, length }) {
   const { subtle } = crypto;
   const curve = { name: "ECDH", namedCurve: "P-256" };
-  const text = encode(body);
+  const text = encode(filled(body, length));
   if (text.length > length) throw new Error("too long");
   const own = await subtle.generateKey(curve, false, ["deriveBits"]);
   const point = await subtle.exportKey("raw", own.publicKey);
@@ -31,9 +30,7 @@ export async function seal(body, { key, length }) {
   const rule = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info: join(point, bytes(key)) };
   const source = await subtle.importKey("raw", shared, "HKDF", false, ["deriveKey"]);
   const once = await subtle.deriveKey(rule, source, { name: "AES-GCM", length: 256 }, false, ["encrypt"]);
-  const filled = new Uint8Array(length).fill(32);
-  filled.set(text);
-  return base64(join(point, await subtle.encrypt({ name: "AES-GCM", iv: new Uint8Array(12) }, once, filled)));
+  return base64(join(point, await subtle.encrypt({ name: "AES-GCM", iv: new Uint8Array(12) }, once, text)));
 }
 
 // What is kept: "own" has the links, the PIN, the language, and when the server last answered whether the survey is open;
@@ -146,7 +143,7 @@ export async function station(app, { begin, display, end, fragment, reload, show
   async function refresh() {
     const before = isLost();
     try {
-      const { health } = await (await fetch("health", { cache: "no-store", credentials: "omit" })).json();
+      const { health } = await (await ask("health")).json();
       if (/^(good|closed)$/.test(health)) await save({ contact: Date.now(), closed: health === "closed" });
     } catch (error) {
       return false; // no network, or somebody else's answer
@@ -260,7 +257,7 @@ export async function station(app, { begin, display, end, fragment, reload, show
 
   async function settled(report) {
     try {
-      const answer = await post("sealed", JSON.stringify(report));
+      const answer = await ask("sealed", JSON.stringify(report));
       const told = await answer.json();
       const name = hex(new Uint8Array(await sha256(report.sealed))).slice(0, 32);
       return answer.status === 201 ? told.stored === name && 201 : typeof told.error === "string" && answer.status;
@@ -274,7 +271,7 @@ export async function station(app, { begin, display, end, fragment, reload, show
     const tokens = await Promise.all(free().map(token));
     try {
       for (let i = 0; i < tokens.length; i += RETURNED) {
-        const answer = await post("returned", JSON.stringify({ tokens: tokens.slice(i, i + RETURNED) }));
+        const answer = await ask("returned", JSON.stringify({ tokens: tokens.slice(i, i + RETURNED) }));
         if (answer.status !== 200 || (await answer.json()).returned === undefined) return false;
       }
     } catch (error) {
