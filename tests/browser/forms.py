@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -129,6 +130,7 @@ def listening(app: Any) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws="none"))
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
+        place.listen()  # who comes before the thread has begun waits, and is not turned away
         thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
         thread.start()
         try:
@@ -246,12 +248,29 @@ class Phone:
         """What is kept until this page is closed."""
         return self.page.evaluate("() => ({...sessionStorage})")
 
+    def words(self) -> dict[str, list[list[int] | None]]:
+        """The random words that outlive the page, by what they are kept under: both halves of them together."""
+        kept = {name: json.loads(value) for name, value in self.session().items() if ":words" in name}
+        pads = json.loads(self.page.evaluate("() => window.name") or "{}")
+        pairs = {name: zip(hidden, pads[number], strict=True) for name, (number, hidden) in kept.items()}
+        return {
+            name: [one and [a ^ b for a, b in zip(one, pad, strict=True)] for one, pad in lists]
+            for name, lists in pairs.items()
+        }
+
     def posts(self) -> list[bytes]:
         return [request.post_data_buffer or b"" for request in self.requests if request.method == "POST"]
 
     def kept(self) -> dict[str, str]:
         """All that the page keeps on the phone, in either storage."""
         return self.page.evaluate("() => ({...localStorage, ...sessionStorage})")
+
+
+def on_disk(folder: Path, text: str) -> set[str]:
+    """The folders below this one, of a browser, with a file that holds the text as a browser may write it."""
+    spellings = text.encode(), text.encode("utf-16-le")
+    files = [file for file in folder.rglob("*") if file.is_file() and not file.is_symlink()]
+    return {file.parent.name for file in files if any(spelling in file.read_bytes() for spelling in spellings)}
 
 
 def short(**changes: Any) -> Survey:

@@ -9,10 +9,13 @@ import random
 
 import pytest
 
-from tests.browser.forms import kinds, modes, short
+from tests.browser.forms import Phone, kinds, modes, on_disk, served, short
+from tests.browser.lab import chromium
+from tests.survey.desk import sha256
 from toolkit import warner
 from toolkit.local import oracles
 from toolkit.survey.questions.question import Question
+from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.spec import Survey
 
 pytestmark = pytest.mark.browser
@@ -21,7 +24,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>{label}{{data}}&lt;'\"<!--"
 LABEL = HOSTILE.replace('"', "")  # of which no label may have any
 HERE = """() => JSON.stringify([
   document.documentElement.outerHTML.replace(document.getElementById("survey").outerHTML, ""), location.href, history.state,
-  {...localStorage}, {...sessionStorage}, document.cookie,
+  {...localStorage}, {...sessionStorage}, window.name, document.cookie,
   [...document.querySelectorAll("input, textarea, select")].map((one) => one.value),
 ])"""  # noqa: E501
 
@@ -135,6 +138,30 @@ def test_the_bytes_are_the_same_to_the_last_when_even_the_key_is_the_same(phone)
     assert '\\"cheated\\":0' in seen[0]
 
 
+@pytest.mark.parametrize("access", ["open", "token", "blind"])
+def test_every_report_of_a_survey_has_the_same_size_whatever_is_answered_and_written(phone, access):
+    """Also with words whose characters take one to four bytes; what is stored is what was written."""
+    four = ["bus", "car", "bike", "foot"]
+    questions = [
+        Question("travel", "How?", design=oracles.tick_boxes(four, 1.0, most=3, how="capped")),
+        Question("comment", "Anything else?", free_text=True, required=False, warning="Name nobody."),
+    ]
+    survey = Survey("Exams", questions, consent="Stop.", practice=False, check=False, ceiling=9, access=access)
+    link = "a" * 22
+    fragment = "" if access == "open" else f"#t={link}"
+    key = IssuerKey.generate() if access == "blind" else None
+    sizes = set()
+    for ticks, text in ((["None of these"], ""), (["bus", "car", "foot"], "\U0001f512é“" * 300)):
+        person = phone(survey, invited=[sha256(link)], key=key).begin(fragment).choose(*ticks).press("Next").write(text)
+        person.sees("Before you send")
+        if access == "blind":
+            person.pin([0] * 9)  # it waits no longer than it must
+        person.press("Send").sees("Thank you")
+        sizes.add(len(person.posts()[-1]))
+        assert person.site.stored[0]["answers"]["comment"] == (text or None)
+    assert len(sizes) == 1
+
+
 def test_nothing_is_asked_of_the_server_between_the_page_and_the_report(phone):
     person = phone(modes()).open()
     person.page.wait_for_load_state("networkidle")
@@ -232,8 +259,46 @@ def test_before_sending_the_words_alone_are_kept_and_the_address_never_changes(p
     person.press("Next")
     states.add(person.page.evaluate("() => JSON.stringify(history.state)"))
     assert states == {'"sent:cheated"', '"ask:travel"'}
-    assert person.kept() == person.session() == {f"toolkit:{person.site.survey.hash}:words": "[[0],[1,0],[5]]"}
+    name = f"toolkit:{person.site.survey.hash}:words"
+    assert person.kept().keys() == person.session().keys() == {name}
+    assert person.words() == {name: [[0], [1, 0], [5]]}
     assert person.page.url == person.site.url
+
+
+@pytest.mark.slow
+def test_the_draws_are_never_on_the_browser_s_disk_and_the_tab_lets_them_go(page, tmp_path):
+    """Chromium writes a session's storage to a log some seconds later, and leaves it there when it is emptied: the test
+    waits for that. With the report the words would tell the truth; what is on the disk instead is them under a pad.
+    """
+    word = 3_735_928_559
+    context = page.context.browser.browser_type.launch_persistent_context(
+        str(tmp_path), executable_path=chromium(), args=["--no-sandbox"]
+    )
+    with served(short()) as site:
+        person = Phone.of(context, site).begin(words=[word])
+        (hidden,) = [json.loads(value)[1][0][0] for value in person.session().values()]
+        assert list(person.words().values()) == [[[word]]]
+        person.page.reload()
+        person.press("I take part").choose("Yes").press("Next").sees("Before you send")
+        while not on_disk(tmp_path, str(hidden)):
+            person.page.wait_for_timeout(100)
+        person.press("Send").sees("Thank you")
+        assert person.page.evaluate("() => window.name") == "{}"
+        context.close()
+    assert on_disk(tmp_path, str(hidden)) == {"Session Storage"}, "else this test would see nothing"
+    assert on_disk(tmp_path, str(word)) == on_disk(tmp_path, str(word ^ hidden)) == set()
+
+
+def test_the_tab_s_name_alone_tells_another_site_nothing(phone):
+    """A random number, and a pad of its own each time: four of 32 bits are alike by chance in 1.4e-9 of the runs."""
+    names = []
+    for _ in range(2):
+        person = phone(short()).begin()
+        person.page.evaluate("() => sessionStorage.clear()")
+        person.begin(words=None)
+        names.append(json.loads(person.page.evaluate("() => window.name")))
+    assert {len(number) for name in names for number in name} == {32}
+    assert len({json.dumps(pad) for name in names for pad in name.values()}) == 4
 
 
 def test_before_somebody_takes_part_nothing_is_kept(phone):

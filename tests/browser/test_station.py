@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import threading
 from contextlib import suppress
 
@@ -9,7 +10,7 @@ import psutil
 import pytest
 from playwright.sync_api import Error, expect
 
-from tests.browser.forms import PATIENT, Phone, listening, served
+from tests.browser.forms import PATIENT, Phone, listening, on_disk, served
 from tests.browser.lab import chromium
 from tests.browser.test_form_axe import LOOKS
 from tests.survey.desk import Memory, sha256
@@ -19,7 +20,8 @@ from toolkit.survey.questions.question import Question
 from toolkit.survey.serving.server import application
 from toolkit.survey.serving.station import StationKey, length, new_link
 from toolkit.survey.spec import Survey
-from toolkit.texts.phrases import interface, station_words
+from toolkit.survey.storage import State
+from toolkit.texts.phrases import LANGUAGES, interface, station_words
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -126,13 +128,6 @@ class Tablet:
         self.page.keyboard.press("Enter")
 
 
-def on_disk(folder, words):
-    """The files below a folder that hold these words, as a browser may write them."""
-    spelled = [words.encode(), words.encode("utf-16-le")]
-    files = [one for one in folder.rglob("*") if one.is_file() and not one.is_symlink()]
-    return [one.name for one in files if any(text in one.read_bytes() for text in spelled)]
-
-
 def test_thirty_people_on_a_tablet_without_a_network_are_stored_once_and_leave_nothing(page, tmp_path):
     """The browser is killed after a report was kept, in the middle of an answer, and while the server answers. That
     orders drawn by chance are those of arrival, or sorted by answers, has a probability below 1e-8.
@@ -174,7 +169,7 @@ def test_thirty_people_on_a_tablet_without_a_network_are_stored_once_and_leave_n
         files = tablet.page.evaluate(CACHED)
         assert {name: files[f"/{name}"] for name in NAMES} == {name: asset(name).decode() for name in NAMES}
         assert set(files) == {f"/{name}" for name in (*NAMES, "station")}
-        assert on_disk(tmp_path, "secret words of person") == []
+        assert on_disk(tmp_path, "secret words of person") == set()
         assert memory.order == []
         check_sent(tablet, memory, kept, url)
         tablet.context.close()
@@ -183,7 +178,7 @@ def test_thirty_people_on_a_tablet_without_a_network_are_stored_once_and_leave_n
 def check_waiting(kept, survey):
     """Sealed, all of one length, in the order of random names, with nothing beside them; opened, all are there."""
     assert [kept["local"], kept["session"], kept["state"]] == [{}, {}, "guard"]
-    assert kept["own"][0].keys() == {"links", "open", "salt", "pin"}
+    assert kept["own"][0].keys() == {"links", "open", "salt", "pin", "contact", "closed"}
     assert all(one.keys() == {"sealed"} for one in kept["waiting"])
     assert {len(base64.b64decode(one["sealed"])) for one in kept["waiting"]} == {65 + length(survey) + 16}
     bodies = [json.loads(KEY.opened(base64.b64decode(one["sealed"]))) for one in kept["waiting"]]
@@ -356,6 +351,96 @@ def test_a_link_that_others_have_used_up_leaves_reports_waiting_until_another_on
     tablet.press("Unlock").press("Send what waits")
     tablet.reads("All that waited is stored.")
     assert len(memory.reports) == 2
+
+
+def unlock(tablet):
+    tablet.page.get_by_role("textbox").fill("2468")
+    return tablet.press("Unlock")
+
+
+def test_a_link_that_a_second_tab_opens_is_kept_when_the_first_tab_saves(station, phone):
+    """The first tab has read the list before; what it writes then must not be that list."""
+    tablet, link = station(asked(), 3)
+    set_up(tablet, link)
+    more, tokens = new_link("http://x/", 2)
+    tablet.site.memory.invited |= set(map(sha256, tokens))
+    second = phone(beside=tablet).open(more.removeprefix("http://x/"))
+    second.reads("For the researchers: please enter the PIN.")
+    tablet.press("Hand over")
+    answer(tablet)
+    tablet.press("Done: for the next person").press("For the researchers")
+    unlock(tablet)
+    tablet.press("Send what waits").reads("All that waited is stored.")
+    expect(tablet.page.locator("dd")).to_have_text(["0", "4"])
+    unlock(second)
+    expect(second.page.locator("dd")).to_have_text(["0", "4"])
+    assert len(tablet.page.evaluate(KEPT)["own"][0]["links"]) == 2
+    second.press("Remove the station from this tablet").reads("Nothing of the station is left")
+    tablet.reads("Please open the link of a station")  # the other tab lets it go
+
+
+LONG_AGO = """async (days) => {
+  const [{ name }] = await indexedDB.databases();
+  const asked = indexedDB.open(name);
+  const database = await new Promise((done) => { asked.onsuccess = () => done(asked.result); });
+  const store = database.transaction("own", "readwrite").objectStore("own");
+  const kept = store.get("station");
+  await new Promise((done) => {
+    kept.onsuccess = () => {
+      store.put({ ...kept.result, contact: Date.now() - days * 86400000 }, "station").onsuccess = done;
+    };
+  });
+  database.close();
+}"""
+
+
+def test_a_tablet_that_reaches_no_server_for_14_days_lets_nobody_in_until_it_does(station):
+    tablet, link = station(asked())
+    set_up(tablet, link).press("Hand over").reads("Here you can answer a survey")
+    asked_for = len(tablet.requests)
+    tablet.page.reload()
+    expect(tablet.button("Begin")).to_be_visible()
+    assert not [one for one in tablet.requests[asked_for:] if "health" in one.url], "it would tell when people come"
+    tablet.page.context.set_offline(True)
+    for days, buttons in ((13.9, 1), (14.1, 0)):
+        tablet.page.evaluate(LONG_AGO, days)
+        tablet.page.reload()
+        tablet.sees("Exams")
+        expect(tablet.button("Begin")).to_have_count(buttons)
+    tablet.reads("This tablet has not reached the server of its survey for 14 days")
+    unlock(tablet.press("For the researchers")).reads("has not reached the server")
+    expect(tablet.button("Hand over")).to_have_count(0)
+    tablet.page.context.set_offline(False)
+    tablet.page.reload()
+    unlock(tablet)
+    expect(tablet.button("Hand over")).to_be_visible()
+    assert [int(re.search(r"PATIENCE = (\d+);", asset("station.js").decode())[1])] * len(LANGUAGES) == [
+        int(re.search(r"\d+", station_words(code)["station_lost"])[0]) for code in LANGUAGES
+    ]
+
+
+def test_a_tablet_lets_nobody_in_when_it_hears_that_the_survey_is_closed(station, monkeypatch):
+    monkeypatch.setattr("toolkit.survey.serving.server.LOOK_SECONDS", 0.0)
+    tablet, link = station(asked(field={"station": "interviewer"}))
+    set_up(tablet, link)
+    tablet.site.memory.state = State.CLOSED
+    tablet.page.reload()
+    unlock(tablet).reads("or the survey is closed. Nobody can answer here for now.")
+    expect(tablet.button("Hand over")).to_have_count(0)
+
+
+def test_a_station_that_is_removed_gives_its_unused_uses_back_or_says_that_it_could_not(station):
+    tablet, link = station(asked(), 1200)  # more than one request holds
+    set_up(tablet, link)
+    assert tablet.site.memory.spent == set()
+    tablet.press("Remove the station from this tablet").reads("Nothing of the station is left")
+    assert tablet.site.memory.spent == tablet.site.memory.invited
+    expect(tablet.page.get_by_text("could not be given back")).to_have_count(0)
+    other, link = station(asked(), 2)
+    set_up(other, link).page.context.set_offline(True)
+    other.press("Remove the station from this tablet")
+    other.reads("Nothing of the station is left", "could not be given back")
+    assert other.site.memory.spent == set()
 
 
 def test_who_goes_away_leaves_nothing_on_the_screen(station):

@@ -206,7 +206,11 @@ def test_a_station_gets_a_link_for_so_many_people(window, folder):
     assert made["beyond"] is False
     assert window.api("station", file="station.toml", count=0)[0] == 422
     assert window.api("station", file="token.toml", count=5)[0] == 422
-    window.good("change", file="station.toml", which="real", verb="close")
+    assert window.good("field", file="station.toml")["real"]["uses_out"] == 20
+    status, answer = window.api("change", file="station.toml", which="real", verb="close")
+    assert (status, "got 20 that are out" in answer["error"]) == (422, True)
+    closed = window.good("change", file="station.toml", which="real", verb="close", anyway=True)["real"]
+    assert (closed["state"], closed["uses_out"]) == ("closed", 0)
 
 
 @pytest.mark.slow

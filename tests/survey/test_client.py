@@ -11,14 +11,14 @@ from toolkit.survey import client
 RANDOMIZER = client.asset("randomizer.js").decode()
 
 
-def test_all_that_a_phone_loads_is_under_50_kilobytes_and_under_21_compressed():
+def test_all_that_a_phone_loads_is_under_52_kilobytes_and_under_21_compressed():
     """In every mode: all files together, although the two of the blind mode are loaded in that mode alone. Those of a
     station, which no phone loads, are counted on their own.
     """
     station = {"station.js", "worker.js"}
     sizes = {name: len(client.asset(name)) for name in client.NAMES}
     packed = {name: len(gzip.compress(client.asset(name))) for name in client.NAMES}
-    assert sum(size for name, size in sizes.items() if name not in station) < 50_000, sizes
+    assert sum(size for name, size in sizes.items() if name not in station) < 52_000, sizes
     assert sum(size for name, size in packed.items() if name not in station) < 21_000, packed
     assert sum(packed[name] for name in station) < 6_500, packed
 

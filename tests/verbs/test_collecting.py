@@ -12,8 +12,8 @@ from toolkit.command import main
 from toolkit.survey.serving import background, doctor
 from toolkit.survey.serving.access import digest
 from toolkit.survey.serving.background import find
-from toolkit.survey.serving.station import tokens
-from toolkit.survey.storage import open_store
+from toolkit.survey.serving.station import SETTING, StationKey, tokens
+from toolkit.survey.storage import State, open_store
 from toolkit.verbs.collecting import UNWELL
 
 
@@ -227,6 +227,27 @@ def test_a_station_gets_a_link_and_where_no_device_would_open_it_that_is_said(fo
     assert uses == "1200"
     assert told[2].startswith("For one device and 1,200 people.")
     assert ["this address will not work on a device" in line for line in told[3:]] == [True] * (not works)
+
+
+def test_closing_asks_while_uses_of_stations_are_out_and_keeps_the_key_until_they_are_back_or_given_up(folder, capsys):
+    coin = {"mode": "guided", "design": forced("1/6", "1/6")}
+    survey(cheated(**coin), access="token", field={"station": "kiosk"}, **SAID).save(folder / "kiosk.toml")
+    said(capsys, "open", "kiosk.toml", "--public-url", "https://s.example/")
+    secret, uses = said(capsys, "station", "new", "7").splitlines()[0].partition("#s=")[2].split(".")
+    hashes = list(map(digest, tokens(secret, int(uses))))
+    with closing(open_store("sqlite:///survey.db")) as store:
+        key = StationKey.of(store)
+        store.take_back(hashes[:2])
+        assert "neither spent nor given back: 5\n" in said(capsys, "status")
+        assert main(["close"]) == 2
+        assert "got 5 that are out: what waits for them on tablets could never be opened." in capsys.readouterr().err
+        assert (store.state(), StationKey.of(store)) == (State.OPEN, key)
+        store.take_back(hashes[2:-1])
+        assert main(["close"]) == 2
+        assert "got 1 that is out" in capsys.readouterr().err
+        assert said(capsys, "close", "--anyway").startswith("closed: 0 reports")
+        assert store.setting(SETTING) is None
+        assert said(capsys, "close").startswith("closed: 0 reports")
 
 
 @pytest.mark.usefixtures("folder")

@@ -63,7 +63,7 @@ class Fieldwork:
         The hash is that of all that an action on them rests on: the survey's file, and each collection but its counts.
         """
         both = {which: self._state(file, which) for which in ("real", "rehearsal")}
-        states = [one and [one[name] for name in ("state", "serving", "url", "survey")] for one in both.values()]
+        states = [one and [one[name] for name in ("state", "serving", "url", "survey", "uses_out")] for one in both.values()]
         known = [fingerprint(self.folder.read(file)), states]
         return {**both, "hash": fingerprint(json.dumps(known).encode())}
 
@@ -93,6 +93,7 @@ class Fieldwork:
                 "survey": collector.survey.hash,
                 "current": self._is_current(file, collector.survey),
                 "station": collector.survey.field is not None,
+                "uses_out": status.uses_out,
                 "groups": _groups(collector.survey),
             }
         return None
@@ -117,7 +118,7 @@ class Fieldwork:
             with self._collector(file, "rehearsal") as earlier:
                 over = earlier.status().state == "closed" or not self._is_current(file, earlier.survey)
                 if over:
-                    earlier.close()
+                    earlier.close(anyway=True)
             if over:
                 delete(database)
         with quiet():
@@ -173,11 +174,13 @@ class Fieldwork:
             link = collector.station(count)
         return {"url": link, "qr": qr_path(link), "beyond": _is_beyond(link)}
 
-    def change(self, file: str, which: str, verb: str, hash: str) -> dict[str, Any]:  # noqa: A002
-        """Pause, resume or close a collection."""
+    def change(self, file: str, which: str, verb: str, hash: str, anyway: bool = False) -> dict[str, Any]:  # noqa: A002
+        """Pause, resume or close a collection; closing gives up uses of stations only if `anyway` says so."""
         self._check(file, hash)
+        choice(verb, "verb", ("pause", "resume", "close"))
+        options = {"anyway": anyway is True} if verb == "close" else {}
         with self._collector(file, which) as collector:
-            getattr(collector, choice(verb, "verb", ("pause", "resume", "close")))()
+            getattr(collector, verb)(**options)
         return self.state(file)
 
     def results(self, file: str, which: str, by: str | None = None) -> dict[str, Any]:

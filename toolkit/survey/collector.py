@@ -51,6 +51,8 @@ class Status:
         What last went wrong in the server.
     stored : int
         Reports that there are.
+    uses_out : int
+        Uses that were given to stations and are neither spent nor given back.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Status:
     url: str | None
     log: tuple[str, ...] = ()
     stored: int = 0
+    uses_out: int = 0
 
 
 class Collector:
@@ -159,7 +162,8 @@ class Collector:
         log = background.last_words(self.database)
         state, stored = self._store.state(), self._store.count()
         visible = stored if state is State.CLOSED else in_steps(self.survey, stored)
-        return Status(state.value, visible, self.survey.cap, server is not None, url, log, stored)
+        out = self._store.uses_out()
+        return Status(state.value, visible, self.survey.cap, server is not None, url, log, stored, out)
 
     def reports(self) -> "pd.DataFrame":
         """Read the reports, one row per person, in random order.
@@ -332,7 +336,7 @@ class Collector:
             rule = "a station needs a survey that says how it is asked there"
             refuse(rule, "none", 'write [field] and station = "kiosk" or "interviewer" into it, and access = "token"')
         link, tokens = new_link(self.url, uses)
-        self._store.invite(digest(token) for token in tokens)
+        self._store.invite((digest(token) for token in tokens), station=True)
         return link
 
     def pause(self) -> None:
@@ -343,14 +347,35 @@ class Collector:
         """Take reports again."""
         self._store.set_state(State.OPEN)
 
-    def close(self) -> Status:
+    def close(self, *, anyway: bool = False) -> Status:
         """End the collection for good: no more reports, no server, no trace of their order in the database.
+
+        The key that opens what stations have sealed goes with it. A station gives its unused uses back when it is
+        removed from its tablet.
+
+        Parameters
+        ----------
+        anyway : bool
+            Whether to give up the uses of stations that are still out, and the reports that wait for them on tablets.
 
         Returns
         -------
         Status
             How it stands now.
+
+        Raises
+        ------
+        ValueError
+            If uses of stations are out, unless `anyway`.
         """
+        out = self._store.uses_out()
+        if out and not anyway:
+            rule = "a collection must have back the uses that its stations were given before it is closed"
+            remedy = (
+                "what waits for them on tablets could never be opened. Let every tablet send what waits, and remove "
+                "its station; or give them up with close(anyway=True) or `toolkit close --anyway`"
+            )
+            refuse(rule, f"{out:,} that {'is' if out == 1 else 'are'} out", remedy)
         server = background.find(self.database)
         if server is not None:
             server.stop()

@@ -18,6 +18,8 @@ def add(verbs: Verbs) -> None:
     _add_open(verbs)
     for verb, run, about in _PLAIN:
         add_verb(verbs, verb, run, about)
+    close = add_verb(verbs, "close", _close, "end a collection for good, and its server")
+    close.add_argument("--anyway", action="store_true", help="give up what waits on tablets: nobody can open it then")
     invite = add_verb(verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind")
     invite.add_argument("count", type=int)
     about = "print a link for a station: a device of yours on which many people answer, also without a network"
@@ -165,7 +167,8 @@ def _status(options: Options) -> None:
     serving = f"served at {status.url}" if status.serving else "no server that you started is running on this machine"
     seen = "" if status.state == "closed" else f" ({status.reports:,} of them shown so far, in steps)"
     line = f"{kind}{status.state}: {status.stored:,} reports{cap}{seen}; {serving}"
-    say(line, *_last_day(collection), *(f"log: {line}" for line in status.log))
+    out = f"Uses of stations that are out, neither spent nor given back: {status.uses_out:,}"
+    say(line, *[out] * bool(status.uses_out), *_last_day(collection), *(f"log: {line}" for line in status.log))
 
 
 def _last_day(collection: "Collector") -> list[str]:
@@ -205,7 +208,7 @@ def _close(options: Options) -> None:
 
     collection = collector(options)
     alone = find(collection.database) is None and collection.status().state != "closed"
-    collection.close()
+    collection.close(anyway=options.anyway)
     _status(options)
     if alone:
         say(
@@ -227,7 +230,6 @@ _PLAIN = (
     ("status", _list_servers, "how a collection stands, and what other servers you run here"),
     ("pause", _change("pause"), "take no more reports for now"),
     ("resume", _change("resume"), "take reports again"),
-    ("close", _close, "end a collection for good, and its server"),
     (
         "migrate",
         _migrate,

@@ -161,7 +161,7 @@ def test_only_two_files_can_send_or_keep_anything(name):
     """But for those of a station: one keeps sealed reports, the other fetches the files of the program."""
     text = client.asset(name).decode()
     ways = {"fetch(", "XMLHttpRequest", "sendBeacon", "WebSocket", "localStorage", "sessionStorage"}
-    ways |= {"indexedDB", "cookie", "import("}
+    ways |= {"indexedDB", "cookie", "import(", "window.name"}
     assert {way for way in ways if way in text} == {"station.js": {"indexedDB"}, "worker.js": {"fetch("}}.get(
         name, set()
     )

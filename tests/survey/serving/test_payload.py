@@ -13,8 +13,19 @@ from hypothesis import strategies as st
 
 from tests.survey.samples import DESIGNS, KEY, cheated, faculty, panel, submission, survey, survey_with
 from toolkit import mangat
-from toolkit.survey.questions.question import Question
-from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission, checked, parsed
+from toolkit.survey.questions.question import LONGEST_ANSWER, Question
+from toolkit.survey.serving.blind import Issuer
+from toolkit.survey.serving.limits import Limits
+from toolkit.survey.serving.page import content
+from toolkit.survey.serving.payload import (
+    BlindToken,
+    OtherSurvey,
+    PayloadError,
+    Submission,
+    checked,
+    full_length,
+    parsed,
+)
 from toolkit.survey.spec import Survey, asked
 
 CAMPUS = Survey.load(Path(__file__).parents[3] / "data" / "campus.toml")
@@ -294,3 +305,27 @@ def test_it_must_be_there_in_a_panel_and_must_not_be_there_elsewhere() -> None:
         assert refused(made, submission(made, {"cheated": 1}, **more)) == (
             f"A submission must have exactly the fields {fields}."
         )
+
+
+@pytest.mark.parametrize(("access", "token"), [("open", None), ("token", TOKEN), ("blind", BLIND)])
+def test_no_report_of_a_phone_is_longer_than_what_all_are_filled_up_to(access, token):
+    """The longest that people can write, in characters of four bytes, with a ticket of either size; spaces are read."""
+    words = Question("words", "Words?", free_text=True, warning="None.")
+    for size in (256, 512):
+        of = survey(words, access=access, check=False)
+        signed = {"nonce": "0a" * 32, "signature": "ff" * size} if access == "blind" else token
+        sent = {"survey": of.hash, "key": KEY, "answers": {"words": "\U0001f512" * (LONGEST_ANSWER // 2)}}
+        sent |= {"understood": None, **({} if token is None else {"token": signed})}
+        issuer = Issuer(2 ** (8 * size) - 1, 65537) if access == "blind" else None
+        full = content(of, issuer)["length"]
+        raw = json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()
+        assert len(raw) <= full == full_length(of, size if access == "blind" else 0)
+        assert checked(of, raw.ljust(full)).body == checked(of, raw).body
+
+
+@pytest.mark.slow
+def test_what_all_are_filled_up_to_is_taken_by_the_server_however_long_the_survey_is():
+    texts = [Question(f"words{number}", "Words?", free_text=True, warning="None.") for number in range(6)]
+    short = [Question(f"q{number}", "Which?", options=["a", "b"]) for number in range(250)]
+    of = Survey("Long", [*texts, *short], consent="Why.")
+    assert full_length(of) > content(of)["length"] == Limits.body

@@ -23,7 +23,7 @@ from toolkit.survey.serving.access import digest
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.page import content
 from toolkit.survey.serving.server import application
-from toolkit.survey.serving.station import SETTING, StationKey, length, new_link, tokens
+from toolkit.survey.serving.station import MOST_RETURNED, SETTING, StationKey, length, new_link, tokens
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import open_store
 from toolkit.survey.storage.writer import Writer
@@ -113,6 +113,21 @@ def test_what_was_not_sealed_for_this_collection_is_refused_without_a_word_of_it
     assert asked(app, "POST", "/sealed", sent({"sealed": good}), headers=JSON[:0]).status == 415
 
 
+def test_uses_that_a_station_gives_back_are_spent_and_nothing_else_is():
+    of = survey()
+    uses = tokens("a" * 22, 3)
+    memory = Memory("token", map(digest, uses))
+    app = application(of, memory, station=KEY)
+    for _ in range(2):
+        answer = asked(app, "POST", "/returned", sent({"tokens": uses[:2]}))
+        assert (answer.status, answer.json) == (200, {"returned": 2})
+    assert memory.spent == set(map(digest, uses[:2]))
+    wrong = ([], {"tokens": uses, "x": 1}, {"tokens": "a"}, {"tokens": [1]}, {"tokens": ["a"]}, {"tokens": uses * 334})
+    assert [asked(app, "POST", "/returned", sent(body)).status for body in wrong] == [400] * 6
+    assert len(sent({"tokens": uses[:1] * MOST_RETURNED})) <= Limits.body
+    assert len(memory.spent) == 2
+
+
 @pytest.mark.slow
 def test_uses_are_exact_when_two_servers_are_sent_more_at_once_and_the_station_repeats_itself(tmp_path):
     """Nine reports for five uses, each sent to both servers of one database: five are stored, once each."""
@@ -195,8 +210,8 @@ def test_a_survey_says_how_it_is_asked_there_and_only_where_it_can():
 
 def test_there_is_no_station_without_its_key_or_its_words():
     of = survey()
-    assert {"/station", "/sealed"} <= application(of, Memory("token"), station=KEY)._table.keys()
-    assert not {"/station", "/sealed"} & application(of, Memory("token"))._table.keys()
+    assert {"/station", "/sealed", "/returned"} <= application(of, Memory("token"), station=KEY)._table.keys()
+    assert not {"/station", "/sealed", "/returned"} & application(of, Memory("token"))._table.keys()
     page = asked(application(of, Memory("token"), station=KEY), "GET", "/station").body.decode()
     phone = asked(application(of, Memory("token"), station=KEY), "GET", "/").body.decode()
     assert "This tablet belongs to the researchers" in page

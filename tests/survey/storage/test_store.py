@@ -98,6 +98,27 @@ def test_a_collection_begins_as_an_empty_draft_of_its_survey(store: Collection, 
     assert list(other.reports()) == []
 
 
+def test_uses_of_stations_are_out_until_they_are_spent_or_taken_back_and_personal_links_never_are(
+    store: Collection, connect: Connect
+) -> None:
+    invited(store, "personal", "another")
+    uses = [f"use {number}" for number in range(25)]
+    store.invite(map(sha, uses[:20]), station=True)
+    store.invite(map(sha, uses[20:]), station=True)
+    other = connect()
+    assert other.uses_out() == 25
+    store.add([entry(by=token) for token in uses[:3]])  # they wait in the pool with their reports
+    assert other.uses_out() == 22
+    store.add([entry(by=token) for token in uses[3:15]])
+    assert other.uses_out() == 10
+    for _ in range(2):
+        other.take_back([*map(sha, uses[14:17]), sha("personal"), sha("nobody's")])
+    assert store.uses_out() == 8
+    assert store.add([entry(by=token) for token in (uses[16], uses[17], "personal")]) == [SPENT, STORED, STORED]
+    store.set_state(State.CLOSED)
+    assert other.uses_out() == 0
+
+
 def test_creating_the_same_again_changes_nothing_and_another_survey_is_refused(
     store: Collection, connect: Connect
 ) -> None:

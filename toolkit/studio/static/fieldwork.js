@@ -102,11 +102,12 @@ export async function collect(main) {
     before = JSON.stringify(real);
     if (!real) return body.replaceChildren(notice(t("Nothing is collected yet. Open the survey first."), "note"));
     const said = h("div", {});
-    const move = (pressed, name, hash = known) => work(pressed, said, async () => paint(await api("change", { file: state.survey.file, which: "real", verb: name, hash })));
+    const move = (pressed, name, given) => work(pressed, said, async () => paint(await api("change", { file: state.survey.file, which: "real", verb: name, hash: known, ...given })));
     const verb = (name, label, kind = "") => button(label, (event) => move(event.target, name), kind);
     const close = button(t("Close for good"), async (event) => {
       const pressed = event.target, shown = known;
-      if (await ask(t("Close the collection for good?"), t("No more reports are taken, and it cannot be opened again."), t("Close for good"))) await move(pressed, "close", shown);
+      const lost = real.uses_out ? ` ${t("Uses of stations that are out: {n}. What waits for them on tablets can never be opened then: let every tablet send, and remove its station, before you close.", { n: number(real.uses_out, 0) })}` : "";
+      if (await ask(t("Close the collection for good?"), t("No more reports are taken, and it cannot be opened again.") + lost, t("Close for good"))) await move(pressed, "close", { hash: shown, anyway: real.uses_out > 0 });
     }, "danger");
     const closed = real.state === "closed";
     const seen = closed ? t("All reports can be read now.") : real.first ? t("Results move on in steps of {step}, from {first} reports on at the earliest: nobody's report can be seen as it comes.", real) : t("Results can be read when it is closed.");

@@ -19,6 +19,8 @@ from toolkit.survey.consent.page_data import shown_survey
 from toolkit.survey.serving import items
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import Issuer
+from toolkit.survey.serving.limits import Limits
+from toolkit.survey.serving.payload import full_length
 from toolkit.survey.serving.station import length
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import HEADINGS, Own, phrases
@@ -77,7 +79,8 @@ def content(
         },
     }
     pages = [page_hash(one, issuer) for one in (survey.hash, *earlier)]
-    data |= {"hash": pages[0], "pages": pages}
+    full = min(full_length(survey, 0 if issuer is None else issuer.size), Limits.body)
+    data |= {"hash": pages[0], "pages": pages, "length": full}
     if station is not None and survey.field is not None:
         own = {"kind": survey.field["station"], "key": station, "length": length(survey), "files": client.NAMES}
         data |= {"station": own, "verify": ["station_verify"]}

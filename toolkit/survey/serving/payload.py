@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from toolkit.survey.consent.linter import largest
 from toolkit.survey.questions import strict_json
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import PERSON
@@ -17,6 +18,7 @@ TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
 _NONCE = re.compile(r"[0-9a-f]{64}")
 _SIGNATURE = re.compile(r"([0-9a-f]{2}){64,1024}")
 _MOST_DIGITS = 17
+_BLOCK = 256  # of whose multiples a full length is one
 _UNDERSTOOD: dict[bool | str, tuple[type, tuple[object, ...]]] = {
     True: (bool, (True, False)),
     False: (type(None), (None,)),
@@ -49,6 +51,14 @@ class Submission:
     key: bytes
     body: str
     token: str | BlindToken | None
+
+
+def full_length(survey: Survey, signature: int = 0) -> int:
+    """Bytes to which every report is filled up with spaces, so that its size tells nothing of it: no fewer than the
+    longest possible one has. `signature` is the size of that of a blind token.
+    """
+    frame = 300 + 40 * len(survey.questions) + (200 + 2 * signature if signature else 0)
+    return -(-(largest(survey.questions) + frame) // _BLOCK) * _BLOCK
 
 
 def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None, *apart: object) -> Submission:

@@ -30,7 +30,7 @@ from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.limits import Limits, Receive, whole_body
 from toolkit.survey.serving.page import page
 from toolkit.survey.serving.payload import OtherSurvey, PayloadError, Submission, checked
-from toolkit.survey.serving.station import StationKey, unsealed
+from toolkit.survey.serving.station import StationKey, returned_uses, unsealed
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Entry, Outcome, StoreError
 from toolkit.survey.storage.writer import Writer
@@ -120,7 +120,7 @@ def application(
     table |= {"/sign": {"POST": endpoints.sign}} if key is not None else {}
     table |= {"/": _fixed(form, _HTML)}
     if station is not None:
-        table["/sealed"] = {"POST": endpoints.sealed}
+        table |= {"/sealed": {"POST": endpoints.sealed}, "/returned": {"POST": endpoints.returned}}
         table["/station"] = _fixed(page(survey, None, earlier, station.public), _HTML)
     for name in client.NAMES:  # all that the hash covers, so that anybody can compute it, and nothing else
         table[f"/{name}"] = _fixed(client.asset(name), _SCRIPT if name.endswith(".js") else _TEXT)
@@ -208,6 +208,13 @@ class _Endpoints:
             report, token, name = unsealed(self.station, await self._body(scope, receive))
             submission = checked(self.survey, report, self.pages, token)
         return await self._stored(submission, name)
+
+    async def returned(self, scope: Scope, receive: Receive) -> Answer:
+        """200 when the uses that a station gives back are spent, by this request or by one before."""
+        with _refusing():
+            uses = returned_uses(await self._body(scope, receive))
+        await self._done(self.writer.take_back(uses))
+        return in_json(200, {"returned": len(uses)})
 
     async def _stored(self, submission: Submission, name: str) -> Answer:
         spent = pass_of(self.pages, submission, None if self.key is None else self.key.issuer)

@@ -7,7 +7,8 @@ can read them. Which use goes with which report is drawn when they are sent, and
 
 A report is sealed by a fresh key of ECDH on P-256: HKDF with SHA-256 of the shared secret, bound to both public keys,
 gives the key of AES-256-GCM, which is used once, and therefore with a nonce of zeros. The collection's private key lies
-in its database until it is closed; what still waits then can never be opened.
+in its database until it is closed; what still waits then can never be opened. So a station gives its unused uses back
+when it is removed from its tablet, and a collection is closed only when none is out, or when they are given up.
 
 References
 ----------
@@ -23,9 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse, whole
 from toolkit.core.extras import check_extras
-from toolkit.survey.consent.linter import largest
-from toolkit.survey.serving.access import TOKEN_BYTES
-from toolkit.survey.serving.payload import PayloadError, parsed
+from toolkit.survey.serving.access import TOKEN_BYTES, digest
+from toolkit.survey.serving.payload import TOKEN, PayloadError, full_length, parsed
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection
 
@@ -35,14 +35,15 @@ if TYPE_CHECKING:
 SETTING = "station key"
 """Where the private key is kept with a collection; it is forgotten when that is closed."""
 MOST_USES = 10_000
-_BLOCK, _MOST_BYTES = 256, 45_000  # of what is sealed: written in base64 it must pass as the body of a request
+MOST_RETURNED = 1_000
+"""Uses that a station gives back at a time: more would not pass as the body of a request."""
+_MOST_BYTES = 45_000  # of what is sealed: written in base64 it must pass as the body of a request
 _POINT = 65  # bytes of a point on the curve
 
 
 def length(survey: Survey) -> int:
     """Bytes to which every report is filled up: no fewer than the longest possible one has."""
-    frame = 300 + 40 * len(survey.questions)
-    most = -(-(largest(survey.questions) + frame) // _BLOCK) * _BLOCK
+    most = full_length(survey)
     if most > _MOST_BYTES:
         rule = f"on a station the longest possible report must stay below {_MOST_BYTES} bytes"
         refuse(rule, most, "all are filled up to one length; ask for fewer free texts")
@@ -126,3 +127,14 @@ def unsealed(key: StationKey, raw: bytes) -> tuple[bytes, Any, str]:
     except ValueError:
         sealed = b""
     return key.opened(sealed), data["token"], hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def returned_uses(raw: bytes) -> list[bytes]:
+    """The SHA-256 of each use that a station gives back."""
+    data = parsed(raw)
+    uses = data.get("tokens") if isinstance(data, dict) and len(data) == 1 else None
+    if not isinstance(uses, list) or len(uses) > MOST_RETURNED:
+        raise PayloadError(f"What a station gives back must be the field tokens, with at most {MOST_RETURNED} of them.")
+    if not all(isinstance(token, str) and TOKEN.fullmatch(token) for token in uses):
+        raise PayloadError("Each token must be 22 letters, digits, - and _.")
+    return [digest(token) for token in uses]

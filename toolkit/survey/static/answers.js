@@ -1,12 +1,14 @@
 // The answers, in memory only, and the report that is made of them. The random words are drawn before the first answer and outlive
-// the page: the same answer gives the same report. Then they are dropped, as both together would tell the answer.
+// the page, not the tab: the same answer gives the same report. Then they are dropped, as both together would tell the answer.
 
+import { draws } from "./queue.js";
 import { below, cell, gridIndex, remembered, report, secret, words } from "./randomizer.js";
 
 // On the shelf are the words and, once the practice is over, what is sent about it; in the attic, for later waves, the words of
 // memos, a number that joins reports, and which page made the report of each wave. After the last wave only that stays.
 export function sheet(survey, shelf, attic) {
   const key = secret(16);
+  const lasting = draws(shelf);
   let understood = null;
   let tries = 0; // at the question about the method
   let before, over; // the practice is over: since an earlier page, or by now
@@ -31,7 +33,7 @@ export function sheet(survey, shelf, attic) {
   };
   return {
     key, answer, value, memory,
-    begun: () => drawn || shelf.read("words"),
+    begun: () => drawn || lasting.read(),
     // A report is made: from now on no other page may make one for this wave. False if one has.
     seal() {
       const { seen } = Object.assign(panel, memory());
@@ -41,13 +43,13 @@ export function sheet(survey, shelf, attic) {
     },
     // How many words a draw takes depends on no truth.
     begin() {
-      drawn = drawn || shelf.read("words") || [];
+      drawn = drawn || lasting.read() || [];
       before = over || shelf.read("practised");
       if (before) [understood] = over = before;
       panel = { person: secret(16), words: { __proto__: null }, ...panel, ...memory() };
       items.forEach((item) => item.randomizer && randomized(item, item.truths[0], source(item), recall(item)));
       items.forEach((item) => item.weights && answer(item));
-      shelf.write("words", drawn);
+      if (!lasting.read()) lasting.write(drawn);
       if (survey.panel && !panel.seen[survey.waves]) attic.write("memory", panel); // of two tabs the last word counts
       panel = { ...panel, ...memory() };
     },
@@ -81,7 +83,8 @@ export function sheet(survey, shelf, attic) {
     end() {
       given.clear();
       drawn = before = over = null;
-      ["words", "practised"].forEach(shelf.drop);
+      lasting.drop();
+      shelf.drop("practised");
     },
   };
 }

@@ -1,7 +1,7 @@
 // The way through the survey: which screen is shown, what comes next, how it ends.
 
 import { sheet } from "./answers.js";
-import { drop, send, shelf } from "./queue.js";
+import { drop, encode, filled, send, shelf } from "./queue.js";
 import { hex, secret } from "./randomizer.js";
 import { appear, fill, footer, make, say, screens, speech } from "./screens.js";
 
@@ -151,7 +151,7 @@ async function deliver(mine) {
   current = "sending";
   show(current);
   const heard = (state) => tell(state === "waiting" && !app.keeps ? "waiting_here" : state);
-  const complete = (body) => body.replace(who || "", link || "");
+  const complete = (body) => filled(body.replace(who || "", link || ""), survey.length);
   const { record, status } = await send(kept, mine, survey.access === "blind", complete, heard);
   if (status === 201) {
     tab.drop("link");
@@ -165,7 +165,7 @@ async function deliver(mine) {
   end({ how: own ? status : ended(), record, again: open && again, remove: open && remove });
 }
 
-const hash = async (text) => hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
+const hash = async (text) => hex(new Uint8Array(await crypto.subtle.digest("SHA-256", encode(text))));
 
 function end(outcome) {
   app.sheet.end();

@@ -198,7 +198,7 @@ export const screens = {
       make("dd", {}, received(item, sheet.value(item)), " ",
         make("button", { class: "link", "aria-label": say("change") + ": " + say(item.text), click: () => go("ask:" + item.name) },
           say("change")))))),
-    details("show", code(body())),
+    details("show", code(body()), note("filled")),
     row(back("back"), button("send", submit)),
   ],
 

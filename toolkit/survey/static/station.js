@@ -3,13 +3,15 @@
 // answer, no draw, no way through the questions; after each of them the page is loaded anew.
 
 import { sheet } from "./answers.js";
-import { post, shelf } from "./queue.js";
+import { ask, encode, filled, shelf } from "./queue.js";
 import { below, hex, secret, words } from "./randomizer.js";
 import { button, fact, fill, heading, lead, make, note, p, say, tongues } from "./screens.js";
 
 const QUIET = [180000, 30000]; // milliseconds without a touch: then a question, then everything is cleared
 const LEAST = 4; // characters of a PIN
-const encode = (text) => new TextEncoder().encode(text);
+const DAY = 86400000; // milliseconds
+const PATIENCE = 14; // days without a word from the server: then nobody is let in, as the survey may be over
+const RETURNED = 1000; // uses that are given back at a time
 const bytes = (digits) => Uint8Array.from(digits.match(/../g), (pair) => parseInt(pair, 16));
 const base64 = (list) => btoa(Array.from(list, (byte) => String.fromCharCode(byte)).join(""));
 const join = (...parts) => new Uint8Array([].concat(...parts.map((part) => Array.from(new Uint8Array(part)))));
@@ -19,7 +21,7 @@ const sha256 = (text) => crypto.subtle.digest("SHA-256", encode(text));
 export async function seal(body, { key, length }) {
   const { subtle } = crypto;
   const curve = { name: "ECDH", namedCurve: "P-256" };
-  const text = encode(body);
+  const text = encode(filled(body, length));
   if (text.length > length) throw new Error("too long");
   const own = await subtle.generateKey(curve, false, ["deriveBits"]);
   const point = await subtle.exportKey("raw", own.publicKey);
@@ -28,12 +30,11 @@ export async function seal(body, { key, length }) {
   const rule = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info: join(point, bytes(key)) };
   const source = await subtle.importKey("raw", shared, "HKDF", false, ["deriveKey"]);
   const once = await subtle.deriveKey(rule, source, { name: "AES-GCM", length: 256 }, false, ["encrypt"]);
-  const filled = new Uint8Array(length).fill(32);
-  filled.set(text);
-  return base64(join(point, await subtle.encrypt({ name: "AES-GCM", iv: new Uint8Array(12) }, once, filled)));
+  return base64(join(point, await subtle.encrypt({ name: "AES-GCM", iv: new Uint8Array(12) }, once, text)));
 }
 
-// What is kept: "own" has the links, the PIN and the language; "waiting" the sealed reports. Done means on the disk.
+// What is kept: "own" has the links, the PIN, the language, and when the server last answered whether the survey is open;
+// "waiting" the sealed reports. Done means on the disk.
 const opened = (name) =>
   new Promise((resolve, reject) => {
     const asked = indexedDB.open(name, 1);
@@ -41,6 +42,8 @@ const opened = (name) =>
     asked.onsuccess = () => resolve(asked.result);
     asked.onerror = reject;
   });
+const deleted = (name) =>
+  new Promise((resolve, reject) => Object.assign(indexedDB.deleteDatabase(name), { onsuccess: resolve, onerror: reject }));
 const within = (database, name, act) =>
   new Promise((resolve, reject) => {
     const work = database.transaction(name, "readwrite", { durability: "strict" });
@@ -75,15 +78,28 @@ export async function station(app, { begin, display, end, fragment, reload, show
   if (!crypto.subtle || !navigator.serviceWorker) return alone("insecure");
   const name = "toolkit:" + (survey.pages[1] || survey.hash); // of the first page, whichever came later
   const database = await opened(name);
+  database.onversionchange = () => [database.close(), reload()]; // another tab removes the station
   const on = (act) => within(database, "own", act);
   const waiting = (act) => within(database, "waiting", act);
-  const own = (await on((place) => place.get("station"))) || { links: [] };
-  const save = (changes) => on((place) => place.put(Object.assign(own, changes), "station"));
+  let own;
+  // Read, changed and written in one transaction: another tab may have written since it was read last.
+  const change = (act) =>
+    on((store) => {
+      const asked = store.get("station");
+      asked.onsuccess = () => {
+        own = asked.result || { links: [], contact: Date.now() }; // a page that is new here came from the server
+        act(own);
+        store.put(own, "station");
+      };
+      return asked;
+    });
+  const save = (changes) => change((current) => Object.assign(current, changes));
   const [, link, uses] = /^#s=([\w-]{22})\.(\d{1,5})$/.exec(fragment) || [];
-  if (link && !own.links.some((one) => one.link === link)) {
-    own.links.push({ link, uses: Number(uses), used: [] });
-    await save({ open: false });
-  }
+  await change((current) => {
+    if (!link || current.links.some((one) => one.link === link)) return;
+    current.links.push({ link, uses: Number(uses), used: [] });
+    current.open = false;
+  });
   if (history.state !== "guard") history.pushState("guard", ""); // there is one way back: within the survey
   if (own.language) speak(own.language);
   if (!own.links.length) return alone("station_link");
@@ -113,6 +129,28 @@ export async function station(app, { begin, display, end, fragment, reload, show
     return [].concat(...each).filter(Boolean);
   };
 
+  // How many reports wait, and how many people can still answer.
+  async function places() {
+    await save({}); // as other tabs have left it
+    const count = await waiting((place) => place.count());
+    return [count, free().length - count];
+  }
+
+  const isLost = () => own.closed || !(Date.now() - own.contact < PATIENCE * DAY);
+
+  // Ask the server whether the survey is still open; whether that changes if people are let in. The desk asks, and the
+  // first screen at most once a day: the server must not learn when people come.
+  async function refresh() {
+    const before = isLost();
+    try {
+      const { health } = await (await ask("health")).json();
+      if (/^(good|closed)$/.test(health)) await save({ contact: Date.now(), closed: health === "closed" });
+    } catch (error) {
+      return false; // no network, or somebody else's answer
+    }
+    return isLost() !== before;
+  }
+
   function person() {
     trail = [];
     stay();
@@ -129,16 +167,19 @@ export async function station(app, { begin, display, end, fragment, reload, show
 
   // For who comes, or is handed the device.
   async function welcome() {
-    const left = free().length - (await waiting((place) => place.count()));
+    const [, left] = await places();
     const speaking = (code) => [speak(code), welcome()];
     const kiosk = survey.station.kind === "kiosk";
+    const open = left > 0 && !isLost();
+    const message = lead(open ? (kiosk ? "station_welcome" : "station_hand") : left > 0 ? "station_lost" : "station_none");
     display([
       heading(survey.title),
       tongues(survey, speaking),
-      lead(left > 0 ? (kiosk ? "station_welcome" : "station_hand") : "station_none"),
-      left > 0 && button("station_begin", person),
+      message,
+      open && button("station_begin", person),
       kiosk && button("station_staff", locked, ""),
     ]);
+    if (!(Date.now() - own.contact < DAY) && (await refresh()) && message.isConnected) welcome();
   }
 
   function locked() {
@@ -164,8 +205,7 @@ export async function station(app, { begin, display, end, fragment, reload, show
 
   // For the researchers, behind the PIN.
   async function desk(told) {
-    const count = await waiting((place) => place.count());
-    const left = free().length - count;
+    const [count, left] = await places();
     const ready = note("moment");
     const hand = () => save({ open: survey.station.kind === "kiosk" }).then(welcome);
     const speaking = (code) => [speak(code), save({ language: code }), desk(told)];
@@ -175,11 +215,12 @@ export async function station(app, { begin, display, end, fragment, reload, show
       tongues(survey, speaking),
       make("dl", {}, fact("station_waiting", String(count)), fact("station_left", String(left))),
       make("div", { role: "status" }, ready),
-      left > 0 ? button("station_over", hand) : lead("station_none"),
+      left > 0 && !isLost() ? button("station_over", hand) : lead(left > 0 ? "station_lost" : "station_none"),
       count > 0 && button("station_send", deliver, ""),
       (!count || /closed|refused/.test(told)) && button(count ? "station_delete" : "station_remove", remove, ""),
     ]);
     fill(ready, [say((await offline) ? "station_offline" : "station_online")]);
+    if ((await refresh()) && ready.isConnected) desk(told);
   }
 
   // In an order that is drawn, each with a use that is drawn; both stay the same until it is settled.
@@ -199,22 +240,24 @@ export async function station(app, { begin, display, end, fragment, reload, show
     if (!report.use && !uses.length) return 403;
     report.use = report.use || uses[below(uses.length, words())];
     await waiting((place) => place.put(report, one));
-    const [{ link: whose, used }, use] = [own.links[report.use[0]], report.use[1]];
-    const token = base64(join(await sha256(whose + ":" + use)).slice(0, 16)).replace(/\+/g, "-").replace(/\//g, "_").slice(0, 22);
-    const status = await settled({ sealed: report.sealed, token });
-    if (status === 201 || status === 403) {
-      if (!used.includes(use)) used.push(use);
-      await save({});
-    }
+    const [place, use] = report.use;
+    const status = await settled({ sealed: report.sealed, token: await token(report.use) });
+    if (status === 201 || status === 403)
+      await change(({ links }) => links[place].used.includes(use) || links[place].used.push(use));
     if (status === 201) await waiting((place) => place.delete(one));
     if (status !== 403) return status;
     await waiting((place) => place.put({ sealed: report.sealed }, one)); // somebody else has used it
     return sent(one);
   }
 
+  async function token([place, use]) {
+    const digest = join(await sha256(own.links[place].link + ":" + use)).slice(0, 16);
+    return base64(digest).replace(/\+/g, "-").replace(/\//g, "_").slice(0, 22);
+  }
+
   async function settled(report) {
     try {
-      const answer = await post("sealed", JSON.stringify(report));
+      const answer = await ask("sealed", JSON.stringify(report));
       const told = await answer.json();
       const name = hex(new Uint8Array(await sha256(report.sealed))).slice(0, 32);
       return answer.status === 201 ? told.stored === name && 201 : typeof told.error === "string" && answer.status;
@@ -223,14 +266,30 @@ export async function station(app, { begin, display, end, fragment, reload, show
     }
   }
 
+  // Give back the uses that nobody will need, so that the collection can be closed; whether all are back.
+  async function giveBack() {
+    const tokens = await Promise.all(free().map(token));
+    try {
+      for (let i = 0; i < tokens.length; i += RETURNED) {
+        const answer = await ask("returned", JSON.stringify({ tokens: tokens.slice(i, i + RETURNED) }));
+        if (answer.status !== 200 || (await answer.json()).returned === undefined) return false;
+      }
+    } catch (error) {
+      return false;
+    }
+    return true;
+  }
+
   async function remove() {
+    alone("moment");
+    const isBack = await giveBack();
     database.close();
-    indexedDB.deleteDatabase(name);
+    await deleted(name);
     const made = await navigator.serviceWorker.getRegistration("station");
     const files = (await caches.keys()).filter((one) => made && one.startsWith(made.scope + " "));
     await Promise.all(files.map((one) => caches.delete(one)));
     if (made) await made.unregister();
-    alone("station_removed");
+    display([heading(survey.title), lead("station_removed"), !isBack && lead("station_unreturned")]);
   }
 
   (own.open ? welcome : locked)();

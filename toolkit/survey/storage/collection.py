@@ -52,6 +52,7 @@ PAGE = 2000
 
 _SHOWN = "shown"  # how settings begin that say which reports a reader has seen
 _STATION = "station"  # and those of stations: the key that opens what they have sealed
+_USES = f"{_STATION} uses"  # the SHA-256 of each use that a station was given, in hexadecimal digits
 
 _NEXT = {
     State.DRAFT: (State.OPEN, State.CLOSED),
@@ -228,8 +229,10 @@ class Collection:
             yield from page
             after = page[-1][0]
 
-    def invite(self, hashes: Iterable[bytes]) -> None:
-        """Let in the holder of each token with this SHA-256; one that was let in before is not let in again."""
+    def invite(self, hashes: Iterable[bytes], *, station: bool = False) -> None:
+        """Let in the holder of each token with this SHA-256; one that was let in before is not let in again. Those of a
+        `station` are noted as its uses, so that they can be counted while they are out.
+        """
         invited = sorted(set(hashes))
         if any(not isinstance(one, bytes) or len(one) != HASH_BYTES for one in invited):
             refuse("`hashes` must be SHA-256 values of 32 bytes", "others", "no token could ever match them")
@@ -240,6 +243,18 @@ class Collection:
             if head.state is State.CLOSED:
                 refuse("`invite` needs a collection that is not closed", "closed", "nobody could use the invitation")
             session.invite(invited)
+            if station:
+                session.remember(_USES, (session.setting(_USES) or "") + b"".join(invited).hex())
+
+    def uses_out(self) -> int:
+        """How many uses of stations are neither spent nor taken back: for each a sealed report may wait on a tablet."""
+        with self._reading() as (session, _):
+            return len(_uses_out(session))
+
+    def take_back(self, hashes: Sequence[bytes]) -> None:
+        """Spend the uses that a station will never need; what is not a use of a station stays as it is."""
+        with self._changing() as (session, _):
+            session.spend(sorted(_uses_out(session) & set(hashes)))
 
     def invitations(self) -> list[bytes]:
         """The SHA-256 of all tokens that were let in, in their order: for the next wave."""
@@ -337,6 +352,12 @@ class Collection:
         if self._known is None or self._known[0] != head.hash:
             self._known = head.hash, survey_of(session.editions()[-1])
         return self._known[1]
+
+
+def _uses_out(session: Session) -> set[bytes]:
+    handed_out = bytes.fromhex(session.setting(_USES) or "")
+    uses = [handed_out[start : start + HASH_BYTES] for start in range(0, len(handed_out), HASH_BYTES)]
+    return session.unspent(uses) - session.count_and_pool()[1].passes
 
 
 def _gone() -> NoReturn:

@@ -25,9 +25,9 @@ _GATHERING = 0.005  # seconds
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """Somebody waits for a report to be stored, for an invitation to be found good, or for the state."""
+    """Somebody waits for a report to be stored or for something else that the store does."""
 
-    work: Entry | tuple[bytes, bytes] | None
+    work: Entry | Callable[[], Any]
     loop: asyncio.AbstractEventLoop
     answer: "asyncio.Future[Any]"
 
@@ -51,12 +51,16 @@ class Writer:
 
     async def issue(self, invitation: bytes, blinded: bytes) -> bool:
         """`Store.issue`, in turn with the reports."""
-        good: bool = await self._wait_for((invitation, blinded))
+        good: bool = await self._wait_for(lambda: self._store.issue(invitation, blinded))
         return good
+
+    async def take_back(self, hashes: Sequence[bytes]) -> None:
+        """`Store.take_back`, in turn with the reports."""
+        await self._wait_for(lambda: self._store.take_back(hashes))
 
     async def is_closed(self) -> bool:
         """Whether the collection takes no more reports for good, in turn with them."""
-        closed: bool = await self._wait_for(None)
+        closed: bool = await self._wait_for(self._is_over)
         return closed
 
     @property
@@ -71,7 +75,7 @@ class Writer:
             self._changed.notify()
         self._thread.join()
 
-    def _wait_for(self, work: Entry | tuple[bytes, bytes] | None) -> "asyncio.Future[Any]":
+    def _wait_for(self, work: Entry | Callable[[], Any]) -> "asyncio.Future[Any]":
         loop = asyncio.get_running_loop()
         job = _Job(work, loop, loop.create_future())
         with self._changed:
@@ -100,10 +104,7 @@ class Writer:
         entries = [job.work for job in jobs if isinstance(job.work, Entry)]
         self._is_busy = sum(entry.pass_ is not None for entry in entries) >= LEAST
         outcomes = iter(self._stored(entries))
-        return [next(outcomes) if isinstance(job.work, Entry) else self._answered(job.work) for job in jobs]
-
-    def _answered(self, work: tuple[bytes, bytes] | None) -> Any:
-        return _caught(self._is_over if work is None else lambda: self._store.issue(*work))
+        return [next(outcomes) if isinstance(job.work, Entry) else _caught(job.work) for job in jobs]
 
     def _is_over(self) -> bool:
         closes = self._store.survey().closes
