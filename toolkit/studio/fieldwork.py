@@ -63,7 +63,8 @@ class Fieldwork:
         The hash is that of all that an action on them rests on: the survey's file, and each collection but its counts.
         """
         both = {which: self._state(file, which) for which in ("real", "rehearsal")}
-        states = [one and [one[name] for name in ("state", "serving", "url", "survey", "uses_out")] for one in both.values()]
+        facts = ("state", "serving", "url", "survey", "uses_out")
+        states = [collection and [collection[name] for name in facts] for collection in both.values()]
         known = [fingerprint(self.folder.read(file)), states]
         return {**both, "hash": fingerprint(json.dumps(known).encode())}
 
