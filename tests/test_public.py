@@ -41,8 +41,10 @@ def test_rooms_and_names_of_upper_floors_are_there_when_they_are_asked_for() -> 
         "import sys, toolkit; print('toolkit.survey' in sys.modules)",
         "print(toolkit.analysis.__name__, toolkit.show.__name__, toolkit.Survey.__name__)",
         "from toolkit import *; print(collect.__name__, plan.__name__)",
+        "from toolkit import estimates, likert, logistic",
+        "print(estimates.__name__, likert.__name__, logistic.__name__)",
     )
-    expected = ["False", "toolkit.analysis toolkit.show Survey", "collect plan"]
+    expected = ["False", "toolkit.analysis toolkit.show Survey", "collect plan", "estimates likert logistic"]
     assert run("\n".join(asked)).splitlines() == expected
     with pytest.raises(AttributeError, match="no attribute 'fourier'"):
         _ = toolkit.fourier

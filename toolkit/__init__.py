@@ -5,7 +5,7 @@ the ledger is the only thing that remembers.
 
     >>> from toolkit import warner
     >>> design = warner(p="3/4")  # with probability 3/4 the truth, else the opposite
-    >>> design.estimate_counts([60, 40]).value  # 60 said no, 40 said yes
+    >>> design.estimate_counts({"no": 60, "yes": 40}).value
     0.3
 
 Rooms: `toolkit.local` (each person randomizes), `toolkit.central` (a curator adds noise), `toolkit.frames` (any table),
@@ -30,6 +30,7 @@ from toolkit.local import (
     forced_options,
     k_ary,
     kuk,
+    likert,
     mangat,
     shuffled,
     triangular,
@@ -38,6 +39,7 @@ from toolkit.local import (
 )
 
 if TYPE_CHECKING:  # the upper floors are loaded when somebody asks for them
+    from toolkit.analysis import estimates, logistic
     from toolkit.planning import plan
     from toolkit.survey import CollectError, Question, StoreError, Survey, SurveyError, collect, rehearse
 
@@ -68,10 +70,13 @@ __all__ = [
     "collect",
     "compose",
     "crosswise",
+    "estimates",
     "forced",
     "forced_options",
     "k_ary",
     "kuk",
+    "likert",
+    "logistic",
     "mangat",
     "plan",
     "rehearse",
@@ -84,6 +89,8 @@ __all__ = [
 __version__ = "0.2.0"
 
 _LATER = {
+    "estimates": "analysis",
+    "logistic": "analysis",
     "plan": "planning",
     **dict.fromkeys(
         ["CollectError", "Question", "StoreError", "Survey", "SurveyError", "collect", "rehearse"], "survey"

@@ -328,10 +328,10 @@ def test_an_unknown_option_is_refused_before_anything_is_made(folder):
 @pytest.mark.usefixtures("folder")
 def test_the_next_wave_takes_links_and_port_and_a_change_waits_until_both_are_closed():
     """Without servers: what a command line's `open` does."""
-    first, _ = prepare(panel(access="token"), "sqlite:///1.db")
+    first, _ = prepare(panel(access="token", minimum=1), "sqlite:///1.db")
     first.keep(PORT, "8123")
     first._store.invite([bytes(32)])
-    second, _ = prepare(panel(wave=2, access="token"), "sqlite:///2.db", again="sqlite:///1.db")
+    second, _ = prepare(panel(wave=2, access="token", minimum=1), "sqlite:///2.db", again="sqlite:///1.db")
     assert (second._store.invitations(), second.kept(PORT)) == ([bytes(32)], "8123")
     assert second.preview() == second.survey.preview() != first.preview()
     for collector in (first, second):

@@ -232,12 +232,12 @@ class Results:
                 )
             remarks = (*remarks, remark)
         enough = {name: share for name, share in self.attention.items() if (share.n or 0) >= minimum}
-        tried = self.understood if self.understood and self.understood[-1] >= minimum else None
+        few = self.understood is not None and 0 < self.understood[-1] < minimum
         names = {(one.question, one.group) for one in findings}
         rows = tuple(one for one in self.analysis.group_estimates if (one.question, one.group) in names)
         analysis = replace(self.analysis.from_minimum(minimum), group_estimates=rows)
-        shown = replace(self, findings=findings, attention=enough, understood=tried, remarks=remarks)
-        return replace(shown, analysis=analysis, minimum=minimum)
+        shown = replace(self, findings=findings, attention=enough, understood=None if few else self.understood)
+        return replace(shown, analysis=analysis, minimum=minimum, remarks=remarks)
 
     def differences(self, reference: object, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
         """Return every group less the reference, for each question and option, with a test of no difference.
