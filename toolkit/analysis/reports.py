@@ -193,7 +193,7 @@ class Reader:
         if isinstance(value, str):
             try:
                 value = json.loads(value)
-            except ValueError:
+            except (ValueError, RecursionError):
                 return STRANGE
         return value if not isinstance(value, bool) and self.design.accepts(value) else STRANGE
 

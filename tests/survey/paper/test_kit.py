@@ -76,7 +76,9 @@ def test_files_of_spreadsheets_are_read_whatever_parts_their_cells(tmp_path) -> 
         path.write_bytes(f"serial{mark}who\r\n123{mark}ä\r\n".encode("utf-8-sig"))
         assert typed(path) == [["serial", "who"], ["123", "ä"]]
     path.write_bytes("serial,who\n1,ä\n".encode("cp1252"))
-    with pytest.raises(ValueError, match=r"must be UTF-8, got x\.csv: save it as CSV UTF-8"):
+    with pytest.raises(
+        ValueError, match=r"x\.csv must be in UTF-8, got another encoding: nothing was read; save it as CSV UTF-8"
+    ):
         typed(path)
     (tmp_path / "x.xlsx").write_bytes(b"no workbook")
     with pytest.raises(ValueError, match=r"x\.xlsx must be a whole \.xlsx file, got something else"):

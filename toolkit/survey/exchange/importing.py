@@ -159,7 +159,7 @@ class _Columns:
         self.frame, self.named = frame, named
         self.last: dict[str, list[str]] = {}
         for name in map(str, frame):
-            self.last.setdefault(re.split(r"[/.]", name)[-1].casefold(), []).append(name)
+            self.last.setdefault(_last_part(name), []).append(name)
 
     def one(self, name: str) -> str | None:
         """By its own name, that of an export, or the last part of a path; refused where two could be meant."""
@@ -187,10 +187,17 @@ class _Columns:
             named = [list(map(str, question.options)), *labels, places]
             schemes += [(f"{own}{left}", words, right) for words in named]
         for left, words, right in schemes:
-            near = [[name for name in map(str, self.frame) if _path_ends(name, f"{left}{w}{right}")] for w in words]
+            near = [self._ending(f"{left}{word}{right}") for word in words]
             if all(len(names) == 1 for names in near):
                 return [names[0] for names in near]
         return None
+
+    def _ending(self, end: str) -> list[str]:
+        return [name for name in self.last.get(_last_part(end), []) if _path_ends(name, end)]
+
+
+def _last_part(name: str) -> str:
+    return re.split(r"[/.]", name)[-1].casefold()
 
 
 def _path_ends(name: str, end: str) -> bool:
@@ -354,7 +361,7 @@ class _Cells:
 def _number(entry: object) -> Any:
     """A number or a list that came as text; whole numbers as such."""
     if isinstance(entry, str):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             entry = json.loads(entry)
     return whole_number(entry)
 

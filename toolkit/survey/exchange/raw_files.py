@@ -3,9 +3,12 @@
 import csv
 import io
 import json
+import re
+import warnings
 import zipfile
-from collections.abc import Mapping
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from toolkit.core.checks import refuse
 from toolkit.core.extras import extra
 from toolkit.survey.export import METADATA
+from toolkit.survey.questions.strict_json import loads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +24,24 @@ if TYPE_CHECKING:
 _TEXTS = (".csv", ".tsv", ".txt")
 SUFFIXES = (*_TEXTS, ".xlsx", ".sav", ".dta", ".parquet", ".feather")
 _MOST_UNPACKED = 500_000_000
+_MOST_COLUMNS = 32_767
+"""As many as SPSS knows; no survey has as many boxes."""
+
+_MOST_CELLS = 50_000_000
+"""A million people and fifty columns: about what a laptop holds."""
+
+MOST_DIGITS = 4000  # of a number in a codebook, as in a survey's file
 _STATA = b"<stata_dta>"
+_SPSS_ROWS = slice(80, 84)  # in a file's first bytes; all of them are 1 where their number is not stated
+_ROW = re.compile(rb"<(?:\w+:)?row[\s/>]")
+_NO_VALUE = re.compile(
+    rb"""<(?:\w+:)?c\s(?![^>]{0,200}t=.str)[^>]{0,200}>
+    <(?:\w+:)?f(?:[^>]{0,200}/>|[^>]{0,200}>[^<]*</(?:\w+:)?f>)(?:<(?:\w+:)?v\s?/>|<(?:\w+:)?v></(?:\w+:)?v>)?
+    </(?:\w+:)?c>""",
+    re.VERBOSE,
+)
+"""A cell with a formula and without its result; a result that is an empty text has its type in writing."""
+
 _NOTHING = "nothing was read"
 
 
@@ -46,7 +67,7 @@ def read_table(path: str | Path) -> RawTable:
     if suffix in _TEXTS:
         frame = _from_text(file)
     elif suffix == ".xlsx":
-        frame = _from_rows(sheets(file)[""])
+        frame = _from_rows(file, sheets(file)[""])
     elif suffix in (".sav", ".dta"):
         frame, labels = _from_stat(file, suffix)
     else:
@@ -67,7 +88,7 @@ def _book_beside(file: Path) -> Any:
     if not beside.is_file():
         return None
     try:
-        return dict(json.loads(beside.read_bytes()))
+        return dict(loads(beside.read_bytes(), digits=MOST_DIGITS))
     except (ValueError, TypeError):
         _unreadable(beside, "something else")
 
@@ -76,8 +97,34 @@ def _unreadable(file: Path, why: str) -> NoReturn:
     refuse(f"{file.name} must be a whole {file.suffix} file", why, f"{_NOTHING}; export it again")
 
 
+def _check_size(file: Path, rows: int, columns: int) -> None:
+    """Refuse what would take minutes or all memory, as soon as its size is known."""
+    if columns > _MOST_COLUMNS:
+        refuse(
+            f"{file.name} must have at most {_MOST_COLUMNS:,} columns",
+            f"{columns:,}",
+            f"{_NOTHING}; export the columns of the questions alone",
+        )
+    if rows * columns > _MOST_CELLS:
+        refuse(
+            f"{file.name} must have at most {_MOST_CELLS:,} cells",
+            f"{rows:,} rows of {columns:,} columns",
+            f"{_NOTHING}; export the columns of the questions alone, or fewer rows at a time",
+        )
+
+
+def _check_names(names: Sequence[str]) -> None:
+    if doubled := sorted(name for name, times in Counter(names).items() if name and times > 1):
+        rule = "each column must have a name of its own"
+        refuse(rule, f"{', '.join(doubled[:5])} more than once", f"{_NOTHING}; rename or remove them")
+
+
 def _from_text(file: Path) -> "pd.DataFrame":
-    """Separated by what separates its first line; in UTF-8, or UTF-16 if it says so."""
+    return _from_rows(file, [row for row in text_rows(file, ",;\t|") if row])
+
+
+def text_rows(file: Path, separators: str) -> list[list[str]]:
+    """Return the rows of a text file in UTF-8, or UTF-16 if it says so, separated by what separates its first line."""
     raw = file.read_bytes()
     encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
@@ -87,25 +134,24 @@ def _from_text(file: Path) -> "pd.DataFrame":
     if "\0" in text:
         _unreadable(file, "one with bytes that are no text")
     text = text.lstrip("\ufeff")
-    first = text.partition("\n")[0]
-    separator = max(",;\t|", key=first.count)
-    csv.field_size_limit(10_000_000)
+    separator = max(separators, key=text.partition("\n")[0].count)
     try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
-    except csv.Error:
+        return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
+    except csv.Error as problem:
+        if "field limit" in str(problem):
+            rule = f"a cell of {file.name} must have at most {csv.field_size_limit():,} characters"
+            refuse(rule, "a longer one", f"{_NOTHING}; a quotation mark may lack its pair")
         _unreadable(file, "one whose quotes do not match")
-    return _from_rows([row for row in rows if row])
 
 
-def _from_rows(rows: list[Any]) -> "pd.DataFrame":
+def _from_rows(file: Path, rows: list[Any]) -> "pd.DataFrame":
     """A head and its rows; without the two rows in which Qualtrics repeats the question and its own number."""
     if not rows:
         refuse("a file of reports must have a head and rows", "none", _NOTHING)
     head = [str("" if cell is None else cell).strip() for cell in rows[0]]
-    if doubled := sorted({name for name in head if name and head.count(name) > 1}):
-        rule = "each column must have a name of its own"
-        refuse(rule, f"{', '.join(doubled[:5])} more than once", f"{_NOTHING}; rename or remove them")
     width = len(head)
+    _check_size(file, len(rows), width)
+    _check_names(head)
     if ragged := sum(len(row) != width for row in rows[1:]):
         refuse(f"each row must have {width} cells, as the head has", f"{ragged:,} with another number", _NOTHING)
     start = 3 if len(rows) > 2 and _is_import_row(rows[2]) else 1
@@ -116,7 +162,7 @@ def _from_rows(rows: list[Any]) -> "pd.DataFrame":
 
 def _is_import_row(row: Any) -> bool:
     """Whether Qualtrics numbers its columns here."""
-    with suppress(ValueError, TypeError):
+    with suppress(ValueError, TypeError, RecursionError):
         return any("ImportId" in json.loads(cell) for cell in row if cell)
     return False
 
@@ -128,25 +174,71 @@ def sheets(file: Path) -> dict[str, list[Any]]:
 
 
 def workbook(file: Path) -> dict[str, list[Any]]:
-    """Return all rows of each sheet of an .xlsx file by its name. What unpacks to more than half a gigabyte, or defines
-    entities, is refused before it is read.
+    """Return all rows of each sheet of an .xlsx file by its name, however many the file says that there are.
+
+    What unpacks to more than half a gigabyte, or defines entities, is refused before it is read; so is a sheet of which
+    the reader would pass over rows, or over formulas that no program has computed.
     """
     load = extra("openpyxl").load_workbook
     _check_there(file)
     try:
         with zipfile.ZipFile(file) as packed:
-            if sum(part.file_size for part in packed.infolist()) > _MOST_UNPACKED:
-                refuse(f"{file.name} must unpack to at most {_MOST_UNPACKED:,} bytes", "more", _NOTHING)
-            for part in packed.infolist():
-                with packed.open(part) as stream:
-                    if part.filename.endswith((".xml", ".rels")) and b"<!DOCTYPE" in stream.read(4096).upper():
-                        refuse(f"{file.name} must define no entities", "a document type", _NOTHING)
-        book = load(file, read_only=True, data_only=True)
-        rows = {sheet.title: [list(row) for row in sheet.iter_rows(values_only=True)] for sheet in book.worksheets}
+            _check_parts(file, packed)
+        with _quoting_nothing(file):
+            book = load(file, read_only=True, data_only=True)
+        rows = {sheet.title: _sheet_rows(file, sheet) for sheet in book.worksheets}
         book.close()
-    except (zipfile.BadZipFile, KeyError, EOFError, OSError):
+    except (zipfile.BadZipFile, KeyError, EOFError, OSError, SyntaxError):
         _unreadable(file, "something else")
     return rows
+
+
+@contextmanager
+def _quoting_nothing(file: Path) -> Iterator[None]:
+    """The errors of a reader quote the cells that it cannot read."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError):
+        try:
+            _unreadable(file, "one with something that is not what its type says")
+        except ValueError as sentence:
+            raise sentence from None
+
+
+def _check_parts(file: Path, packed: zipfile.ZipFile) -> None:
+    if sum(part.file_size for part in packed.infolist()) > _MOST_UNPACKED:
+        refuse(f"{file.name} must unpack to at most {_MOST_UNPACKED:,} bytes", "more", _NOTHING)
+    for part in packed.infolist():
+        with packed.open(part) as stream:
+            if part.filename.endswith((".xml", ".rels")) and b"<!DOCTYPE" in stream.read(4096).upper():
+                refuse(f"{file.name} must define no entities", "a document type", _NOTHING)
+
+
+def _sheet_rows(file: Path, sheet: Any) -> list[Any]:
+    """The rows of a sheet; refused if they are not as many as the sheet has."""
+    sheet.reset_dimensions()  # which other programs write wrongly, and the reader would believe
+    rows, cells, filled = list[Any](), 0, 0
+    for row in _foreign_rows(file, sheet):
+        cells += len(row) + 1  # empty rows also take time
+        _check_size(file, 1, cells)
+        filled += isinstance(row, tuple)  # what fills a gap between two rows is a list
+        rows.append(list(row))
+    with sheet._get_source() as source:
+        text = source.read()
+    if (stored := len(_ROW.findall(text))) != filled:
+        rule = f"each row of the sheet {sheet.title!r} must have a number of its own, in their order"
+        refuse(
+            rule, f"{stored:,} rows, of which {filled:,} have", f"{_NOTHING}; save it again in a spreadsheet program"
+        )
+    if empty := len(_NO_VALUE.findall(text)):
+        rule = f"the formulas in the sheet {sheet.title!r} must have been computed"
+        refuse(rule, f"{empty:,} without a value", f"{_NOTHING}; save it again in a spreadsheet program")
+    return rows
+
+
+def _foreign_rows(file: Path, sheet: Any) -> Iterator[Any]:
+    with _quoting_nothing(file):
+        yield from sheet.iter_rows(values_only=True)
 
 
 def whole_number(value: Any) -> Any:
@@ -168,30 +260,84 @@ def _trimmed(rows: list[list[Any]]) -> list[list[Any]]:
 def _from_stat(file: Path, suffix: str) -> tuple["pd.DataFrame", Mapping[str, Mapping[Any, str]]]:
     """What the file calls missing is missing."""
     program = extra("pyreadstat")
+    raw = file.read_bytes()
+    if raw.startswith(_STATA) and b"</stata_dta>" not in raw[-64:]:  # its reader would not miss what is cut off
+        _unreadable(file, "one that is cut off")
     reader = program.read_sav if suffix == ".sav" else program.read_dta
-    with file.open("rb") as stream:
-        start = stream.read(len(_STATA))
-        stream.seek(-min(file.stat().st_size, 64), 2)
-        if start == _STATA and b"</stata_dta>" not in stream.read():  # its reader would not miss what is cut off
-            _unreadable(file, "one that is cut off")
     try:
-        frame, meta = reader(str(file))
+        _, meta = reader(io.BytesIO(raw), metadataonly=True)
+        _check_size(file, meta.number_rows or 0, meta.number_columns)
+        most = _MOST_CELLS // max(meta.number_columns, 1) + 1
+        frame, meta = reader(io.BytesIO(raw), row_limit=most)
+        _check_size(file, len(frame), len(frame.columns))
+        if suffix == ".sav":
+            _check_rows(file, raw, len(frame))
     except (program.ReadstatError, program.PyreadstatError, UnicodeDecodeError):
         _unreadable(file, "one that is cut off or of another kind")
     return frame, meta.variable_value_labels
 
 
+def _check_rows(file: Path, raw: bytes, rows: int) -> None:
+    """Refuse an SPSS file with more rows than it states: its reader stops there."""
+    unstated = b"\xff" * 4
+    if raw[_SPSS_ROWS] == unstated:
+        advice = "compare that with the program that wrote it, as a file that is cut off would not be noticed"
+        warnings.warn(f"{file.name} does not state how many rows it has. {rows:,} were read: {advice}.", stacklevel=2)
+        return
+    endless = io.BytesIO(raw[: _SPSS_ROWS.start] + unstated + raw[_SPSS_ROWS.stop :])
+    more, _ = extra("pyreadstat").read_sav(endless, row_offset=rows, row_limit=1)
+    if len(more):
+        rule = f"{file.name} must have as many rows as it states"
+        refuse(rule, f"more than {rows:,}", f"{_NOTHING}; export it again")
+
+
 def _from_arrow(file: Path, suffix: str) -> tuple["pd.DataFrame", Any]:
     arrow = extra("pyarrow")
     try:
-        if suffix == ".parquet":
-            with extra("pyarrow.parquet").ParquetFile(file) as whole:
-                table = whole.read()
-        else:
-            table = extra("pyarrow.feather").read_table(file)
+        table = _from_parquet(file) if suffix == ".parquet" else _from_feather(file)
     except (arrow.ArrowException, OSError):
         _unreadable(file, "one that is cut off or of another kind")
-    if doubled := sorted({name for name in table.column_names if table.column_names.count(name) > 1}):
-        refuse("each column must have a name of its own", f"{', '.join(doubled[:5])} more than once", _NOTHING)
     text = (table.schema.metadata or {}).get(METADATA)
-    return table.to_pandas(), json.loads(text) if text else None
+    try:
+        book = loads(text, digits=MOST_DIGITS) if text else None
+    except ValueError:
+        _unreadable(file, "one whose codebook is none")
+    return table.to_pandas(), book
+
+
+def _from_parquet(file: Path) -> Any:
+    """Read texts by their dictionaries first: a few hundred bytes may repeat a long text until no memory holds it."""
+    arrow, reader = extra("pyarrow"), extra("pyarrow.parquet").ParquetFile
+    kinds = [getattr(arrow, name)() for name in ("string", "large_string", "string_view", "binary", "large_binary")]
+    with reader(file) as whole:
+        facts, names = whole.metadata, whole.schema_arrow.names
+        groups = [facts.row_group(index) for index in range(facts.num_row_groups)]
+        values = sum(group.column(index).num_values for group in groups for index in range(facts.num_columns))
+        _check_size(file, max(facts.num_rows, -(-values // max(facts.num_columns, 1))), facts.num_columns)
+        _check_names(names)
+        texts = [field.name for field in whole.schema_arrow if field.type in kinds]
+        with reader(file, read_dictionary=texts) as short:
+            packed = short.read()
+            if packed.nbytes + sum(_text_bytes(packed[name]) for name in texts) > _MOST_UNPACKED:
+                refuse(f"{file.name} must unpack to at most {_MOST_UNPACKED:,} bytes", "more", _NOTHING)
+        table = whole.read()
+    if len(table) != facts.num_rows:
+        rule = f"{file.name} must have as many rows as it states"
+        refuse(rule, f"{len(table):,} instead of {facts.num_rows:,}", f"{_NOTHING}; export it again")
+    return table
+
+
+def _text_bytes(column: Any) -> int:
+    """How long all texts of a column are, from its dictionaries."""
+    compute = extra("pyarrow.compute")
+    lengths = (compute.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
+    return sum(compute.sum(some).as_py() or 0 for some in lengths)
+
+
+def _from_feather(file: Path) -> Any:
+    with file.open("rb") as stream:
+        if stream.read(4) != b"FEA1":  # its first edition compresses nothing
+            source = extra("pyarrow.dataset").dataset(file, format="feather")
+            _check_names(source.schema.names)
+            _check_size(file, source.count_rows(), len(source.schema.names))
+    return extra("pyarrow.feather").read_table(file)

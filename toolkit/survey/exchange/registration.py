@@ -80,7 +80,7 @@ class Registration:
         try:
             data = json.loads(text.rpartition("```\n{")[2].partition("\n```")[0].join(["{", ""]))
             registration, seal = cls(data["survey"], data["date"], data["plan"]), data["sha256"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             refuse("the file must be a registration", "something else", "`toolkit register` writes one")
         if registration.seal != seal:
             refuse("a registration must be as it was written", "one that was changed", "register the change by itself")

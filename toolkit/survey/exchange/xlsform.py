@@ -15,9 +15,10 @@ from toolkit.survey.consent.instructions import instructions
 from toolkit.survey.consent.page_data import as_number
 from toolkit.survey.consent.statement import odds_in_all, stated_layers
 from toolkit.survey.consent.wheel import filled
-from toolkit.survey.exchange.raw_files import cell_text, sheets
+from toolkit.survey.exchange.raw_files import MOST_DIGITS, cell_text, sheets
 from toolkit.survey.questions.files import naming
 from toolkit.survey.questions.question import Question, answers_of
+from toolkit.survey.questions.strict_json import loads
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
@@ -269,7 +270,7 @@ def _question(row: Mapping[str, str], choices: Any, languages: Any, before: Sequ
     hint = _said(row, "hint", languages)
     if kind in ("select_one", "select_multiple"):
         options = choices.get(listed.strip(), [])
-        names = [json.loads(one[_OPTION]) if _OPTION in one else _number(one.get("name", "")) for one in options]
+        names = [_data(one, _OPTION) if _OPTION in one else _number(one.get("name", "")) for one in options]
         labels = {name: _said(one, "label", languages) for name, one in zip(names, options, strict=True)}
         fields |= {"labels": {name: words for name, words in labels.items() if words}}
         fields |= {"options": names, "multiple": kind == "select_multiple", "help": hint}
@@ -280,10 +281,18 @@ def _question(row: Mapping[str, str], choices: Any, languages: Any, before: Sequ
     else:
         refuse("a type must be select_one, select_multiple, integer, decimal or text", row.get("type"), "change it")
     if _DESIGN in row:
-        fields = {"labels": fields["labels"], "design": restore(json.loads(row[_DESIGN])), "mode": "physical"}
+        fields = {"labels": fields["labels"], "design": restore(_data(row, _DESIGN)), "mode": "physical"}
         fields["instructions"] = hint
     condition = _conditions(row.get("relevant", ""), before)
     return Question(row.get("name", "").lower(), _said(row, "label", languages) or "", show_if=condition, **fields)
+
+
+def _data(row: Mapping[str, str], column: str) -> Any:
+    """What a column of ours holds."""
+    try:
+        return loads(row[column].encode(), digits=MOST_DIGITS)
+    except ValueError:
+        refuse(f"the column {column} must be as `write_xlsform` wrote it", "something else", "write the form again")
 
 
 def _number(name: str) -> str | int:

@@ -1,6 +1,5 @@
 """A folder to print and to type into: the pages in each language, and tables for what comes back."""
 
-import csv
 import warnings
 from collections.abc import Sequence
 from io import BytesIO
@@ -11,7 +10,7 @@ from typing import Any
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.document import harmless
 from toolkit.core.extras import MissingExtraError, extra
-from toolkit.survey.exchange.raw_files import cell_text, workbook
+from toolkit.survey.exchange.raw_files import cell_text, text_rows, workbook
 from toolkit.survey.paper.coding import MODULUS, NO_ANSWER, Exact, box_codes, named_codes, remainder, serial_numbers
 from toolkit.survey.paper.sheets import columns, on_paper, sheets
 from toolkit.survey.questions.question import Question
@@ -97,10 +96,5 @@ def typed(path: str | Path) -> list[list[str]]:
     if source.suffix == ".xlsx":
         rows: Sequence[Sequence[Any]] = [*zip(*zip_longest(*next(iter(workbook(source).values()))), strict=True)]
     else:
-        try:
-            lines = source.read_bytes().decode("utf-8-sig").splitlines(keepends=True)
-        except UnicodeDecodeError:
-            refuse("a file of entries must be UTF-8", source.name, "save it as CSV UTF-8, or as .xlsx")
-        mark = next((mark for mark in ";\t" if mark in (lines or [""])[0]), ",")
-        rows = list(csv.reader(lines, delimiter=mark))
+        rows = text_rows(source, ",;\t")
     return [[(Exact if isinstance(cell, float) else str)(cell_text(cell)) for cell in row] for row in rows]
