@@ -41,7 +41,7 @@ def test_the_whole_way_in_every_mode_by_mouse(phone):
     body = person.page.locator("details pre").first.text_content()
     assert person.posts() == []
     person.press("Send").sees("Thank you")
-    assert [sent.decode() for sent in person.posts()] == [body]
+    assert [sent.decode().rstrip() for sent in person.posts()] == [body]
     (stored,) = person.site.stored
     assert list(stored["answers"]) == ["work", "hours", "cheated", "stolen", "paid", "comment"]
     assert {**stored["answers"], "cheated": None} == {

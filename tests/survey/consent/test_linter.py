@@ -350,6 +350,80 @@ def test_what_becomes_of_answers_is_said_by_the_page_and_by_no_button_or_title(c
         survey(cheated(help=claim))
 
 
+ABSOLUTE = {
+    "en": [
+        "We cannot learn your real answer, whatever we do.",
+        "We can never know what you really answered.",
+        "There is no way for us to find out your answer.",
+        "It is impossible for us to learn your true answer.",
+        "We have no way of knowing your answers.",
+        "Not even we can find out what you said.",
+        "Your true answer remains unknown to us.",
+        "Your answers can never be traced back to you.",
+        "No matter what we try, it stays with you.",
+        "We couldn’t tell your real answer even if we wanted to.",
+    ],
+    "de": [
+        "Wir können Ihre wahre Antwort nicht erfahren, was immer wir tun.",
+        "Wir werden nie erfahren, was Sie wirklich geantwortet haben.",
+        "Es ist unmöglich, Ihre wahre Antwort herauszufinden.",
+        "Wir haben keine Möglichkeit, Ihre Antwort zu erkennen.",
+        "Ihre wahre Antwort bleibt uns verborgen.",
+        "Egal was wir tun, sie bleibt bei Ihnen.",
+    ],
+    "fr": [
+        "Nous ne pouvons pas apprendre votre vraie réponse, quoi que nous fassions.",
+        "Nous ne saurons jamais ce que vous avez répondu.",
+        "Il nous est impossible de connaître votre réponse.",
+        "Nous n’avons aucun moyen de savoir ce que vous avez répondu.",
+        "Votre vraie réponse ne sera jamais connue.",
+    ],
+    "es": [
+        "No podemos conocer su respuesta real, hagamos lo que hagamos.",
+        "Nunca sabremos qué respondió usted.",
+        "Es imposible averiguar su verdadera respuesta.",
+        "Ni siquiera nosotros podemos saber lo que respondió.",
+        "Su respuesta real no se conocerá nunca.",
+    ],
+    "ar": [
+        "لا يمكننا أن نعرف إجابتك الحقيقية مهما فعلنا.",
+        "لن نعرف أبدًا ما أجبت به.",
+        "يستحيل علينا معرفة إجابتك.",
+        "إجابتك الحقيقية لا يعرفها أحد.",
+    ],
+}
+HARMLESS = (
+    "We cannot tell you the results before June. We do not know yet when they are published.",
+    "Please answer as you really think; you need not tell us your name.",
+    "We see your answers to the plain questions as you give them. If you do not know the answer, leave it out.",
+    "We never share your answers with your teachers.",
+    "Wir können die Ergebnisse nicht vor Juni veröffentlichen. Wenn Sie es nicht wissen, wählen Sie „weiß nicht“.",
+    "Wir wissen, dass es nicht leicht ist, darüber zu sprechen. Bitte antworten Sie ehrlich.",
+    "Nous ne pouvons pas publier les résultats avant juin. Si vous ne savez pas, choisissez « je ne sais pas ».",
+    "No podemos publicar los resultados antes de junio. Si no sabe la respuesta, elija «no lo sé».",
+    "لا يمكننا نشر النتائج قبل يونيو. إذا كنت لا تعرف فاختر «لا أعرف».",
+)
+
+
+@pytest.mark.parametrize(("language", "claim"), [(code, text) for code, texts in ABSOLUTE.items() for text in texts])
+def test_that_nobody_can_ever_learn_an_answer_is_warned_of_in_every_language_of_ours(language: str, claim: str) -> None:
+    """What can be known of an answer moves by a factor that the page states: nothing more absolute is true."""
+    assert ABSOLUTE.keys() == set(LANGUAGES)
+    texts = {"consent": {language: claim}, "languages": [language]}
+    with pytest.warns(UserWarning, match="`consent` says what becomes of answers"):
+        Survey({language: "T"}, [Question("a", {language: "A"}, options=[1, 2])], **texts)
+
+
+def test_what_claims_nothing_of_answers_is_not_warned_of() -> None:
+    for text in HARMLESS:
+        survey(consent=text)
+
+
+def test_the_warning_beside_free_text_is_read_for_claims() -> None:
+    with pytest.warns(UserWarning, match="`words.warning` says what becomes of answers"):
+        survey(Question("words", "Words?", free_text=True, warning=ABSOLUTE["en"][0]))
+
+
 def test_what_asks_may_be_put_otherwise() -> None:
     survey(words={"en": {"take_part": "Yes, I take part", "send": "Off it goes"}})
     survey(consent="You can stop at any time before you send, and then nothing is sent.")

@@ -126,7 +126,9 @@ def check_claims(words: Mapping[str, Text | None], questions: Sequence[Question]
             rule = f"`{name}` may ask, name or lead on, not say what becomes of answers"
             refuse(rule, repr(match.group()), "the page says it itself, from the designs, so that it is true")
     texts: dict[str, str | Text] = {name: text for name, text in words.items() if name != "title" and text is not None}
-    texts |= {f"{one.name}.help": one.help for one in questions if one.help is not None}
+    for question in questions:  # its text and instructions may say what others know of a debt or of a birthday
+        parts = {f"{question.name}.{name}": getattr(question, name) for name in ("help", "warning")}
+        texts |= {name: text for name, text in parts.items() if text is not None}
     for name, sentence in texts.items():
         if match := next(filter(None, (known.search(looks(text).lower()) for text in _versions(sentence))), None):
             warnings.warn(
