@@ -1,5 +1,7 @@
 """Tables as frames: in the order of their keys, never sorted."""
 
+import operator
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -185,8 +187,8 @@ def test_a_contrast_of_cells_is_no_table_any_more() -> None:
     assert (float(gap), gap.axes) == (2.0, ())
 
 
-def share_table() -> Estimate:
-    return k_ary(["no", "once", "often"], epsilon=2).estimate_counts([500, 300, 200])
+def share_table(counts: tuple[int, ...] = (500, 300, 200)) -> Estimate:
+    return k_ary(["no", "once", "often"], epsilon=2).estimate_counts(counts)
 
 
 def noisy_table() -> Estimate:
@@ -244,7 +246,7 @@ def test_entries_of_one_estimate_are_subtracted_with_their_covariance() -> None:
 
 
 def test_entries_of_two_estimates_are_independent_and_one_is_not_subtracted_from_itself() -> None:
-    first, second = share_table(), share_table()
+    first, second = share_table(), share_table((400, 350, 250))
     apart = first["once"] - second["once"]
     assert apart.se == pytest.approx(np.hypot(first.se[1], second.se[1]))
     assert any("independent groups" in note for note in apart.notes)
@@ -252,3 +254,15 @@ def test_entries_of_two_estimates_are_independent_and_one_is_not_subtracted_from
     assert list(apart.interval()) == pytest.approx([limit[1] for limit in (first - second).interval()], abs=1e-12)
     with pytest.raises(ValueError, match="one and itself"):
         first["once"] - first["once"]
+
+
+def test_entries_of_a_copy_are_refused_because_their_covariance_is_not_known() -> None:
+    """`fit.margins("x")["x = 1"] - fit.margins("x")["x = 0"]` makes two estimates with the same numbers."""
+    whole = share_table()
+    for copy in (share_table(), pickle.loads(pickle.dumps(whole))):  # noqa: S301
+        for combine in (operator.sub, operator.truediv):
+            with pytest.raises(ValueError, match="from one object"):
+                combine(whole["once"], copy["often"])
+    first, second = pickle.loads(pickle.dumps((whole["once"], whole["often"])))  # noqa: S301
+    assert (first - second).se == (whole["once"] - whole["often"]).se
+    assert (whole - share_table())["once"].se == pytest.approx(np.sqrt(2) * whole.se[1])

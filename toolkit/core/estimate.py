@@ -603,7 +603,7 @@ def loss_of_both(first: Loss | None, second: Loss | None, *, sampled: bool) -> L
 def difference(first: Estimate, second: Estimate) -> Estimate:
     """First - second: of independent groups, or of releases whose noise is independent."""
     _comparable(first, second, "difference")
-    if first.origin and second.origin and first.origin.whole is second.origin.whole:
+    if first.origin and second.origin and _is_one(first.origin.whole, second.origin.whole):
         return _dependent_difference(first, first.origin, second, second.origin)
     value, se = first.value - second.value, np.hypot(first.se, second.se)
     se = se if np.ndim(se) else float(se)
@@ -615,7 +615,7 @@ def difference(first: Estimate, second: Estimate) -> Estimate:
 def quotient(first: Estimate, second: Estimate) -> Estimate:
     """First / second: of independent groups, or of releases whose noise is independent."""
     _comparable(first, second, "ratio")
-    if first.origin and second.origin and first.origin.whole is second.origin.whole:
+    if first.origin and second.origin and _is_one(first.origin.whole, second.origin.whole):
         return _dependent_quotient(first, first.origin, second, second.origin)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.divide(first.value, second.value)
@@ -626,6 +626,18 @@ def quotient(first: Estimate, second: Estimate) -> Estimate:
     value, se = (float(value), float(se)) if single else (value, se)
     basis = contrasts.quotient_basis(first._basis, second._basis, value, se, error)
     return _of_both(first, second, "ratio", value=value, se=se, cov=None, basis=basis)
+
+
+def _is_one(first: Estimate, second: Estimate) -> bool:
+    """Whether two estimates are the same object; two with the same numbers are refused, as they may be copies."""
+    if first is second or first.labels != second.labels or first.cov is None or second.cov is None:
+        return first is second
+    pairs = ((first.value, second.value), (first.cov, second.cov))
+    if all(np.array_equal(*pair, equal_nan=True) for pair in pairs):
+        rule = "two entries must be taken from one object, or from estimates that differ"
+        remedy = "name the estimate and index it twice; for independent groups, subtract the whole estimates first"
+        refuse(rule, "entries of two estimates with the same numbers", remedy)
+    return False
 
 
 def _dependent_difference(first: Estimate, origin: Origin, second: Estimate, other: Origin) -> Estimate:
