@@ -217,10 +217,9 @@ def _check_parts(file: Path, packed: zipfile.ZipFile) -> None:
 def _sheet_rows(file: Path, sheet: Any) -> list[Any]:
     """The rows of a sheet; refused if they are not as many as the sheet has."""
     sheet.reset_dimensions()  # which other programs write wrongly, and the reader would believe
-    rows, cells, filled = list[Any](), 0, 0
+    rows, filled = list[Any](), 0
     for row in _foreign_rows(file, sheet):
-        cells += len(row) + 1  # empty rows also take time
-        _check_size(file, 1, cells)
+        _check_size(file, len(rows) + 1, len(row) + 1)  # empty rows also take time
         filled += isinstance(row, tuple)  # what fills a gap between two rows is a list
         rows.append(list(row))
     with sheet._get_source() as source:
