@@ -33,6 +33,22 @@ def test_without_a_verb_the_verbs_are_listed(capsys):
     assert [verb for verb in VERBS if not re.search(rf"^ +{verb}\b", told, re.MULTILINE)] == []
 
 
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("reslts", "there is no verb 'reslts': did you mean results? `toolkit --help` lists all of them"),
+        ("qqq", "there is no verb 'qqq': `toolkit --help` lists all of them"),
+        ("results --databse x.db", "unknown: --databse x.db; did you mean --database? --help lists what there is"),
+        ("report a.md b.md", "unknown: b.md; --help lists what there is"),
+        ("--verson", "unknown: --verson; did you mean --version? --help lists what there is"),
+    ],
+)
+def test_a_word_that_does_not_exist_is_answered_with_the_nearest(typed, answer, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(typed.split())
+    assert (end.value.code, capsys.readouterr().err.splitlines()[-1].partition("error: ")[2]) == (2, answer)
+
+
 def test_the_version_is_said(capsys):
     with pytest.raises(SystemExit) as end:
         main(["--version"])

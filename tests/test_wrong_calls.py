@@ -44,6 +44,7 @@ def _world() -> dict[str, Any]:
             "w": 1.0,
             "choice": rng.choice(["bus", "car", "bike"], 200),
             "report": np.where(design.randomize(truth, rng), "yes", "no"),
+            "day": pd.date_range("2026-01-01", periods=200),
         }
     )
     coded = frame.assign(report=np.where(frame.report == "no", 1, 2))
@@ -78,6 +79,7 @@ WHY_BOUNDS = ("needs `bounds`, got none", "read from the data they would tell it
 RELATIONS = ("one person's record changes", "one person comes or goes", "Ledger(Pure(1.0))")
 CUT = "bounds=(0, 100), epsilon=1"
 
+DATES = ("column day must hold numbers, got dates", "bands(*edges)", "days since a public day")
 # The call, and words that its answer must hold.
 REFUSED: dict[str, tuple[str, ...]] = {
     "Curator(frame, 1.0)": ("`Curator` needs `neighbors`, got none", *RELATIONS),
@@ -107,6 +109,19 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "nothing was written",
     ),
     "curator().count(by={'city': ['A', 'B']}, epsilon=1).publish()": ("`Estimate.publish` needs `path`", "pay.csv"),
+    "curator().count({'city': 'A'}, epsilon=1).publish('t.xlsx')": (
+        "must have no suffix",
+        "got .xlsx",
+        'publish("t") writes t.csv',
+    ),
+    "curator().mean('day', bounds=('2026-01-01', '2026-12-31'), epsilon=1)": DATES,
+    "curator().median('day', bounds=(frame.day[0], frame.day[9]), epsilon=1)": DATES,
+    "curator().histogram('day', edges=[frame.day[0], frame.day[9]], epsilon=1)": DATES,
+    "curator().trimmed_mean('day', trim=0.1, missing=0, bounds=(frame.day[0], frame.day[9]), epsilon=1)": DATES,
+    "collect(survey, port='eighty')": ("`port` must be a whole number from 0 to 65535, got 'eighty'", "any free one"),
+    "collect(survey, port=80000)": ("`port` must be a whole number", "got 80000"),
+    "collect(survey, workers='two')": ("`workers` must be a whole number, got 'two'",),
+    "rehearse(survey, 100)": ("collect(survey, rehearsal=True), 100)", "survey.simulate(100)"),
     "est[0]": ("an estimate has the entries 'yes'", "got 0", ".value"),
     "est * 100": ("an estimate has `-`", "with int", ".rescaled(100)"),
     "est.rescaled(-1)": ("`factor` must be above 0, got -1", "limits would change places"),

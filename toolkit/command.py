@@ -1,10 +1,11 @@
 """The command line, `toolkit`: thin, every verb a function of the floors below."""
 
 import argparse
+import difflib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from toolkit import __version__
@@ -14,7 +15,7 @@ from toolkit.verbs import collecting, planning, starting, surveys
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb: 0 if it went well, 2 with a sentence on stderr if not; or the code of the verb."""
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options = _parsed(parser, sys.argv[1:] if arguments is None else arguments)
     if options.verb is None:
         parser.print_help()
         return 2
@@ -27,6 +28,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"toolkit {options.verb}: {_sentence(problem)}", file=sys.stderr)  # noqa: T201
         return 2
     return code or 0
+
+
+def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse the arguments; for a verb or an option that does not exist name the nearest that does."""
+    (verbs,) = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    verb = next((word for word in arguments if not word.startswith("-")), None)
+    if verb is not None and verb not in verbs:
+        parser.error(f"there is no verb {verb!r}: {_nearest(verb, verbs)}`toolkit --help` lists all of them")
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        chosen = parser if verb is None else verbs[verb]
+        hint = _nearest(unknown[0], chosen._option_string_actions)
+        chosen.error(f"unknown: {' '.join(unknown)}; {hint}--help lists what there is")
+    return options
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, list(known), 1)
+    return f"did you mean {near[0]}? " if near else ""
 
 
 def _sentence(problem: BaseException) -> str:

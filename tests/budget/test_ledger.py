@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.budget.spending import Counter, Opener
+from toolkit.budget import RecordError
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.core.extras import MissingExtraError
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
@@ -164,6 +165,17 @@ def test_charges_are_counted_in_words(opener: Opener) -> None:
         assert words in repr(ledger)
         assert words in ledger._repr_html_()
         ledger.charge(Pure(0.1))
+
+
+def test_a_ledger_that_is_not_there_is_not_opened_and_the_answer_says_how_one_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "nofile.db"
+    with pytest.raises(RecordError, match=r"got no file nofile\.db in .*: .* Ledger\(Pure\(1\.0\), path\)"):
+        Ledger.open(path)
+    assert not path.exists()
+    Ledger(Pure(1), path).charge(Pure(0.5))
+    path.unlink()
+    with pytest.raises(RecordError, match="what was spent since is missing from it"):
+        Ledger.open(path)
 
 
 def test_reopened_file_keeps_ceiling_relation_and_sums(tmp_path: Path) -> None:

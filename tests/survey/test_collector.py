@@ -16,7 +16,7 @@ import pytest
 
 from tests.survey.blinding import issuer_key
 from tests.survey.samples import SAID, cheated, faculty, panel, survey
-from toolkit.survey.collector import PORT, Collector, _port, prepare, start
+from toolkit.survey.collector import PORT, Collector, _port, prepare, serve, start
 from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.results import estimate
 from toolkit.survey.serving import background
@@ -345,6 +345,15 @@ def test_the_next_wave_takes_links_and_port_and_a_change_waits_until_both_are_cl
     second.close()
     assert second.results().change(first.results(), "cheated").value == 0
     assert list(second.reports()["person"]) == ["a" * 32]
+
+
+@pytest.mark.parametrize("options", [{"port": "eighty"}, {"port": 2**16}, {"port": True}, {"workers": "two"}])
+def test_a_wrong_address_is_refused_in_words_before_anything_is_made(folder, options):
+    """The server's process answered with the usage of a command that nobody had typed."""
+    for begin in (start, serve):
+        with pytest.raises((TypeError, ValueError), match="must be a whole number"):
+            begin(survey(), database="sqlite:///1.db", **options)
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.usefixtures("folder")

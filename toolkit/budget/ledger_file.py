@@ -160,8 +160,12 @@ class FileRecord(DurableRecord):
         self.path = self.beside = path.expanduser().resolve()
         self.name = self.path.name
         noted = read_note(self.path)  # before the file, as it is written after it
-        if make and noted and not self.path.exists():
-            self._refuse_older("no file")
+        if not self.path.exists():
+            if noted:
+                self._refuse_older("no file")
+            if not make:
+                rule, remedy = "a ledger that is opened must be there", "a new one is made by Ledger(Pure(1.0), path)"
+                refuse(rule, f"no file {self.name} in {self.path.parent}", remedy, RecordError)
         with self._connected("rwc" if make else "rw") as database:
             if make and is_empty(database):
                 if noted:

@@ -133,7 +133,8 @@ class StreamFile:
                 database.execute("PRAGMA synchronous = FULL")
                 yield database
         except sqlite3.Error as error:
-            received = f"“{error}” for {self.name}"
+            exists = self.beside.exists()
+            received = f"“{error}” for {self.name}" if exists else f"no file {self.name} in {self.beside.parent}"
             refuse("a stream's file must be there and writable", received, "nothing was published", RecordError)
 
     def check_version(self, database: "sqlite3.Connection") -> None:

@@ -61,6 +61,7 @@ COUNTS = {
     "count": "the number of values behind it, with noise of its own; it may be negative",
     "count se": "the standard error of that number",
 }
+_OTHER_FILES = (".xlsx", ".xls", ".ods", ".tsv", ".txt", ".parquet", ".feather", ".sav", ".dta", ".xml", ".tex", ".doc")
 _WHOLE = 2**53
 # A float has at most 309 digits before the point; what was released is written whatever its size.
 _EVERY_DIGIT = Context(prec=400)
@@ -257,6 +258,10 @@ class Publishable:
         if not isinstance(path, str | os.PathLike):
             refuse("`path` must be a text or a Path", type(path).__name__, "files are written there", TypeError)
         base = Path(path)
+        if base.suffix.lower() in _OTHER_FILES:
+            rule = "`path` must have no suffix, or one of .csv, .json, .md, .html, .docx and .pdf"
+            consequence = f'publish("{base.stem}") writes {base.stem}.csv, which spreadsheets open'
+            refuse(rule, base.suffix, f"{consequence}; to_frame() is for other files")
         kind = base.suffix.lower()[1:] if base.suffix.lower() in (".html", ".docx", ".pdf") else "md"
         base = base.with_suffix("") if base.suffix.lower() in (".csv", ".json", f".{kind}") else base
         files = {one: base.with_name(f"{base.name}.{one}") for one in ("csv", kind, "json")}

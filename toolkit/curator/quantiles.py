@@ -33,9 +33,10 @@ def quantiles(
     """The values below which the shares `q` lie, the middle one first; a single share is released as a number."""
     single = not isinstance(q, Iterable) or isinstance(q, str)
     shares = _shares([q] if single else q)  # type: ignore[list-item,arg-type]
-    limits, rows, unit, price = Bounds.of(bounds, GRID_BITS), query.rows, query.unit, query.price
+    name, rows, unit, price = query.frame.column(column, numbers=True).name, query.rows, query.unit, query.price
+    limits = Bounds.of(bounds, GRID_BITS)
     limits = limits if step is None else limits.with_step(step)
-    name, grid, ordered = query.frame.column(column, numbers=True).name, Grid(limits), sorted(shares)
+    grid, ordered = Grid(limits), sorted(shares)
     most = unit.caps.most(rows.cells)
     mechanism = _mechanism(price, tuple(ordered), unit.neighbors, most, rows.cells)
     names = [f"{float(share):.15g}" for share in shares]

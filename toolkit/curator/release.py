@@ -192,7 +192,8 @@ class Query:
 
     def variable(self, label: Label, bounds: object, missing: object, bits: int = SUM_BITS) -> Variable:
         """A column clamped to bounds, and what becomes of its missing values."""
-        limits, column = Bounds.of(bounds, bits), self.frame.column(label, numbers=True)
+        # The column first: dates cannot be added up, whatever bounds they are given.
+        column, limits = self.frame.column(label, numbers=True), Bounds.of(bounds, bits)
         fill, words = resolve_missing(missing, limits)
         return Variable(label, limits, fill, column.name, words)
 

@@ -83,7 +83,7 @@ def smooth(
     _check_smooth(query, words)
     from toolkit.central.robust.releases import SmoothSensitivity
 
-    n = len(query.frame)
+    n, numbers = len(query.frame), query.frame.column(column, numbers=True)
     settings = {} if options is None else options(n)
     mechanism = SmoothSensitivity.for_epsilon(query.price.amount, statistic, n=n, bounds=bounds, **settings)
     fill, how = (None, "") if missing is None else resolve_missing(missing, mechanism.bounds)
@@ -92,7 +92,6 @@ def smooth(
         rule = "`missing` must be a number with smooth noise: what a missing value counts as"
         consequence = f"were values dropped, their number would be private; write missing={middle}, say"
         refuse(rule, "none" if missing is None else repr(missing), consequence)
-    numbers = query.frame.column(column, numbers=True)
 
     def read() -> "Summary | None":
         values = numbers.floats()

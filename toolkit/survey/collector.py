@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import refuse, whole
 from toolkit.core.extras import lazy
 from toolkit.survey.consent.statement import THIS_MACHINE, check_reach
 from toolkit.survey.export import write
@@ -541,6 +541,7 @@ def start(
         The running collection.
     """
     background.check_system()
+    _check_address(port, workers)
     own: dict[str, Any] = {"rehearsal": rehearsal, "amend": amend, "again": again, "issuer_key": issuer_key}
     collector, key = prepare(survey, database, host=host, public_url=public_url, **own)
     if background.find(collector.database) is None:
@@ -557,6 +558,14 @@ def start(
         server = background.launch(collector.database, options)
         collector.keep(PORT, str(server.port))
     return collector
+
+
+def _check_address(port: object, workers: object) -> None:
+    """Check here what the server's process would refuse with the usage of its own command."""
+    if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port < 2**16:
+        rule = "`port` must be a whole number from 0 to 65535"
+        refuse(rule, repr(port)[:20], "0 takes any free one at first, and later the collection's own")
+    whole(workers, "workers")
 
 
 def prepare(
@@ -678,6 +687,7 @@ def serve(
     of several servers each has its own, and a server need not have the right to write more than reports.
     """
     background.check_system()
+    _check_address(port, options.get("workers", 1))
     from toolkit.survey.serving import process
     from toolkit.survey.serving.lock import TakenError
 

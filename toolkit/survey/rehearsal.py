@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 _AT_ONCE = 8
 _PANEL = re.compile(r'"panel":"(\w+)","loss":"?([\w/]+)')
 _MOST_PEOPLE = 100_000
+_OF_A_SURVEY = (
+    "rehearse(collect(survey, rehearsal=True), 100), or survey.simulate(100) for a frame without a server; of a survey "
+    "that is served elsewhere rehearse(survey, url, 100)"
+)
 
 
 def rehearse(
@@ -115,7 +119,7 @@ def _check_answers(survey: Survey, answers: Mapping[str, Any]) -> None:
 def _where(collector: Any, arguments: Sequence[Any]) -> tuple[Survey, str, Sequence[Any]]:
     """The survey, the address of its rehearsal, and what is left of the arguments."""
     if isinstance(collector, Survey):
-        example, most, rest = "rehearse(survey, url, answers, rng)", 3, arguments[1:]
+        example, most, rest = _OF_A_SURVEY, 3, arguments[1:]
         good = bool(arguments) and isinstance(arguments[0], str)
     else:
         example, most, rest = "rehearse(collector, 200), or rehearse(collector, answers, rng)", 2, arguments

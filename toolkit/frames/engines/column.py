@@ -142,7 +142,11 @@ class Column(ABC):
         """Itself, if its type can hold numbers; `name` is what it is called in the refusal."""
         if not self.kind.adds_up:
             rule = f"{name or f'column {self.name}'} must hold numbers"
-            refuse(rule, self.kind.words, "only numbers can be added up and ordered", TypeError)
+            remedy = "only numbers can be added up and ordered"
+            if self.kind.name in ("moment", "day"):
+                days = "make the column days since a public day, as in (dates - first_day).dt.days"
+                remedy = f"count dates with by={{column: bands(*edges)}}; for a mean or a histogram {days}"
+            refuse(rule, self.kind.words, remedy, TypeError)
         return self
 
 
