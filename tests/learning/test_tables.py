@@ -53,7 +53,7 @@ class Loud:
 )
 def test_the_same_numbers_come_out_of_every_kind_of_table(given) -> None:
     found = table(given)
-    assert found.shape == (2, 2)
+    assert (found.count(), found.columns) == (2, 2)
     np.testing.assert_array_equal(found.read(), WANTED)
 
 
