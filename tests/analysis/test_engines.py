@@ -224,6 +224,19 @@ def test_and_nothing_of_a_value_that_it_cannot_read_is_told_or_written(
 
 @pytest.mark.slow
 @pytest.mark.spark
+def test_and_a_small_table_of_it_is_not_computed_before_it_is_paid_for(spark: Any) -> None:
+    """Spark computes a table that it holds itself while it plans, for no row as for all of them."""
+    query = "SELECT CAST(x AS DOUBLE) AS x, x AS y, current_timestamp() AS z FROM VALUES ('1'), ('{}') AS t (x)"
+    whole, broken = spark.sql(query.format("2")), spark.sql(query.format("Bob"))
+    assert Spark(broken).empty().schema == Spark(whole).whole().schema
+    keeper = Curator(broken, Ledger(Pure(1)), "add_remove")
+    with pytest.raises(RuntimeError, match="a failure that is not told: the charge remains"):
+        keeper.mean("x", bounds=(0, 9), missing="drop", epsilon=1)
+    assert keeper.ledger.spent == Pure(1)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
 @pytest.mark.parametrize(("verb", "name"), [("mean", "by"), ("keys", "all")])
 def test_and_one_person_with_500_rows_of_it_moves_no_more_than_is_charged(
     verb: str, name: str, spark: Any, tmp_path: Path

@@ -148,6 +148,41 @@ def test_nothing_about_the_data_decides_whether_an_error_a_warning_or_a_shape_ap
     assert len(shapes) == 1
 
 
+def _pandas_by_types(file: Path) -> object:
+    table = pd.read_csv(file, dtype=str)
+    return table.assign(hours=pd.to_numeric(table["hours"], errors="coerce").astype(float))
+
+
+def _duckdb_by_types(file: Path) -> object:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE raw AS SELECT * FROM read_csv(?, all_varchar=true)", [str(file)])
+    return con.sql("SELECT TRY_CAST(hours AS DOUBLE) AS hours, degree FROM raw")
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "pandas": _pandas_by_types,
+    "polars": lambda file: pl.read_csv(file, schema={"hours": pl.Float64, "degree": pl.String}, ignore_errors=True),
+    "DuckDB": _duckdb_by_types,
+}
+
+
+@each(reader=READERS, neighbors=("replace", "add_remove"))
+def test_types_that_are_written_leave_no_error_to_a_cell(reader: str, neighbors: str, tmp_path: Path) -> None:
+    """As the page on tables reads a file. Where pandas guesses, one cell turns a mean into an error for nothing."""
+    file, kinds = tmp_path / "staff.csv", set()
+    for cell in ("38", "", "33 hours", "1.5", "1e400", "-", "nan", "99999999999999999999", "true"):
+        file.write_text(f"hours,degree\n20,law\n{cell},art\n30,law\n")
+        keeper = Curator(READERS[reader](file), Ledger(Pure(1)), neighbors)  # type: ignore[arg-type]
+        kinds.add(keeper._frame.column("hours").kind)
+        keeper.mean("hours", bounds=(0, 80), missing="drop", epsilon=1)
+    assert len(kinds) == 1
+    file.write_text("hours,degree\n20,law\n33 hours,art\n")
+    guessed = Curator(pd.read_csv(file), Ledger(Pure(1)), neighbors)
+    with pytest.raises(TypeError, match="hours"):
+        guessed.mean("hours", bounds=(0, 80), missing="drop", epsilon=1)
+    assert guessed.ledger.spent == Pure(0)
+
+
 @pytest.mark.slow
 @each(name=RELEASES)
 def test_every_engine_releases_the_same(name: str) -> None:

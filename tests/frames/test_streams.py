@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -144,13 +145,13 @@ class Sparks:
     """What a frame of PySpark does, for the few verbs that are used of it."""
 
     def __init__(self, held: pl.DataFrame) -> None:
-        self.held, self.columns = held, held.columns
+        self.held, self.columns, self.schema, self.sparkSession = held, held.columns, held.schema, self
+
+    def createDataFrame(self, rows: list[Any], schema: Any) -> "Sparks":  # noqa: N802
+        return Sparks(pl.DataFrame(rows, schema))
 
     def select(self, *quoted: str) -> "Sparks":
         return Sparks(self.held.select([name[1:-1].replace("``", "`") for name in quoted]))
-
-    def limit(self, rows: int) -> "Sparks":
-        return Sparks(self.held.head(rows))
 
     def toArrow(self) -> object:  # noqa: N802
         return self.held.to_arrow()

@@ -1,9 +1,11 @@
 import pickle
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -13,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from toolkit import Ledger
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.learning import PrivateLogisticRegression, PrivateSVC
+from toolkit.learning import PrivateLinearRegression, PrivateLogisticRegression, PrivatePCA, PrivateSVC
 from toolkit.learning.classifiers import default_strength
 from toolkit.learning.perturbation import Logistic, minimum
 
@@ -280,7 +282,38 @@ def test_c_follows_from_public_numbers_and_a_small_epsilon_lowers_it() -> None:
     assert pytest.approx(4 * np.expm1(0.5 * 63 / 64 / 2)) == model.C_
 
 
-def test_missing_must_be_said_where_it_can_be_and_is_what_was_said() -> None:
+TABLES = {
+    "whole numbers": np.ones((4, 1), dtype=int),
+    "floats": np.ones((4, 1)),
+    "truth values": np.ones((4, 1), dtype=bool),
+    "masked": np.ma.masked_array([[1]] * 4),
+    "list": [[1]] * 4,
+    "pandas, none missing": pd.DataFrame({"a": [1, 1, 1, 1]}),
+    "pandas, one missing": pd.DataFrame({"a": [1, None, 1, 1]}),
+    "polars": pl.DataFrame({"a": [1, 1, 1, 1]}),
+    "pyarrow": pa.table({"a": [1, 1, 1, 1]}),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_no_type_of_a_table_says_that_no_number_is_missing(kind: str) -> None:
+    """Types are guessed from data: one missing number makes floats of pandas' whole numbers."""
+    ledger, x, y = Ledger(Zcdp(10)), TABLES[kind], [0, 1, 0, 1]
+    price: dict[str, Any] = {"bounds": (0, 1), "ledger": ledger}
+    learners = [
+        PrivateLogisticRegression(1, **price),
+        PrivateSVC(1, classes=(0, 1), **price),
+        PrivateLinearRegression(rho=1, target_bounds=(0, 1), **price),
+        PrivatePCA(1, rho=1, **price),
+    ]
+    for learner in learners:
+        assert "missing numbers not said yet" in repr(learner)
+        with pytest.raises(ValueError, match="`missing` must say what a missing number counts as, got nothing"):
+            learner.fit(x, y)
+    assert ledger.entries() == ()
+
+
+def test_missing_must_be_said_and_is_what_was_said() -> None:
     X, y = two_groups(40)  # noqa: N806
     X[3, 0], X[5] = np.nan, np.nan
     ledger = Ledger(Pure(10))
@@ -291,8 +324,6 @@ def test_missing_must_be_said_where_it_can_be_and_is_what_was_said() -> None:
         with pytest.raises((TypeError, ValueError), match="missing"):
             PrivateLogisticRegression(**said, missing=wrong, ledger=ledger).fit(X, y)
     assert ledger.entries() == ()
-    whole = PrivateLogisticRegression(**said).fit(np.nan_to_num(X).astype(int), y)
-    assert "missing numbers none, by type" in repr(whole)
 
     def weights(table: np.ndarray, labels: np.ndarray, missing: object, **more: object) -> np.ndarray:
         learner = PrivateLogisticRegression(**said, **more, C=0.1, missing=missing, rng=np.random.default_rng(3))

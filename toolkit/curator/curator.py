@@ -623,19 +623,23 @@ class Curator(Verbs[Estimate]):
     """Releases statistics of a confidential frame under the budget of a ledger.
 
     Bounds, options, edges and conditions are given by the analyst and never read from the data. A call is
-    refused for what it says, for the columns' labels and types, or for the budget; then the ledger is
-    charged; then the frame is read, and nothing that is found there decides whether an error, a warning or
-    another shape appears. A number that is published every week is its ledger's: `curator.ledger.every(…)`.
+    refused for what it says, for the columns' labels and types, or for the budget; then the ledger is charged;
+    then the frame is read, and no cell of a table in memory decides whether an error, a warning or another
+    shape appears. Labels and types are public: where a program guessed them, a single cell may have decided
+    them, so write `dtype=` or `schema=` when you read a file. A number that is published every week is its
+    ledger's: `curator.ledger.every(…)`.
 
     Parameters
     ----------
     frame : DataFrame
         A table of pandas, polars, pyarrow, DuckDB or PySpark, one row per person unless `person` is given. One
-        of an engine is read anew for each release, and must not change.
+        of an engine is read anew for each release, and must not change. Its query should not be able to fail:
+        if it does at some value, so does the release, and the charge remains.
     ledger : Ledger
         What pays.
     neighbors : "replace" or "add_remove"
-        Whether one record changes, and the number of rows is public; or one comes or goes.
+        Whether one record changes, and the number of rows is public; or one comes or goes. An engine counts
+        public rows here, before anything is charged.
     person : str or int, optional
         The column that says whose a row is, where somebody may have several; all that is promised is then
         promised to people. Rows that name nobody are not used. Join tables before, not after.

@@ -83,9 +83,9 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         """Rows and targets, known by types and shape alone; the names of columns are remembered, and are public."""
         pairs, relation = examples(x, y, target=target), check_neighbors(self.neighbors)
         rows = pairs.rows
-        if rows.shape[0] == 0 and relation == "replace":
+        if relation == "replace" and rows.count() == 0:
             refuse("there must be rows", "0 sample(s) while a minimum of 1 is required", "nobody to replace")
-        self.n_features_in_ = rows.shape[1]
+        self.n_features_in_ = rows.columns
         if rows.names is not None:
             self.feature_names_in_ = np.array(rows.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -93,19 +93,18 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return pairs
 
     def _scale(self, rows: Table, *, intercept: bool = True) -> Scale:
-        """The public scales of a table; refused if it can hold missing numbers and nothing was said."""
-        if not (self.missing is None or isinstance(self.missing, Real | Fraction)):
-            choice(self.missing, "missing", tuple(FILLS))
-        if rows.gaps and self.missing is None:
+        """The public scales of a table. `missing` is always asked for: one missing number may decide the type of X."""
+        if self.missing is None:
             refuse(
                 "`missing` must say what a missing number counts as",
                 "nothing",
                 'write missing="drop" to leave such rows out, "middle" for the middle of the bounds, or the '
                 "number to put there",
             )
-        missing = "middle" if self.missing is None else self.missing
-        features, names = rows.shape[1], rows.names
-        return scale(self.bounds, self.row_norm, features=features, names=names, intercept=intercept, missing=missing)
+        if not isinstance(self.missing, Real | Fraction):
+            choice(self.missing, "missing", tuple(FILLS))
+        about: dict[str, Any] = {"features": rows.columns, "names": rows.names, "intercept": intercept}
+        return scale(self.bounds, self.row_norm, **about, missing=self.missing)
 
     def _released(self, cost: object, kind: str, compute: Callable[[Rng], Result]) -> Result:
         """Charge the cost, or be refused; then compute. Of a failure nothing comes out but that there was one."""
@@ -159,9 +158,9 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         if expected is not None and rows.names is not None and list(expected) != list(rows.names):
             rule = "The feature names should match those that were passed during fit"
             refuse(rule, "others or another order", "weights would meet the wrong columns")
-        if rows.shape[1] != self.n_features_in_:
-            rule = f"X has {rows.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input"
-            refuse(rule, f"shape {rows.shape}", "weights would meet the wrong columns")
+        if rows.columns != self.n_features_in_:
+            rule = f"X has {rows.columns} features, but {name} is expecting {self.n_features_in_} features as input"
+            refuse(rule, f"{rows.columns}", "weights would meet the wrong columns")
         return rows
 
     def __sklearn_clone__(self) -> Any:
@@ -184,9 +183,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return []
 
     def _facts_about_missing(self) -> list[tuple[str, str]]:
-        words = FILLS.get(str(self.missing), f"count as {self.missing}")
-        if self.missing is None:
-            words = "none, by type" if hasattr(self, "loss_") else "must be said where X can hold them"
+        words = "not said yet" if self.missing is None else FILLS.get(str(self.missing), f"count as {self.missing}")
         facts = [("missing numbers", words)]
         if hasattr(self, "known_rows_"):
             about = f"about {float(self.known_rows_):,.0f} (standard error {self.known_rows_.se:.2g}"

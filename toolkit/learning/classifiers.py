@@ -60,13 +60,17 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
             The learner, with `coef_`, `intercept_`, `classes_` and `loss_`.
         """
         pairs, classes = self._opened(X, y), _two(self.classes)
-        count = pairs.rows.shape[0]
+        # A private number of rows is neither counted before the charge nor used after it.
+        count = pairs.rows.count() if self.neighbors == "replace" else None
         scaling = self._scale(pairs.rows, intercept=bool(self.fit_intercept))
         assert pairs.target is not None
-        noise, labels = self._noise(count, scaling), places(pairs.target, classes)
+        noise, labels = self._noise(MOST_ROWS if count is None else count, scaling), places(pairs.target, classes)
 
         def parts() -> Iterator[Array]:
+            rows = 0
             for cells, column in pairs.parts():
+                rows += len(cells)
+                _check_rows(rows)
                 table = scaling.rows(cells)
                 table *= np.array([-1.0, 1.0, 0.0])[labels(column)]  # a row of no class adds nothing
                 yield table
@@ -79,7 +83,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         self.classes_ = np.array(classes) if alike else np.array(classes, dtype=object)
         self.coef_, self.intercept_, self._scaling = slopes[None, :], np.array([constant]), scaling
         self.C_, self.loss_ = 1 / noise.ridge, None if self.simulated_ else noise.loss
-        self.n_rows_ = count if self.neighbors == "replace" else None
+        self.n_rows_ = count
         return self
 
     def _known(self, y: Column) -> Callable[[Column], Mask]:
@@ -89,8 +93,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
     def _noise(self, rows: int, scaling: Scale) -> Noise:
         loss, margins, size = self._claimed_loss(), self._margins(), scaling.size
         choice(self.method, "method", METHODS)
-        if rows > MOST_ROWS:
-            refuse(f"there must be at most {MOST_ROWS} rows", rows, "sums would lose too many digits")
+        _check_rows(rows)
         if self.C is None:
             ridge = 1 / default_strength(loss, size, self.method, margins.curvature)
         else:
@@ -205,8 +208,9 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         Rows are shortened to this length, in units of half the bounds; without bounds in those of X.
     missing : str or Number, optional
         What a missing number counts as: "drop" leaves its row out, "middle" is the middle of the bounds
-        (0 without them), a number is put there. Must be said where the types of X can hold missing numbers,
-        as floats, lists and frames with nulls can. In a prediction "drop" fills the middle in.
+        (0 without them), a number is put there. A fit always asks for it, whatever the type of X: pandas makes
+        a column of whole numbers one of floats if a single one is missing. In a prediction "drop" fills the
+        middle in.
     fit_intercept : bool
         Whether there is a constant column, penalized as the others.
     steps : int
@@ -374,6 +378,11 @@ def default_strength(loss: Loss, size: int, method: str, curvature: float) -> fl
         noise = float(loss.amount) / size if pure else math.sqrt(2 * float(zcdp_within(loss).amount) / size)
         strength = noise * (0.2 if method == "output" else 2)
     return min(max(strength, 1e-9), 1e6)
+
+
+def _check_rows(rows: int) -> None:
+    if rows > MOST_ROWS:
+        refuse(f"there must be at most {MOST_ROWS} rows", rows, "sums would lose too many digits")
 
 
 def _two(classes: Sequence[Label]) -> tuple[Any, Any]:

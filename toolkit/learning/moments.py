@@ -29,7 +29,7 @@ from toolkit.core.randomness import Rng
 from toolkit.frames.engines.column import Column
 from toolkit.learning.base import PrivateLearner
 from toolkit.learning.perturbation import additive
-from toolkit.learning.tables import ends
+from toolkit.learning.tables import Table, ends
 
 STEPS = 2**30
 
@@ -331,7 +331,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         """
         pairs = self._opened(X, None, target=False)
         rows = pairs.rows
-        features = rows.shape[1]
+        features = rows.columns
         count = features if self.n_components is None else whole(self.n_components, "n_components")
         if count > features:
             refuse("`n_components` must be at most the number of columns", count, f"X has {features}")
@@ -342,7 +342,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
             f"moments of {features} columns",
             lambda source: moments.release(((scaling.rows(cells), None) for cells, _ in pairs.parts()), source),
         )
-        people = self._people(matrix, rows.shape[0])
+        people = self._people(matrix, rows)
         unit = scaling.row_norm / math.sqrt(features / (features + 1))
         mean = matrix[:-1, -1] / people * unit * math.sqrt(features + 1)
         covariance = matrix[:-1, :-1] / people * unit**2 - np.outer(mean, mean)
@@ -356,10 +356,10 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         self.loss_ = None if self.simulated_ else moments.loss
         return self
 
-    def _people(self, matrix: Array, rows: int) -> float:
+    def _people(self, matrix: Array, rows: Table) -> float:
         """How many there are: public, or as the noisy moment of the constant says, at least one."""
         if self.neighbors == "replace" and self.missing != "drop":
-            return float(rows)
+            return float(rows.count())
         return max(float(matrix[-1, -1]) * len(matrix), 1.0)
 
     def transform(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803

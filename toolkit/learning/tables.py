@@ -29,12 +29,13 @@ _INSIDE = 1 - 2.0**-40  # more than the rounding of a length, so that no row is 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows and columns of numbers that are not read yet; `gaps` if its types can hold missing numbers."""
+    """Rows and columns of numbers that are not read yet."""
 
-    shape: tuple[int, int]
+    columns: int
     names: tuple[str, ...] | None
     cells: Callable[[], Array]
-    gaps: bool = True
+    count: Callable[[], int]
+    """How many rows there are: for an engine to count, and private unless neighbors replace each other."""
 
     def read(self) -> Array:
         """All numbers, NaN where they are missing; what fails is not told."""
@@ -67,7 +68,7 @@ def table(x: DataFrame | ArrayLike) -> Table:
         if engine_of(x) is not None:
             if engine_of(x) in SOURCES:
                 refuse("X must be in memory", f"{engine_of(x)}", "its rows have no order; collect it first", TypeError)
-            return _frame(Frame(cast("DataFrame", x)), x)
+            return _frame(Frame(cast("DataFrame", x)))
         x = np.asarray(x) if hasattr(x, "__array__") else _matrix(_listed(x))
     kind, shape = x.dtype.kind, x.shape
     if kind == "c":
@@ -77,8 +78,7 @@ def table(x: DataFrame | ArrayLike) -> Table:
     if x.ndim != 2 or shape[1] == 0:
         few = f"{shape[1]} feature(s) (shape={shape}) while a minimum of 1 is required" if x.ndim == 2 else ""
         refuse("X must have rows and columns", few or f"shape {shape}", "Reshape your data")
-    whole = kind in "biu" and not isinstance(x, np.ma.MaskedArray)
-    return Table(shape, None, lambda: numbers(x), gaps=not whole)
+    return Table(shape[1], None, lambda: numbers(x), lambda: shape[0])
 
 
 def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
@@ -86,14 +86,14 @@ def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
     named = target and isinstance(y, str)
     if not named and engine_of(x) not in SOURCES:
         rows = table(x)
-        column = one_column(y, rows.shape[0]).column if target else None
+        column = one_column(y, rows.count()).column if target else None
         return Examples(rows, column, lambda: iter([(rows.read(), column)]))
     if target and not named:
         remedy = "rows of an engine have no order that another column could follow: fit(frame, 'target')"
         refuse("y must name a column of X", type(y).__name__, remedy, TypeError)
     frame = Frame(x)
     goal = [frame.column(y)] if named else []
-    rows, labels = _frame(frame, x, y if named else None), [one for one in frame.labels if not named or one != y]
+    rows, labels = _frame(frame, y if named else None), [one for one in frame.labels if not named or one != y]
 
     def parts() -> Iterator[tuple[Array, Any]]:
         for part in frame.parts([*labels, y] if named else labels):
@@ -182,7 +182,7 @@ def _matrix(rows: list[Any]) -> npt.NDArray[Any]:
     return objects(chain.from_iterable(rows)).reshape(len(rows), lengths.pop())
 
 
-def _frame(frame: Frame, x: Any, target: str | None = None) -> Table:
+def _frame(frame: Frame, target: str | None = None) -> Table:
     listed = [
         one for one in zip(frame.all(), frame.names, frame.labels, strict=True) if target is None or one[2] != target
     ]
@@ -190,10 +190,8 @@ def _frame(frame: Frame, x: Any, target: str | None = None) -> Table:
     if not columns:
         refuse("X must have columns", "0 feature(s) while a minimum of 1 is required", "nothing is learnt")
     texts = tuple(label for *_, label in listed if isinstance(label, str))
-    types = x.drop(columns=[target] * (target is not None)).dtypes if hasattr(x, "iloc") else [None]
-    whole = all(isinstance(dtype, np.dtype) and dtype.kind in "biu" for dtype in types)
     names = texts if len(texts) == len(columns) else None
-    return Table((len(frame), len(columns)), names, lambda: _cells(columns), gaps=not whole)
+    return Table(len(columns), names, lambda: _cells(columns), lambda: len(frame))
 
 
 def _cells(columns: Sequence[Column]) -> Array:

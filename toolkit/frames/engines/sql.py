@@ -249,8 +249,9 @@ class Spark(Sql):
         self._zone = _zone(table)
 
     def empty(self) -> Any:
+        """Made of the types alone: to compute even no row of a small table, Spark computes all of them."""
         with _silent(self._table):
-            return self._table.limit(0).toArrow()
+            return self._table.sparkSession.createDataFrame([], self._table.schema).toArrow()
 
     def parts(self, names: Sequence[str]) -> Iterator[Any]:
         with _silent(self._table):
