@@ -4,6 +4,7 @@ import http.client
 import json
 import statistics
 import threading
+import tomllib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from playwright.sync_api import expect
 from tests.browser.forms import PATIENT
 from tests.browser.test_form_axe import look
 from toolkit.studio import Studio
+from toolkit.studio.checking import check
 from toolkit.studio.server import _redirect
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
@@ -54,7 +56,8 @@ class Desk:
         return self
 
     def look(self):
-        """No barrier that axe finds, and nothing beyond the edge of the page."""
+        """No barrier that axe finds, and nothing beyond the edge of the page; its header covers nothing at the top."""
+        self.page.evaluate("scrollTo(0, 0)")
         look(self.page)
         return self
 
@@ -110,6 +113,8 @@ def test_the_whole_walk(desk, place):
         desk.press(kind)
         page.get_by_label("What people read").fill(text)
     page.locator(".head").first.click()
+    for place, answer in enumerate(("arts", "law", "science"), start=1):
+        page.get_by_label(f"Answer {place}", exact=True).fill(answer)
     page.get_by_label("Protected", exact=True).uncheck()
     desk.saved()
     desk.look()
@@ -138,7 +143,7 @@ def test_the_whole_walk(desk, place):
     expect(frame.get_by_role("heading", name="PREVIEW: First survey")).to_be_visible()
     expect(frame.get_by_role("button", name="I take part")).to_be_enabled()
     desk.look().press("Paper")
-    expect(page.get_by_text("Not on paper")).to_contain_text("cheated, hours, agree")
+    expect(page.get_by_text("Not on paper")).to_contain_text("“Have you ever cheated?”, “How many hours?”")
     desk.look().to("Open")  # also while the pointer is on the pressed tab
     page.get_by_label("Invented people").fill("40")
     desk.press("Rehearse")
@@ -157,7 +162,8 @@ def test_the_whole_walk(desk, place):
     page.get_by_role("dialog").get_by_role("button", name="Close for good").click()
     expect(page.locator(".chip.closed")).to_be_visible(timeout=SLOW)
     desk.to("Results")
-    expect(page.get_by_role("row", name="cheated Yes")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_role("rowheader", name="Have you ever cheated? cheated")).to_be_visible()
+    assert page.get_by_role("table").get_by_role("rowheader", name="Yes", exact=True).count() == 1
     desk.look().press("Report (HTML)")
     expect(page.get_by_text("into the folder: survey-report.html")).to_be_visible(timeout=SLOW)
     desk.to("Analyse").press("Write the notebook")
@@ -188,7 +194,7 @@ def _tapped(browser, url):
             phone.get_by_role("button", name=name, exact=True).click()
 
     press("I take part")
-    phone.get_by_label("second answer", exact=True).check()
+    phone.get_by_label("law", exact=True).check()
     press("Continue")
     phone.get_by_label("No", exact=True).check()
     press("Continue", "Next")
@@ -250,6 +256,78 @@ def test_nothing_is_lost_on_reload_and_an_edit_by_hand_is_noticed(desk, place):
     expect(page.locator(".problem:visible").first).to_contain_text("in every language")
     page.get_by_label("Language of the studio").select_option("de")
     expect(page.get_by_role("heading", name="Fragen", exact=True)).to_be_visible()
+    desk.look()
+
+
+POSITIONS = """() => [...document.querySelectorAll("main :is(input, textarea, button, select, h1, h2), nav a")]
+  .filter((one) => one.getClientRects().length)
+  .map((one) => [one.dataset.key ?? one.textContent, one.getBoundingClientRect().top + scrollY])"""
+
+
+def test_an_empty_survey_greets_with_a_hint_and_an_error_moves_nothing(desk):
+    page = desk.page
+    page.get_by_label("Empty").check()
+    page.get_by_label("Name of its file").fill("hints")
+    desk.press("Create the survey")
+    expect(page.get_by_text("There is no question yet.")).to_be_visible()
+    expect(page.locator(".problem.unfinished .message")).to_have_text("This is an example: write your own words.")
+    assert page.locator("[aria-invalid], .badge:not(.soft), [role=alert]").count() == 0
+    required = page.get_by_label("Title of the survey required")
+    expect(required).to_have_attribute("aria-required", "true")
+    desk.look().press("Number")
+    page.get_by_label("What people read").fill("How many?")
+    expect(page.locator(".badge.soft")).to_have_text("1 to settle")
+    desk.saved()
+    desk.look()  # which unfolds everything
+    before = page.evaluate(POSITIONS)
+    page.get_by_label("Largest possible answer").fill("-5")
+    expect(page.locator(".badge:not(.soft)")).to_be_visible()
+    expect(page.locator(".problem:not(.unfinished) .message").first).to_be_visible()
+    assert page.evaluate(POSITIONS) == before
+    desk.look()
+    page.route("**/api/save", lambda route: route.abort())
+    page.get_by_label("Largest possible answer").fill("50")
+    expect(page.locator(".toast")).to_contain_text("The studio does not answer")
+    assert page.evaluate(POSITIONS) == before
+    page.unroute("**/api/save")
+    page.get_by_label("Largest possible answer").fill("60")
+    desk.saved()
+    expect(page.locator(".toast, .badge:not(.soft)")).to_have_count(0)
+    assert page.evaluate(POSITIONS) == before
+
+
+def test_protected_questions_divide_the_ceiling_and_examples_are_not_opened(desk, place):
+    page, file = desk.page, place.folder.root / "many.toml"
+    page.get_by_label("Empty").check()
+    page.get_by_label("Name of its file").fill("many")
+    desk.press("Create the survey")
+    page.get_by_label("Title of the survey").fill("Many")
+    for count, kind in enumerate(
+        ["Yes or no", "One of several", "Scale", "Any of several", "Number", *["Yes or no"] * 3]
+    ):
+        desk.press(kind)
+        page.get_by_label("What people read").fill(f"Topic{count} then?")
+        page.get_by_label("Title of the survey").focus()
+        desk.saved()
+        data = tomllib.loads(file.read_text())
+        epsilons = [one["epsilon"] for question in data["questions"] for one in question["design"].values()]
+        assert (len(epsilons), len({*epsilons})) == (count + 1, 1)
+        assert sum(epsilons) <= 3 + 1e-9
+        assert [one["message"] for one in check(data).problems if not one.get("unfinished")] == []
+    assert sum(epsilons) > 3 - 0.1 * len(epsilons)
+    desk.press("Duplicate")
+    desk.saved()
+    problems = check(tomllib.loads(file.read_text())).problems
+    assert [one["message"] for one in problems if not one.get("unfinished")] == []
+    desk.to("Protection")
+    with page.expect_response("**/api/save"):
+        page.get_by_label("Who brings chance in").nth(4).select_option("piecewise")
+    (changed,) = tomllib.loads(file.read_text())["questions"][4]["design"]
+    problems = check(tomllib.loads(file.read_text())).problems
+    assert (changed, [one for one in problems if not one.get("unfinished")]) == ("piecewise", [])
+    desk.to("Open")
+    expect(page.get_by_role("button", name="Open the survey")).to_be_disabled()
+    expect(page.get_by_text("Some words are still the examples")).to_be_visible()
     desk.look()
 
 

@@ -59,6 +59,7 @@ def test_a_rehearsal_has_results_and_is_made_anew_for_another_version(window, fo
     assert find(f"sqlite:///{folder / 'rehearsal.db'}") is None, "invented people need a server no more"
     found = window.good("results", file="survey.toml", which="rehearsal", by="faculty")
     assert {row[0] for row in found["rows"]} == {"cheated"}
+    assert found["texts"] == {"faculty": "Faculty?", "cheated": "Cheated?"}  # by which the page heads the rows
     assert found["svg"].lstrip().startswith("<?xml")
     assert any("rehearsal" in note for note in found["notes"])
     path = folder / "survey.toml"

@@ -17,7 +17,7 @@ from toolkit.survey.storage import State, open_store
 
 JSON = "application/json"
 STATIC = Path(server.__file__).parent / "static"
-TABLES = "EXAMPLES|FAMILIES|MODES|PICTURES|KIND_WORDS|STATES|VIEWS|SCREENS|STATED|ENDING|PROTECTION|VERBS"
+TABLES = "EXAMPLES|FAMILIES|MODES|PICTURES|KIND_WORDS|STATES|VIEWS|SCREENS|STATED|ENDING|PROTECTION|VERBS|UNFINISHED"
 
 
 def test_a_link_works_once_and_the_next_one_is_announced(studio, window):

@@ -1,16 +1,19 @@
 """What is wrong with a survey, field by field, and what it would cost and tell: live, while it is being written."""
 
+import json
 import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any, cast
 
 from toolkit.core.checks import Number
 from toolkit.local.protocol import Randomizer
-from toolkit.survey.consent.statement import loss, missing, odds
+from toolkit.survey.consent.statement import OPTIONAL, loss, missing, odds
 from toolkit.survey.plan import planned
 from toolkit.survey.questions.question import Question, read_questions
 from toolkit.survey.questions.survey_fields import STATED
@@ -30,6 +33,8 @@ FAMILIES = {
 }
 """Ways to protect a question, by its kind; the usual one first."""
 
+_EXAMPLES = ("A new survey", "first answer", "second answer", "third answer", "answer {place}")
+_GERMAN = Path(__file__).parent / "static" / "de.json"
 _MONTHS = ("jan-feb", "jan-mar", "jan-apr", "jan-may")
 
 
@@ -77,7 +82,54 @@ def check(data: Mapping[str, Any]) -> Checked:
             checked.survey = None if checked.problems else survey
             checked.problems += notes
             break
+    checked.problems = [
+        {**one, "unfinished": "empty"} if _is_empty(one, data, tables) else one for one in checked.problems
+    ]
+    for question, name, text in examples(data):
+        message = f"`{name}` must be in your words, got {text!r}: people would read it."
+        checked.problems.append({"question": question, "field": name, "message": message, "unfinished": "example"})
     return checked
+
+
+def _is_empty(problem: Mapping[str, Any], data: Mapping[str, Any], tables: Sequence[Any]) -> bool:
+    """Whether something is refused only because nobody has written it yet."""
+    if problem["question"] is None and problem["field"] is None:
+        return not tables
+    table = data if problem["question"] is None else tables[problem["question"]]
+    value = table.get(problem["field"]) if isinstance(table, Mapping) else None
+    return problem["field"] in ("title", "consent", "text") and not value
+
+
+def examples(data: Mapping[str, Any]) -> list[tuple[int | None, str, str]]:
+    """Return the words in a survey that the studio filled in, with the question and the field that they are in."""
+    tables = data.get("questions")
+    texts: list[tuple[int | None, str, object]] = [(None, "title", data.get("title"))]
+    for place, table in enumerate(tables if isinstance(tables, list) else []):
+        fields = table if isinstance(table, Mapping) else {}
+        options, labels = fields.get("options"), fields.get("labels")
+        words = labels if isinstance(labels, Mapping) else {}
+        shown = [words.get(str(one), one) for one in options] if isinstance(options, list) else []
+        texts += [(place, "options", text) for text in shown]
+    return [
+        (place, name, text)
+        for place, name, value in texts
+        for text in _texts(value)
+        if _example_words().fullmatch(text)
+    ]
+
+
+def _texts(text: object) -> list[str]:
+    """A text in all its languages."""
+    values = text.values() if isinstance(text, Mapping) else [text]
+    return [value for value in values if isinstance(value, str)]
+
+
+@cache
+def _example_words() -> re.Pattern[str]:
+    """The words that the page fills in, in both of its languages."""
+    german = json.loads(_GERMAN.read_text(encoding="utf-8"))
+    words = {*_EXAMPLES, *(german[text] for text in _EXAMPLES if text in german)}
+    return re.compile("|".join(re.escape(text).replace(re.escape("{place}"), r"\d+") for text in sorted(words)))
 
 
 @contextmanager
@@ -134,6 +186,7 @@ def facts(data: Mapping[str, Any], checked: Checked, speak: str) -> dict[str, An
         "epsilon": _number(total),
         "ceiling": _number(float(data["ceiling"])) if _is_amount(data.get("ceiling")) else WEAK_EPSILON,
         "missing": missing(stated),
+        "optional": list(OPTIONAL),
         "hash": None if survey is None else survey.hash,
         "families": FAMILIES,
     }

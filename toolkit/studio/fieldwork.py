@@ -9,7 +9,7 @@ from typing import Any
 
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.studio import notebooks
-from toolkit.studio.checking import quiet
+from toolkit.studio.checking import examples, quiet
 from toolkit.studio.folder import ConflictError, Folder, fingerprint
 from toolkit.studio.surveys import Surveys
 from toolkit.survey.client import qr_path
@@ -21,6 +21,7 @@ from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.serving.background import find
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.stepwise_disclosure import first_look
+from toolkit.texts.multilingual import text_in
 
 _MOST_INVENTED = 5000
 _REPORTS = (".html", ".docx", ".pdf", ".md")
@@ -96,6 +97,7 @@ class Fieldwork:
                 "station": collector.survey.field is not None,
                 "uses_out": status.uses_out,
                 "groups": _groups(collector.survey),
+                "texts": _texts(collector.survey),
             }
         return None
 
@@ -144,6 +146,9 @@ class Fieldwork:
     ) -> dict[str, Any]:
         """Open the real collection and serve it, on this machine or as `reach` says."""
         self._check(file, hash)
+        if not self._database(file, "real")[0].exists() and (words := examples(self._surveys.data(file))):
+            consequence = "write your own first, as questions and answers stay as they are when the survey is open"
+            refuse("a survey must be in your words", f"the example {words[0][2]!r}", consequence)
         with quiet():
             survey = self._surveys.load(file)
             options = self._reach(reach or {})
@@ -187,7 +192,7 @@ class Fieldwork:
     def results(self, file: str, which: str, by: str | None = None) -> dict[str, Any]:
         """Return the estimates as a table of text, what to know about them, and a picture."""
         with quiet(), self._collector(file, which) as collector:
-            results = collector.results(by or None)
+            results, texts = collector.results(by or None), _texts(collector.survey)
         table = results.to_table() if results.findings else None
         picture: dict[str, Any] = {}
         if results.findings:
@@ -200,6 +205,7 @@ class Fieldwork:
         return {
             "columns": [] if table is None else [str(name) for name in table.columns],
             "rows": [] if table is None else [[str(cell) for cell in row] for row in table.to_numpy().tolist()],
+            "texts": texts,
             "notes": results.notes(),
             "complete": results.complete,
             **picture,
@@ -249,6 +255,11 @@ def _is_beyond(link: str) -> bool:
 def _first(survey: Survey) -> int | None:
     """How many reports there must be before an open collection shows some; None if it never does."""
     return None if survey.waves > 1 else first_look(survey)
+
+
+def _texts(survey: Survey) -> dict[str, str]:
+    """What people read, by the name of each question: in the first language of the survey."""
+    return {one.name: text_in(one.text, survey.languages[0]) for one in survey.questions}
 
 
 def _groups(survey: Survey) -> list[str]:

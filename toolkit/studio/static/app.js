@@ -1,5 +1,5 @@
 // The frame around all screens: who comes in, which screen is shown, what was saved.
-import { adopt, api, button, h, listen, look, notice, openSurvey, save, screenOf, select, showProblems, speak, state, step, t } from "./core.js";
+import { adopt, api, button, h, listen, look, notice, openSurvey, save, screenOf, select, showProblems, slot, speak, state, step, t } from "./core.js";
 import { analyse } from "./analyse.js";
 import { collect, opening } from "./fieldwork.js";
 import { preview } from "./preview.js";
@@ -40,8 +40,9 @@ async function enter() {
 }
 
 function badge(name) {
-  const count = (state.survey.problems ?? []).filter((one) => !one.warning && screenOf(one) === name).length;
-  return count ? h("span", { class: "badge" }, `${count}`, h("span", { class: "unseen" }, ` ${t("to settle")}`)) : null;
+  const here = (state.survey.problems ?? []).filter((one) => !one.warning && screenOf(one) === name);
+  const refused = here.filter((one) => !one.unfinished).length, count = refused || here.length;
+  return count ? h("span", { class: refused ? "badge" : "badge soft" }, `${count}`, h("span", { class: "unseen" }, ` ${t("to settle")}`)) : null;
 }
 
 function steps(file, current) {
@@ -59,7 +60,10 @@ function header(title) {
     repaint: () => paint(true),
     update,
     status: () => (status.textContent = state.status),
-    wrong: (text) => root.querySelector("main")?.prepend(notice(text, "wrong")),
+    wrong: (text) => {
+      root.querySelector(".toast")?.remove();
+      if (text) root.append(h("div", { class: "toast" }, notice(text, "wrong"), button(t("Close"), () => root.querySelector(".toast")?.remove(), "small")));
+    },
   });
   const own = state.survey && title !== null;
   return h("header", {}, h("a", { class: "brand", href: "#/" }, "Studio"), h("span", { class: "title" }, title ?? ""), status,
@@ -99,7 +103,7 @@ async function paint(again = false, mine = ++turn) {
     root.replaceChildren(skip, header(titleOf(state.survey)), steps(file, name), main);
     document.title = `${title} · ${titleOf(state.survey)} · Studio`;
     const warned = state.survey.readonly ? notice(t("This survey holds numbers that a page would round: it can be looked at, not edited here."), "note") : null;
-    main.append(h("h1", { tabindex: -1 }, title), h("p", { class: "problem", "data-at": "", hidden: true }), ...(warned ? [warned] : []));
+    main.append(slot(""), h("h1", { tabindex: -1 }, title), ...(warned ? [warned] : []));
     if (!(await fill(() => SCREENS[name]?.[1](main), mine))) return;
     showProblems(main, name);
   } else {

@@ -60,15 +60,27 @@ export function button(text, press, kind = "", more = {}) {
   return h("button", { type: "button", class: kind, onclick: press, ...more }, text);
 }
 
-/** Where the refusals of a field appear; screens are filled by `showProblems`. */
-export const slot = (at, id) => h("p", { class: "problem", "data-at": at, id, hidden: true });
+/** Where the refusals of a field appear, as high when it is empty; screens are filled by `showProblems`. */
+export const slot = (at, id) => h("div", { class: "problem", "data-at": at, id });
+
+/** Fill a slot with messages, of which the first is read at once and all when it has the focus. */
+export function fillSlot(place, messages, kind = "") {
+  place.className = `problem ${kind}`;
+  place.replaceChildren(...(messages.length ? [h("div", { class: "message" }, ...messages.map((text) => h("span", {}, plainly(text))))] : []));
+  if (messages.length) place.tabIndex = 0;
+  else place.removeAttribute("tabindex");
+}
+
+/** A label that says whether its field must be filled in: always, or where `required` says. */
+export const marked = (label, required) => [label, required && h("span", { class: "required" }, ` ${required === true ? t("required") : required}`)];
 
 /** A label, its control, what is wrong with it, and a hint. */
-export function field(label, control, { at, hint, kind = "" } = {}) {
+export function field(label, control, { at, hint, kind = "", required = false } = {}) {
   const id = fresh(), wrong = `${id}-wrong`;
   control.id = id;
+  if (required === true) control.setAttribute("aria-required", "true");
   if (at !== undefined) control.setAttribute("aria-describedby", wrong);
-  return h("div", { class: `field ${kind}` }, h("label", { for: id }, label), hint && h("p", { class: "hint" }, hint), control,
+  return h("div", { class: `field ${kind}` }, h("label", { for: id }, ...marked(label, required)), hint && h("p", { class: "hint" }, hint), control,
     at !== undefined && slot(at, wrong));
 }
 
@@ -206,6 +218,7 @@ export function writer(label, place, given, { words = "Written into the folder: 
 let timer, sending = null, dirty = false, listeners = {};
 export const listen = (given) => (listeners = given);
 export const repaint = () => listeners.repaint();
+export const wrong = (text) => listeners.wrong(text);
 const draftName = () => `studio:draft:${state.survey.file}`;
 
 /** Take over what the server says of a file; every question knows its place there. */
@@ -257,8 +270,11 @@ export async function save() {
     const now = await sending;
     order.forEach((question, i) => (question["#"] = i));
     for (const name of ["hash", "problems", "facts", "valid", "undo", "redo", "steps"]) state.survey[name] = now[name];
-    if (!dirty) sessionStorage.removeItem(draftName());
-    tell(t("Saved"));
+    if (!dirty) {  // else something was typed meanwhile, which is saved next
+      sessionStorage.removeItem(draftName());
+      tell(t("Saved"));
+    }
+    wrong("");
     listeners.update();
   } catch (problem) {
     dirty = true;
@@ -331,21 +347,23 @@ export function screenOf({ question, field: name }) {
   return name === null || ["title", "languages", "questions", "words"].includes(name) ? "questions" : "who";
 }
 
-/** Put every refusal where it arises: at its field, else at its question, else at the top of its screen. */
+const UNFINISHED = { empty: "Still to be written.", example: "This is an example: write your own words." };
+
+/** Put every refusal where it arises: at its field, else at its question, else at the top of its screen. Nothing moves. */
 export function showProblems(root, screen) {
-  root.querySelectorAll(".problem").forEach((one) => {
-    one.hidden = true;
-    one.textContent = "";
-  });
+  const found = new Map([...root.querySelectorAll(".problem[data-at]")].map((one) => [one.dataset.at, { place: one, problems: [] }]));
   root.querySelectorAll("[aria-invalid]").forEach((one) => one.removeAttribute("aria-invalid"));
   for (const problem of state.survey.problems ?? []) {
+    const listed = problem.question === null && problem.field === null; // that there is no question yet is said by the list
+    if (problem.unfinished && (listed || screenOf(problem) !== screen)) continue;
     const at = problem.question === null ? problem.field : `q${problem.question}.${problem.field}`;
     const places = [at, problem.question === null ? null : `q${problem.question}`, screenOf(problem) === screen ? "" : null];
-    const place = places.map((one) => one !== null && root.querySelector(`.problem[data-at="${one}"]`)).find(Boolean);
-    if (!place) continue;
-    place.hidden = false;
-    place.classList.toggle("warning", Boolean(problem.warning));
-    place.append(h("span", {}, plainly(problem.message)));
-    if (!problem.warning) root.querySelector(`[aria-describedby="${place.id || "none"}"]`)?.setAttribute("aria-invalid", "true");
+    places.map((one) => found.get(one)).find(Boolean)?.problems.push(problem);
+  }
+  for (const { place, problems } of found.values()) {
+    const refused = problems.some((one) => !one.warning && !one.unfinished);
+    const texts = problems.map((one) => (one.unfinished ? t(UNFINISHED[one.unfinished]) : one.message));
+    fillSlot(place, [...new Set(texts)], refused ? "" : problems.some((one) => one.warning) ? "warning" : "unfinished");
+    if (refused) root.querySelector(`[aria-describedby="${place.id || "none"}"]`)?.setAttribute("aria-invalid", "true");
   }
 }

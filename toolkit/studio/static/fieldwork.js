@@ -53,12 +53,14 @@ export async function opening(main) {
       field(t("Certificate (a PEM file in this folder)"), input("", give("certificate"), { placeholder: "cert.pem" })),
       field(t("Its key (a PEM file in this folder)"), input("", give("private_key"), { placeholder: "key.pem" })),
       toggle(t("Without TLS, in a network that I trust"), false, give("plain_http_beyond_this_machine")));
+    const unfinished = !one && (state.survey.problems ?? []).some((problem) => problem.unfinished);
     const run = async (event) => {
       const pressed = event.target;
       if (await ask(t("Open the survey?"), t("From now on questions, answers and designs stay as they are. Title and consent can still be corrected."), t("Open"), "main")) await open(pressed, said, { reach });
     };
     return h("section", { class: "panel", "aria-labelledby": "o2" }, head, h("p", {}, t("A server of its own starts in the background. It goes on when the studio ends.")), far,
-      button(one ? t("Start the server again") : t("Open the survey"), run, "main"), said, same("open"));
+      unfinished && notice(t("Some words are still the examples that were filled in: the steps with a number say where. Write your own before you open the survey.")),
+      button(one ? t("Start the server again") : t("Open the survey"), run, "main", { disabled: unfinished }), said, same("open"));
   }
   /** A section that makes links for so many people. */
   function links(id, title, about, label, press, make) {

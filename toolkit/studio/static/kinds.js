@@ -18,9 +18,9 @@ export function kindOf(question) {
   return design && !options.length ? "own" : "options";
 }
 
-/** A new question, with a name that no other has, and an epsilon that is still left. */
-export function make(kind, taken, words, left) {
-  const epsilon = Math.max(0.1, Math.min(1, Math.floor(10 * left + 1e-6) / 10));
+/** A new question, with a name that no other has. */
+export function make(kind, taken, words) {
+  const epsilon = 1;
   let place = taken.length + 1;
   while (taken.includes(`question_${place}`)) place += 1;
   const base = { name: `question_${place}`, text: "" };
@@ -50,6 +50,20 @@ export function protect(question, on) {
   if (kind === "yesno") question.options = ["no", "yes"];
   if (kind === "ticks") question.multiple = true;
   for (const name of ["design", "mode", "instructions", "innocent", "anchor"]) delete question[name];
+}
+
+/** The epsilon that a question was given, undefined if its design was given otherwise. */
+export const epsilonOf = (question) => question.design?.[maker(question)]?.epsilon;
+
+/** Let all questions fit below the ceiling: whoever has more than an even share of it gets that share. `costs` are of the others. */
+export function makeRoom(questions, costs, ceiling, waves = 1) {
+  const moved = questions.filter((one) => epsilonOf(one) !== undefined);
+  const fixed = questions.reduce((sum, one) => sum + (isProtected(one) && !moved.includes(one) ? costs[one["#"]] || 0 : 0), 0);
+  const spent = moved.reduce((sum, one) => sum + Number(epsilonOf(one)), 0);
+  if (fixed + waves * spent <= ceiling + 1e-9) return;
+  const even = (ceiling - fixed) / waves / moved.length, steps = even < 0.1 ? 100 : 10;
+  const share = Math.max(0.01, Math.floor(steps * even + 1e-6) / steps);
+  for (const one of moved) if (epsilonOf(one) > share) one.design[maker(one)].epsilon = share;
 }
 
 // ---------------------------------------------------------------- texts in several languages

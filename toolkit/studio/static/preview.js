@@ -1,8 +1,9 @@
 // Preview: what others would see, in each language. The phone's page runs in a frame without an origin and without a network.
 import { api, button, h, notice, same, save, select, state, t, writer } from "./core.js";
-import { LANGUAGE_WORDS, languagesOf } from "./kinds.js";
+import { LANGUAGE_WORDS, languagesOf, textIn } from "./kinds.js";
 
 const VIEWS = { phone: "Phone", paper: "Paper", consent: "Consent", assessment: "Assessment" };
+const textOf = (name) => `“${textIn(state.survey.data.questions.find((one) => one.name === name)?.text, chosen.language, chosen.language) || name}”`;
 const chosen = { view: "phone", language: null };
 
 export async function preview(main) {
@@ -24,7 +25,7 @@ export async function preview(main) {
       } else {
         const { path, left_out } = await api("seen", { file, what: view, language });
         const frame = h("iframe", { src: path, title: t(VIEWS[view]), sandbox: view === "phone" ? "allow-scripts" : "", class: view });
-        const less = left_out.length ? [notice(t("Not on paper, as no coin, die or slips draw the report: {names}.", { names: left_out.join(", ") }))] : [];
+        const less = left_out.length ? [notice(t("Not on paper, as no coin, die or slips draw the report: {names}.", { names: left_out.map(textOf).join(", ") }))] : [];
         shown.replaceChildren(...less, view === "phone" ? h("div", { class: "phone-frame" }, frame) : frame);
       }
     } catch (problem) {

@@ -1,5 +1,5 @@
 // Protection: what each answer costs a person, and how precise it would be; live, from numbers that Python computed.
-import { api, button, change, field, h, input, meter, notice, number, numberIn, repaint, same, select, slot, state, svg, t } from "./core.js";
+import { api, button, change, field, fillSlot, h, input, meter, notice, number, numberIn, repaint, same, select, slot, state, svg, t } from "./core.js";
 import { isProtected, kindOf, languagesOf, maker, textIn } from "./kinds.js";
 
 const FAMILIES = {
@@ -91,8 +91,8 @@ function heading(question, i, data) {
 function plainCard(question, i, data) {
   const margin = h("span", { class: "chip" });
   return {
-    element: h("li", { class: "card" }, heading(question, i, data), slot(`q${i}.design`), slot(`q${i}`),
-      h("p", {}, h("span", { class: "chip bare" }, t("plain")), " ", t("Sent as it is; nothing protects it."), " ", margin)),
+    element: h("li", { class: "card" }, heading(question, i, data),
+      h("p", {}, h("span", { class: "chip bare" }, t("plain")), " ", t("Sent as it is; nothing protects it."), " ", margin), slot(`q${i}`)),
     plan(rows) {
       const row = rows[question.name];
       margin.hidden = !row?.margin;
@@ -130,14 +130,13 @@ function card(question, i, data) {
   const epsilon = h("output", { class: "epsilon" }), odds = h("div", { class: "odds" }), margin = h("strong", {}), small = h("strong", {});
   const people = [hundred(), hundred()], captions = [h("figcaption", {}), h("figcaption", {})];
   const figures = people.map((one, place) => h("figure", { class: "people", hidden: true }, one.picture, captions[place]));
-  const wrong = h("p", { class: "problem", hidden: true });
+  const wrong = h("div", { class: "problem" });
 
   /** Repaint from the list: nothing is asked while the slider moves. */
   function draw() {
     const row = rows[slider.value];
     if (!row) return;
-    wrong.hidden = !row.problem;
-    wrong.textContent = row.problem ?? "";
+    fillSlot(wrong, row.problem ? [row.problem] : []);
     if (row.problem) return;
     const value = row.epsilon === "inf" ? "∞" : number(Math.ceil(row.epsilon * 1000 - 1e-9) / 1000, 3);
     epsilon.textContent = `ε ${value}`;
@@ -178,12 +177,14 @@ function card(question, i, data) {
   const families = state.survey.facts.families[kind] ?? [];
   const offered = families.includes(family) ? families : [family, ...families];
   const about = h("p", { class: "hint" }, known ? t(FAMILIES[family][1]) : t("This design was written by hand; it stays as it is."));
+  /** Another way to protect it, at no higher price: so it does not break the ceiling. */
   const pick = async (name) => {
+    const most = (Number(state.survey.facts.questions[i]?.epsilon) || 1) / (Number(data.waves) || 1);
     family = name;
     question.design = { [name]: kind === "likert" ? { points: 5, epsilon: 1 } : { epsilon: 1 } };
     rows = await curve(question, family);
     if (name !== "crosswise" && question.mode === "physical") delete question.mode;
-    take(Math.max(0, rows.findIndex((row) => !row.problem && row.epsilon >= 0.99)));
+    take(Math.max(0, rows.findLastIndex((row) => !row.problem && row.epsilon <= most + 1e-6)));
     repaint();
   };
   const device = field(t("Who brings chance in"), select(family, offered.map((name) => [name, t(FAMILIES[name]?.[0] ?? name)]), pick, { "data-key": `q${i}.family` }), { at: `q${i}.design` });
@@ -196,7 +197,7 @@ function card(question, i, data) {
   ] : [h("p", { class: "odds" }, (state.survey.facts.questions[i]?.odds ?? []).join(" "))];
   return {
     load,
-    element: h("li", { class: "card" }, heading(question, i, data), slot(`q${i}`), h("div", { class: "row" }, device, mode), about, ...body),
+    element: h("li", { class: "card" }, heading(question, i, data), h("div", { class: "row" }, device, mode), about, ...body, slot(`q${i}`)),
   };
 }
 

@@ -1,19 +1,19 @@
 // Questions: what people are asked, in which order and in which languages.
-import { area, button, change, field, h, input, numberIn, repaint, same, select, slot, state, t, toggle } from "./core.js";
-import { KINDS, LANGUAGE_WORDS, isProtected, kindOf, languagesOf, make, nameFrom, protect, textIn, withText } from "./kinds.js";
+import { area, button, change, field, h, input, marked, number, numberIn, repaint, same, select, slot, state, t, toggle } from "./core.js";
+import { KINDS, LANGUAGE_WORDS, epsilonOf, isProtected, kindOf, languagesOf, make, makeRoom, nameFrom, protect, textIn, withText } from "./kinds.js";
 
 export const KIND_WORDS = { yesno: "Yes or no", options: "One of several", likert: "Scale", ticks: "Any of several", number: "Number", text: "Free text", own: "Own design" };
 
 /** A text in each language of the survey; `get` and `set` are of the whole value. */
-export function texts(label, get, set, { at, hint, rows = 2, line = false, key } = {}) {
+export function texts(label, get, set, { at, hint, rows = 2, line = false, key, required = false } = {}) {
   const codes = languagesOf(state.survey.data);
   const control = (code) => {
     const write = (text) => change(() => set(withText(get(), code, text, codes)));
-    const more = { dir: "auto", lang: code, "data-key": `${key}.${code}`, ...(line ? {} : { rows }) };
+    const more = { dir: "auto", lang: code, "data-key": `${key}.${code}`, "aria-required": required === true ? "true" : null, ...(line ? {} : { rows }) };
     return (line ? input : area)(textIn(get(), code, codes[0]), write, more);
   };
-  if (codes.length === 1) return field(label, control(codes[0]), { at, hint });
-  return h("fieldset", { class: "field" }, h("legend", {}, label), hint && h("p", { class: "hint" }, hint),
+  if (codes.length === 1) return field(label, control(codes[0]), { at, hint, required });
+  return h("fieldset", { class: "field" }, h("legend", {}, ...marked(label, required)), hint && h("p", { class: "hint" }, hint),
     ...codes.map((code) => h("label", { class: "spoken" }, h("span", { class: "code" }, LANGUAGE_WORDS[code] ?? code), control(code))), at !== undefined && slot(at));
 }
 
@@ -24,8 +24,8 @@ export function questions(main) {
   const list = h("ol", { class: "questions" }, ...data.questions.map((question, i) => item(question, i, data)));
   main.append(
     h("p", { class: "lead" }, t("Write what people are asked. Chance may change a protected answer on the phone before it is sent; a plain one is sent as it is.")),
-    texts(t("Title of the survey"), () => data.title, (value) => (data.title = value), { at: "title", line: true, key: "title" }),
-    languageChoice(codes), list, adder(data), same("questions"));
+    texts(t("Title of the survey"), () => data.title, (value) => (data.title = value), { at: "title", line: true, key: "title", required: true }),
+    languageChoice(codes), data.questions.length ? list : h("p", { class: "notice" }, t("There is no question yet. Choose below what the first one is like.")), adder(data), same("questions"));
   return {
     update() {
       list.querySelectorAll(".head .text").forEach((one, i) => (one.textContent = textIn(data.questions[i]?.text, codes[0], codes[0]) || t("A question without words yet")));
@@ -46,13 +46,19 @@ function languageChoice(codes) {
 
 function adder(data) {
   const words = { a: t("first answer"), b: t("second answer"), c: t("third answer"), warning: t("What you write here is sent as it is. Please write nothing that tells who you are, or what you answered above.") };
-  const left = () => (state.survey.facts.ceiling === "inf" ? 1 : state.survey.facts.ceiling - (Number(state.survey.facts.epsilon) || 0));
   const add = (kind) => change(() => {
-    data.questions.push(make(kind, data.questions.map((one) => one.name), words, left()));
+    data.questions.push(make(kind, data.questions.map((one) => one.name), words));
+    fit(data);
     state.open = data.questions.length - 1;
   }, true);
   return h("section", { class: "adder", "aria-labelledby": "add" }, h("h2", { id: "add" }, t("Add a question")),
     h("div", { class: "row" }, ...KINDS.map((kind) => button(t(KIND_WORDS[kind]), () => (add(kind), focusOn(data.questions.length - 1)), "add", { "data-key": `add.${kind}` }))));
+}
+
+/** What is protected by default divides the ceiling. */
+function fit(data) {
+  const { ceiling, questions: costs } = state.survey.facts;
+  if (ceiling !== "inf") makeRoom(data.questions, costs.map((one) => Number(one?.epsilon)), ceiling, Number(data.waves) || 1);
 }
 
 const focusOn = (i) => requestAnimationFrame(() => document.querySelector(`[data-key^="q${i}.text"]`)?.focus());
@@ -64,8 +70,8 @@ function item(question, i, data) {
     state.open = open ? -1 : i;
     repaint();
   } }, h("span", { class: "place" }, `${i + 1}`), h("span", { class: "text", dir: "auto" }, text), h("span", { class: "chip" }, t(KIND_WORDS[kind])),
-  h("span", { class: `chip ${isProtected(question) ? "safe" : "bare"}` }, isProtected(question) ? t("protected") : t("plain")));
-  return h("li", { class: open ? "card open" : "card" }, h("h2", { class: "bare" }, head), slot(`q${i}`), open && editor(question, i, data, kind));
+  h("span", { class: `chip ${isProtected(question) ? "safe" : "bare"}` }, isProtected(question) ? [t("protected"), epsilonOf(question) && ` · ε ${number(epsilonOf(question))}`] : t("plain")));
+  return h("li", { class: open ? "card open" : "card" }, h("h2", { class: "bare" }, head), open && editor(question, i, data, kind), slot(`q${i}`));
 }
 
 function editor(question, i, data, kind) {
@@ -76,13 +82,13 @@ function editor(question, i, data, kind) {
     question.text = value;
     if (/^question_\d+$/.test(before)) state.named = [question, taken];
   };
-  const main = texts(t("What people read"), () => question.text, setText, { at: at("text"), key: at("text") });
+  const main = texts(t("What people read"), () => question.text, setText, { at: at("text"), key: at("text"), required: true });
   main.addEventListener("focusout", () => settleName(question, taken));
   const parts = [main, answers(question, i, kind, codes)];
   if (kind !== "text" && kind !== "own") parts.push(protector(question, i));
   const rest = [
     texts(t("Below the question, if something must be explained"), () => question.help, (value) => (question.help = value || undefined), { at: at("help"), key: at("help"), rows: 1 }),
-    kind === "text" && texts(t("Warning above the field"), () => question.warning, (value) => (question.warning = value), { at: at("warning"), key: at("warning") }),
+    kind === "text" && texts(t("Warning above the field"), () => question.warning, (value) => (question.warning = value), { at: at("warning"), key: at("warning"), required: true }),
     !isProtected(question) && toggle(t("Must be answered"), question.required !== false, (on) => change(() => (on ? delete question.required : (question.required = false)))),
     field(t("Name of its column in the results"), input(question.name, (value) => change(() => (question.name = value)), { "data-key": at("name"), spellcheck: "false" }),
       { at: at("name"), hint: t("Small letters, digits and _.") }),
@@ -103,7 +109,7 @@ function settleName(question, taken) {
 function protector(question, i) {
   const text = isProtected(question) ? t("Chance may change the answer on the phone: nobody can be sure what this person answered.") : t("The answer is sent as it is. Whoever reads the reports can read it.");
   return h("div", { class: `protector ${isProtected(question) ? "safe" : "bare"}` },
-    toggle(t("Protected"), isProtected(question), (on) => change(() => protect(question, on), true), { "data-key": `q${i}.protected` }), h("p", {}, text));
+    toggle(t("Protected"), isProtected(question), (on) => change((data) => (protect(question, on), fit(data)), true), { "data-key": `q${i}.protected` }), h("p", {}, text));
 }
 
 function answers(question, i, kind, codes) {
@@ -119,7 +125,7 @@ function answers(question, i, kind, codes) {
   if (kind !== "options" && kind !== "ticks") return null;
   const rows = question.options.map((option, place) => optionRow(question, place, at, codes));
   const add = () => change(() => question.options.push(freeOption(question.options)), true);
-  return h("fieldset", { class: "field" }, h("legend", {}, t("Answers")), h("ol", { class: "options" }, ...rows), slot(`${at}.options`), slot(`${at}.labels`),
+  return h("fieldset", { class: "field" }, h("legend", {}, ...marked(t("Answers"), true)), h("ol", { class: "options" }, ...rows), slot(`${at}.options`), slot(`${at}.labels`),
     button(t("Add an answer"), add, "small", { "data-key": `${at}.add` }));
 }
 
@@ -177,7 +183,7 @@ function condition(question, i, data) {
   const pick = (other) => change(() => (other ? (question.show_if = { [other]: [earlier.find((one) => one.name === other).options[0]] }) : delete question.show_if), true);
   const of = earlier.find((one) => one.name === name);
   const boxes = (of?.options ?? []).map((option) => toggle(`${option}`, chosen.includes(option), (on) => change(() => (question.show_if[name] = on ? [...question.show_if[name], option] : question.show_if[name].filter((one) => one !== option)))));
-  return h("div", {}, field(t("Ask it only of some"), select(name, [["", t("Everybody")], ...earlier.map((one) => [one.name, t("Depending on {name}", { name: one.name })])], pick, { "data-key": `q${i}.if` }), { at: `q${i}.show_if` }), h("div", { class: "row" }, ...boxes));
+  return h("div", {}, field(t("Ask it only of some"), select(name, [["", t("Everybody")], ...earlier.map((one) => [one.name, t("Depending on {name}", { name: textIn(one.text, languagesOf(data)[0], languagesOf(data)[0]) || one.name })])], pick, { "data-key": `q${i}.if` }), { at: `q${i}.show_if` }), h("div", { class: "row" }, ...boxes));
 }
 
 function tools(question, i, data) {
@@ -192,6 +198,7 @@ function tools(question, i, data) {
     while (data.questions.some((one) => one.name === `${question.name}_${place}`)) place += 1;
     copy.name = `${question.name}_${place}`;
     data.questions.splice(i + 1, 0, copy);
+    fit(data);
     state.open = i + 1;
   }, true);
   const drop = () => change(() => {

@@ -1,11 +1,22 @@
 // Results: tables and pictures, in all or by group; files for readers and for other programs.
-import { api, h, notice, same, select, state, t, tableOf, writer } from "./core.js";
+import { api, h, notice, same, select, state, t, writer } from "./core.js";
+
+/** A table of estimates: each question heads its rows, with the name that it has in files and pictures. */
+function estimates({ columns, rows, texts }) {
+  const caption = t("Estimates, each with its interval"), names = [...new Set(rows.map(([name]) => name))];
+  const cells = (row) => row.slice(1).map((cell, i) => h(i ? "td" : "th", i ? {} : { scope: "row" }, cell));
+  const bodies = names.map((name) => h("tbody", {},
+    h("tr", {}, h("th", { scope: "rowgroup", colspan: columns.length - 1, class: "question", dir: "auto" }, texts[name] ?? name, " ", h("span", { class: "hint" }, name))),
+    ...rows.filter((row) => row[0] === name).map((row) => h("tr", {}, ...cells(row)))));
+  const head = columns.slice(1).map((name) => h("th", { scope: "col" }, texts[name] ?? name));
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, ...head)), ...bodies));
+}
 
 /** Estimates of one collection, into a place of the page. */
 export async function fillResults(place, which, by) {
   const found = await api("results", { file: state.survey.file, which, by });
   const parts = [];
-  if (found.rows.length) parts.push(tableOf(found.columns, found.rows, t("Estimates, each with its interval")));
+  if (found.rows.length) parts.push(estimates(found));
   else parts.push(notice(t("There is nothing to estimate from yet."), "note"));
   if (found.svg) {
     const address = URL.createObjectURL(new Blob([found.svg], { type: "image/svg+xml" }));
@@ -34,10 +45,10 @@ export async function results(main) {
   };
   const words = { real: t("Real reports"), rehearsal: t("Rehearsal") };
   function paint() {
-    const groups = now[chosen.which].groups;
+    const { groups, texts } = now[chosen.which];
     choices.replaceChildren(
       h("label", {}, t("Of"), select(chosen.which, there.map((which) => [which, words[which]]), (which) => ((chosen.which = which), (chosen.by = ""), paint(), show()))),
-      h("label", {}, t("By"), select(chosen.by, [["", t("everybody")], ...groups.map((name) => [name, name])], (by) => ((chosen.by = by), show()))));
+      h("label", {}, t("By"), select(chosen.by, [["", t("everybody")], ...groups.map((name) => [name, texts[name] ?? name])], (by) => ((chosen.by = by), show()))));
   }
   const write = (what, ending, label) => writer(label, said, () => ({ what, ending, ...chosen }));
   const files = h("section", { class: "panel", "aria-labelledby": "files" }, h("h2", { id: "files" }, t("Files")),

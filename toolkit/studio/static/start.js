@@ -37,7 +37,7 @@ export async function start(main, go) {
     h("div", { class: "columns" },
       h("section", { "aria-labelledby": "s-new" }, h("h2", { id: "s-new" }, t("Ask people")),
         h("form", { onsubmit: make }, h("fieldset", {}, h("legend", {}, t("A new survey, from")), h("div", { class: "cards" }, ...cards)),
-          field(t("Name of its file"), name), said, h("button", { class: "main" }, t("Create the survey")))),
+          field(t("Name of its file"), name, { required: true }), h("button", { class: "main" }, t("Create the survey")), said)),
       h("div", {},
         h("section", { "aria-labelledby": "s-old" }, h("h2", { id: "s-old" }, t("Surveys in this folder")),
           files.surveys.length ? h("ul", { class: "files" }, ...files.surveys.map((one) => h("li", {}, h("a", { href: `#/survey/${encodeURIComponent(one.file)}/questions` },

@@ -1,5 +1,5 @@
 // The curator's half: columns and bounds by hand, statistics with price and noise before they are paid for, a ledger that fills.
-import { api, ask, button, codes, field, h, input, meter, notice, number, numberIn, outdated, select, t, tableOf, work } from "./core.js";
+import { api, ask, button, codes, field, h, input, meter, notice, number, numberIn, outdated, select, t, tableOf, work, wrong } from "./core.js";
 
 const VERBS = {
   count: "How many rows", histogram: "How many rows in each category", mean: "Mean", sum: "Sum", std: "Standard deviation", median: "Median", bounds: "Propose bounds (paid)",
@@ -7,9 +7,10 @@ const VERBS = {
 
 export async function table(main, file) {
   let now = await api("table", { table: file }), timer;
-  const problem = h("div", {}), columns = h("div", {}), queue = h("div", {}), ledger = h("div", {}), adder = h("div", {}), asked = h("div", {});
+  const columns = h("div", {}), queue = h("div", {}), ledger = h("div", {}), adder = h("div", {}), asked = h("div", {});
 
   let line = Promise.resolve(), version = 0, unsaved = false;
+  const chosen = { verb: "count", column: null, by: "" };
 
   /** What is shown is not what would be paid for: until it is saved and priced, nothing can be released. */
   function hold() {
@@ -28,10 +29,10 @@ export async function table(main, file) {
         const answer = await api("table_save", { table: file, hash: now.hash, session });
         now = mine === version ? answer : { ...answer, session };
         unsaved = mine !== version;
-        problem.replaceChildren();
-      } catch (wrong) {
-        if (wrong.status === 409) return outdated(wrong);
-        problem.replaceChildren(notice(wrong.message, "wrong"));
+        wrong("");
+      } catch (problem) {
+        if (problem.status === 409) return outdated(problem);
+        wrong(problem.message);
       }
       if (mine === version) (again ? paint : results)();
       return undefined;
@@ -73,7 +74,7 @@ export async function table(main, file) {
   async function released(action, given) {
     now = await api(action, { table: file, ...given });
     paint();
-    problem.replaceChildren(...(now.unpublished ? [notice(now.unpublished, "wrong")] : []));
+    wrong(now.unpublished ?? "");
   }
 
   function statistic(one, place) {
@@ -98,25 +99,27 @@ export async function table(main, file) {
         await work(pressed, said, () => released("release", { place, hash: facts.hash }));
       }
     };
-    return h("li", { class: "card" }, h("h3", {}, title), field(t("Epsilon"), price), noise,
+    return h("li", { class: "card" }, h("h3", {}, title), field(t("Epsilon"), price), h("div", { class: "verdict" }, noise),
       h("div", { class: "row" }, button(t("Release"), release, "main", { disabled: unsaved || !facts.fits }), button(t("Remove"), () => (now.session.statistics.splice(place, 1), save()), "small")), said,
       facts.code && codes([[null, facts.code]]));
   }
 
   function add() {
-    const names = now.columns.map((one) => one.name), chosen = { verb: "count", column: names[0], by: "" };
+    const names = now.columns.map((one) => one.name);
+    if (!names.includes(chosen.column)) Object.assign(chosen, { column: names[0], by: "" });
     const column = field(t("Column"), select(chosen.column, names.map((name) => [name, name]), (name) => (chosen.column = name)));
-    const by = field(t("By"), select("", [["", t("everybody")], ...names.map((name) => [name, name])], (name) => (chosen.by = name)));
+    const by = field(t("By"), select(chosen.by, [["", t("everybody")], ...names.map((name) => [name, name])], (name) => (chosen.by = name)));
     const fit = () => {
       column.hidden = chosen.verb === "count";
       by.hidden = ["histogram", "bounds"].includes(chosen.verb);
     };
-    const verb = field(t("Statistic"), select("count", Object.entries(VERBS).map(([key, text]) => [key, t(text)]), (value) => ((chosen.verb = value), fit())));
+    const verb = field(t("Statistic"), select(chosen.verb, Object.entries(VERBS).map(([key, text]) => [key, t(text)]), (value) => ((chosen.verb = value), fit())));
     const push = () => {
       const one = { verb: chosen.verb, epsilon: "0.1" };
       if (chosen.verb !== "count") one.column = chosen.column;
       if (chosen.by && !by.hidden) one.by = chosen.by;
       now.session.statistics.push(one);
+      Object.assign(chosen, { verb: "count", by: "" });
       save();
     };
     fit();
@@ -157,7 +160,7 @@ export async function table(main, file) {
       h("p", { class: "hint" }, t("Values beyond the bounds are moved to them. Do not look into the data to choose: that would tell something of them.")), columns),
     h("section", { class: "panel" }, h("h2", {}, t("Statistics")), adder, queue, h("div", { class: "row" }, book), said));
   main.append(h("h1", { tabindex: -1 }, file),
-    h("p", { class: "lead" }, t("The table stays in its folder. Nothing of its rows is shown before it is paid for: bounds and categories are what you know, not what the data say.")), problem,
+    h("p", { class: "lead" }, t("The table stays in its folder. Nothing of its rows is shown before it is paid for: bounds and categories are what you know, not what the data say.")),
     asked, plan);
   paint();
   return { stop: () => clearTimeout(timer) };

@@ -39,8 +39,8 @@ export function who(main) {
   const plainly = (name, label, hint, more = {}) => field(t(label), input(data[name], (text) => change(() => (data[name] = text === "" ? undefined : more.number ? numberIn(text) || text : text)), { "data-key": name, ...more }), { at: name, hint: hint && t(hint) });
   main.append(
     h("p", { class: "lead" }, t("People must know whom they answer. What becomes of their answers is said by the page itself, from the designs, so that it is true.")), left,
-    h("section", { class: "panel" }, h("h2", {}, t("Consent")), own("consent", "What people agree to, in your words", "Who asks and why; that it is voluntary.", { rows: 4 }),
-      ...Object.entries(STATED).map(([name, [label, hint]]) => own(name, label, hint))),
+    h("section", { class: "panel" }, h("h2", {}, t("Consent")), own("consent", "What people agree to, in your words", "Who asks and why; that it is voluntary.", { rows: 4, required: true }),
+      ...Object.entries(STATED).map(([name, [label, hint]]) => own(name, label, hint, { required: !state.survey.facts.optional.includes(name) && t("required beyond this machine") }))),
     h("section", { class: "panel" }, h("h2", {}, t("At the end")), ...Object.entries(ENDING).map(([name, [label, hint]]) => own(name, label, hint))),
     h("section", { class: "panel" }, h("h2", {}, t("Rules")),
       field(t("Who may answer"), select(data.access ?? "open", [["open", t("Anybody with the link")], ["token", t("Whoever has a personal link, once")], ["blind", t("The same, and links cannot be traced (experimental)")]], (value) => change(() => (data.access = value)), { "data-key": "access" }), { at: "access" }),
