@@ -336,8 +336,10 @@ def _text_bytes(column: Any) -> int:
 
 def _from_feather(file: Path) -> Any:
     with file.open("rb") as stream:
-        if stream.read(4) != b"FEA1":  # its first edition compresses nothing
-            source = extra("pyarrow.dataset").dataset(file, format="feather")
-            _check_names(source.schema.names)
-            _check_size(file, source.count_rows(), len(source.schema.names))
+        is_first_edition = stream.read(4) == b"FEA1"  # which compresses nothing
+    if not is_first_edition:
+        with extra("pyarrow.ipc").open_file(file) as whole:
+            names = whole.schema.names
+        _check_names(names)
+        _check_size(file, extra("pyarrow.dataset").dataset(file, format="feather").count_rows(), len(names))
     return extra("pyarrow.feather").read_table(file)
