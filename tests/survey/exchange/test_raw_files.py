@@ -124,10 +124,17 @@ def test_a_cell_that_is_not_of_its_type_is_not_quoted(tmp_path):
 
 
 def test_a_gap_of_a_billion_rows_ends_at_the_limit(reports_xlsx, monkeypatch):
-    monkeypatch.setattr(raw_files, "_MOST_COLUMNS", 10_000)
     monkeypatch.setattr(raw_files, "_MOST_CELLS", 10_000)
     changed_sheet(reports_xlsx, lambda text: text.replace('<row r="7"', '<row r="1000000007"'))
-    with pytest.raises(ValueError, match="must have at most 10,000 c"):
+    with pytest.raises(ValueError, match="must have at most 10,000 cells, got more"):
+        read_reports(reports_xlsx, ASKED)
+
+
+def test_a_workbook_may_have_more_cells_than_columns_are_allowed(reports_xlsx, monkeypatch):
+    monkeypatch.setattr(raw_files, "_MOST_COLUMNS", 2)
+    assert len(read_reports(reports_xlsx, ASKED)) == ROWS
+    monkeypatch.setattr(raw_files, "_MOST_COLUMNS", 1)
+    with pytest.raises(ValueError, match="must have at most 1 columns, got 2"):
         read_reports(reports_xlsx, ASKED)
 
 

@@ -109,11 +109,12 @@ def _check_size(file: Path, rows: int, columns: int) -> None:
             f"{_NOTHING}; export the columns of the questions alone",
         )
     if rows * columns > _MOST_CELLS:
-        refuse(
-            f"{file.name} must have at most {_MOST_CELLS:,} cells",
-            f"{rows:,} rows of {columns:,} columns",
-            f"{_NOTHING}; export the columns of the questions alone, or fewer rows at a time",
-        )
+        _refuse_cells(file, f"{rows:,} rows of {columns:,} columns")
+
+
+def _refuse_cells(file: Path, received: str) -> NoReturn:
+    advice = "export the columns of the questions alone, or fewer rows at a time"
+    refuse(f"{file.name} must have at most {_MOST_CELLS:,} cells", received, f"{_NOTHING}; {advice}")
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -223,7 +224,8 @@ def _sheet_rows(file: Path, sheet: Any) -> list[Any]:
     rows, cells, filled = list[Any](), 0, 0
     for row in _foreign_rows(file, sheet):
         cells += len(row) + 1  # empty rows also take time
-        _check_size(file, 1, cells)
+        if cells > _MOST_CELLS:
+            _refuse_cells(file, "more")
         filled += isinstance(row, tuple)  # what fills a gap between two rows is a list
         rows.append(list(row))
     with sheet._get_source() as source:
