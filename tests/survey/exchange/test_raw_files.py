@@ -2,6 +2,7 @@
 
 import re
 import struct
+import subprocess
 import traceback
 import warnings
 import zipfile
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
+from tests.needs import lacking_program, program
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question, forced
 from toolkit.survey import from_xlsform, read_reports, write_xlsform
@@ -124,7 +126,15 @@ def test_a_cell_that_is_not_of_its_type_is_not_quoted(tmp_path):
 def test_a_gap_of_a_billion_rows_ends_at_the_limit(reports_xlsx, monkeypatch):
     monkeypatch.setattr(raw_files, "_MOST_CELLS", 10_000)
     changed_sheet(reports_xlsx, lambda text: text.replace('<row r="7"', '<row r="1000000007"'))
-    with pytest.raises(ValueError, match="must have at most 10,000 cells"):
+    with pytest.raises(ValueError, match="must have at most 10,000 cells, got more"):
+        read_reports(reports_xlsx, ASKED)
+
+
+def test_a_workbook_may_have_more_cells_than_columns_are_allowed(reports_xlsx, monkeypatch):
+    monkeypatch.setattr(raw_files, "_MOST_COLUMNS", 2)
+    assert len(read_reports(reports_xlsx, ASKED)) == ROWS
+    monkeypatch.setattr(raw_files, "_MOST_COLUMNS", 1)
+    with pytest.raises(ValueError, match="must have at most 1 columns, got 2"):
         read_reports(reports_xlsx, ASKED)
 
 
@@ -182,6 +192,53 @@ def test_an_spss_file_with_more_rows_than_it_states_is_refused_and_one_that_stat
         assert len(read_reports(path, ASKED)) == ROWS
 
 
+@pytest.mark.parametrize("writer", [8, 10, 12, 13, 15, "pandas 114", "pandas 117"])
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_stata_file_with_other_rows_than_it_states_is_refused_and_a_whole_one_is_read(tmp_path, writer, labelled):
+    """The number of rows stands in the head, as four bytes until Stata 12, and as eight since 14."""
+    path = tmp_path / "r.dta"
+    codes = FRAME.replace({"arts": 0.0, "law": 1.0, "no": 0.0, "yes": 1.0}).astype(float).assign(note="é a text")
+    labels = {"faculty": {0: "arts", 1: "law"}, "cheated": {0: "no", 1: "yes"}} if labelled else {}
+    if isinstance(writer, int):
+        pyreadstat.write_dta(codes, str(path), version=writer, variable_value_labels=labels)
+    else:
+        codes["note"] = "a text"
+        codes.to_stata(path, version=int(writer[-3:]), write_index=False, value_labels=labels or None)
+    asked = ASKED if labelled else survey(cheated(), check=False)
+    assert len(read_reports(path, asked)) == ROWS
+    raw = path.read_bytes()
+    start = raw.find(b"<N>") + 3 if raw.startswith(b"<") else 6
+    for rows in (0, ROWS - 1, ROWS + 1):
+        path.write_bytes(raw[:start] + struct.pack("<i", rows) + raw[start + 4 :])
+        with pytest.raises(ValueError, match=r"r\.dta must be a whole \.dta file|must have a head and rows"):
+            read_reports(path, asked)
+
+
+@pytest.mark.slow
+def test_stata_files_of_r_are_read_to_the_last_row(tmp_path):
+    """By foreign, whose default is the form of Stata 7, and by haven."""
+    rscript = program("Rscript", "R", "r-base-core")
+    lines = [
+        'd <- data.frame(faculty = factor(rep(c("arts", "law"), 30)), cheated = factor(rep(c("yes", "no", "no"), 20)))',
+        'd$note <- "a text"; d$number <- 1:60; d$share <- 0.5',
+        'for (v in c(7, 8, 10)) foreign::write.dta(d, paste0("foreign", v, ".dta"), version = v)',
+        'for (v in c(8, 10, 12, 13, 15)) haven::write_dta(d, paste0("haven", v, ".dta"), version = v)',
+    ]
+    (tmp_path / "t.R").write_text("\n".join(lines))
+    run = subprocess.run([rscript, "t.R"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    if "no package called" in run.stderr:
+        lacking_program("R's haven and foreign", "r-cran-haven r-cran-foreign")
+    paths = sorted(tmp_path.glob("*.dta"))
+    assert len(paths) == 8, run.stderr
+    for path in paths:
+        assert read_reports(path, ASKED)["cheated"].value_counts().to_dict() == {"no": 40, "yes": 20}
+        raw = path.read_bytes()
+        if not raw.startswith(b"<"):
+            path.write_bytes(raw[:6] + struct.pack("<i", 50) + raw[10:])
+            with pytest.raises(ValueError, match="has other rows than it states"):
+                read_reports(path, ASKED)
+
+
 def test_a_quotation_mark_without_its_pair_swallows_no_sheets(tmp_path):
     """Read as it was, the cell held all lines below it, and nothing was amiss."""
     note = Question("note", "Note?", free_text=True, required=False, warning="Name nobody.")
@@ -215,16 +272,6 @@ def test_many_columns_are_refused_and_those_up_to_the_limit_are_read(tmp_path):
             continue
         with pytest.raises(ValueError, match=said):
             read_reports(path, ASKED)
-
-
-@pytest.mark.slow
-def test_a_workbook_may_have_many_cells_in_few_columns(tmp_path):
-    book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet()
-    for row in ([f"column {number}" for number in range(20)], *([[0] * 20] * 2_000)):
-        sheet.append(row)
-    book.save(tmp_path / "reports.xlsx")
-    assert raw_files.read_table(tmp_path / "reports.xlsx").frame.shape == (2_000, 20)
 
 
 @pytest.mark.slow

@@ -1,12 +1,22 @@
 """Numbers of sheets show every wrong or exchanged digit; cells are read by code or by label in any language."""
 
 import hashlib
+import hmac
 
 import pytest
 
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question, Survey, forced, kuk
-from toolkit.survey.paper.coding import Exact, box_codes, is_serial, key_of, read_cell, remainder, serial_numbers
+from toolkit.survey.paper.coding import (
+    Exact,
+    box_codes,
+    earlier_key,
+    is_serial,
+    key_of,
+    read_cell,
+    remainder,
+    serial_numbers,
+)
 
 DIE = forced("1/6", "1/6")
 
@@ -16,7 +26,7 @@ def test_numbers_are_different_and_belong_to_their_questions() -> None:
     numbers = serial_numbers(made, 500)
     assert len(set(numbers)) == 500
     assert all(is_serial(made, number) for number in numbers)
-    assert len({key_of(made, number) for number in numbers}) == 500
+    assert len({key_of(made, number, "secret") for number in numbers}) == 500
 
 
 def test_every_wrong_digit_and_every_exchange_of_two_near_digits_is_seen() -> None:
@@ -46,7 +56,13 @@ def test_sheets_that_an_earlier_version_printed_can_be_typed_in() -> None:
     written = b'[["cheated","choice",["no","yes"],["no","yes"]]]'
     assert remainder(made) == int(hashlib.sha256(written).hexdigest()[:12], 16) % 97
     assert is_serial(made, f"{1234567 * 100 + (remainder(made) - 1234567 * 100) % 97}")  # nine digits
-    assert key_of(made, "123456789") == hashlib.sha256(b"5 123456789").digest()[:16]
+    assert earlier_key(made, "123456789") == hashlib.sha256(b"5 123456789").digest()[:16]
+
+
+def test_the_key_of_a_sheet_is_a_keyed_hash_of_its_number() -> None:
+    made = survey(cheated(design=DIE))
+    expected = hmac.new(b"abc", b"5 123456789", hashlib.sha256).digest()[:16]
+    assert (remainder(made), key_of(made, "123456789", "abc")) == (5, expected)
 
 
 def test_codes_are_the_options_where_these_are_numbers() -> None:

@@ -15,12 +15,13 @@ from tests.survey.samples import cheated, faculty, panel, survey
 from toolkit import Question, Survey, crosswise, forced, forced_options, kuk, unrelated, warner
 from toolkit.local import born, numeric
 from toolkit.survey.collector import Collector
-from toolkit.survey.paper.coding import serial_numbers
+from toolkit.survey.paper.coding import earlier_key, key_of, serial_numbers
 from toolkit.survey.paper.entering import Entered, read_entries, store_entries
 from toolkit.survey.paper.kit import typed, write_kit
 from toolkit.survey.paper.sheets import sheets
 from toolkit.survey.results import estimate
 from toolkit.survey.storage import absolute_url, open_store
+from toolkit.survey.storage.collection import PAPER_SETTING
 from toolkit.survey.storage.protocol import Entry, State
 from toolkit.texts.phrases import phrases
 
@@ -440,6 +441,50 @@ def test_a_cap_or_a_closed_collection_stores_none_of_them(tmp_path) -> None:
     collector.close()
     with pytest.raises(ValueError, match="must not be closed for reports on paper, got closed"):
         store_entries(made, read_entries(made, tmp_path / "a.csv"), database)
+
+
+def entered_sheets(tmp_path, made: Survey, serials: list[str]) -> Entered:
+    (tmp_path / "a.csv").write_text("serial,cheated\n" + "".join(f"{serial},1\n" for serial in serials))
+    return read_entries(made, tmp_path / "a.csv")
+
+
+@pytest.mark.slow
+def test_no_number_of_a_sheet_comes_back_from_a_closed_collection(tmp_path) -> None:
+    """Nine digits are tried in seconds: without a secret, all numbers of sheets would."""
+    made = survey(cheated(design=forced("1/6", "1/6")), check=False)
+    serials = serial_numbers(made, 12)
+    database = f"sqlite:///{tmp_path}/field.db"
+    entered = entered_sheets(tmp_path, made, serials)
+    assert store_entries(made, entered, database) == {"stored": 12, "repeated": 0}
+    assert store_entries(made, entered, database) == {"stored": 0, "repeated": 12}
+    with closing(open_store(absolute_url(database))) as store:
+        secret = store.setting(PAPER_SETTING)
+        keys = {key for key, _ in store.rows()}
+        assert len(bytes.fromhex(secret)) == 32
+        assert keys == {key_of(made, serial, secret) for serial in serials}
+        assert keys.isdisjoint(earlier_key(made, serial) for serial in serials)
+        store.set_state(State.CLOSED)
+        assert store.setting(PAPER_SETTING) is None
+        assert {key for key, _ in store.rows()} == keys  # a report can be counted once, and led back by nobody
+    assert secret.encode() not in b"".join(one.read_bytes() for one in tmp_path.glob("field.db*"))
+    with pytest.raises(ValueError, match="must not be closed for reports on paper"):
+        store_entries(made, entered, database)
+    with closing(open_store(absolute_url(database))) as store:
+        assert store.setting(PAPER_SETTING) is None
+
+
+@pytest.mark.slow
+def test_a_sheet_that_an_earlier_version_stored_counts_once(tmp_path) -> None:
+    made = survey(cheated(design=forced("1/6", "1/6")), check=False)
+    serials = serial_numbers(made, 3)
+    database = f"sqlite:///{tmp_path}/field.db"
+    body = json.dumps({"answers": {"cheated": 0}, "understood": None, "channel": "paper"}, separators=(",", ":"))
+    with closing(open_store(absolute_url(database))) as store:
+        store.create(made)
+        store.enter([Entry(earlier_key(made, serials[0]), body)])
+    entered = entered_sheets(tmp_path, made, serials)
+    assert store_entries(made, entered, database) == {"stored": 2, "repeated": 1}
+    assert store_entries(made, entered, database) == {"stored": 0, "repeated": 3}
 
 
 def test_questions_that_only_phones_ask_are_missing_on_paper(tmp_path) -> None:

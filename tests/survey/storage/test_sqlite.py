@@ -16,6 +16,7 @@ import pytest
 from tests.survey.entries import CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
 from toolkit.survey.serving.station import SETTING
 from toolkit.survey.storage import Collection, Entry, State, StoreError, open_store, sqlite
+from toolkit.survey.storage.collection import PAPER_SETTING
 
 ROOT = Path(__file__).parents[3]
 
@@ -270,11 +271,12 @@ def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(st
         assert [seconds for statement, seconds in waits if statement == "BEGIN IMMEDIATE"] == [patience]
 
 
-def test_what_looks_and_stations_left_is_forgotten_when_a_collection_is_closed(store: Collection) -> None:
-    names = (f"{SETTING} 1", "shown by faculty", "other")
-    assert [opened(store).once(names[0], "x"), store.once(names[1], "x"), store.once(names[2], "x")] == ["x"] * 3
+def test_what_looks_stations_and_paper_left_is_forgotten_when_a_collection_is_closed(store: Collection) -> None:
+    names = (f"{SETTING} 1", "shown by faculty", PAPER_SETTING, "other")
+    opened(store)
+    assert [store.once(name, "x") for name in names] == ["x"] * 4
     store.set_state(State.CLOSED)
-    assert [store.setting(name) for name in names] == [None, None, "x"]
+    assert [store.setting(name) for name in names] == [None, None, None, "x"]
 
 
 @pytest.mark.parametrize(("access", "emptied"), [("token", True), ("blind", True), ("open", False)])

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import struct
 import warnings
 import zipfile
 from collections import Counter
@@ -32,6 +33,8 @@ _MOST_CELLS = 50_000_000
 
 MOST_DIGITS = 4000  # of a number in a codebook, as in a survey's file
 _STATA = b"<stata_dta>"
+_STATA_WIDTHS = {251: 1, 252: 2, 253: 4, 254: 4, 255: 8}  # bytes of numbers by type; texts have their own length
+_STATA_7_WIDTHS = dict(zip(b"bilfd", (1, 2, 4, 4, 8), strict=True)) | {kind: kind - 127 for kind in range(128, 256)}
 _SPSS_ROWS = slice(80, 84)  # in a file's first bytes; all of them are 1 where their number is not stated
 _ROW = re.compile(rb"<(?:\w+:)?row[\s/>]")
 _NO_VALUE = re.compile(
@@ -106,11 +109,12 @@ def _check_size(file: Path, rows: int, columns: int) -> None:
             f"{_NOTHING}; export the columns of the questions alone",
         )
     if rows * columns > _MOST_CELLS:
-        refuse(
-            f"{file.name} must have at most {_MOST_CELLS:,} cells",
-            f"{rows:,} rows of {columns:,} columns",
-            f"{_NOTHING}; export the columns of the questions alone, or fewer rows at a time",
-        )
+        _refuse_cells(file, f"{rows:,} rows of {columns:,} columns")
+
+
+def _refuse_cells(file: Path, received: str) -> NoReturn:
+    advice = "export the columns of the questions alone, or fewer rows at a time"
+    refuse(f"{file.name} must have at most {_MOST_CELLS:,} cells", received, f"{_NOTHING}; {advice}")
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -217,9 +221,11 @@ def _check_parts(file: Path, packed: zipfile.ZipFile) -> None:
 def _sheet_rows(file: Path, sheet: Any) -> list[Any]:
     """The rows of a sheet; refused if they are not as many as the sheet has."""
     sheet.reset_dimensions()  # which other programs write wrongly, and the reader would believe
-    rows, filled = list[Any](), 0
+    rows, cells, filled = list[Any](), 0, 0
     for row in _foreign_rows(file, sheet):
-        _check_size(file, len(rows) + 1, len(row) + 1)  # empty rows also take time
+        cells += len(row) + 1  # empty rows also take time
+        if cells > _MOST_CELLS:
+            _refuse_cells(file, "more")
         filled += isinstance(row, tuple)  # what fills a gap between two rows is a list
         rows.append(list(row))
     with sheet._get_source() as source:
@@ -260,8 +266,11 @@ def _from_stat(file: Path, suffix: str) -> tuple["pd.DataFrame", Mapping[str, Ma
     """What the file calls missing is missing."""
     program = extra("pyreadstat")
     raw = file.read_bytes()
-    if raw.startswith(_STATA) and b"</stata_dta>" not in raw[-64:]:  # its reader would not miss what is cut off
-        _unreadable(file, "one that is cut off")
+    # Its reader would not miss what is cut off, nor rows beyond those that it states.
+    if suffix == ".dta" and (
+        b"</stata_dta>" not in raw[-64:] if raw.startswith(_STATA) else not _ends_with_labels(raw)
+    ):
+        _unreadable(file, "one that is cut off, or has other rows than it states")
     reader = program.read_sav if suffix == ".sav" else program.read_dta
     try:
         _, meta = reader(io.BytesIO(raw), metadataonly=True)
@@ -274,6 +283,30 @@ def _from_stat(file: Path, suffix: str) -> tuple["pd.DataFrame", Mapping[str, Ma
     except (program.ReadstatError, program.PyreadstatError, UnicodeDecodeError):
         _unreadable(file, "one that is cut off or of another kind")
     return frame, meta.variable_value_labels
+
+
+def _ends_with_labels(raw: bytes) -> bool:
+    """Whether a file of Stata 7 to 12 has its stated rows, then tables of labels, and nothing else; True for others.
+
+    The layout is that of `help dta_115`: a head, six descriptions of each column, expansion fields, rows, tables.
+    """
+    release = raw[0] if raw else 0
+    if release not in (110, 113, 114, 115):
+        return True
+    order, formats = "<" if raw[1:2] == b"\x02" else ">", 12 if release < 114 else 49
+    known = _STATA_7_WIDTHS if release == 110 else _STATA_WIDTHS
+    with suppress(struct.error):
+        columns, rows = struct.unpack_from(f"{order}hi", raw, 4)
+        widths = [known.get(kind, kind) for kind in raw[109 : 109 + columns]]
+        end, field = 109 + columns * (1 + 33 + 2 + formats + 33 + 81) + 2, (1, 0)
+        while field != (0, 0):
+            field = struct.unpack_from(f"{order}bi", raw, end)
+            end += 5 + max(field[1], 0)
+        end += rows * sum(widths)
+        while 0 <= end < len(raw):
+            end += 4 + 36 + max(struct.unpack_from(f"{order}i", raw, end)[0], 0)
+        return bool(end == len(raw))
+    return False
 
 
 def _check_rows(file: Path, raw: bytes, rows: int) -> None:
@@ -335,8 +368,10 @@ def _text_bytes(column: Any) -> int:
 
 def _from_feather(file: Path) -> Any:
     with file.open("rb") as stream:
-        if stream.read(4) != b"FEA1":  # its first edition compresses nothing
-            source = extra("pyarrow.dataset").dataset(file, format="feather")
-            _check_names(source.schema.names)
-            _check_size(file, source.count_rows(), len(source.schema.names))
+        is_first_edition = stream.read(4) == b"FEA1"  # which compresses nothing
+    if not is_first_edition:
+        with extra("pyarrow.ipc").open_file(file) as whole:
+            names = whole.schema.names
+        _check_names(names)
+        _check_size(file, extra("pyarrow.dataset").dataset(file, format="feather").count_rows(), len(names))
     return extra("pyarrow.feather").read_table(file)

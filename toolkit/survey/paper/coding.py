@@ -1,6 +1,7 @@
 """Numbers on paper: those of sheets, which show a typing error, and those of boxes, and how a cell is read back."""
 
 import hashlib
+import hmac
 import re
 import secrets
 import unicodedata
@@ -49,8 +50,16 @@ def is_serial(survey: Survey, text: str) -> bool:
     return len(text) == _DIGITS + 2 and text.isdecimal() and int(text) % MODULUS == remainder(survey)
 
 
-def key_of(survey: Survey, serial: str) -> bytes:
-    """Return the key of a sheet's report: the same number gives the same key, so a sheet counts once."""
+def key_of(survey: Survey, serial: str, secret: str) -> bytes:
+    """Return the key of a sheet's report: the same number gives the same key, so a sheet counts once.
+
+    Without the secret of the collection nobody can try all numbers to find the sheet of a report.
+    """
+    return hmac.digest(secret.encode(), f"{remainder(survey)} {serial}".encode(), "sha256")[:16]
+
+
+def earlier_key(survey: Survey, serial: str) -> bytes:
+    """Return the key that earlier versions gave to a sheet's report, which may be stored already."""
     return hashlib.sha256(f"{remainder(survey)} {serial}".encode()).digest()[:16]
 
 

@@ -1,6 +1,7 @@
 """What comes back: sheets that were typed in, once or twice; nothing is stored before all is settled."""
 
 import json
+import secrets
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -10,13 +11,14 @@ from typing import Any
 
 from toolkit.core.checks import refuse
 from toolkit.survey.consent.device_check import sheet_tries
-from toolkit.survey.paper.coding import NO_ANSWER, is_serial, key_of, plainly, read_cell
+from toolkit.survey.paper.coding import NO_ANSWER, earlier_key, is_serial, key_of, plainly, read_cell
 from toolkit.survey.paper.kit import SERIAL, typed
 from toolkit.survey.paper.sheets import columns, on_paper
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, UNDERSTOOD
 from toolkit.survey.spec import Survey, asked
 from toolkit.survey.storage import absolute_url, open_store
+from toolkit.survey.storage.collection import PAPER_SETTING
 from toolkit.survey.storage.protocol import Entry, Outcome, StoreError
 
 _DECIDING = attrgetter("name", "options", "design", "bounds", "whole", "multiple", "free_text", "show_if", "required")
@@ -136,7 +138,7 @@ def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, 
     """Store all sheets in a collection, made if need be, or none; how many were "stored", and "repeated" ones."""
     if entered.problems:
         refuse("all must be settled before a sheet is stored", f"{len(entered.problems)} problems", "see `problems`")
-    batch = [Entry(key_of(survey, serial), _body(answers)) for serial, answers in sorted(entered.sheets.items())]
+    bodies = {serial: _body(answers) for serial, answers in sorted(entered.sheets.items())}
     with closing(open_store(absolute_url(database))) as store:
         try:
             there = store.survey()
@@ -145,7 +147,14 @@ def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, 
             there = survey
         if _deciding(there) != _deciding(survey):
             refuse("the database must hold a collection of these questions", "another one", "name its own survey")
-        known = {key: body for key, body in store.rows() if key in {entry.key for entry in batch}}
+        store.swap(PAPER_SETTING, None, secrets.token_hex(32))
+        secret = store.setting(PAPER_SETTING) or ""  # a closed collection has none, and refuses the sheets
+        keys = {serial: key_of(survey, serial, secret) for serial in bodies}
+        earlier = {serial: earlier_key(survey, serial) for serial in bodies}
+        wanted = {*keys.values(), *earlier.values()}
+        known = {key: body for key, body in store.rows() if key in wanted}
+        keys |= {serial: key for serial, key in earlier.items() if key in known}
+        batch = [Entry(keys[serial], body) for serial, body in bodies.items()]
         if other := sum(known.get(entry.key, entry.body) != entry.body for entry in batch):
             rule = "a sheet that was stored before must have the same answers"
             refuse(rule, f"{other} with others", "a sheet was copied, or typed wrongly; nothing was stored")

@@ -54,6 +54,9 @@ _SHOWN = "shown"  # how settings begin that say which reports a reader has seen
 _STATION = "station"  # and those of stations: the key that opens what they have sealed
 _USES = f"{_STATION} uses"  # the SHA-256 of each use that a station was given, in hexadecimal digits
 
+PAPER_SETTING = "paper"
+"""The setting with the secret that makes keys of the numbers of sheets; without it no report leads to its sheet."""
+
 _NEXT = {
     State.DRAFT: (State.OPEN, State.CLOSED),
     State.OPEN: (State.PAUSED, State.CLOSED),
@@ -158,8 +161,8 @@ class Collection:
                 if state is not State.CLOSED:
                     session.set_state(state.value)
                 elif not head.swept:
-                    session.forget(_SHOWN)
-                    session.forget(_STATION)
+                    for setting in (_SHOWN, _STATION, PAPER_SETTING):
+                        session.forget(setting)
                     survey = self._survey(session, head)
                     session.close(again=survey.wave < survey.waves)
             if state is State.CLOSED:
