@@ -7,12 +7,12 @@ import datetime as dt
 import pytest
 
 from tests.survey.desk import campus
-from tests.survey.entries import BODY, CLOSED, REPEATED, STORED, entry, opened, sha
+from tests.survey.entries import BODY, CLOSED, REPEATED, STORED, entry, opened, sha, small_survey
 from tests.survey.samples import survey
 from tests.verbs.shell import said
 from toolkit.survey.serving.page import content
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage import State, collection, open_store
+from toolkit.survey.storage import Collection, State, collection, open_store
 from toolkit.texts.phrases import LANGUAGES, phrases
 
 
@@ -30,6 +30,16 @@ def store(request, tmp_path):
 def later(monkeypatch):
     """From its call on the last day is over."""
     return lambda: monkeypatch.setattr(collection, "is_over", lambda _: True)
+
+
+def test_a_report_that_waited_until_the_last_day_was_over_is_taken_when_the_day_was_moved(store):
+    """As of a tablet that was away; a server is started again with the amended survey."""
+    opened(store, closes="2020-01-01", access="token").invite([sha("use")], station=True)
+    waiting = entry(by="use")
+    assert (store.add([waiting]), store.uses_out()) == ([CLOSED], 1)
+    store.amend(small_survey(closes="2999-12-31", access="token"))
+    again = Collection(store._engine)
+    assert (again.add([waiting]), again.uses_out()) == ([STORED], 0)
 
 
 def test_people_are_told_on_the_page_and_on_paper_in_every_language():

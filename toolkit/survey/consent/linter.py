@@ -32,6 +32,8 @@ RESERVED = ("practice", "key", "survey", "understood", "token", "channel", "seri
 
 _AT_ONCE = 3  # answers, each with an order of its own, that people can keep apart
 
+_SENTENCE = 300  # characters of a text that are searched for a claim at once
+
 MOST_DIGITS = 15
 """Of a plain number, before its point: what a float keeps."""
 
@@ -117,25 +119,33 @@ def check_labels(questions: Sequence[Question], languages: Sequence[str], own: O
 
 def check_claims(words: Mapping[str, Text | None], questions: Sequence[Question], own: Own | None) -> None:
     """Refuse titles and words that say what becomes of answers, which the page says itself; warn of texts."""
-    known = re.compile("|".join(phrases(code)["claims"] for code in LANGUAGES))
     short = {f"words.{code}.{name}": text for code, table in (own or {}).items() for name, text in table.items()}
     asking = {name: text for name, text in short.items() if name.rpartition(".")[2] in ASKING}
     titles = {f"title.{code}": text for code, text in (words["title"] or {}).items()}
     for name, text in {**asking, **titles}.items():
-        if match := known.search(looks(text).lower()):
+        if (claim := _claim(text)) is not None:
             rule = f"`{name}` may ask, name or lead on, not say what becomes of answers"
-            refuse(rule, repr(match.group()), "the page says it itself, from the designs, so that it is true")
+            refuse(rule, repr(claim), "the page says it itself, from the designs, so that it is true")
     texts: dict[str, str | Text] = {name: text for name, text in words.items() if name != "title" and text is not None}
     for question in questions:  # its text and instructions may say what others know of a debt or of a birthday
         parts = {f"{question.name}.{name}": getattr(question, name) for name in ("help", "warning")}
         texts |= {name: text for name, text in parts.items() if text is not None}
     for name, sentence in texts.items():
-        if match := next(filter(None, (known.search(looks(text).lower()) for text in _versions(sentence))), None):
+        if claim := next(filter(None, map(_claim, _versions(sentence))), None):
             warnings.warn(
-                f"`{name}` says what becomes of answers ({match.group()!r}): the page says it itself, from "
+                f"`{name}` says what becomes of answers ({claim!r}): the page says it itself, from "
                 "the designs. Leave it out, unless it is exactly true of every answer here.",
                 stacklevel=2,
             )
+
+
+def _claim(text: str) -> str | None:
+    """Return what a text claims of answers, if anything. Sentences are searched alone, and very long ones in pieces, as
+    the time grows with the cube of what is searched at once.
+    """
+    known = re.compile("|".join(phrases(code)["claims"] for code in LANGUAGES))
+    sentences = re.findall(rf"[^.!?;؟؛]{{1,{_SENTENCE}}}", looks(text).lower())
+    return next((match.group() for match in map(known.search, sentences) if match), None)
 
 
 def _check_distinct(question: Question, languages: Sequence[str], own: Own | None) -> None:

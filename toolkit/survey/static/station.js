@@ -136,12 +136,14 @@ export async function station(app, { begin, display, end, fragment, reload, show
     return [count, free().length - count];
   }
 
-  const isLost = () => own.closed || !(Date.now() - own.contact < PATIENCE * DAY);
+  const isSilent = (days) => !(Date.now() - own.contact < days * DAY);
+  const isLost = () => own.closed || isSilent(PATIENCE);
 
-  // Ask the server whether the survey is still open; whether that changes if people are let in. The desk asks, and the
-  // first screen at most once a day: the server must not learn when people come.
-  async function refresh() {
+  // Ask the server whether the survey is still open; whether that changes if people are let in. While they are, it asks at
+  // most once a day, and when reports were sent: the server must not learn when people come.
+  async function refresh(now) {
     const before = isLost();
+    if (!now && !before && !isSilent(1)) return false;
     try {
       const { health } = await (await ask("health")).json();
       if (/^(good|closed)$/.test(health)) await save({ contact: Date.now(), closed: health === "closed" });
@@ -179,7 +181,7 @@ export async function station(app, { begin, display, end, fragment, reload, show
       open && button("station_begin", person),
       kiosk && button("station_staff", locked, ""),
     ]);
-    if (!(Date.now() - own.contact < DAY) && (await refresh()) && message.isConnected) welcome();
+    if ((await refresh()) && message.isConnected) welcome();
   }
 
   function locked() {
@@ -220,7 +222,7 @@ export async function station(app, { begin, display, end, fragment, reload, show
       (!count || /closed|refused/.test(told)) && button(count ? "station_delete" : "station_remove", remove, ""),
     ]);
     fill(ready, [say((await offline) ? "station_offline" : "station_online")]);
-    if ((await refresh()) && ready.isConnected) desk(told);
+    if ((await refresh(told)) && ready.isConnected) desk(told);
   }
 
   // In an order that is drawn, each with a use that is drawn; both stay the same until it is settled.

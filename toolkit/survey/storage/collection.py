@@ -256,7 +256,8 @@ class Collection:
 
     def take_back(self, hashes: Sequence[bytes]) -> None:
         """Spend the uses that a station will never need; what is not a use of a station stays as it is."""
-        with self._changing() as (session, _):
+        with self._lock, self._engine.writing() as session:
+            self._head(session)
             session.spend(sorted(_uses_out(session) & set(hashes)))
 
     def invitations(self) -> list[bytes]:
