@@ -65,12 +65,12 @@ class Fieldwork:
         """
         both = {which: self._state(file, which) for which in ("real", "rehearsal")}
         states = [one and [one[name] for name in ("state", "serving", "url", "survey")] for one in both.values()]
-        known = [fingerprint(self.folder.read(file)), states]
-        return {**both, "hash": fingerprint(json.dumps(known).encode())}
+        basis = [fingerprint(self.folder.read(file)), states]
+        return {**both, "hash": fingerprint(json.dumps(basis).encode())}
 
-    def _check(self, file: str, known: str) -> None:
+    def _check(self, file: str, expected: str) -> None:
         """Refuse what a page asks for that shows another file, or another state of a collection."""
-        if (now := self.state(file))["hash"] != known:
+        if (now := self.state(file))["hash"] != expected:
             raise ConflictError(now)
 
     def _state(self, file: str, which: str) -> dict[str, Any] | None:
