@@ -90,6 +90,10 @@ def test_a_first_line_that_is_a_record_is_never_shown(tmp_path: Path) -> None:
     assert [(one["name"], one["kind"]) for one in answered["columns"]] == [("column_1", "text"), ("column_2", "number")]
     assert "price" in answered["statistics"][0]
     assert not any(cell in json.dumps([asked, unanswered, answered]) for cell in ("Secret", "77345"))
+    (tmp_path / "long.csv").write_text(f"{'x' * 200_000},b\nSecret,77345\n")
+    assert (
+        Table(tmp_path / "long.csv", True, {}).columns == []
+    )  # names that cannot be read are not those of the next line
     assert len(Table(tmp_path / "t.csv", False, {}).read()) == 2
     assert len(Table(tmp_path / "t.csv", True, {}).read()) == 1
 

@@ -104,15 +104,15 @@ def examples(data: Mapping[str, Any]) -> list[tuple[int | None, str, str]]:
     """Return the words in a survey that the studio filled in, with the question and the field that they are in."""
     tables = data.get("questions")
     texts: list[tuple[int | None, str, object]] = [(None, "title", data.get("title"))]
-    for place, table in enumerate(tables if isinstance(tables, list) else []):
+    for index, table in enumerate(tables if isinstance(tables, list) else []):
         fields = table if isinstance(table, Mapping) else {}
         options, labels = fields.get("options"), fields.get("labels")
         words = labels if isinstance(labels, Mapping) else {}
-        shown = [words.get(str(one), one) for one in options] if isinstance(options, list) else []
-        texts += [(place, "options", text) for text in shown]
+        captions = [words.get(str(option), option) for option in options] if isinstance(options, list) else []
+        texts += [(index, "options", text) for text in captions]
     return [
-        (place, name, text)
-        for place, name, value in texts
+        (question, name, text)
+        for question, name, value in texts
         for text in _texts(value)
         if _example_words().fullmatch(text)
     ]

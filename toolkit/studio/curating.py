@@ -140,10 +140,10 @@ class Curating:
             refuse("a plan of releases must have columns and statistics", "others", f"correct or delete {path.name}")
         return {**session, "columns": {**session["columns"]}, "statistics": [*session["statistics"]]}, content
 
-    def _unchanged(self, table: str, known: str) -> dict[str, Any]:
+    def _unchanged(self, table: str, expected: str) -> dict[str, Any]:
         """The plan, if it is still the one that the page shows."""
         session, content = self._session(table)
-        if fingerprint(content) != known:
+        if fingerprint(content) != expected:
             raise ConflictError(self.state(table))
         return session
 
@@ -194,7 +194,7 @@ class Curating:
         except (ValueError, TypeError) as problem:
             return {"problem": str(problem)}
         noise = preview.noise
-        shown = {
+        facts = {
             "price": str(preview.loss),
             "fits": preview.fits,
             "sd": None if noise is None else noise.sd,
@@ -202,7 +202,7 @@ class Curating:
             "code": f"curator.{one['verb']}({code})",
         }
         promise = [session["neighbors"], session["ceiling"], source.header, source.schema()]
-        return {**shown, "hash": fingerprint(json.dumps([promise, shown]).encode())}
+        return {**facts, "hash": fingerprint(json.dumps([promise, facts]).encode())}
 
 
 def _about(source: Table, session: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -61,17 +61,17 @@ class Fieldwork:
     def state(self, file: str) -> dict[str, Any]:
         """Return how the real collection and the rehearsal of a survey stand; None where there is none.
 
-        The hash is that of all that an action on them rests on: the survey's file, and each collection but its counts.
+        The hash is that of all that an action on them rests on: the survey's file, and each collection but its reports.
         """
         both = {which: self._state(file, which) for which in ("real", "rehearsal")}
         facts = ("state", "serving", "url", "survey", "uses_out")
         states = [collection and [collection[name] for name in facts] for collection in both.values()]
-        known = [fingerprint(self.folder.read(file)), states]
-        return {**both, "hash": fingerprint(json.dumps(known).encode())}
+        basis = [fingerprint(self.folder.read(file)), states]
+        return {**both, "hash": fingerprint(json.dumps(basis).encode())}
 
-    def _check(self, file: str, known: str) -> None:
+    def _check(self, file: str, expected: str) -> None:
         """Refuse what a page asks for that shows another file, or another state of a collection."""
-        if (now := self.state(file))["hash"] != known:
+        if (now := self.state(file))["hash"] != expected:
             raise ConflictError(now)
 
     def _state(self, file: str, which: str) -> dict[str, Any] | None:

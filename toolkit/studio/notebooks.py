@@ -151,7 +151,7 @@ def _reading(source: Table) -> list[str]:
     schema = f"header={0 if source.header else None}, names={names!r}, dtype=str, keep_default_na=False, na_values=['']"
     return [
         f"table = pd.read_csv({name!r}, {schema})",
-        *(f"table[{one!r}] = pd.to_numeric(table[{one!r}], errors='coerce')" for one in numbers),
+        *(f"table[{column!r}] = pd.to_numeric(table[{column!r}], errors='coerce')" for column in numbers),
     ]
 
 

@@ -86,11 +86,11 @@ def _refuse_table(path: Path) -> NoReturn:
 def _of_parquet(path: Path) -> list[Column]:
     types = extra("pyarrow").types
     columns = []
-    for one in extra("pyarrow.parquet").read_schema(path):
-        value = one.type.value_type if types.is_dictionary(one.type) else one.type
+    for entry in extra("pyarrow.parquet").read_schema(path):
+        value = entry.type.value_type if types.is_dictionary(entry.type) else entry.type
         is_number = types.is_integer(value) or types.is_floating(value) or types.is_decimal(value)
         is_text = types.is_string(value) or types.is_large_string(value)
-        columns.append(Column(str(one.name), "number" if is_number else "text" if is_text else "", str(one.type)))
+        columns.append(Column(str(entry.name), "number" if is_number else "text" if is_text else "", str(entry.type)))
     return columns
 
 
@@ -98,7 +98,7 @@ def _of_csv(path: Path, header: bool | None, types: Mapping[str, str]) -> list[C
     """Columns by the names in the first line, or by their positions; none if it is not known which."""
     if header is None:
         return []
-    first = next(filter(None, _records(path)), [])
+    first = next((record for record in _records(path) if record != []), None) or []  # never a later line: a record
     names = _distinct(first) if header else [f"column_{position}" for position in range(1, len(first) + 1)]
     return [Column(name, "number" if types.get(name) == "number" else "text") for name in names]
 

@@ -351,16 +351,16 @@ const UNFINISHED = { empty: "Still to be written.", example: "This is an example
 
 /** Put every refusal where it arises: at its field, else at its question, else at the top of its screen. Nothing moves. */
 export function showProblems(root, screen) {
-  const found = new Map([...root.querySelectorAll(".problem[data-at]")].map((one) => [one.dataset.at, { place: one, problems: [] }]));
+  const slots = new Map([...root.querySelectorAll(".problem[data-at]")].map((one) => [one.dataset.at, { place: one, problems: [] }]));
   root.querySelectorAll("[aria-invalid]").forEach((one) => one.removeAttribute("aria-invalid"));
   for (const problem of state.survey.problems ?? []) {
-    const listed = problem.question === null && problem.field === null; // that there is no question yet is said by the list
-    if (problem.unfinished && (listed || screenOf(problem) !== screen)) continue;
+    const isEmptyList = problem.question === null && problem.field === null; // that there is no question yet is said by the list
+    if (problem.unfinished && (isEmptyList || screenOf(problem) !== screen)) continue;
     const at = problem.question === null ? problem.field : `q${problem.question}.${problem.field}`;
     const places = [at, problem.question === null ? null : `q${problem.question}`, screenOf(problem) === screen ? "" : null];
-    places.map((one) => found.get(one)).find(Boolean)?.problems.push(problem);
+    places.map((one) => slots.get(one)).find(Boolean)?.problems.push(problem);
   }
-  for (const { place, problems } of found.values()) {
+  for (const { place, problems } of slots.values()) {
     const refused = problems.some((one) => !one.warning && !one.unfinished);
     const texts = problems.map((one) => (one.unfinished ? t(UNFINISHED[one.unfinished]) : one.message));
     fillSlot(place, [...new Set(texts)], refused ? "" : problems.some((one) => one.warning) ? "warning" : "unfinished");

@@ -7,7 +7,7 @@ const VERBS = {
 
 export async function table(main, file) {
   let now = await api("table", { table: file }), timer;
-  const columns = h("div", {}), queue = h("div", {}), ledger = h("div", {}), adder = h("div", {}), asked = h("div", {});
+  const columns = h("div", {}), queue = h("div", {}), ledger = h("div", {}), adder = h("div", {}), firstPanel = h("div", {});
 
   let line = Promise.resolve(), version = 0, unsaved = false;
   const chosen = { verb: "count", column: null, by: "" };
@@ -141,7 +141,7 @@ export async function table(main, file) {
 
   function paint() {
     const focused = document.activeElement?.dataset?.key;
-    asked.replaceChildren(...(now.header === null ? [firstLine()] : []));
+    firstPanel.replaceChildren(...(now.header === null ? [firstLine()] : []));
     plan.hidden = now.header === null;
     columns.replaceChildren(tableOf([t("Column"), t("What it holds"), t("Smallest possible"), t("Largest possible"), t("Categories")], now.columns.map(columnRow), t("What is possible, by column")));
     add();
@@ -161,7 +161,7 @@ export async function table(main, file) {
     h("section", { class: "panel" }, h("h2", {}, t("Statistics")), adder, queue, h("div", { class: "row" }, book), said));
   main.append(h("h1", { tabindex: -1 }, file),
     h("p", { class: "lead" }, t("The table stays in its folder. Nothing of its rows is shown before it is paid for: bounds and categories are what you know, not what the data say.")),
-    asked, plan);
+    firstPanel, plan);
   paint();
   return { stop: () => clearTimeout(timer) };
 }
