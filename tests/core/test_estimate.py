@@ -231,7 +231,7 @@ def test_entries_of_one_estimate_are_subtracted_with_their_covariance() -> None:
     variance = whole.cov[1, 1] + whole.cov[2, 2] - 2 * whole.cov[1, 2]
     assert less.se == pytest.approx(np.sqrt(variance))
     assert less.se > 1.05 * np.hypot(whole.se[1], whole.se[2])
-    assert (less.labels, less.n, less.loss) == (("once - often",), whole.n, whole.loss)
+    assert (less.labels, less.n, less.loss) == (("once less often",), whole.n, whole.loss)
     assert not any("independent" in note for note in less.notes)
     further = less - (whole["no"] - whole["often"])
     assert further.se == pytest.approx(whole.contrast({"once": 1, "no": -1}).se)

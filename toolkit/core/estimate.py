@@ -647,7 +647,7 @@ def _dependent_difference(first: Estimate, origin: Origin, second: Estimate, oth
         refuse("a difference must be of two entries", "one and itself", "it is always 0")
     value, se = float(first.value - second.value), contrasts.error(origin.whole.cov, gradient)
     both = replace(first, notes=tuple(dict.fromkeys((*first.notes, *second.notes))))
-    label = f"{text_or_int(first.labels[0])} - {text_or_int(second.labels[0])}"
+    label = f"{text_or_int(first.labels[0])} less {text_or_int(second.labels[0])}"
     return _weighted_sum(both, label, Origin(origin.whole, gradient), value, se)
 
 

@@ -37,8 +37,7 @@ def quantiles(
     limits = Bounds.of(bounds, GRID_BITS)
     limits = limits if step is None else limits.with_step(step)
     grid, ordered = Grid(limits), sorted(shares)
-    most = unit.caps.most(rows.cells)
-    mechanism = _mechanism(price, tuple(ordered), unit.neighbors, most, rows.cells)
+    mechanism = _mechanism(price, tuple(ordered), unit.neighbors, unit.caps.most(rows.cells), rows.cells)
     names = [f"{float(share):.15g}" for share in shares]
 
     def read() -> tuple[Codes, Array] | Steps:
