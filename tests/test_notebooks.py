@@ -286,9 +286,7 @@ def test_outputs_have_no_digits_that_another_processor_would_write_otherwise(cel
 def test_they_are_run_with_no_more_than_readers_are_told_to_install():
     """With a wheel and the extras that it names: `make test` takes away what all others bring (see `compared`)."""
     said = (FOLDER.parent / "docs" / "start" / "install.md").read_text(encoding="utf-8")
-    named = re.search(r"write `'\.\[([a-z,]+)\]'` in a checkout, or name a wheel with the same extras", said)[1].split(
-        ","
-    )
+    named = re.search(r"pip install '\.\[([a-z,]+)\]'", said)[1].split(",")
     others = {module for name, modules in extras._EXTRAS.items() if name not in named for module in modules}
     code = (FOLDER.parent / ".make" / "ties" / "sitecustomize.py").read_text()
     absent = next(node for node in ast.parse(code).body if isinstance(node, ast.Assign))

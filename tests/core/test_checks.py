@@ -109,6 +109,12 @@ def test_numbers_are_read_as_floats_and_missing_ones_are_nan() -> None:
     assert np.isnan(checks.floats([1, None], "ages")).tolist() == [False, True]
 
 
+def test_shares_may_leave_0_to_1_by_rounding_and_no_further() -> None:
+    above, below = np.nextafter(1, 2), -np.finfo(float).eps
+    assert checks.read_shares([above, below, 0.3], "shares").tolist() == [1, 0, 0.3]
+    assert checks.read_shares([1.001, -0.001], "shares").tolist() == [1.001, -0.001]
+
+
 @pytest.mark.parametrize(
     ("bad", "received"),
     [(None, "NoneType"), ("01", "str"), ((0,), r"\(0,\)"), ([5, 6, 7], "list"), ((0, np.inf), r"\(0, inf\)")],

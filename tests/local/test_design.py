@@ -249,3 +249,19 @@ def test_the_error_of_the_likeliest_shares_is_the_inverse_of_fishers_information
     inverse = steps @ np.linalg.inv(counts.sum() * (slopes / (shares @ design.matrix)) @ slopes.T) @ steps.T
     assert shares.min() > 0.01
     assert np.allclose(found.se, np.sqrt(np.diag(inverse))[-np.size(found.value) :], rtol=1e-6)
+
+
+def test_a_prevalence_that_misses_1_by_rounding_is_1() -> None:
+    design = k_ary(3, epsilon=1.0)
+    near = np.array([np.nextafter(1, 2), 0, -np.finfo(float).eps])
+    assert design.variance(near, 10) == pytest.approx(design.variance([1, 0, 0], 10))
+    with pytest.raises(ValueError, match="must be shares from 0 to 1 that sum to 1"):
+        design.variance([1.001, -0.001, 0], 10)
+
+
+def test_no_variance_is_zero_where_a_share_misses_1_by_rounding() -> None:
+    """All answers agree and nothing hides them: the error is that of one more person for each option."""
+    design, rounding = warner("1"), np.finfo(float).eps
+    exact, near = (design._never_zero(np.zeros((2, 2)), np.array([off, 1 - off]), 10) for off in (0, rounding))
+    assert exact[1, 1] > 0.005
+    assert near == pytest.approx(exact)

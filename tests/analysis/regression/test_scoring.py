@@ -1,5 +1,7 @@
 """Fisher scoring: where it ends, what it refuses, and how it behaves where the likelihood is flat."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,7 @@ from toolkit.analysis.regression.scoring import (
     newton,
     penalized_maximum,
     rise,
+    with_penalty,
 )
 from toolkit.analysis.sampling.sample import SampleRows
 
@@ -230,3 +233,13 @@ def test_a_direction_is_flat_where_less_than_a_thousandth_of_its_information_is_
     assert Climb(end, True, start).flat is flat
     many = [Point(one.at, 0.0, one.gradient, 10_000 * one.information) for one in (end, start)]
     assert not Climb(many[0], True, many[1]).flat
+
+
+def test_a_penalty_that_is_differenced_twice_has_a_curvature_of_nine_digits() -> None:
+    """Half the logarithm of the information's determinant: sum(log(cosh(at))) / 2 here, with a slope of tanh / 2."""
+    flat = Point(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
+    penalized = with_penalty(lambda at: replace(flat, at=at), lambda at: np.diag(np.cosh(at)))
+    at = np.array([0.3, -1.1])
+    assert penalized(at).gradient == pytest.approx(np.tanh(at) / 2, rel=1e-11)
+    bent = curvature(lambda near: penalized(near).gradient, at)
+    assert bent == pytest.approx(np.diag(-1 / (2 * np.cosh(at) ** 2)), rel=1e-9, abs=1e-9)
