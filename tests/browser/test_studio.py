@@ -134,7 +134,7 @@ def test_the_whole_walk(desk, place):
     assert "epsilon = 0.5" in (folder / "survey.toml").read_text()
     desk.look()
     desk.to("Who asks")
-    page.get_by_label("Smallest group that is shown").fill("5")
+    page.get_by_label("Smallest number of people that is shown").fill("5")
     page.get_by_label("A question on how it works").uncheck()
     page.get_by_label("A question to practise first").uncheck()
     desk.saved()

@@ -46,7 +46,7 @@ export function who(main) {
       field(t("Who may answer"), select(data.access ?? "open", [["open", t("Anybody with the link")], ["token", t("Whoever has a personal link, once")], ["blind", t("The same, and links cannot be traced (experimental)")]], (value) => change(() => (data.access = value)), { "data-key": "access" }), { at: "access" }),
       field(t("Devices of yours on which people answer"), select(data.field?.station ?? "", [["", t("None")], ["kiosk", t("One that stands alone")], ["interviewer", t("One that is handed over and back")]], station, { "data-key": "field" }), { at: "field", hint: t("For people without a phone; also without a network. It needs personal links.") }),
       data.field && toggle(t("That device is told true answers where there is no wheel; people read so"), data.field.auto === true, (on) => change(() => (data.field = { ...data.field, auto: on || undefined }))),
-      plainly("minimum", "Smallest group that is shown", "Nothing is shown of an open collection before so many reports have come.", { number: true, inputmode: "numeric", placeholder: "30" }),
+      plainly("minimum", "Smallest number of people that is shown", "No estimate of fewer people is shown, neither of a group nor of everybody.", { number: true, inputmode: "numeric", placeholder: "30" }),
       plainly("cap", "At most so many reports", "", { number: true, inputmode: "numeric" }),
       plainly("closes", "Last day (as 2026-12-01)", ""),
       toggle(t("A question to practise first"), data.practice !== false, (on) => change(() => (on ? delete data.practice : (data.practice = false)))),
