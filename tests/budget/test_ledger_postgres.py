@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -138,15 +139,17 @@ def test_who_waited_for_the_lock_reads_what_was_charged_meanwhile_whatever_the_r
 ROW = (2, "", "", "replace", "pure 1/4", "pure 1/4", "pure 1/2", "person", None)
 DAMAGED = {  # by what it is refused with: the columns that differ from a row that fits
     "charges are only added": {0: 9},
-    "neighbors_check": {3: "anybody"},
     "loss_check": {4: "pure 1/0"},
+    "a delta is a probability": {4: "approx 1/4 5/4"},
+    "check": {4: f"pure 1/{'9' * 5000}"},
+    "unit never change": {7: "row"},
+    "neighbors and unit": {3: "add_remove"},
     "currency of the ceiling": {5: "zcdp 1/4", 6: "zcdp 1/2"},
     "charged_check": {5: "pure -1/4", 6: "pure 0"},
     "numeric": {5: "pure nothing"},
     "total_check": {6: "pure 1/2/1"},
     "sum of the charges": {6: "pure 1/4"},
     "does not pass the ceiling": {5: "pure 1", 6: "pure 5/4"},
-    "unit_check": {7: "family"},
 }
 
 
@@ -155,7 +158,7 @@ DAMAGED = {  # by what it is refused with: the columns that differ from a row th
 def test_the_server_takes_no_row_that_could_not_be_read(postgres: Postgres, reason: str) -> None:
     """Else one row of one who may charge would end the ledger for everybody. Without a reason the row is good."""
     ledger = Ledger(Pure(1), postgres.url(schema := new_name()))
-    ledger.charge(Pure("1/4"))
+    ledger.charge(Pure("1/4"), neighbors="replace", unit="person")
     row = tuple(DAMAGED.get(reason, {}).get(column, content) for column, content in enumerate(ROW))
     link = link_of(ledger._record._place.link, row) if "before" not in reason else "0" * 64
     query = f"INSERT INTO {schema}.entries VALUES ({', '.join(['%s'] * 10)})"
@@ -166,6 +169,23 @@ def test_the_server_takes_no_row_that_could_not_be_read(postgres: Postgres, reas
         else:
             connection.execute(query, (*row[:7], link, *row[7:]))
     assert ledger.charge(Pure("1/4")).number == (2 if reason else 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("column", "content", "reason"), [(3, "anybody", "neighbors_check"), (7, "family", "unit_check")]
+)
+def test_nor_a_first_row_about_nobody(postgres: Postgres, column: int, content: str, reason: str) -> None:
+    """Of which every later charge would be refused: neighbors and unit never change."""
+    ledger = Ledger(Pure(1), postgres.url(schema := new_name()))
+    first: list[Any] = [1, "", "", None, "pure 1/4", "pure 1/4", "pure 1/4", None, None]
+    first[column] = content
+    link = link_of(ledger._record._place.link, tuple(first))
+    query = f"INSERT INTO {schema}.entries VALUES ({', '.join(['%s'] * 10)})"
+    address = postgres.url(schema).rpartition("&")[0]
+    with psycopg.connect(address) as connection, pytest.raises(psycopg.Error, match=reason):
+        connection.execute(query, (*first[:7], link, *first[7:]))
+    assert ledger.charge(Pure("1/4")).number == 1
 
 
 @pytest.mark.slow

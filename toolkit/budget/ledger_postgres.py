@@ -39,15 +39,20 @@ from toolkit.core.postgres import address, check_encoding, qualified, set_locall
 
 _WAIT = "60s"
 _SETTINGS = {"synchronous_commit": "on", "lock_timeout": _WAIT, "idle_in_transaction_session_timeout": _WAIT}
-_NUMBER = "[0-9]+(/[1-9][0-9]*|)"
-_LOSS = f"text NOT NULL CHECK ({{0}} ~ '^((pure|zcdp) {_NUMBER}|approx {_NUMBER} {_NUMBER})$')"
+_NUMBER = "[0-9]{1,255}(/[1-9][0-9]{0,254}|)"  # more digits than a charge has, and fewer than Python refuses to read
+
+
+def _loss(column: str) -> str:
+    return f"{column} text NOT NULL CHECK ({column} ~ '^((pure|zcdp) {_NUMBER}|approx {_NUMBER} {_NUMBER})$')"
+
+
 _TABLES = f"""
-CREATE TABLE main.head (id integer PRIMARY KEY CHECK (id = 1), ceiling {_LOSS.format("ceiling")}, neighbors text, mark text NOT NULL, unit text)
+CREATE TABLE main.head (id integer PRIMARY KEY CHECK (id = 1), {_loss("ceiling")}, neighbors text, mark text NOT NULL, unit text)
 
 CREATE TABLE main.entries (
   number bigint PRIMARY KEY, label text NOT NULL, mechanism text NOT NULL,
   neighbors text CHECK (neighbors IN ('replace', 'add_remove')),
-  loss {_LOSS.format("loss")}, charged {_LOSS.format("charged")}, total {_LOSS.format("total")}, link text NOT NULL,
+  {_loss("loss")}, {_loss("charged")}, {_loss("total")}, link text NOT NULL,
   unit text CHECK (unit IN ('event', 'row', 'person')), terms text)
 
 CREATE TABLE main.published (entry bigint NOT NULL, file text NOT NULL, sha256 text NOT NULL)
@@ -75,12 +80,17 @@ CREATE FUNCTION main.amounts(loss text) RETURNS numeric[] LANGUAGE sql IMMUTABLE
 
 CREATE FUNCTION main.next() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
-  head main.head; last main.entries; spent numeric[]; charged numeric[]; total numeric[]; ceiling numeric[];
+  head main.head; last main.entries; loss numeric[]; spent numeric[]; charged numeric[]; total numeric[]; ceiling numeric[];
 BEGIN
   SELECT * INTO STRICT head FROM main.head;
   SELECT * INTO last FROM main.entries ORDER BY number DESC LIMIT 1;
   IF NEW.number IS DISTINCT FROM coalesce(last.number, 0) + 1
   THEN RAISE EXCEPTION 'charges are only added at the end'; END IF;
+  IF NEW.neighbors IS DISTINCT FROM coalesce(last.neighbors, head.neighbors, NEW.neighbors)
+    OR NEW.unit IS DISTINCT FROM coalesce(last.unit, head.unit, NEW.unit)
+  THEN RAISE EXCEPTION 'neighbors and unit never change'; END IF;
+  loss := main.amounts(NEW.loss);
+  IF loss[3] > loss[4] THEN RAISE EXCEPTION 'a delta is a probability'; END IF;
   ceiling := main.amounts(head.ceiling);
   spent := main.amounts(coalesce(last.total, 'none 0 0'));
   charged := main.amounts(NEW.charged);
