@@ -118,7 +118,7 @@ class Session(ABC):
     def spend(self, hashes: Sequence[bytes]) -> None:
         """Use up tokens without a report; none of them may be spent already."""
         for one in hashes:
-            self.run("INSERT INTO spent VALUES (%s)", one)
+            self.run("INSERT INTO main.spent VALUES (%s)", one)
 
     def setting(self, name: str) -> str | None:
         return next((row[0] for row in self.run("SELECT value FROM main.setting WHERE name = %s", name)), None)
