@@ -44,12 +44,13 @@ def fill_sqlite(path: Path, access: str) -> str:
 
 
 def fill_postgres(postgres: Postgres, access: str) -> str:
+    """Make an older collection and return the name of its schema."""
     name = new_name()
     made = VERSION_1.replace(" STRICT, WITHOUT ROWID", "").replace("BLOB", "bytea")
     with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}", autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}; SET search_path = {name}; {made}")
         _fill(connection.execute, "%s", access)
-    return postgres.url(name)
+    return name
 
 
 def _fill(execute, mark: str, access: str) -> None:
@@ -68,11 +69,15 @@ def _fill(execute, mark: str, access: str) -> None:
         execute(f"INSERT INTO spent VALUES ({mark})", (sha("nonce"),))
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "postgresql", "pool"])
 def filled(request: pytest.FixtureRequest, tmp_path: Path):
     if request.param == "sqlite":
         return lambda access: fill_sqlite(tmp_path / "survey.db", access)
-    return lambda access: fill_postgres(request.getfixturevalue("postgres"), access)
+    if request.param == "pool":
+        server = request.getfixturevalue("bouncer")
+        return lambda access: server.pooled(fill_postgres(server, access))
+    server = request.getfixturevalue("postgres")
+    return lambda access: server.url(fill_postgres(server, access))
 
 
 def test_an_older_collection_is_refused_with_what_to_do_and_left_as_it_is(filled) -> None:

@@ -24,12 +24,14 @@ from toolkit.texts.phrases import interface, phrases
 TOKENS = invitations(3)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "postgresql", "pool"])
 def place(request, tmp_path):
     """The address of a wave's database, by its number."""
     if request.param == "sqlite":
         return lambda wave: f"sqlite:///{tmp_path / f'{wave}.db'}"
     names = {wave: new_name() for wave in (1, 2, 4)}
+    if request.param == "pool":
+        return lambda wave: request.getfixturevalue("bouncer").pooled(names[wave])
     return lambda wave: request.getfixturevalue("postgres").url(names[wave])
 
 
