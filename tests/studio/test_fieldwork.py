@@ -33,7 +33,7 @@ from toolkit.studio.fieldwork import Fieldwork, _first, _groups
 from toolkit.studio.folder import Folder, fingerprint
 from toolkit.studio.notebooks import analysis, curated, databases, steps
 from toolkit.studio.surveys import Surveys
-from toolkit.studio.tables import Table
+from toolkit.studio.tables import TableFile
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
 from toolkit.survey.serving.background import find
@@ -164,7 +164,7 @@ def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not(tmp_path):
     begun = [cell["source"].splitlines()[0] for cell in json.loads(notebook)["cells"]]
     assert begun[:2] == ["# survey.toml", "from toolkit.survey import Collector"]
     (tmp_path / "a.csv").touch()
-    source = Table(tmp_path / "a.csv", True, {})
+    source = TableFile(tmp_path / "a.csv", True, {})
     nbformat.validate(json.loads(curated(source, "replace", ["count()"], "a-budget.db")))
     without = [data["questions"][:3], [boxes, one], []]
     assert b"logistic" in notebook

@@ -11,7 +11,7 @@ import pytest
 from toolkit.studio.folder import Folder, fingerprint
 from toolkit.studio.notebooks import analysis, curated, steps
 from toolkit.studio.server import Desk
-from toolkit.studio.tables import Table
+from toolkit.studio.tables import TableFile
 
 HOSTILE = ["fac; touch x", 'a"b', "a'b", "$(touch x)", "`touch x`", "a\\", "x]); import os; ([", "a\nimport os", "-x"]
 SHARE = {"design": {"warner": {"epsilon": 1}}}
@@ -39,11 +39,11 @@ def _shape(code: list[str]) -> list[str]:
     return lines
 
 
-def _table(folder: Path, name: str, *, header: bool) -> Table:
+def _table(folder: Path, name: str, *, header: bool) -> TableFile:
     """A table of one column of numbers, which has this name if the file says so."""
     with (folder / "t.csv").open("w", newline="") as file:
         csv.writer(file).writerow([name])
-    return Table(folder / "t.csv", header, {name: "number", "column_1": "number"})
+    return TableFile(folder / "t.csv", header, {name: "number", "column_1": "number"})
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -12,7 +12,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.studio.curating import VERBS, Curating
 from toolkit.studio.folder import Folder
 from toolkit.studio.notebooks import curated
-from toolkit.studio.tables import Column, Table
+from toolkit.studio.tables import FileColumn, TableFile
 
 ABOUT = {"age": {"type": "number", "low": 0, "high": 100}, "city": {"options": ["n", "s"]}}
 CLEAN = b"age,city\n" + b"30,n\n40,s\n" * 40
@@ -67,13 +67,13 @@ def test_a_cell_that_does_not_fit_is_missing_and_its_row_stays(tmp_path: Path) -
     for cell, content in CELLS.items():
         if cell != "quote":  # which opens a text that never ends
             path.write_bytes(CLEAN + content)
-            frame = Table(path, True, {"age": "number"}).read()
+            frame = TableFile(path, True, {"age": "number"}).read()
             assert (len(frame), [str(one) for one in frame.dtypes]) == (81, ["float64", "object"]), cell
             assert frame["age"][:80].tolist() == [30, 40] * 40
             expected = {"short": 33, "infinite": float("inf"), "long": float("inf")}
             assert frame["age"].fillna(-1)[80] == expected.get(cell, -1), cell
     path.write_bytes(b"\xef\xbb\xbfage,city\r\n\r\n 33 ,\r\n1_0,x,,\r\n")
-    frame = Table(path, True, {"age": "number"}).read()
+    frame = TableFile(path, True, {"age": "number"}).read()
     assert frame["age"].fillna(-1).tolist() == [33, -1]
     assert frame["city"].tolist() == [None, "x"]
 
@@ -92,16 +92,16 @@ def test_a_first_line_that_is_a_record_is_never_shown(tmp_path: Path) -> None:
     assert not any(cell in json.dumps([asked, unanswered, answered]) for cell in ("Secret", "77345"))
     (tmp_path / "long.csv").write_text(f"{'x' * 200_000},b\nSecret,77345\n")
     assert (
-        Table(tmp_path / "long.csv", True, {}).columns == []
+        TableFile(tmp_path / "long.csv", True, {}).columns == []
     )  # names that cannot be read are not those of the next line
-    assert len(Table(tmp_path / "t.csv", False, {}).read()) == 2
-    assert len(Table(tmp_path / "t.csv", True, {}).read()) == 1
+    assert len(TableFile(tmp_path / "t.csv", False, {}).read()) == 2
+    assert len(TableFile(tmp_path / "t.csv", True, {}).read()) == 1
 
 
 def test_no_row_is_read_before_something_is_paid_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.csv").write_bytes(CLEAN)
     pq.write_table(pa.table({"age": [30, None], "city": ["n", "s"]}), tmp_path / "t.parquet")
-    monkeypatch.setattr(Table, "read", lambda _: pytest.fail("it was read"))
+    monkeypatch.setattr(TableFile, "read", lambda _: pytest.fail("it was read"))
     for name in ("t.csv", "t.parquet"):
         state = _plan(Curating(Folder(tmp_path)), _statistics(), name)
         assert ["price" in one for one in state["statistics"]] == [True] * len(VERBS)
@@ -135,7 +135,7 @@ def test_a_parquet_file_keeps_its_types_whatever_is_missing(tmp_path: Path) -> N
         "flag": (pa.array([True, None]), ""),
     }
     pq.write_table(pa.table({name: cells for name, (cells, _) in kinds.items()}), tmp_path / "t.parquet")
-    table = Table(tmp_path / "t.parquet", None, {"text": "number"})
+    table = TableFile(tmp_path / "t.parquet", None, {"text": "number"})
     assert [(one.name, one.kind) for one in table.columns] == [(name, kind) for name, (_, kind) in kinds.items()]
     assert table.read().schema.types == table.empty().schema.types
     curating = Curating(Folder(tmp_path))
@@ -154,15 +154,15 @@ def test_a_parquet_file_keeps_its_types_whatever_is_missing(tmp_path: Path) -> N
 )
 def test_columns_have_distinct_names(tmp_path: Path, header: str, names: list[str]) -> None:
     (tmp_path / "t.csv").write_text(f"{header}\n")
-    table = Table(tmp_path / "t.csv", True, {})
-    assert table.columns == [Column(name, "text") for name in names]
+    table = TableFile(tmp_path / "t.csv", True, {})
+    assert table.columns == [FileColumn(name, "text") for name in names]
     assert [*table.empty().columns] == [*table.read().columns] == names
 
 
 @pytest.mark.parametrize("header", [True, False])
 def test_the_notebook_reads_the_same_table(tmp_path: Path, header: bool) -> None:
     (tmp_path / "t.csv").write_text("age,city,\n33 years,NA,x\n40,,y\n")
-    table = Table(tmp_path / "t.csv", header, {"age": "number", "column_1": "number"})
+    table = TableFile(tmp_path / "t.csv", header, {"age": "number", "column_1": "number"})
     reading = json.loads(curated(table, "replace", [], "t-budget.db"))["cells"][1]["source"]
     (line, *lines) = [one for one in reading.splitlines() if one.startswith("table")]
     space = {"pd": pd}

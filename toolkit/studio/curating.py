@@ -22,7 +22,7 @@ from toolkit.curator.release import Preview
 from toolkit.studio import notebooks
 from toolkit.studio.editing import edited
 from toolkit.studio.folder import SESSION, TABLES, ConflictError, Folder, fingerprint
-from toolkit.studio.tables import Table, number
+from toolkit.studio.tables import TableFile, number
 
 VERBS = ("count", "histogram", "mean", "sum", "std", "median", "bounds")
 """Statistics that can be queued; `bounds` is a proposal of limits, which is paid for as all others."""
@@ -151,12 +151,12 @@ class Curating:
         _, content = self._session(table)
         self.folder.write(self._file(table), edited(content.decode(), {"table": table, **session}).encode())
 
-    def _table(self, table: str, session: Mapping[str, Any]) -> Table:
+    def _table(self, table: str, session: Mapping[str, Any]) -> TableFile:
         types = {
             name: about.get("type", "") for name, about in session["columns"].items() if isinstance(about, Mapping)
         }
         header = session.get("header")
-        return Table(self.folder.existing(table, *TABLES), header if isinstance(header, bool) else None, types)
+        return TableFile(self.folder.existing(table, *TABLES), header if isinstance(header, bool) else None, types)
 
     def _ledger(self, table: str, session: Mapping[str, Any], *, make: bool = False) -> Ledger:
         """That of the table; before the first release one in memory, so that nothing is decided by looking."""
@@ -174,7 +174,7 @@ class Curating:
         amounts = {name: getattr(ledger, name).epsilon for name in ("ceiling", "spent", "remaining")}
         return {**amounts, "entries": entries, "file": self._ledger_path(table).name, "begun": bool(entries)}
 
-    def _statistic(self, source: Table, session: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
+    def _statistic(self, source: TableFile, session: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
         """One line of the queue: its price and noise, or its published numbers; or why it is refused."""
         if "released" in one:
             head, *rows = [*csv.reader(io.StringIO(one.get("numbers", "")))] or [[]]
@@ -205,7 +205,7 @@ class Curating:
         return {**facts, "hash": fingerprint(json.dumps([promise, facts]).encode())}
 
 
-def _about(source: Table, session: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _about(source: TableFile, session: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """What the curator says of each column, with the kind of its cells."""
     return {column.name: {**session["columns"].get(column.name, {}), "type": column.kind} for column in source.columns}
 

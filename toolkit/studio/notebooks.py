@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolkit.studio.tables import Table
+from toolkit.studio.tables import TableFile
 
 
 def databases(file: str) -> dict[str, str]:
@@ -117,7 +117,7 @@ def _model(share: str, group: str) -> list[str | list[str]]:
     ]
 
 
-def curated(source: Table, neighbors: str, calls: Sequence[str], ledger: str) -> bytes:
+def curated(source: TableFile, neighbors: str, calls: Sequence[str], ledger: str) -> bytes:
     """Return a notebook of a curator's session: the same statistics again would be paid for again."""
     name = source.path.name
     cells: list[str | list[str]] = [
@@ -141,7 +141,7 @@ def curated(source: Table, neighbors: str, calls: Sequence[str], ledger: str) ->
     return _notebook(cells)
 
 
-def _reading(source: Table) -> list[str]:
+def _reading(source: TableFile) -> list[str]:
     """Lines that read a table by its schema: no cell decides the type of a column."""
     name = source.path.name
     if not source.is_csv:

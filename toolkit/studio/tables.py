@@ -16,7 +16,7 @@ from toolkit.core.extras import extra
 
 
 @dataclass(frozen=True)
-class Column:
+class FileColumn:
     """A column: `kind` is "text", "number" or "" for any other, `type` what a Parquet file calls it."""
 
     name: str
@@ -24,7 +24,7 @@ class Column:
     type: str = ""
 
 
-class Table:
+class TableFile:
     """A CSV or Parquet file with its schema.
 
     Parameters
@@ -83,24 +83,26 @@ def _refuse_table(path: Path) -> NoReturn:
     refuse("a table must be readable", f"{path.name}, which is not", "save it anew as CSV or Parquet")
 
 
-def _of_parquet(path: Path) -> list[Column]:
+def _of_parquet(path: Path) -> list[FileColumn]:
     types = extra("pyarrow").types
     columns = []
     for entry in extra("pyarrow.parquet").read_schema(path):
         value = entry.type.value_type if types.is_dictionary(entry.type) else entry.type
         is_number = types.is_integer(value) or types.is_floating(value) or types.is_decimal(value)
         is_text = types.is_string(value) or types.is_large_string(value)
-        columns.append(Column(str(entry.name), "number" if is_number else "text" if is_text else "", str(entry.type)))
+        columns.append(
+            FileColumn(str(entry.name), "number" if is_number else "text" if is_text else "", str(entry.type))
+        )
     return columns
 
 
-def _of_csv(path: Path, header: bool | None, types: Mapping[str, str]) -> list[Column]:
+def _of_csv(path: Path, header: bool | None, types: Mapping[str, str]) -> list[FileColumn]:
     """Columns by the names in the first line, or by their positions; none if it is not known which."""
     if header is None:
         return []
     first = next((record for record in _records(path) if record != []), None) or []  # never a later line: a record
     names = _distinct(first) if header else [f"column_{position}" for position in range(1, len(first) + 1)]
-    return [Column(name, "number" if types.get(name) == "number" else "text") for name in names]
+    return [FileColumn(name, "number" if types.get(name) == "number" else "text") for name in names]
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
@@ -138,7 +140,7 @@ def _rows(path: Path, width: int, *, skip: bool) -> Iterator[list[str]]:
             yield [*(record or ()), *[""] * width][:width] if fits else [""] * width
 
 
-def _frame(columns: Sequence[Column], rows: Any) -> Any:
+def _frame(columns: Sequence[FileColumn], rows: Any) -> Any:
     pandas = extra("pandas")
     cells = [*zip(*rows, strict=True)] or [()] * len(columns)
     data = {
