@@ -188,7 +188,7 @@ class Logistic(Score):
 
     def rho(self, u: ArrayLike) -> Array:
         size = np.abs(np.asarray(u, dtype=float))
-        return np.asarray(size + 2 * np.log1p(np.exp(-size)) - 2 * math.log(2))
+        return np.asarray(size + 2 * np.log1p(np.expm1(-size) / 2))  # exactly 0 at 0
 
 
 @dataclass(frozen=True)
