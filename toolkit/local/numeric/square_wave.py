@@ -235,7 +235,8 @@ class SquareWave(Windowed):
 
         def points(distributions: Array) -> Array:
             below = np.concatenate([np.zeros((len(distributions), 1)), _running(distributions)], axis=1)
-            return np.array([np.interp(shares, row, edges) for row in below])
+            # Exactly 1 at the end: the quantile of 1 is then the upper end, whatever the last bit of the sum.
+            return np.array([np.interp(shares, row / row[-1], edges) for row in below])
 
         return self._estimated(self.tally(reports), points, tuple(f"{s:g}" for s in shares), smoothing, replicates, rng)
 
