@@ -1,8 +1,8 @@
-# Two commands matter: `make lab` opens the notebooks, `make test` checks everything. Both set up what they need.
+# Two commands matter: `make lab` opens the notebooks, `make test` checks them and the package. Both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help install lab app class test pytest elsewhere lowest quick lint style types notebooks answers student teacher slides cards site docs api seeds rooms bench newest clean
+.PHONY: help install lab app class test fast slow test-all elsewhere lowest lint style types notebooks answers student teacher slides cards site docs api seeds rooms bench newest clean
 
-unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start in the tests, and compile once what they import
+unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes: compiled modules are kept
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,7 +12,7 @@ FIRST := notebooks/00_start_here.ipynb
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)  # in a container one often is root, and Jupyter asks to be told
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 install: $(READY)  ## set up .venv (done by itself where needed)
 
@@ -33,48 +33,48 @@ app: $(READY)  ## the tradeoff of privacy, accuracy and people as a page without
 class: $(READY)  ## a class answers: the notebook with the question, the QR code and the phones of the room
 	@CLASS=live JUPYTER_CONFIG_PATH=$(CURDIR)/.make/jupyter $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/15_a_class_answers.ipynb $(AS_ROOT) $(LAB_OPTIONS)
 
-# Three processes share two cores, as tests often wait for a browser or a server; a file's tests stay together.
-# T=tests/budget runs a part, without the notebooks.
-# Databases and browsers of the tests write into memory where the machine has two gigabytes for it: a disk that stalls is no failure of ours.
+# T=tests/budget runs a part, without the notebooks. Databases and browsers write into memory where the machine has two gigabytes for it.
 MEMORY := $(shell [ "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000000 ] 2>/dev/null && echo TMPDIR=/dev/shm)
-PYTEST := $(MEMORY) OPENBLAS_NUM_THREADS=1 $(BIN)/python .make/processes.py -p no:nbval -q
-FAST := --processes 2 --ignore tests/browser -m 'not slow and not browser and not postgres and not spark'
+# `exec` lets a signal that ends `make` reach pytest, which then stops the programs that it started.
+PYTEST := exec env $(MEMORY) OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist loadfile
+NOTEBOOKS := $(PYTEST) --nbval notebooks
 
-test: $(READY)  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part
-	@$(MAKE) --no-print-directory -j 2 style $(VENV)/.spark
-	@$(MAKE) --no-print-directory -j 2 types pytest CHOSEN="--processes 3 $(PYTEST_OPTIONS)"
-	@test -n "$(T)" || PYTHONPATH=$(CURDIR)/.make:$(CURDIR)/.make/ties $(NBVAL)
+test: $(READY)  ## style, types, fast tests, doctests, notebooks, a walk through every program; T=tests/budget for a part
+	@$(MAKE) --no-print-directory style
+	@$(MAKE) --no-print-directory -j 2 types fast
+	@test -n "$(T)" || $(NOTEBOOKS)
 
-pytest: $(READY)
-	@$(PYTEST) $(CHOSEN) $(T)
+fast: $(READY)
+	@$(PYTEST) -m "not slow" $(T)
 
-NBVAL := $(BIN)/python .make/processes.py --processes 2 -p nbval_strict -q --nbval --nbval-sanitize-with .make/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 $(or $(NOTEBOOKS),notebooks)
+slow: $(READY) $(VENV)/.spark  ## the tests that `make test` leaves out: all browser tests, kills, databases, Spark, R, LibreOffice
+	@$(PYTEST) -m slow $(T)
 
-# Tests and saved outputs hold on every processor. The oldest kernels of OpenBLAS and NumPy compute here, and then
-# .make/rounding moves the results of the toolkit by one unit in the last place.
-ELSEWHERE = ROUNDING=$(or $(SEED),1) PYTHONPATH=$(CURDIR)/.make:$(CURDIR)/.make/rounding \
+test-all: test slow elsewhere  ## everything
+
+# Tests and saved outputs hold on every processor. The oldest kernels of OpenBLAS and NumPy compute here, and .make/rounding moves the
+# toolkit's results by one unit in the last place. Then .make/ties sorts equal values in random order, without the optional packages.
+ELSEWHERE = ROUNDING=$(or $(SEED),1) PYTHONPATH=$(CURDIR)/.make/rounding \
 	OPENBLAS_CORETYPE=$(or $(CORE),Prescott) NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python .make/features.py)"
 
-elsewhere: $(READY) $(VENV)/.spark  ## all tests and notebooks as on another processor; SEED=2, T=tests/budget for a part
-	@$(ELSEWHERE) $(PYTEST) --processes 3 $(T)
-	@test -n "$(T)" || $(ELSEWHERE) $(NBVAL)
+elsewhere: $(READY)  ## tests and notebooks as on another processor; SEED=2, T=tests/budget for a part
+	@$(ELSEWHERE) $(PYTEST) -m "not browser and not postgres and not spark" $(T)
+	@test -n "$(T)" || $(ELSEWHERE) $(NOTEBOOKS)
+	@test -n "$(T)" || PYTHONPATH=$(CURDIR)/.make/ties $(NOTEBOOKS)
 
 lowest: .venv-lowest/.ready  ## the fast tests on the lowest versions that pyproject.toml allows
-	@$(subst $(VENV)/,.venv-lowest/,$(PYTEST)) $(FAST) $(T)
+	@$(subst $(VENV)/,.venv-lowest/,$(PYTEST)) -m "not slow" $(T)
 
 .venv-lowest/.ready: pyproject.toml .make/install.sh
 	@VERSIONS=--resolution=lowest-direct sh .make/install.sh .venv-lowest
 	@touch $@
 
 newest: .venv-newest/.ready  ## the fast tests on the newest versions that there are
-	@$(subst $(VENV)/,.venv-newest/,$(PYTEST)) $(FAST) $(T)
+	@$(subst $(VENV)/,.venv-newest/,$(PYTEST)) -m "not slow" $(T)
 
 .venv-newest/.ready: pyproject.toml .make/install.sh
 	@VERSIONS=--upgrade sh .make/install.sh .venv-newest
 	@touch $@
-
-quick: $(READY) style  ## style, types and the fast tests, for every save; T=tests/budget for a part
-	@$(MAKE) --no-print-directory -j 2 types pytest CHOSEN="$(FAST)"
 
 lint: style types  ## style and types
 

@@ -44,5 +44,5 @@ def each(**cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[...
 
 
 def slowly(cases: Iterable[Any], slow: Container[Any]) -> list[Any]:
-    """The cases of `pytest.mark.parametrize`, those in `slow` with the mark that `make quick` leaves out."""
+    """The cases of `pytest.mark.parametrize`, those in `slow` with the mark `slow`."""
     return [pytest.param(case, marks=pytest.mark.slow) if case in slow else case for case in cases]

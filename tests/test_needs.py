@@ -43,7 +43,7 @@ def told(folder: Path, *options: str, ci: bool) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [(), ("-p", "processes", "--processes", "2")], ids=["here", "by others"])
+@pytest.mark.parametrize("options", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "two workers"])
 def test_programs_that_are_missing_are_told_of_in_two_lines(tmp_path: Path, options: tuple[str, ...]) -> None:
     said = told(tmp_path, *options, ci=False)
     assert "Tests that were left out: 40 that need Chromium, 3 that need NoSuch.\n" in said

@@ -28,7 +28,6 @@ from toolkit.survey.serving.background import servers
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-STRICT = FOLDER.parent / ".make" / "nbval_strict.py"  # a plugin of `make test`
 KEY = tomllib.loads((FOLDER / "teaching" / "answers.toml").read_text(encoding="utf-8"))
 BITS = re.compile(r"iVBORw0KGgo[A-Za-z0-9+/=]+")  # of a PNG
 MACHINE = re.compile(r"0x[0-9a-f]{6,}|/(?:home|root|tmp|Users|work)/|ipykernel_|\b\d\d:\d\d:\d\d\b|model_id")
@@ -336,11 +335,13 @@ TIES = "import importlib.util, numpy as np; [importlib.util.find_spec('polars'),
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory):
-    """What nbval says of five notebooks, as `make test` asks it, and the folder in which it ran. In the last one equals
-    are sorted at random, and an extra is not there.
+    """What nbval prints about five notebooks, and the folder in which it ran.
+
+    It runs as in `make elsewhere`: equal values are sorted in random order and optional packages are missing, which
+    the last notebook shows.
     """
     folder = tmp_path_factory.mktemp("compared")
-    shutil.copy(STRICT, folder / "conftest.py")
+    shutil.copy(FOLDER.parent / "conftest.py", folder)
     (folder / "pytest.ini").write_text("[pytest]\n")
     books = {"good": ("1 + 1", 1, "2"), "tampered": ("1 + 1", 1, "3"), "stripped": ("1 + 1", None, None)}
     books |= {"left": (LEFT, 1, None), "ties": (TIES, 1, "[None, '_sort']")}
@@ -350,9 +351,9 @@ def compared(tmp_path_factory):
         cell.outputs = [nbformat.v4.new_output("execute_result", one, execution_count=count) for one in data]
         made = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": KERNEL})
         nbformat.write(made, folder / f"{name}.ipynb")
-    options = ["--nbval", "--continue-on-collection-errors", "-p", "no:cacheprovider", str(folder)]
-    path = re.search(r"PYTHONPATH=(\S+) \$\(NBVAL\)", (FOLDER.parent / "Makefile").read_text())[1]
-    environment = os.environ | {"PYTHONPATH": path.replace("$(CURDIR)", str(FOLDER.parent))}
+    sanitize = f"--nbval-sanitize-with={FOLDER.parent / '.make' / 'sanitize.cfg'}"
+    options = ["--nbval", sanitize, "--continue-on-collection-errors", "-p", "no:cacheprovider", str(folder)]
+    environment = os.environ | {"PYTHONPATH": str(FOLDER.parent / ".make" / "ties")}
     command = [sys.executable, "-m", "pytest", *options]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return done.stdout, folder
@@ -360,7 +361,7 @@ def compared(tmp_path_factory):
 
 @pytest.mark.slow
 def test_nbval_compares_outputs_and_rejects_a_notebook_that_was_not_run(compared):
-    """The guard in .make/nbval_strict.py is there because nbval alone lets the third of these pass."""
+    """nbval alone lets the third of these pass; the conftest.py of the project rejects it."""
     said, _ = compared
     assert "1 failed, 3 passed, 1 error" in said
     assert "stripped.ipynb must be run top to bottom in a fresh kernel" in said
@@ -369,7 +370,7 @@ def test_nbval_compares_outputs_and_rejects_a_notebook_that_was_not_run(compared
 
 @pytest.mark.slow
 def test_a_server_that_a_killed_kernel_leaves_behind_is_ended_with_the_comparison(compared):
-    """nbval kills its kernels; the plugin ends what they left."""
+    """nbval kills its kernels; the conftest.py of the project stops their servers."""
     _, folder = compared
     assert ends(int((folder / "pid").read_text()))
 

@@ -1,3 +1,5 @@
+"""Chromium and JupyterLab."""
+
 from contextlib import ExitStack
 
 import pytest
@@ -7,49 +9,47 @@ from tests.browser.forms import Phone, served
 from tests.browser.lab import browser_page, chromium, jupyterlab
 from tests.needs import lacking_program
 
-expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
+expect.set_options(timeout=30_000)  # milliseconds; enough on a busy machine
 
 
-@pytest.fixture(scope="session")
-def folder(tmp_path_factory):
-    """A place for all that JupyterLab and Chromium write; where there is no Chromium, the end of the test."""
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A page of a Chromium with a profile of its own.
+
+    It ends with its file, because Playwright keeps an event loop running in this thread meanwhile, and tests of other
+    files start their own.
+    """
     if chromium() is None:
         lacking_program("Chromium", "chromium")
-    return tmp_path_factory.mktemp("lab")
-
-
-@pytest.fixture(scope="session")
-def page(folder):
-    with browser_page(folder) as page:
+    with browser_page(tmp_path_factory.mktemp("browser")) as page:
         yield page
 
 
 @pytest.fixture(scope="session")
-def lab(folder):
-    with jupyterlab(folder) as lab:
+def lab(tmp_path_factory):
+    """A JupyterLab on copies of the notebooks and the data, below `lab.root`."""
+    with jupyterlab(tmp_path_factory.mktemp("lab")) as lab:
         yield lab
 
 
 @pytest.fixture
 def phone(page):
-    """Makes a phone with a survey on it; afterwards nothing went wrong on it that the test did not ask for."""
-    with ExitStack() as rest:
-        made = []
+    """Makes phones with a survey on them, and checks at the end that nothing unexpected went wrong on one."""
+    with ExitStack() as stack:
+        phones = []
 
         def make(survey=None, *, site=None, beside=None, invited=(), key=None, hand=False, **options):
-            """A phone of its own, with a server of its own or the one that is named; or another tab of the
-            phone that is named.
-            """
+            """A new phone, with a server of its own or with `site`; or another tab of the phone `beside`."""
             if beside is not None:
-                made.append(Phone.of(beside.page.context, beside.site))
-                return made[-1]
-            site = site or rest.enter_context(served(survey, invited=invited, key=key))
+                phones.append(Phone.of(beside.page.context, beside.site))
+                return phones[-1]
+            site = site or stack.enter_context(served(survey, invited=invited, key=key))
             settings = {"viewport": {"width": 360, "height": 740}, "reduced_motion": "reduce", **options}
             context = page.context.browser.new_context(**settings)
-            rest.callback(context.close)
-            made.append(Phone.of(context, site, hand=hand))
-            return made[-1]
+            stack.callback(context.close)
+            phones.append(Phone.of(context, site, hand=hand))
+            return phones[-1]
 
         yield make
-        for one in made:
-            one.went_well()
+        for phone in phones:
+            phone.went_well()

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 
 import nbformat
 from playwright.sync_api import Locator, Page, expect
@@ -87,7 +86,7 @@ def shown(page: Page, cells: dict[str, str], name: str) -> Shown:
     return Shown(page, name, element)
 
 
-def open_notebook(lab: Lab, page: Page, folder: Path, cells: dict[str, str], first: str = "") -> Page:
+def open_notebook(lab: Lab, page: Page, cells: dict[str, str], first: str = "") -> Page:
     """A notebook with one widget a cell, run."""
     sources = [
         f"import json\nfrom toolkit import show\n{first}",
@@ -97,7 +96,7 @@ def open_notebook(lab: Lab, page: Page, folder: Path, cells: dict[str, str], fir
         cells=[nbformat.v4.new_code_cell(cell) for cell in sources], metadata={"kernelspec": KERNEL}
     )
     path = f"notebooks/{'_and_'.join(cells)}.ipynb"
-    nbformat.write(book, folder / "root" / path)
+    nbformat.write(book, lab.root / path)
     lab.open(page, path)
     run_all(page)
     expect(page.locator(".toolkit-explorer")).to_have_count(len(cells))

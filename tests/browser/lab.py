@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 from playwright.sync_api import Error, Page, sync_playwright
@@ -68,6 +67,8 @@ class Lab:
     """A running JupyterLab."""
 
     port: int
+    root: Path
+    """The folder that it shows."""
 
     def open(self, page: Page, notebook: str) -> None:
         """Open a notebook and wait until its cells are painted and its kernel is idle.
@@ -106,7 +107,7 @@ def jupyterlab(folder: Path) -> Iterator[Lab]:
         server = subprocess.Popen(_command(root, port), env=_environment(folder), stdout=log, stderr=log)
     try:
         _wait_until_up(port, server, folder / "server.log")
-        yield Lab(port)
+        yield Lab(port, root)
     finally:
         _stop(server)
 
@@ -168,7 +169,7 @@ def _wait_until_up(port: int, server: "subprocess.Popen[bytes]", log: Path) -> N
 
 
 @contextmanager
-def browser_page(folder: Path, *, width: int = 1280, height: int = 900, **options: Any) -> Iterator[Page]:
+def browser_page(folder: Path) -> Iterator[Page]:
     """A page of a fresh, headless Chromium."""
     switches = (
         *("no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking"),
@@ -177,11 +178,10 @@ def browser_page(folder: Path, *, width: int = 1280, height: int = 900, **option
     )
     playwright = sync_playwright().start()
     context = playwright.chromium.launch_persistent_context(
-        folder / "browser",
+        folder,
         executable_path=chromium(),
         args=[f"--{switch}" for switch in switches],
-        viewport={"width": width, "height": height},
-        **options,
+        viewport={"width": 1280, "height": 900},
     )
     try:
         yield context.new_page()

@@ -17,7 +17,7 @@ from toolkit.course import open_class
 from toolkit.show import CollectorView
 from toolkit.survey.rehearsal import report
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 
 HERE = "127.0.0.1"
 SHOWN = """async ([code, table]) => {

@@ -75,7 +75,7 @@ def _decoded(payload: str | bytes) -> str:
 
 
 @pytest.fixture(scope="module")
-def notebook(lab, folder, page):
+def notebook(lab, page):
     """A notebook with three cards, in a page of its own, and the wire that it speaks through."""
     cells = [
         {
@@ -89,7 +89,7 @@ def notebook(lab, folder, page):
         for i, source in enumerate(CELLS)
     ]
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    path = folder / "root" / "card.ipynb"
+    path = lab.root / "card.ipynb"
     path.write_text(json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}))
     fresh = page.context.new_page()
     fresh.add_init_script(PIN)
@@ -168,8 +168,8 @@ def test_neither_the_widget_s_state_nor_the_page_remembers_the_truth(notebook, c
     assert remains("Yes") == remains("No")
 
 
-def test_twenty_people_who_answer_while_the_kernel_is_busy_are_twenty_reports(notebook, card, folder):
-    before, flag = len(kept(notebook)), folder / "clicked"
+def test_twenty_people_who_answer_while_the_kernel_is_busy_are_twenty_reports(notebook, card, lab):
+    before, flag = len(kept(notebook)), lab.root / "clicked"
     # New kernels hear the card in a thread of its own while a cell runs; the lock keeps that one waiting,
     # too.
     code = (

@@ -93,6 +93,7 @@ def test_run_all_paints_the_explorer_with_the_numbers_of_the_design(notebook, ex
     expect(explorer.locator("svg.icons g.no")).to_have_count(33)
 
 
+@pytest.mark.walk
 def test_arrow_keys_move_epsilon_and_the_numbers_follow(notebook, explorer):
     start = in_python(notebook, "epsilon")
     slider = explorer.get_by_role("slider", name="Epsilon")

@@ -33,10 +33,10 @@ EACH_WIDGET = list(SLIDERS)
 
 
 @pytest.fixture(scope="module")
-def notebook(lab, page, folder) -> Page:
+def notebook(lab, page) -> Page:
     """A notebook with every explorer, run."""
     account = "from toolkit import Approx, Ledger, Pure\naccount = Ledger(Approx(1, 1e-5), neighbors='replace')"
-    return open_notebook(lab, page, folder, CELLS, account)
+    return open_notebook(lab, page, CELLS, account)
 
 
 @pytest.fixture

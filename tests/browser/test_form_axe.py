@@ -15,7 +15,7 @@ from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import interface
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]

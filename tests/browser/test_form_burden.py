@@ -8,7 +8,7 @@ from toolkit import Survey, warner
 from toolkit.survey.questions.question import Question
 from toolkit.texts.phrases import LANGUAGES, interface
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 
 CAMPUS = Survey.load(Path(__file__).parents[2] / "data" / "campus.toml")
 STARTER = Survey.load(next(Path(__file__).parents[2].glob("toolkit/verbs/starter/*.toml")))

@@ -21,6 +21,7 @@ def facts(phone, card="main"):
     return dict(zip(found.locator("dt").all_inner_texts(), found.locator("dd").all_inner_texts(), strict=True))
 
 
+@pytest.mark.walk
 def test_the_whole_way_in_every_mode_by_mouse(phone):
     person = phone(modes(), hand=True).begin()
     person.sees("Practice").choose("Yes")

@@ -27,9 +27,9 @@ SLIDERS = [
 
 
 @pytest.fixture(scope="module")
-def notebook(lab, page, folder) -> Page:
+def notebook(lab, page) -> Page:
     """A notebook with both widgets, run."""
-    return open_notebook(lab, page, folder, CELLS)
+    return open_notebook(lab, page, CELLS)
 
 
 @pytest.fixture

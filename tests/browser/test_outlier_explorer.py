@@ -12,8 +12,8 @@ CELLS = {"outlier": "show.explore_outlier(30, epsilon=1)"}
 
 
 @pytest.fixture(scope="module")
-def notebook(lab, page, folder) -> Page:
-    return open_notebook(lab, page, folder, CELLS)
+def notebook(lab, page) -> Page:
+    return open_notebook(lab, page, CELLS)
 
 
 @pytest.fixture

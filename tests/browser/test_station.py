@@ -23,7 +23,7 @@ from toolkit.survey.spec import Survey
 from toolkit.survey.storage import State
 from toolkit.texts.phrases import LANGUAGES, interface, station_words
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 
 PEOPLE = 30
 KEY = StationKey.generate()

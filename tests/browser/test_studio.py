@@ -21,7 +21,7 @@ from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
 from toolkit.survey.serving.background import servers
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 
 SLOW = 180_000  # a process is started, or reports are read
 
@@ -97,6 +97,7 @@ def desk(browse, place):
     return browse(place)
 
 
+@pytest.mark.walk
 def test_the_whole_walk(desk, place):
     page, folder = desk.page, place.folder.root
     desk.look()

@@ -15,8 +15,8 @@ CELLS = {
 
 
 @pytest.fixture(scope="module")
-def notebook(lab, page, folder) -> Page:
-    return open_notebook(lab, page, folder, CELLS)
+def notebook(lab, page) -> Page:
+    return open_notebook(lab, page, CELLS)
 
 
 def test_sliders_words_bars_and_what_python_says_agree(notebook):

@@ -6,11 +6,8 @@ from typing import Any
 import pytest
 
 from tests.budget.spending import Opener
-from tests.survey.postgres_server import bouncer, postgres
 from toolkit.budget.ledger import Ledger
 from toolkit.core.loss import Loss
-
-__all__ = ["bouncer", "postgres"]
 
 
 @pytest.fixture(params=["memory", "file"])

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from tests.budget.spending import race
-from tests.survey.postgres_server import Postgres, new_name
+from tests.postgres_server import Postgres, new_name
 from toolkit import Curator, Estimate
 from toolkit.budget.charges import RecordError, link_of
 from toolkit.budget.ledger import BudgetError, Ledger
@@ -48,6 +48,7 @@ def schema_of(url: str) -> str:
     return url.rpartition("=")[2]
 
 
+@pytest.mark.walk
 def test_a_second_process_goes_on_and_the_ceiling_holds(url: str) -> None:
     first, second = Ledger(Pure(1), url, neighbors="replace", unit="person"), Ledger.open(url)
     assert first.charge(Pure("1/4"), "mean of age").number == 1

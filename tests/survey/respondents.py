@@ -102,12 +102,12 @@ def free_port():
     """Below those that the system hands out to clients: a client that knocks at one of these may be connected
     with itself.
 
-    Processes of one test run look in blocks of their own, as two of them could find the same port free at the
+    Each worker of a test run looks in blocks of its own, because two of them could find the same port free at the
     same moment.
     """
-    own = int(os.environ.get("PYTEST_PROCESS", "0")) % 8
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 8
     for port in range(20_000 + 7 * os.getpid() % 10_000, 32_000):
-        if port // 16 % 8 != own:
+        if port // 16 % 8 != worker:
             continue
         try:
             socket.create_server(("127.0.0.1", port)).close()

@@ -66,11 +66,13 @@ def test_a_collection_keeps_the_first_free_port_of_its_kind_of_address(host, fam
     assert (asked, kept) == ([((host, 0), family)], {PORT: "8123"})
 
 
-@pytest.mark.slow
+@pytest.mark.walk
 @pytest.mark.usefixtures("folder")
-def test_from_start_to_results():
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_from_start_to_results(request, database):
     asked = survey(minimum=40)
-    collector = start(asked, database="sqlite:///campus.db", rehearsal=True)
+    url = "sqlite:///campus.db" if database == "sqlite" else request.getfixturevalue("postgres").url()
+    collector = start(asked, database=url, rehearsal=True)
     assert collector.status().state == "open"
     assert collector.results().findings == ()
     assert rehearse(asked, collector.url, people(60), np.random.default_rng(2)) == 60

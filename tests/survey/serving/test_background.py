@@ -81,7 +81,6 @@ def test_a_collection_is_closed_from_another_process_while_the_one_that_launched
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("cold")
 def test_however_many_launch_it_at_once_there_is_one_server(home):
     url, _, _ = collection(home)
     with ThreadPoolExecutor(4) as pool:
@@ -154,7 +153,6 @@ def test_why_a_server_could_not_begin_is_said(home):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("cold")
 def test_a_server_that_does_not_become_ready_is_stopped(home, monkeypatch):
     url, _, _ = collection(home)
     monkeypatch.setattr(background, "_START_SECONDS", 0.1)
@@ -164,7 +162,6 @@ def test_a_server_that_does_not_become_ready_is_stopped(home, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("cold")
 def test_the_password_of_a_database_is_not_among_the_arguments(home):
     url, _, _ = collection(home)
     server = launch(url, {})

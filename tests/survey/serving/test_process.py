@@ -36,13 +36,6 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("serving")
 
 
-@pytest.fixture(scope="module")
-def running(folder):
-    url, survey, _ = collection(folder)
-    with serving(url) as (process, said):
-        yield process, said, url, survey
-
-
 @pytest.mark.parametrize(
     ("soft", "hard", "connections", "raised", "places"),
     [
@@ -121,8 +114,8 @@ def test_what_a_server_in_the_background_writes_is_its_owners_alone(monkeypatch)
         assert os.umask(before) == 0o077
 
 
-def test_it_says_where_it_is_in_one_line(running):
-    process, said, _, survey = running
+def test_it_says_where_it_is_in_one_line(server):
+    process, said, _, survey = server
     assert said == {
         "url": f"http://127.0.0.1:{said['port']}/",
         "host": "127.0.0.1",
@@ -132,8 +125,8 @@ def test_it_says_where_it_is_in_one_line(running):
     }
 
 
-def test_it_serves_the_page_and_stores_reports(running):
-    _, said, url, survey = running
+def test_it_serves_the_page_and_stores_reports(server):
+    _, said, url, survey = server
     status, head, page = exchange(said["port"], GET)
     assert status == 200
     assert survey.hash.encode() in page
@@ -147,8 +140,8 @@ def test_it_serves_the_page_and_stores_reports(running):
     assert count(url) == before + 1
 
 
-def test_it_learns_of_a_new_state_from_the_database(running):
-    _, said, url, survey = running
+def test_it_learns_of_a_new_state_from_the_database(server):
+    _, said, url, survey = server
     store = open_store(url)
     store.set_state(State.PAUSED)
     assert exchange(said["port"], post(sent(payload(survey))))[0] == 503
@@ -158,8 +151,8 @@ def test_it_learns_of_a_new_state_from_the_database(running):
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks at the process through /proc")
-def test_it_listens_on_one_address_of_this_machine_only(running):
-    process, said, _, _ = running
+def test_it_listens_on_one_address_of_this_machine_only(server):
+    process, said, _, _ = server
     listening = [row.split() for row in Path(f"/proc/{process.pid}/net/tcp").read_text().splitlines()[1:]]
     inodes = {link.readlink().name for link in Path(f"/proc/{process.pid}/fd").iterdir()}
     mine = {row[1] for row in listening if row[3] == "0A" and f"socket:[{row[9]}]" in inodes}
@@ -234,8 +227,8 @@ def test_the_line_stands_in_a_file_that_is_locked_while_the_process_lives_and_no
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pieces", [1, 2, 3], ids=["in one piece", "one after the other", "in pieces that overlap"])
-def test_of_two_reports_sent_without_waiting_as_many_are_stored_as_are_answered_with_201(running, pieces):
-    _, said, url, survey = running
+def test_of_two_reports_sent_without_waiting_as_many_are_stored_as_are_answered_with_201(server, pieces):
+    _, said, url, survey = server
     for _ in range(5):  # when they come in pieces it is a matter of moments what is read together
         first, second = (post(sent(payload(survey))) for _ in range(2))
         cut = {1: [first + second], 2: [first, second], 3: [first[:100], first[100:] + second[:200], second[200:]]}
@@ -289,8 +282,8 @@ def test_health_is_503_while_the_database_is_away_and_the_page_still_loads(tmp_p
 # Where it listens
 
 
-def test_the_process_refuses_to_speak_plainly_to_the_world_and_says_why(failing, running):
-    code, said = failing(running[2], "--host", "0.0.0.0")  # noqa: S104
+def test_the_process_refuses_to_speak_plainly_to_the_world_and_says_why(failing, server):
+    code, said = failing(server[2], "--host", "0.0.0.0")  # noqa: S104
     assert code == 2
     assert said.startswith("Not serving: without TLS the host must be an address of this machine alone")
     assert "--plain-http-beyond-this-machine" in said
@@ -304,23 +297,23 @@ def test_the_process_refuses_to_speak_plainly_to_the_world_and_says_why(failing,
         (64, "several workers need PostgreSQL"),
     ],
 )
-def test_there_are_one_to_64_workers_and_of_a_file_one(failing, running, workers, why):
-    code, said = failing(running[2], "--workers", workers)
+def test_there_are_one_to_64_workers_and_of_a_file_one(failing, server, workers, why):
+    code, said = failing(server[2], "--workers", workers)
     assert (code, why in said) == (2, True)
 
 
 @pytest.mark.slow
-def test_it_does_so_when_told(running):
-    with serving(running[2], "--host", "0.0.0.0", "--plain-http-beyond-this-machine") as (_, said):  # noqa: S104
+def test_it_does_so_when_told(server):
+    with serving(server[2], "--host", "0.0.0.0", "--plain-http-beyond-this-machine") as (_, said):  # noqa: S104
         assert exchange(said["port"], GET)[0] == 200
 
 
 @pytest.mark.slow
-def test_with_a_certificate_it_speaks_tls_and_only_that(folder, running):
+def test_with_a_certificate_it_speaks_tls_and_only_that(folder, server):
     public, private = certificate(folder)
-    survey = running[3]
+    survey = server[3]
     context = ssl.create_default_context(cafile=public)
-    with serving(running[2], "--host", "0.0.0.0", "--certificate", public, "--private-key", private) as (  # noqa: S104
+    with serving(server[2], "--host", "0.0.0.0", "--certificate", public, "--private-key", private) as (  # noqa: S104
         process,
         said,
     ):
@@ -372,9 +365,9 @@ def test_with_blind_tokens_no_tls_session_is_taken_up_again_on_another_connectio
 
 
 @pytest.mark.slow
-def test_a_taken_port_a_missing_database_and_a_missing_key_are_told(folder, running, failing):
+def test_a_taken_port_a_missing_database_and_a_missing_key_are_told(folder, server, failing):
     taken = socket.create_server(("127.0.0.1", 0))
-    code, said = failing(running[2], "--port", taken.getsockname()[1])
+    code, said = failing(server[2], "--port", taken.getsockname()[1])
     taken.close()
     assert (code, "must be free" in said) == (2, True)
     code, _ = failing(f"sqlite:///{folder / 'nothing.db'}")
@@ -491,7 +484,7 @@ def page_in(port, context, seconds):
     ],
     ids=["few", "few, tls", "usual", "more, tls"],
 )
-def test_silent_connections_keep_nobody_out_however_few_open_files_there_are(running, folder, tls, files, silent):
+def test_silent_connections_keep_nobody_out_however_few_open_files_there_are(server, folder, tls, files, silent):
     """All at once, then more of them, beside five clients that want the page: each gets it before anybody's time ends.
 
     A request's head and a handshake have ten seconds: that is how long everybody else would wait if these connections
@@ -500,7 +493,7 @@ def test_silent_connections_keep_nobody_out_however_few_open_files_there_are(run
     public, private = certificate(folder)
     context = ssl.create_default_context(cafile=public) if tls else None
     options = ("--certificate", public, "--private-key", private) if tls else ()
-    with many_files(silent + 200), with_files(running[2], files, *options) as (_, said), ExitStack() as stack:
+    with many_files(silent + 200), with_files(server[2], files, *options) as (_, said), ExitStack() as stack:
         for _ in range(silent):
             stack.enter_context(line(said["port"]))
         assert page_in(said["port"], context, 9) == (200, True)

@@ -14,8 +14,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.postgres_server import Postgres, new_name
 from tests.survey.entries import STORED, entry, opened, sha
-from tests.survey.postgres_server import Postgres, new_name
 from tests.survey.samples import MEMO, cheated, panel
 from tests.survey.storage.linkage import Reader, Wave, by_log, by_marks, by_order, by_place, linked, over_waves
 from toolkit.survey.storage import Collection, State, collection, mixing, open_store

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
+from tests.postgres_server import STRANGERS, Postgres, new_name
 from tests.survey.entries import STORED, entry, opened, sha
-from tests.survey.postgres_server import STRANGERS, Postgres, new_name
 from toolkit.survey.storage import Collection, State, open_store
 
 

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 from psycopg import errors
 
+from tests.postgres_server import Postgres, new_name
 from tests.survey.entries import BODY, CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
-from tests.survey.postgres_server import Postgres, new_name
 from toolkit.core.postgres import set_locally
 from toolkit.survey.storage import Collection, Entry, Outcome, State, StoreError, open_store
 from toolkit.survey.storage.postgres import _failure

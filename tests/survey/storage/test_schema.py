@@ -11,8 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.postgres_server import Postgres, new_name
 from tests.survey.entries import REPEATED, SPENT, STORED, entry, sha, small_survey
-from tests.survey.postgres_server import Postgres, new_name
 from toolkit.survey.storage import State, open_store, schema
 from toolkit.survey.storage.schema import VERSION, check_version, steps
 
@@ -69,7 +69,7 @@ def _fill(execute, mark: str, access: str) -> None:
         execute(f"INSERT INTO spent VALUES ({mark})", (sha("nonce"),))
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "pool"])
+@pytest.fixture(params=["sqlite", "postgresql", pytest.param("pool", id="postgresql-pool")])
 def filled(request: pytest.FixtureRequest, tmp_path: Path):
     if request.param == "sqlite":
         return lambda access: fill_sqlite(tmp_path / "survey.db", access)

@@ -38,7 +38,7 @@ class Field:
 def database(request, tmp_path):
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'campus.db'}"
-    from tests.survey.postgres_server import new_name
+    from tests.postgres_server import new_name
 
     return request.getfixturevalue("postgres").url(new_name())
 

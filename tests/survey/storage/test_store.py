@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.postgres_server import new_name
 from tests.survey.entries import (
     CLOSED,
     FULL,
@@ -28,7 +29,6 @@ from tests.survey.entries import (
     sha,
     small_survey,
 )
-from tests.survey.postgres_server import new_name
 from tests.survey.storage.killed import lines, report
 from toolkit import warner
 from toolkit.core import extras
@@ -51,7 +51,7 @@ from toolkit.survey.storage.protocol import LARGEST
 Connect = Callable[..., Collection]
 
 
-@pytest.fixture(params=["sqlite", "postgresql", pytest.param("pool", marks=pytest.mark.slow)])
+@pytest.fixture(params=["sqlite", "postgresql", pytest.param("pool", id="postgresql-pool")])
 def url(request: pytest.FixtureRequest, tmp_path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'survey.db'}"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.postgres_server import new_name
 from tests.survey.entries import small_survey
-from tests.survey.postgres_server import new_name
 from tests.survey.samples import KEY, MEMO, cheated, panel
 from toolkit import warner
 from toolkit.local.waves import Memo
@@ -24,7 +24,7 @@ from toolkit.texts.phrases import interface, phrases
 TOKENS = invitations(3)
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "pool"])
+@pytest.fixture(params=["sqlite", "postgresql", pytest.param("pool", id="postgresql-pool")])
 def place(request, tmp_path):
     """The address of a wave's database, by its number."""
     if request.param == "sqlite":

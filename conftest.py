@@ -1,0 +1,71 @@
+"""What holds for tests and for notebooks (`pytest --nbval notebooks`). Fixtures of tests are in tests/conftest.py."""
+
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import nbformat
+import psutil
+import pytest
+
+ROOT = Path(__file__).parent
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """End on SIGTERM as on Ctrl-C, so that fixtures stop the programs that they started."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if getattr(config.option, "nbval", False):
+        config.option.nbval_sanitize_with = config.option.nbval_sanitize_with or str(ROOT / ".make" / "sanitize.cfg")
+        # Collection servers record where they run below this folder; those of the user are not touched.
+        os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
+
+
+def pytest_keyboard_interrupt() -> None:
+    """Leave no program behind. A worker of pytest-xdist has 10 seconds before it is killed, so it kills its own."""
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    for child in psutil.Process().children(recursive=is_worker):
+        with suppress(psutil.NoSuchProcess):
+            child.kill() if is_worker else child.terminate()
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Reject a notebook that was not run from top to bottom: nbval compares nothing in cells that were never run."""
+    if type(collector).__name__ != "IPyNbFile":
+        return
+    collect = collector.collect
+
+    def collect_if_run() -> Iterable[pytest.Item | pytest.Collector]:
+        _check_run_in_order(collector.path)
+        return collect()
+
+    collector.collect = collect_if_run  # an error raised here itself would end the whole run
+
+
+def _check_run_in_order(path: Path) -> None:
+    cells = nbformat.read(path, as_version=4).cells
+    counts = [cell.execution_count for cell in cells if cell.cell_type == "code" and cell.source.strip()]
+    if counts != list(range(1, len(counts) + 1)):
+        raise pytest.Collector.CollectError(
+            f"{path.name} must be run top to bottom in a fresh kernel, got cells in the order {counts}: "
+            "run `make notebooks`."
+        )
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Wait a minute for an output: nbval's 5 seconds are too short for a busy machine (its issue 231)."""
+    if type(item).__name__ == "IPyNbCell":
+        item.output_timeout = 60
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Stop the servers that notebooks leave open for their readers, because nbval kills kernels."""
+    if getattr(session.config.option, "nbval", False):
+        from toolkit.survey.serving.background import servers
+
+        for server in servers():
+            server.stop()

@@ -1,3 +1,0 @@
-from tests.survey.postgres_server import postgres
-
-__all__ = ["postgres"]
