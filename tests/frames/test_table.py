@@ -18,6 +18,7 @@ from toolkit.frames.table import (
     floats,
     is_lazy,
     names,
+    numbers,
     rows_in_order,
     some_columns,
     some_rows,
@@ -92,6 +93,13 @@ def test_lazy_rows_are_counted_and_have_no_order(monkeypatch: pytest.MonkeyPatch
 def test_dates_are_no_numbers() -> None:
     assert floats(np.array(["2026-01-01"], dtype="datetime64[D]")) is None
     assert floats(["private"]) is None
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_must_be_finite_and_are_counted_not_quoted(value: float) -> None:
+    with pytest.raises(ValueError, match=r"the weights must be finite, got 2 of 3 that are not"):
+        numbers(np.array([value, 12.5, value]), "the weights")
+    assert numbers(np.array([1, 12]), "the weights").tolist() == [1.0, 12.0]
 
 
 def test_as_many_different_rows_are_fetched_as_may_be_and_none_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -262,6 +262,11 @@ def test_nothing_of_a_table_is_told_before_it_is_paid_for(window, folder):
     book = json.loads((folder / "people-release.ipynb").read_text())
     spent = _runs(folder, book)["ledger"].spent
     assert spent.epsilon == pytest.approx(0.5)
+    code = [cell["source"] for cell in book["cells"] if cell["cell_type"] == "code"]
+    previews = [line for line in code if line.startswith("curator.preview.")]
+    assert len(previews) == 5
+    releases = [line for line in code if line.startswith("# ")]
+    assert releases == [f"# {line.replace('.preview', '')}" for line in previews]
 
 
 @pytest.mark.slow

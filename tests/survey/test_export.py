@@ -60,6 +60,13 @@ def test_the_codebook_stands_in_the_file_beside_what_pandas_wrote_there(tmp_path
     assert METADATA not in read(write(FRAME, path)).schema.metadata
 
 
+@pytest.mark.parametrize(("suffix", "read"), [("parquet", parquet.read_table), ("feather", feather.read_table)])
+def test_a_file_has_no_column_for_the_index(tmp_path, suffix, read):
+    """An index could tell the order in which reports were stored."""
+    path = write(FRAME.set_axis([7, 3]), tmp_path / f"reports.{suffix}", survey())
+    assert read(path).column_names == list(FRAME.columns)
+
+
 def test_another_suffix_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(ValueError, match=r"must end in \.csv or .* or \.dta, got '\.xlsx'"):
         write(FRAME, tmp_path / "reports.xlsx")

@@ -243,3 +243,13 @@ def test_a_penalty_that_is_differenced_twice_has_a_curvature_of_nine_digits() ->
     assert penalized(at).gradient == pytest.approx(np.tanh(at) / 2, rel=1e-11)
     bent = curvature(lambda near: penalized(near).gradient, at)
     assert bent == pytest.approx(np.diag(-1 / (2 * np.cosh(at) ** 2)), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-15, -1e-15])
+def test_an_information_matrix_singular_up_to_rounding_has_no_inverse(gap: float) -> None:
+    """A Cholesky factor may exist there, but the inverse would have variances of any size and sign."""
+    columns = np.diag([1.0, 1e-4]) @ np.array([[1.0, 1.0], [1.0, 1.0 + gap]]) @ np.diag([1.0, 1e-4])
+    with pytest.raises(ValueError, match="must be positive definite"):
+        inverse(columns)
+    sound = np.diag([1.0, 1e-12])
+    assert inverse(sound).tolist() == [[1.0, 0.0], [0.0, 1e12]]

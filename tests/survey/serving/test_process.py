@@ -369,7 +369,7 @@ def test_a_taken_port_a_missing_database_and_a_missing_key_are_told(folder, serv
     taken = socket.create_server(("127.0.0.1", 0))
     code, said = failing(server[2], "--port", taken.getsockname()[1])
     taken.close()
-    assert (code, "must be free" in said) == (2, True)
+    assert (code, "must be free and allowed, got Address already in use: end the program" in said) == (2, True)
     code, _ = failing(f"sqlite:///{folder / 'nothing.db'}")
     assert code == 2
     assert not (folder / "nothing.db").exists()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest import mock
 
 import psycopg
 import pytest
@@ -432,13 +433,21 @@ def test_a_server_that_is_gone_is_said_and_recovers(store: Collection, postgres:
     postgres.stop()
     try:
         for _ in range(2):
-            with pytest.raises(StoreError, match="the database must answer") as caught:
+            with pytest.raises(StoreError, match=r"the database must answer, got “connection .*”: nothing") as caught:
                 store.add([entry()])
             assert caught.value.retry_after == 5
     finally:
         postgres.start()
     assert store.add([one, entry()]) == [REPEATED, STORED]
     assert store.count() == 2
+
+
+def test_a_connection_that_cannot_be_prepared_is_closed(store: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = mock.Mock(**{"execute.side_effect": psycopg.OperationalError})
+    monkeypatch.setattr(psycopg, "connect", lambda **_: connection)
+    with pytest.raises(psycopg.OperationalError):
+        store._engine._connect()  # type: ignore[attr-defined]
+    connection.close.assert_called_once_with()
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])

@@ -113,15 +113,15 @@ def influence_of(model: Curved, at: Array) -> Array:
 
 
 def inverse(information: Array) -> Array:
-    """The inverse of a positive definite matrix; a maximum has no other."""
-    try:
-        np.linalg.cholesky(information)
-    except np.linalg.LinAlgError:
+    """Invert an information matrix, which must be positive definite beyond rounding error."""
+    scale = np.sqrt(np.maximum(np.diag(information), 0))
+    if not scale.all() or np.linalg.eigvalsh(information / np.outer(scale, scale))[0] < _SINGULAR:
         consequence = "the likelihood is flat or rises there; another `se` may be defined"
         refuse("the information at the maximum must be positive definite", "one that is not", consequence)
     return np.asarray(np.linalg.inv(information))
 
 
+_SINGULAR = 1e-13  # the least eigenvalue, at unit diagonal, of a matrix whose inverse has correct digits
 _BLOCK = 4096
 _STEPS = 100
 _LONGEST = 3.0  # of a step, in any coefficient of a standardized column
