@@ -30,13 +30,14 @@ from typing import Any
 
 import uvicorn
 
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import refuse
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.background import DATABASE
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.connection import BACKLOG, WatchedServer
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.lock import Held, TakenError, holding
+from toolkit.survey.serving.options import SERVING, ServeOptions, add_arguments
 from toolkit.survey.serving.server import application
 from toolkit.survey.serving.station import StationKey
 from toolkit.survey.serving.workers import Command, end_with_parent, supervise
@@ -90,41 +91,49 @@ ISSUER = "issuer"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until SIGTERM or SIGINT; 0 after a graceful end, 2 if it could not begin, with the reason on stderr."""
-    options = _parser().parse_args(arguments)
-    if options.detach:
+    parsed = _parser().parse_args(arguments)
+    if parsed.detach:
         _detach()
     try:
-        _begin(options)
+        options = ServeOptions.from_namespace(parsed)
+        serve(parsed.database, options, state=parsed.state, log=parsed.log, descriptor=parsed.listening)
     except TakenError:
-        return 0 if options.detach else _failed("another server of this collection runs on this machine")
+        return 0 if parsed.detach else _failed("another server of this collection runs on this machine")
     except (ValueError, StoreError, OSError) as problem:
         return _failed(problem)
     return 0
 
 
-def serve(arguments: Sequence[str]) -> None:
-    """Serve in this process until SIGTERM or SIGINT; raises why it could not begin."""
-    _begin(_parser().parse_args(arguments))
+def serve(
+    database: str,
+    options: ServeOptions,
+    *,
+    state: Path | None = None,
+    log: Path | None = None,
+    descriptor: int | None = None,
+) -> None:
+    """Serve in this process until SIGTERM or SIGINT; raises why it could not begin.
 
-
-def _begin(options: argparse.Namespace) -> None:
-    if options.listening is not None:
+    `state` is the file to hold locked, without which there may be other servers; `log` the file for errors;
+    `descriptor` that of a socket that listens already, in a worker.
+    """
+    if descriptor is not None:
         end_with_parent()
-    several = whole(options.workers, "workers", most=64) > 1
-    check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
-    if several and options.database.startswith("sqlite:"):
+    tls = options.certificate is not None
+    check_address(options.host, tls=tls, allowed=options.plain_http_beyond_this_machine)
+    if options.workers > 1 and database.startswith("sqlite:"):
         consequence = "a file has one writer at a time, and they would turn people away"
         refuse("several workers need PostgreSQL", "SQLite", consequence)
-    alone = nullcontext() if options.state is None else holding(options.state)  # without a state there may be others
-    with alone as lock, closing(open_store(options.database)) as store:
+    lock = nullcontext() if state is None else holding(state)
+    with lock as held, closing(open_store(database)) as store:
         check_page(store.survey(), store.editions())
         key = None if options.issuer_key is None else own_key(store, options.issuer_key)
         page = page_hash(store.survey().hash, None if key is None else key.issuer)
-        with listening_at(options.host, options.port, options.listening) as listening:
-            announce = _announcement(options, listening, page, lock)
-            if several:
+        with listening_at(options.host, options.port, descriptor) as listening:
+            announce = _announcement(listening, "https" if tls else "http", options.prefix, page, held, log)
+            if options.workers > 1:
                 store.close()  # each worker has its own connection
-                _supervise(options, listening, lock, announce)
+                supervise(options.workers, _worker(database, options, listening, held), announce)
             else:
                 _serve(options, store, key, listening, announce)
 
@@ -147,15 +156,7 @@ def _parser() -> argparse.ArgumentParser:
     known = os.environ.get(DATABASE)
     databases = "sqlite:///file.db or postgresql://…, made by collect() or toolkit serve"
     add("--database", default=known, required=known is None, help=f"{databases}; else {DATABASE} of the environment")
-    add("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    add("--port", type=int, default=0, help="0: any free one")
-    add("--certificate", help="PEM file with the TLS certificate and its chain (blind tokens need TLS 1.3)")
-    add("--private-key", help="PEM file with the key of the TLS certificate")
-    add("--issuer-key", help="PEM file with the key that signs blind tokens")
-    add("--prefix", default="", help="path below which a proxy passes requests on unchanged, such as /survey")
-    add("--workers", type=int, default=1, help="processes at the same address, for PostgreSQL")
-    add("--connections", type=int, default=Limits.connections, help="at a time")
-    add(ALLOW, action="store_true", help="serve without TLS to other machines: read what is said without it")
+    add_arguments(parser, SERVING)
     # For programs that start us: a process in the background, or one of several workers.
     add("--listening", type=int, help="descriptor of a socket that listens already: for workers")
     add("--state", type=Path, help="file to hold locked, for the line of JSON: one server at a time has it")
@@ -165,13 +166,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _serve(
-    options: argparse.Namespace,
+    options: ServeOptions,
     store: Collection,
     key: IssuerKey | None,
     listening: socket.socket,
     announce: Callable[[], None],
 ) -> None:
-    survey, limits = store.survey(), replace(Limits(), connections=_places(options.connections))
+    survey, limits = store.survey(), replace(Limits(), connections=_places(Limits.connections))
     writer = Writer(store)
     try:
         earlier = [edition.hash for edition in store.editions() if edition.hash != survey.hash]
@@ -189,18 +190,11 @@ def _serve(
         writer.stop()
 
 
-def _supervise(
-    options: argparse.Namespace, listening: socket.socket, lock: Held | None, announce: Callable[[], None]
-) -> None:
-    """Several processes at one address, which this one watches over."""
+def _worker(database: str, options: ServeOptions, listening: socket.socket, lock: Held | None) -> Command:
+    """The command of one of several processes at one address: it shares the socket and the lock with this one."""
     shared = [listening.fileno(), *([] if lock is None else [lock.descriptor])]
-    names = ("host", "certificate", "private_key", "issuer_key", "prefix", "connections")
-    values = {name.replace("_", "-"): getattr(options, name) for name in names}
-    arguments = [f"--{name}={value}" for name, value in values.items() if value is not None]
-    arguments += [ALLOW] if options.plain_http_beyond_this_machine else []
-    environment = {**os.environ, DATABASE: options.database}
-    command = Command([*arguments, f"--listening={listening.fileno()}"], environment, shared)
-    supervise(options.workers, command, announce)
+    arguments = [*replace(options, workers=1).arguments(), f"--listening={listening.fileno()}"]
+    return Command(arguments, {**os.environ, DATABASE: database}, shared)
 
 
 def own_key(store: Collection, path: str | Path) -> IssuerKey:
@@ -225,20 +219,19 @@ def _places(connections: int) -> int:
 
 
 def _announcement(
-    options: argparse.Namespace, listening: socket.socket, page: str, lock: Held | None
+    listening: socket.socket, scheme: str, prefix: str, page: str, lock: Held | None, log: Path | None
 ) -> Callable[[], None]:
     """Say once where we are, when a connection would be answered."""
     host, port = listening.getsockname()[:2]
-    scheme = "https" if options.certificate else "http"
-    url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{options.prefix}/"
+    url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{prefix}/"
     line = json.dumps({"url": url, "host": host, "port": port, "pid": os.getpid(), "survey": page})
 
     def announce() -> None:
         if lock is not None:
             lock.write(line)
         print(line, flush=True)  # noqa: T201
-        if options.log is not None:
-            _log_to(options.log)
+        if log is not None:
+            _log_to(log)
 
     return announce
 
@@ -258,7 +251,7 @@ def _log_to(path: Path) -> None:
     logging.getLogger("toolkit").addHandler(handler)
 
 
-def _config(app: Any, options: argparse.Namespace, limits: Limits) -> uvicorn.Config:
+def _config(app: Any, options: ServeOptions, limits: Limits) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http="httptools",
