@@ -110,7 +110,7 @@ def check_system() -> None:
         refuse(
             "a server needs Linux or macOS", "Windows", "run it in the Windows Subsystem for Linux (WSL)", CollectError
         )
-    check_extras("uvicorn", "httptools", "segno")
+    check_extras("httptools", "segno")
 
 
 def _start(command: Sequence[str], environment: Mapping[str, str], end: float) -> None:

@@ -26,15 +26,12 @@ from contextlib import closing, nullcontext
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
-
-import uvicorn
 
 from toolkit.core.checks import refuse
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.background import DATABASE
 from toolkit.survey.serving.blind import IssuerKey
-from toolkit.survey.serving.connection import BACKLOG, WatchedServer
+from toolkit.survey.serving.connection import HttpServer
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.lock import Held, TakenError, holding
 from toolkit.survey.serving.options import SERVING, ServeOptions, add_arguments
@@ -72,7 +69,7 @@ def listening_at(host: str, port: int, descriptor: int | None = None) -> socket.
         return socket.socket(fileno=descriptor)
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     try:
-        return socket.create_server(address[:2], family=family, backlog=BACKLOG)
+        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except OSError as problem:
         refuse(
             f"port {port} of {host} must be free and allowed",
@@ -82,7 +79,7 @@ def listening_at(host: str, port: int, descriptor: int | None = None) -> socket.
         )
 
 
-_GRACE_SECONDS = 10
+_BACKLOG = 2048
 _LOG_BYTES = 2**18
 _SPARE_FILES = 100  # the database, the page, what Python opens
 ISSUER = "issuer"
@@ -135,7 +132,8 @@ def serve(
                 store.close()  # each worker has its own connection
                 supervise(options.workers, _worker(database, options, listening, held), announce)
             else:
-                _serve(options, store, key, listening, announce)
+                context = _tls_context(options.certificate, options.private_key, forget_sessions=key is not None)
+                _run(store, key, options.prefix, context, listening, announce)
 
 
 def _failed(problem: object) -> int:
@@ -165,10 +163,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _serve(
-    options: ServeOptions,
+def _run(
     store: Collection,
     key: IssuerKey | None,
+    prefix: str,
+    context: ssl.SSLContext | None,
     listening: socket.socket,
     announce: Callable[[], None],
 ) -> None:
@@ -177,17 +176,36 @@ def _serve(
     try:
         earlier = [edition.hash for edition in store.editions() if edition.hash != survey.hash]
         station = StationKey.of(store)
-        app = application(
-            survey, writer, key=key, station=station, limits=limits, prefix=options.prefix, earlier=earlier
-        )
-        config = _config(app, options, limits)
-        if key is not None:
-            _forget_sessions(config)
-        for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises it again after a graceful end: all is done then
-            signal.signal(number, lambda *_: None)
-        WatchedServer(config, limits, announce).run(sockets=[listening])
+        app = application(survey, writer, key=key, station=station, limits=limits, prefix=prefix, earlier=earlier)
+        server = HttpServer(app, limits, announce, context=context)
+
+        def stop(*_: object) -> None:
+            server.should_exit = True
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, stop)
+        server.run(listening)
     finally:
         writer.stop()
+
+
+def _tls_context(
+    certificate: str | Path | None, private_key: str | Path | None, *, forget_sessions: bool
+) -> ssl.SSLContext | None:
+    """What TLS needs, if there is a certificate.
+
+    Where tokens are blind, no session may be resumed: it would tie a report's connection to that of a signature.
+    """
+    if certificate is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, private_key)
+    if forget_sessions:
+        # Tickets can be turned off; the sessions that the server itself keeps for TLS 1.2 cannot: TLS 1.3 is required.
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.options |= ssl.OP_NO_TICKET
+        context.num_tickets = 0
+    return context
 
 
 def _worker(database: str, options: ServeOptions, listening: socket.socket, lock: Held | None) -> Command:
@@ -249,37 +267,6 @@ def _log_to(path: Path) -> None:
     handler = _OwnersFile(path, maxBytes=_LOG_BYTES, backupCount=1)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     logging.getLogger("toolkit").addHandler(handler)
-
-
-def _config(app: Any, options: ServeOptions, limits: Limits) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http="httptools",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        log_level="critical",  # uvicorn logs errors with all that they say; ours say their kind and place
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        date_header=True,  # RFC 9110 wants it; it tells nothing that the client does not know
-        backlog=BACKLOG,
-        timeout_keep_alive=max(1, round(limits.idle_seconds)),
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-        ssl_certfile=options.certificate,
-        ssl_keyfile=options.private_key,
-        ssl_version=ssl.PROTOCOL_TLS_SERVER,
-    )
-
-
-def _forget_sessions(config: uvicorn.Config) -> None:
-    """Where tokens are blind, resume no TLS session: it would tie a report's connection to that of a signature."""
-    # Tickets can be turned off; the sessions that the server itself keeps for TLS 1.2 cannot: TLS 1.3 is required.
-    config.load()
-    if config.ssl is not None:
-        config.ssl.minimum_version = ssl.TLSVersion.TLSv1_3
-        config.ssl.options |= ssl.OP_NO_TICKET
-        config.ssl.num_tickets = 0
 
 
 if __name__ == "__main__":
