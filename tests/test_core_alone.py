@@ -25,10 +25,8 @@ CHECKED = {  # modules that import a package of an extra, and who has asked for 
     "core/postgres.py": "toolkit/budget/ledger.py",
     "budget/ledger_postgres.py": "toolkit/budget/ledger.py",
     "survey/storage/postgres.py": "toolkit/survey/storage/__init__.py",
-    "survey/serving/process.py": "toolkit/survey/serving/background.py",
     "survey/serving/connection.py": "toolkit/survey/serving/background.py",
     "course/classroom.py": "toolkit/course/classroom.py",
-    "studio/server.py": "toolkit/survey/serving/background.py",
 }
 GIVEN = {  # functions that get an object of the package
     "frames/": "a frame",

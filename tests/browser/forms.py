@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from playwright.sync_api import BrowserContext, Error, Locator, Page, Request
 
 from tests.survey.desk import Memory
 from toolkit import crosswise, k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.survey.questions.question import Question
+from toolkit.survey.serving.connection import HttpServer
+from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.server import application
 from toolkit.survey.spec import Survey
 
@@ -127,11 +128,11 @@ def together(surveys: Mapping[str, Survey], **parts: Any) -> Iterator[dict[str, 
 @contextmanager
 def listening(app: Any) -> Iterator[str]:
     """Where an application can be reached, on a port of this machine."""
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws="none"))
+    server = HttpServer(app, Limits(), lambda: None)
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
         place.listen()  # who comes before the thread has begun waits, and is not turned away
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
+        thread = threading.Thread(target=server.run, args=(place,), daemon=True)
         thread.start()
         try:
             yield f"http://127.0.0.1:{place.getsockname()[1]}/"

@@ -14,7 +14,7 @@ from tests.survey.samples import MEMO
 from toolkit import Question, Survey, crosswise, forced
 from toolkit.local.waves import Memo
 from toolkit.survey.client import asset
-from toolkit.survey.collector import start
+from toolkit.survey.collector import collect
 from toolkit.survey.serving.background import find
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.storage import Collection, open_store
@@ -368,7 +368,7 @@ def served(tmp_path, monkeypatch):
     """Starts the collection of a wave, with the real server, and ends the servers afterwards."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
-    yield lambda wave, **options: start(panel(wave, access="token"), database=f"sqlite:///{wave}.db", **options)
+    yield lambda wave, **options: collect(panel(wave, access="token"), database=f"sqlite:///{wave}.db", **options)
     for path in tmp_path.glob("*.db"):
         if (server := find(f"sqlite:///{path}")) is not None:
             server.stop()

@@ -45,13 +45,14 @@ def test_a_certificate_for_years_is_refused(tmp_path):
 def test_a_collection_at_an_address_that_the_machine_had_before_is_said(tmp_path, monkeypatch):
     asked = []
     served = mock.Mock(url="https://192.0.2.8:8443/")
-    monkeypatch.setattr("toolkit.survey.collector.start", lambda _, **given: asked.append(given) or served)
+    monkeypatch.setattr("toolkit.survey.collector.start", lambda _, *given: asked.append(given) or served)
     assert open_class(None, folder=tmp_path, address="192.0.2.8", port=8443) is served
     with pytest.raises(ConnectionError, match=r"this machine's address, got 192\.0\.2\.8: the network has changed"):
         open_class(None, folder=tmp_path, address="192.0.2.9")
-    assert [(one["host"], one["database"], one.get("port")) for one in asked] == [
-        ("192.0.2.8", f"sqlite:///{tmp_path / 'class.db'}", 8443),
-        ("192.0.2.9", f"sqlite:///{tmp_path / 'class.db'}", None),
+    database = f"sqlite:///{tmp_path / 'class.db'}"
+    assert [(where, options.host, options.port) for where, options in asked] == [
+        (database, "192.0.2.8", 8443),
+        (database, "192.0.2.9", 0),
     ]
 
 

@@ -147,7 +147,7 @@ def test_it_can_do_no_more(roles):
         web.pause,
         web.close,
         lambda: web.invitations(1),
-        lambda: web.keep("public url", "https://example.com/"),
+        lambda: web._set("public url", "https://example.com/"),
     ):
         with pytest.raises(StoreError):
             act()

@@ -3,13 +3,12 @@
 import datetime as dt
 import ipaddress
 import socket
+import ssl
 import threading
 import time
 from contextlib import contextmanager
 
-import uvicorn
-
-from toolkit.survey.serving.connection import WatchedServer
+from toolkit.survey.serving.connection import HttpServer
 from toolkit.survey.serving.limits import Limits
 
 QUICK = Limits(
@@ -21,25 +20,10 @@ QUICK = Limits(
 @contextmanager
 def watched(app, limits=QUICK, **settings):
     """A real server in a thread, on a free port."""
-    settings = {
-        "ws": "none",
-        "lifespan": "off",
-        "log_config": None,
-        "proxy_headers": False,
-        "server_header": False,
-        **settings,
-    }
-    with configured(uvicorn.Config(app, timeout_graceful_shutdown=5, **settings), limits) as running:
-        yield running
-
-
-@contextmanager
-def configured(config, limits=QUICK):
-    """The same with all that uvicorn can be told."""
     ready = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = WatchedServer(config, limits, ready.set)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        server = HttpServer(app, limits, ready.set, **{"grace_seconds": 5, **settings})
+        thread = threading.Thread(target=server.run, args=(listening,), daemon=True)
         thread.start()
         assert ready.wait(10)
         try:
@@ -136,3 +120,9 @@ def certificate(folder, days=1):
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
     (folder / "private.pem").write_bytes(pem)
     return folder / "certificate.pem", folder / "private.pem"
+
+
+def server_context(public, private):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(public, private)
+    return context

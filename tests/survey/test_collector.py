@@ -1,4 +1,5 @@
 import gc
+import inspect
 import json
 import os
 import signal
@@ -6,6 +7,7 @@ import socket
 import sqlite3
 import time
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,11 +18,12 @@ import pytest
 
 from tests.survey.blinding import issuer_key
 from tests.survey.samples import SAID, cheated, faculty, panel, survey
-from toolkit.survey.collector import PORT, Collector, _port, prepare, serve, start
+from toolkit.survey.collector import PORT, Collector, _port, collect, prepare
 from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.results import estimate
 from toolkit.survey.serving import background
 from toolkit.survey.serving.background import CollectError, find, launch
+from toolkit.survey.serving.options import ServeOptions
 from toolkit.survey.storage import Entry, Outcome, StoreError
 
 
@@ -49,11 +52,17 @@ def test_a_server_is_started_with_what_was_given_and_found_again_at_its_port(fol
     files = {"certificate": "c.pem", "private_key": "k.pem"}
     given = {"host": "127.0.0.2", "port": 7, **files, "prefix": "/s", "workers": 2}
     given["plain_http_beyond_this_machine"] = True
-    start(survey(**SAID), database="sqlite:///a.db", **given)
-    start(survey(**SAID), database="sqlite:///a.db")
-    usual = {"host": "127.0.0.1", "port": "8123", **dict.fromkeys(files), "prefix": None, "workers": 1}
-    usual |= {"issuer_key": None, "plain_http_beyond_this_machine": False}
-    assert asked == [(f"sqlite:///{folder / 'a.db'}", options) for options in (given | {"issuer_key": None}, usual)]
+    collect(survey(**SAID), database="sqlite:///a.db", **given)
+    collect(survey(**SAID), database="sqlite:///a.db")
+    both = (ServeOptions(**given), ServeOptions(port=8123))
+    assert asked == [(f"sqlite:///{folder / 'a.db'}", options) for options in both]
+
+
+def test_collect_has_a_keyword_for_every_option_with_its_default():
+    keywords = {name: parameter.default for name, parameter in inspect.signature(collect).parameters.items()}
+    for name in ("survey", "database", "watch"):
+        del keywords[name]
+    assert keywords == asdict(ServeOptions())
 
 
 @pytest.mark.parametrize(("host", "family"), [("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)])
@@ -61,7 +70,7 @@ def test_a_collection_keeps_the_first_free_port_of_its_kind_of_address(host, fam
     asked, kept = [], {}
     free = SimpleNamespace(getsockname=lambda: (host, 8123, 0, 0))
     monkeypatch.setattr(socket, "create_server", lambda *at, family: asked.append((*at, family)) or nullcontext(free))
-    collector = SimpleNamespace(kept=kept.get, keep=kept.__setitem__)
+    collector = SimpleNamespace(_store=SimpleNamespace(setting=kept.get), _set=kept.__setitem__)
     assert [_port(collector, host) for _ in range(2)] == [8123] * 2
     assert (asked, kept) == ([((host, 0), family)], {PORT: "8123"})
 
@@ -72,7 +81,7 @@ def test_a_collection_keeps_the_first_free_port_of_its_kind_of_address(host, fam
 def test_from_start_to_results(request, database):
     asked = survey(minimum=40)
     url = "sqlite:///campus.db" if database == "sqlite" else request.getfixturevalue("postgres").url()
-    collector = start(asked, database=url, rehearsal=True)
+    collector = collect(asked, database=url, rehearsal=True)
     assert collector.status().state == "open"
     assert collector.results().findings == ()
     assert rehearse(asked, collector.url, people(60), np.random.default_rng(2)) == 60
@@ -90,8 +99,8 @@ def test_from_start_to_results(request, database):
 
 @pytest.mark.slow
 def test_after_a_kernel_restart_the_same_call_finds_the_same_server(folder):
-    first = start(survey(), database="sqlite:///campus.db")
-    second = start(survey(), database="sqlite:///campus.db")
+    first = collect(survey(), database="sqlite:///campus.db")
+    second = collect(survey(), database="sqlite:///campus.db")
     attached = Collector.attach(f"sqlite:///{folder / 'campus.db'}")
     assert first.url == second.url == attached.url
 
@@ -114,9 +123,9 @@ def test_a_collector_that_is_forgotten_or_refused_leaves_no_connection_behind(mo
         return opened[-1]
 
     monkeypatch.setattr(sqlite3, "connect", watched)
-    collector = start(survey(), database="sqlite:///campus.db")
+    collector = collect(survey(), database="sqlite:///campus.db")
     with pytest.raises(ValueError, match="another"):
-        start(survey(faculty(), cheated(help="new words")), database="sqlite:///campus.db")
+        collect(survey(faculty(), cheated(help="new words")), database="sqlite:///campus.db")
     assert sum(not connection.closed for connection in opened) == 1
     del collector
     gc.collect()
@@ -126,7 +135,7 @@ def test_a_collector_that_is_forgotten_or_refused_leaves_no_connection_behind(mo
 
 @pytest.mark.slow
 def test_from_another_folder_a_relative_database_is_another_one(folder):
-    start(survey(), database="sqlite:///campus.db")
+    collect(survey(), database="sqlite:///campus.db")
     (folder / "elsewhere").mkdir()
     os.chdir(folder / "elsewhere")
     with pytest.raises(Exception, match="there must be a collection in the database"):
@@ -136,22 +145,22 @@ def test_from_another_folder_a_relative_database_is_another_one(folder):
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_another_survey_in_the_same_database_is_refused_and_what_to_do_after_a_typo_is_said():
-    start(survey(), database="sqlite:///campus.db")
+    collect(survey(), database="sqlite:///campus.db")
     with pytest.raises(ValueError, match=r"another.*To correct a text of an open survey, close that collection"):
-        start(survey(faculty(), cheated(help="new words")), database="sqlite:///campus.db")
+        collect(survey(faculty(), cheated(help="new words")), database="sqlite:///campus.db")
 
 
 @pytest.mark.slow
 def test_a_survey_can_be_collected_from_its_file(folder):
     survey().save(folder / "exams.toml")
-    collector = start("exams.toml")
+    collector = collect("exams.toml")
     assert collector.survey == survey()
     assert (folder / "survey.db").exists()
-    assert start(folder / "exams.toml", database="sqlite:///survey.db").url == collector.url
+    assert collect(folder / "exams.toml", database="sqlite:///survey.db").url == collector.url
     with pytest.raises(TypeError, match="`survey` must be a Survey, or the path of its file, got list"):
-        start([survey()])
+        collect([survey()])
     with pytest.raises(ValueError, match=r"must begin with sqlite:///.*got 'x.db': write sqlite:///x.db"):
-        start(survey(), database="x.db")
+        collect(survey(), database="x.db")
 
 
 @pytest.mark.slow
@@ -160,7 +169,7 @@ def test_a_rehearsal_says_so_everywhere_and_nothing_of_it_gets_among_real_report
     by its server.
     """
     asked = survey(minimum=20)
-    tried, real = start(asked, rehearsal=True), start(asked)
+    tried, real = collect(asked, rehearsal=True), collect(asked)
     assert (folder / "rehearsal.db").exists()
     rehearse(asked, tried.url, people(60), np.random.default_rng(2))
     assert "<title>REHEARSAL: Exams</title>" in httpx.get(tried.url).text
@@ -178,27 +187,27 @@ def test_a_rehearsal_says_so_everywhere_and_nothing_of_it_gets_among_real_report
     assert httpx.post(real.url + "report", json=body).status_code == 409
     assert real.status().stored == 0
     with pytest.raises(ValueError, match="another"):
-        start(asked, rehearsal=True, database="sqlite:///survey.db")
+        collect(asked, rehearsal=True, database="sqlite:///survey.db")
 
 
 @pytest.mark.slow
 def test_results_of_open_access_carry_the_caution_and_those_of_single_use_links_do_not(folder):
     """Five hundred reports came from one connection in seconds, and nothing in the results said that this could be."""
     caution = "whoever has the link can answer, and as often as they like; nothing in the reports would show it"
-    anybody = start(survey(), database="sqlite:///open.db")
+    anybody = collect(survey(), database="sqlite:///open.db")
     assert any(caution in note for note in anybody.results().notes())
     assert caution in anybody.results()._repr_html_()
     anybody.close()
     assert any(caution in note for note in anybody.results().notes())
     anybody.export("open.csv")
     assert caution in (folder / "open.codebook.json").read_text()
-    invited = start(survey(access="token"), database="sqlite:///token.db")
+    invited = collect(survey(access="token"), database="sqlite:///token.db")
     assert not any(caution in note for note in invited.results().notes())
 
 
 @pytest.mark.slow
 def test_an_export_of_an_open_collection_holds_what_is_shown_and_says_so(folder):
-    tried = start(survey(minimum=20), rehearsal=True)
+    tried = collect(survey(minimum=20), rehearsal=True)
     rehearse(survey(minimum=20), tried.url, people(33), np.random.default_rng(2))
     with pytest.warns(UserWarning, match="Here are 30 of 33 reports; the next at 40"):
         assert tried.export("some.parquet") == Path("some.parquet")
@@ -211,15 +220,15 @@ def test_an_export_of_an_open_collection_holds_what_is_shown_and_says_so(folder)
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_a_closed_collection_is_not_opened_again():
-    start(survey(), database="sqlite:///campus.db").close()
+    collect(survey(), database="sqlite:///campus.db").close()
     with pytest.raises(CollectError, match="closing is final"):
-        start(survey(), database="sqlite:///campus.db")
+        collect(survey(), database="sqlite:///campus.db")
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_while_paused_phones_are_told_to_wait_and_afterwards_they_are_heard():
-    collector = start(survey(), database="sqlite:///campus.db", rehearsal=True)
+    collector = collect(survey(), database="sqlite:///campus.db", rehearsal=True)
     collector.pause()
     assert rehearse(survey(), collector.url, people(3), np.random.default_rng(2)) == 0
     collector.resume()
@@ -228,12 +237,12 @@ def test_while_paused_phones_are_told_to_wait_and_afterwards_they_are_heard():
 
 @pytest.mark.slow
 def test_a_blind_survey_gets_a_key_of_its_own_which_is_kept(folder):
-    collector = start(survey(access="blind"), database="sqlite:///campus.db")
+    collector = collect(survey(access="blind"), database="sqlite:///campus.db")
     assert (folder / "issuer-key.pem").stat().st_mode & 0o077 == 0
     page = httpx.get(collector.url).text
     key = (folder / "issuer-key.pem").read_bytes()
     collector.close()
-    start(survey(access="blind"), database="sqlite:///next.db")
+    collect(survey(access="blind"), database="sqlite:///next.db")
     assert (folder / "issuer-key.pem").read_bytes() == key
     assert '"issuer"' in page
 
@@ -242,31 +251,33 @@ def test_a_blind_survey_gets_a_key_of_its_own_which_is_kept(folder):
 def test_the_key_that_signs_belongs_to_the_collection_from_whatever_folder_it_is_served(folder, monkeypatch):
     """Another key would turn away everybody who holds a signed token, after their link was spent."""
     database = f"sqlite:///{folder / 'campus.db'}"
-    first = start(survey(access="blind"), database=database)
+    first = collect(survey(access="blind"), database=database)
     page = httpx.get(first.url).text
     find(database).stop()
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
-    assert httpx.get(start(survey(access="blind"), database=database).url).text == page
+    assert httpx.get(collect(survey(access="blind"), database=database).url).text == page
     assert list((folder / "elsewhere").iterdir()) == []
     find(database).stop()
     issuer_key().save(folder / "another.pem")
     with pytest.raises(ValueError, match="must be served with the issuer's key that it began with"):
-        start(survey(access="blind"), database=database, issuer_key=folder / "another.pem")
+        collect(survey(access="blind"), database=database, issuer_key=folder / "another.pem")
     with pytest.raises(CollectError, match="must be served with the issuer's key that it began with"):
-        launch(database, {"issuer_key": folder / "another.pem"})
+        launch(database, ServeOptions(issuer_key=folder / "another.pem"))
     (folder / "issuer-key.pem").rename(folder / "moved.pem")
     with pytest.raises(ValueError, match="the collection's issuer key must be there, got no file"):
-        start(survey(access="blind"), database=database)
-    assert httpx.get(start(survey(access="blind"), database=database, issuer_key=folder / "moved.pem").url).text == page
+        collect(survey(access="blind"), database=database)
+    assert (
+        httpx.get(collect(survey(access="blind"), database=database, issuer_key=folder / "moved.pem").url).text == page
+    )
 
 
 @pytest.mark.slow
 def test_a_public_address_is_the_link(folder):
     address = {"database": "sqlite:///campus.db", "public_url": "https://survey.example/"}
     with pytest.raises(ValueError, match="served beyond this machine must say controller"):
-        start(survey(), **address)
-    collector = start(survey(**SAID), **address)
+        collect(survey(), **address)
+    collector = collect(survey(**SAID), **address)
     assert collector.url == collector.status().url == "https://survey.example/"
     collector.qr(folder / "code.png")
     assert (folder / "code.png").read_bytes().startswith(b"\x89PNG")
@@ -277,27 +288,27 @@ def test_a_public_address_is_the_link(folder):
 @pytest.mark.usefixtures("folder")
 def test_a_collection_keeps_its_port_when_its_server_dies():
     """Links, QR codes and reports that wait on phones lead there."""
-    collector = start(survey(), database="sqlite:///campus.db")
+    collector = collect(survey(), database="sqlite:///campus.db")
     url, server = collector.url, find(collector.database)
     os.kill(server.pid, signal.SIGKILL)
     while find(collector.database) is not None:
         time.sleep(0.02)
-    assert start(survey(), database="sqlite:///campus.db").url == url
+    assert collect(survey(), database="sqlite:///campus.db").url == url
     assert find(collector.database).pid != server.pid
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_a_port_that_another_program_has_taken_is_said_with_the_remedy():
-    collector = start(survey(), database="sqlite:///campus.db")
+    collector = collect(survey(), database="sqlite:///campus.db")
     port = find(collector.database).port
     find(collector.database).stop()
     with socket.create_server(("127.0.0.1", port)):
         with pytest.raises(
             CollectError, match=f"port {port} of 127.0.0.1 must be free and allowed, got .*in use: end the program"
         ):
-            start(survey(), database="sqlite:///campus.db")
-        start(survey(), database="sqlite:///campus.db", port=_free())
+            collect(survey(), database="sqlite:///campus.db")
+        collect(survey(), database="sqlite:///campus.db", port=_free())
     assert find(collector.database).port != port
 
 
@@ -309,7 +320,7 @@ def _free():
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_many_invitations_are_all_different_and_without_an_address_none_is_stored():
-    collector = start(survey(access="token"), database="sqlite:///campus.db")
+    collector = collect(survey(access="token"), database="sqlite:///campus.db")
     links = collector.invitations(20_000)
     assert len(set(links)) == 20_000
     find(collector.database).stop()
@@ -322,7 +333,7 @@ def test_many_invitations_are_all_different_and_without_an_address_none_is_store
 
 def test_an_unknown_option_is_refused_before_anything_is_made(folder):
     with pytest.raises(TypeError):
-        start(survey(), database="sqlite:///campus.db", hots="127.0.0.1")
+        collect(survey(), database="sqlite:///campus.db", hots="127.0.0.1")
     assert not (folder / "campus.db").exists()
 
 
@@ -331,10 +342,11 @@ def test_an_unknown_option_is_refused_before_anything_is_made(folder):
 def test_the_next_wave_takes_links_and_port_and_a_change_waits_until_both_are_closed():
     """Without servers: what a command line's `open` does."""
     first, _ = prepare(panel(access="token", minimum=1), "sqlite:///1.db")
-    first.keep(PORT, "8123")
+    first._set(PORT, "8123")
     first._store.invite([bytes(32)])
-    second, _ = prepare(panel(wave=2, access="token", minimum=1), "sqlite:///2.db", again="sqlite:///1.db")
-    assert (second._store.invitations(), second.kept(PORT)) == ([bytes(32)], "8123")
+    next_wave = panel(wave=2, access="token", minimum=1)
+    second, _ = prepare(next_wave, "sqlite:///2.db", ServeOptions(again="sqlite:///1.db"))
+    assert (second._store.invitations(), second._store.setting(PORT)) == ([bytes(32)], "8123")
     assert second.preview() == second.survey.preview() != first.preview()
     for collector in (first, second):
         body = json.dumps({"answers": {"cheated": 1, "faculty": 0}, "understood": True, "person": "a" * 32})
@@ -352,9 +364,8 @@ def test_the_next_wave_takes_links_and_port_and_a_change_waits_until_both_are_cl
 @pytest.mark.parametrize("options", [{"port": "eighty"}, {"port": 2**16}, {"port": True}, {"workers": "two"}])
 def test_a_wrong_address_is_refused_in_words_before_anything_is_made(folder, options):
     """The server's process answered with the usage of a command that nobody had typed."""
-    for begin in (start, serve):
-        with pytest.raises((TypeError, ValueError), match="must be a whole number"):
-            begin(survey(), database="sqlite:///1.db", **options)
+    with pytest.raises((TypeError, ValueError), match="must be a whole number"):
+        collect(survey(), database="sqlite:///1.db", **options)
     assert list(folder.iterdir()) == []
 
 
@@ -362,7 +373,7 @@ def test_a_wrong_address_is_refused_in_words_before_anything_is_made(folder, opt
 def test_what_is_not_the_next_wave_makes_no_database(folder):
     prepare(panel(waves=4), "sqlite:///1.db")
     with pytest.raises(ValueError, match="the wave after wave 1 must be number 2, got number 3"):
-        prepare(panel(waves=4, wave=3), "sqlite:///3.db", again="sqlite:///1.db")
+        prepare(panel(waves=4, wave=3), "sqlite:///3.db", ServeOptions(again="sqlite:///1.db"))
     with pytest.raises(StoreError):
-        prepare(panel(waves=4, wave=2), "sqlite:///2.db", again="sqlite:///none.db")
+        prepare(panel(waves=4, wave=2), "sqlite:///2.db", ServeOptions(again="sqlite:///none.db"))
     assert sorted(path.name for path in folder.glob("*.db")) == ["1.db"]

@@ -13,7 +13,7 @@ from toolkit.core.checks import refuse
 
 _EXTRAS = {
     "lab": ("anywidget", "ipywidgets", "jupyterlab", "matplotlib", "pandas"),
-    "collect": ("cryptography", "httptools", "narwhals", "pandas", "psycopg", "segno", "tomli_w", "tomlkit", "uvicorn"),
+    "collect": ("cryptography", "httptools", "narwhals", "pandas", "psycopg", "segno", "tomli_w", "tomlkit"),
     "scale": ("duckdb", "polars", "pyarrow"),
     "analysis": ("formulaic", "narwhals", "pandas"),
     "accounting": ("dp_accounting",),

@@ -154,11 +154,12 @@ def open_class(
     >>> room.close()  # doctest: +SKIP
     """
     from toolkit.survey.collector import start
+    from toolkit.survey.serving.options import ServeOptions
 
     here = own_address() if address is None else str(ipaddress.ip_address(address))
     files = certificate(folder, here)
-    tls: dict[str, Any] = {"certificate": files.certificate, "private_key": files.private_key}
-    collector = start(survey, database=f"sqlite:///{Path(folder) / 'class.db'}", host=here, **tls, **options)
+    served = ServeOptions(host=here, certificate=files.certificate, private_key=files.private_key, **options)
+    collector = start(survey, f"sqlite:///{Path(folder) / 'class.db'}", served)
     if (there := urlsplit(collector.url).hostname) != here:
         instead = "the network has changed: close the collection, or take another folder"
         refuse("the collection must be served at this machine's address", there, instead, ConnectionError)

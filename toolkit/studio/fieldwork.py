@@ -19,6 +19,7 @@ from toolkit.survey.exchange.xlsform import write_xlsform
 from toolkit.survey.paper.kit import write_kit
 from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.serving.background import find
+from toolkit.survey.serving.options import ServeOptions
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.stepwise_disclosure import first_look
 from toolkit.texts.multilingual import text_in
@@ -125,7 +126,7 @@ class Fieldwork:
             if over:
                 delete(database)
         with quiet():
-            collector = start(survey, database=database, rehearsal=True, **self._key(survey))
+            collector = start(survey, database, ServeOptions(rehearsal=True, issuer_key=self._issuer_key(survey)))
         try:
             stored = rehearse(collector, count)
         finally:  # invented people are gone: nobody else would end their server
@@ -134,8 +135,8 @@ class Fieldwork:
                 server.stop()
         return {"stored": stored, **self.state(file)}
 
-    def _key(self, survey: Survey) -> dict[str, Any]:
-        return {"issuer_key": self.folder.path("issuer-key.pem")} if survey.access == "blind" else {}
+    def _issuer_key(self, survey: Survey) -> Path | None:
+        return self.folder.path("issuer-key.pem") if survey.access == "blind" else None
 
     def open(
         self,
@@ -151,9 +152,9 @@ class Fieldwork:
             refuse("a survey must be in your words", f"the example {words[0][2]!r}", consequence)
         with quiet():
             survey = self._surveys.load(file)
-            options = self._reach(reach or {})
-            own: dict[str, Any] = {**self._key(survey), "amend": amend is True}
-            start(survey, database=self._database(file, "real")[1], **own, **options).release()
+            key, address = self._issuer_key(survey), self._reach(reach or {})
+            options = ServeOptions(issuer_key=key, amend=amend is True, **address)
+            start(survey, self._database(file, "real")[1], options).release()
         return self.state(file)
 
     def _reach(self, settings: dict[str, Any]) -> dict[str, Any]:

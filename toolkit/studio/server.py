@@ -285,9 +285,7 @@ class Studio:
         announce: Callable[[str], None] = lambda _: None,
     ) -> None:
         check_system()
-        import uvicorn
-
-        from toolkit.survey.serving.connection import WatchedServer
+        from toolkit.survey.serving.connection import HttpServer
 
         self.folder = Folder(folder)
         self._socket = socket.create_server((LOOPBACK, port), backlog=64)
@@ -296,12 +294,9 @@ class Studio:
         except ValueError:
             self._socket.close()
             raise
-        quiet: dict[str, Any] = {"ws": "none", "lifespan": "off", "log_config": None, "access_log": False}
-        app: Any = Page(self._gate, Desk(self.folder))
-        config = uvicorn.Config(app, http="httptools", proxy_headers=False, server_header=False, **quiet)
         ready = threading.Event()
-        self._server = WatchedServer(config, _LIMITS, ready.set)
-        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
+        self._server = HttpServer(Page(self._gate, Desk(self.folder)), _LIMITS, ready.set)
+        self._thread = threading.Thread(target=self._server.run, args=(self._socket,), daemon=True)
         self._thread.start()
         ready.wait(30)
 

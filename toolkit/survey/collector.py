@@ -8,15 +8,16 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import refuse
 from toolkit.core.extras import lazy
 from toolkit.survey.consent.statement import THIS_MACHINE, check_reach
 from toolkit.survey.export import write
 from toolkit.survey.results import Results, estimate
 from toolkit.survey.results.table import checked_groups, table
 from toolkit.survey.serving import background
+from toolkit.survey.serving.options import DEFAULTS, ServeOptions
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, State, StoreError, absolute_url, open_store
 from toolkit.survey.storage.editions import other_page
@@ -382,31 +383,8 @@ class Collector:
         self._store.set_state(State.CLOSED)
         return self.status()
 
-    def kept(self, name: str) -> str | None:
-        """Read what is kept with the collection of how it is served.
-
-        Parameters
-        ----------
-        name : str
-            Name of the setting.
-
-        Returns
-        -------
-        str or None
-            Its value, if there is one.
-        """
-        return self._store.setting(name)
-
-    def keep(self, name: str, value: str) -> None:
-        """Keep a setting with the collection; nothing is written if it has this value, as rights may be few.
-
-        Parameters
-        ----------
-        name : str
-            Name of the setting.
-        value : str
-            Its value.
-        """
+    def _set(self, name: str, value: str) -> None:
+        """Store a setting; nothing is written if it has this value already, because a server may not be allowed to."""
         if self._store.setting(name) != value:
             self._store.remember(name, value)
 
@@ -433,7 +411,22 @@ class Collector:
 
 
 def collect(
-    survey: Survey | str | Path, *, database: str | None = None, watch: bool = True, **options: Any
+    survey: Survey | str | Path,
+    *,
+    database: str | None = None,
+    watch: bool = True,
+    rehearsal: bool = False,
+    host: str = THIS_MACHINE,
+    port: int = 0,
+    certificate: str | Path | None = None,
+    private_key: str | Path | None = None,
+    issuer_key: str | Path | None = None,
+    public_url: str | None = None,
+    prefix: str = "",
+    plain_http_beyond_this_machine: bool = False,
+    workers: int = 1,
+    amend: bool = False,
+    again: str | None = None,
 ) -> Collector:
     """Collect answers on respondents' own phones: make the database, open the collection, serve the form.
 
@@ -449,69 +442,10 @@ def collect(
         URL: sqlite:///file.db (default sqlite:///survey.db), or postgresql://user@host/database?schema=name.
     watch : bool
         Whether to show it, in a notebook.
-    **options : dict
-        Those of `toolkit.survey.collector.start`: rehearsal=True to try it out, also with invented people
-        (`toolkit.rehearse`); host, port, certificate, public_url, and more.
-
-    Returns
-    -------
-    Collector
-        The running collection.
-
-    Examples
-    --------
-    With a collection that is open::
-
-        collector = collect(survey, database="sqlite:///campus.db")
-        collector.url, collector.status(), collector.results(), collector.close()
-    """
-    view = _view() if watch and _in_a_notebook() else None
-    collector = start(survey, database=database, **options)
-    if view is not None:
-        view(collector)
-    return collector
-
-
-def _view() -> Callable[[Collector], None]:
-    """What shows a collection live; fetched before one is started, because a package may be missing."""
-    display, view = lazy("IPython.display", "display"), lazy("toolkit.show.widgets.collector_view", "CollectorView")
-    return lambda collector: display(view(collector))
-
-
-def _in_a_notebook() -> bool:
-    """Whether a kernel runs this: only then is there somebody to show it to."""
-    shell = sys.modules.get("IPython")
-    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
-
-
-def start(
-    survey: Survey | str | Path,
-    *,
-    database: str | None = None,
-    rehearsal: bool = False,
-    host: str = THIS_MACHINE,
-    port: int = 0,
-    certificate: str | Path | None = None,
-    private_key: str | Path | None = None,
-    issuer_key: str | Path | None = None,
-    public_url: str | None = None,
-    prefix: str = "",
-    plain_http_beyond_this_machine: bool = False,
-    workers: int = 1,
-    amend: bool = False,
-    again: str | None = None,
-) -> Collector:
-    """Start collecting: make the database, open the collection, serve the form; or find the one that runs already.
-
-    Parameters
-    ----------
-    survey : Survey, str or Path
-        A survey, or the .toml or .json file that it is in.
-    database : str, optional
-        URL: sqlite:///file.db (default sqlite:///survey.db), or postgresql://user@host/database?schema=name.
     rehearsal : bool
-        Try it out, with invented people or colleagues: every screen, result and file says so, nothing of it can be
-        mixed with real reports, and the database is sqlite:///rehearsal.db unless another is named.
+        Try it out, with invented people (`toolkit.rehearse`) or colleagues: every screen, result and file says so,
+        nothing of it can be mixed with real reports, and the database is sqlite:///rehearsal.db unless another is
+        named.
     host : str
         Where to listen. Beyond this machine it needs `certificate` and `private_key`.
     port : int
@@ -532,74 +466,91 @@ def start(
         Go on with a collection that another version of the toolkit made, or whose title, consent or words were
         corrected: people see the new page from now on, and reports of the earlier one stay good.
     again : str, optional
-        The database of the wave before, which may be closed: its links work in this one, too, and its port is taken
-        over. Phones find what they have drawn only under the same scheme, host and port.
+        The database of the wave before, which may be closed: its links work in this one as well, and its port is
+        taken over. Phones find what they have drawn only under the same scheme, host and port.
 
     Returns
     -------
     Collector
         The running collection.
+
+    Examples
+    --------
+    With a collection that is open::
+
+        collector = collect(survey, database="sqlite:///campus.db")
+        collector.url, collector.status(), collector.results(), collector.close()
     """
-    background.check_system()
-    _check_address(port, workers)
-    own: dict[str, Any] = {"rehearsal": rehearsal, "amend": amend, "again": again, "issuer_key": issuer_key}
-    collector, key = prepare(survey, database, host=host, public_url=public_url, **own)
-    if background.find(collector.database) is None:
-        options = {
-            "host": host,
-            "port": port or collector.kept(PORT),
-            "certificate": certificate,
-            "private_key": private_key,
-            "issuer_key": key,
-            "plain_http_beyond_this_machine": plain_http_beyond_this_machine,
-            "prefix": prefix or None,
-            "workers": workers,
-        }
-        server = background.launch(collector.database, options)
-        collector.keep(PORT, str(server.port))
+    options = ServeOptions(
+        rehearsal=rehearsal,
+        host=host,
+        port=port,
+        certificate=certificate,
+        private_key=private_key,
+        issuer_key=issuer_key,
+        public_url=public_url,
+        prefix=prefix,
+        plain_http_beyond_this_machine=plain_http_beyond_this_machine,
+        workers=workers,
+        amend=amend,
+        again=again,
+    )
+    view = _view() if watch and _in_a_notebook() else None
+    collector = start(survey, database, options)
+    if view is not None:
+        view(collector)
     return collector
 
 
-def _check_address(port: object, workers: object) -> None:
-    """Check here what the server's process would refuse with the usage of its own command."""
-    if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port < 2**16:
-        rule = "`port` must be a whole number from 0 to 65535"
-        refuse(rule, repr(port)[:20], "0 takes any free one at first, and later the collection's own")
-    whole(workers, "workers")
+def _view() -> Callable[[Collector], None]:
+    """What shows a collection live; fetched before one is started, because a package may be missing."""
+    display, view = lazy("IPython.display", "display"), lazy("toolkit.show.widgets.collector_view", "CollectorView")
+    return lambda collector: display(view(collector))
+
+
+def _in_a_notebook() -> bool:
+    """Whether a kernel runs this: only then is there somebody to show it to."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
+
+
+def start(survey: Survey | str | Path, database: str | None = None, options: ServeOptions = DEFAULTS) -> Collector:
+    """Open a collection and start its server in the background, or find the server that runs already."""
+    background.check_system()
+    collector, options = prepare(survey, database, options)
+    if background.find(collector.database) is None:
+        port = options.port or int(collector._store.setting(PORT) or 0)
+        server = background.launch(collector.database, replace(options, port=port))
+        collector._set(PORT, str(server.port))
+    return collector
 
 
 def prepare(
-    survey: Survey | str | Path,
-    database: str | None = None,
-    *,
-    rehearsal: bool = False,
-    amend: bool = False,
-    again: str | None = None,
-    host: str = THIS_MACHINE,
-    public_url: str | None = None,
-    issuer_key: str | Path | None = None,
-    keep: bool = True,
-) -> tuple[Collector, Path | None]:
-    """The collection, made if need be, and open; and the file of its issuer's key, if it has one. No server starts.
-    `keep` : whether the path of that file is kept with the collection; each of several servers may have its own.
+    survey: Survey | str | Path, database: str | None = None, options: ServeOptions = DEFAULTS, *, keep_key: bool = True
+) -> tuple[Collector, ServeOptions]:
+    """Make the collection if need be, and open it; no server starts.
+
+    The options are returned with the file of the issuer's key, if the collection has one. With `keep_key` its path is
+    stored with the collection; each of several servers may have a file of its own.
     """
     survey = survey if isinstance(survey, Survey) else _loaded(survey)
-    survey = survey.as_rehearsal() if rehearsal else survey
-    check_reach(survey, host, public_url)
-    _check_earlier(again)
+    survey = survey.as_rehearsal() if options.rehearsal else survey
+    check_reach(survey, options.host, options.public_url)
+    _check_earlier(options.again)
     usual = "sqlite:///rehearsal.db" if survey.rehearsal else "sqlite:///survey.db"
-    collector = Collector._make(survey, usual if database is None else database, amend=amend, again=again)
+    url = usual if database is None else database
+    collector = Collector._make(survey, url, amend=options.amend, again=options.again)
     running = background.find(collector.database)
-    if amend and running is not None:
+    if options.amend and running is not None:
         running.stop()  # it shows the earlier page
     _open(collector)
     if collector.survey.field is not None:
         from toolkit.survey.serving.station import StationKey
 
         StationKey.of(collector._store)
-    if public_url is not None:
-        collector.keep(_PUBLIC_URL, public_url)
-    return collector, _issuer_key(collector, issuer_key, keep)
+    if options.public_url is not None:
+        collector._set(_PUBLIC_URL, options.public_url)
+    return collector, replace(options, issuer_key=_issuer_key(collector, options.issuer_key, keep_key))
 
 
 def check_there(database: str) -> None:
@@ -656,7 +607,7 @@ def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Pa
         IssuerKey.generate().save(str(target))
     own_key(store, target)
     if keep:
-        collector.keep(KEY_FILE, str(target))
+        collector._set(KEY_FILE, str(target))
     return target
 
 
@@ -664,61 +615,37 @@ class AgainError(RuntimeError):
     """The server could not begin, but may if it is tried again: the database or the address was not free or absent."""
 
 
-def serve(
-    survey: Survey | str | Path,
-    *,
-    database: str | None = None,
-    rehearsal: bool = False,
-    amend: bool = False,
-    again: str | None = None,
-    host: str = "127.0.0.1",
-    port: int = 0,
-    issuer_key: str | Path | None = None,
-    public_url: str | None = None,
-    **options: object,
-) -> None:
+def serve(survey: Survey | str | Path, database: str | None = None, options: ServeOptions = DEFAULTS) -> None:
     """Collect answers from this process, where processes are supervised already: systemd, a container, a terminal.
 
-    Nothing goes to the background, what goes wrong is said on stderr, SIGTERM and SIGINT end it when what has begun is
+    Nothing goes to the background, errors are written to stderr, and SIGTERM and SIGINT end it when what has begun is
     finished. It holds the same lock as a server in the background, so `status` and `close` of the same user find it.
-    `options` are those of `start`.
 
-    Raises `AgainError` if trying again may help. A port or a key's file that is given is not kept with the collection:
-    of several servers each has its own, and a server need not have the right to write more than reports.
+    Raises `AgainError` if trying again may help. A port or a key's file that is given is not stored with the
+    collection: each of several servers has its own, and a server need not have the right to write more than reports.
     """
     background.check_system()
-    _check_address(port, options.get("workers", 1))
     from toolkit.survey.serving import process
     from toolkit.survey.serving.lock import TakenError
 
     survey = survey if isinstance(survey, Survey) else Survey.load(survey)  # what is wrong with it stays wrong
     try:
-        collector, key = prepare(
-            survey,
-            database,
-            rehearsal=rehearsal,
-            amend=amend,
-            again=again,
-            host=host,
-            public_url=public_url,
-            issuer_key=issuer_key,
-            keep=issuer_key is None,
-        )
-        address = {"host": host, "port": port or _port(collector, host)}
-        place = {"database": collector.database, "state": background.state_of(collector.database)}
+        collector, prepared = prepare(survey, database, options, keep_key=options.issuer_key is None)
+        port = options.port or _port(collector, options.host)
         collector.release()  # the server has a connection of its own
-        process.serve(background.arguments(place | address | {"issuer_key": key} | options))
+        state = background.state_of(collector.database)
+        process.serve(collector.database, replace(prepared, port=port), state=state)
     except (StoreError, TakenError, OSError) as problem:
         raise AgainError(str(problem)) from None
 
 
 def _port(collector: Collector, host: str) -> int:
-    """The collection's own port; if it has none yet, a free one, which is kept."""
-    if (known := collector.kept(PORT)) is not None:
+    """The collection's own port; if it has none yet, a free one, which is stored."""
+    if (known := collector._store.setting(PORT)) is not None:
         return int(known)
     with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
         port: int = free.getsockname()[1]
-    collector.keep(PORT, str(port))
+    collector._set(PORT, str(port))
     return port
 
 

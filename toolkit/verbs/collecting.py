@@ -1,12 +1,12 @@
 """Verbs of a collection: open, watch and close it, read it, look at it from outside, merge and delete it."""
 
-import argparse
 import warnings
 from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from toolkit.core.checks import refuse
+from toolkit.survey.serving.options import ServeOptions, add_arguments
 from toolkit.verbs import Options, Usual, Verbs, add_verb, collector, complain, running_here, say
 
 if TYPE_CHECKING:
@@ -32,31 +32,20 @@ def add(verbs: Verbs) -> None:
 
 def _add_serve(verbs: Verbs) -> None:
     about = "collect answers to a survey, until it is closed; the server runs in the background"
-    add = add_verb(verbs, "serve", _serve, about, examples=_EXAMPLES).add_argument
-    add("survey", help="a .toml or .json file")
-    for name, about in _SERVE.items():
-        add(f"--{name.replace('_', '-')}", help=about)
-    add("--port", type=_port, default=0, help="0: the collection's own; at first any free one")
-    add("--rehearsal", action="store_true", help="to try it out: everything says so, and no report counts as real")
-    add("--workers", type=int, default=1, help="processes, so that one may die; PostgreSQL only, and not faster")
-    add("--foreground", action="store_true", help="for systemd and containers: no daemon, log to stderr, TERM ends it")
-    add("--plain-http-beyond-this-machine", action="store_true", help="without TLS; the refusal says why not")
-    add("--amend", action="store_true", help=_AMEND)
+    serve = add_verb(verbs, "serve", _serve, about, examples=_EXAMPLES)
+    serve.add_argument("survey", help="a .toml or .json file")
+    add_arguments(serve)
+    text = "for systemd and containers: no daemon, log to stderr, TERM ends it"
+    serve.add_argument("--foreground", action="store_true", help=text)
 
 
 def _add_open(verbs: Verbs) -> None:
     about = "make a collection and open it, without a server: for servers that may not make tables"
-    add = add_verb(verbs, "open", _open, about).add_argument
-    add("survey", help="a .toml or .json file")
-    for name in ("public_url", "issuer_key", "again"):
-        add(f"--{name.replace('_', '-')}", help=_SERVE[name])
-    add("--amend", action="store_true", help=_AMEND)
+    open_ = add_verb(verbs, "open", _open, about)
+    open_.add_argument("survey", help="a .toml or .json file")
+    add_arguments(open_, ("public_url", "issuer_key", "amend", "again"))
 
 
-_AMEND = (
-    "show this page from now on, in a collection that another version of the toolkit made or whose "
-    "title or consent was corrected"
-)
 _EXAMPLES = """\
 To try it on this machine, then look at it and end it:
   toolkit serve survey.toml
@@ -67,16 +56,6 @@ In the field, with a certificate, for phones that open https://survey.example:
   toolkit serve survey.toml --database sqlite:///campus.db --host 0.0.0.0 --port 443 \\
     --certificate cert.pem --private-key key.pem --public-url https://survey.example/
 """
-_SERVE = {
-    "host": "address to listen on (default: this machine only)",
-    "certificate": "PEM file with the TLS certificate",
-    "private_key": "PEM file with its key",
-    "issuer_key": "PEM file with the key that signs blind tokens",
-    "public_url": "the address that respondents use, if a proxy stands in front",
-    "prefix": "the path below which a proxy passes requests on",
-    "again": "the database of the wave before: its links work in this one, too",
-}
-
 
 TRY_AGAIN = 75
 """How a server in the foreground ends if it could not begin for a reason that may pass: EX_TEMPFAIL of
@@ -84,32 +63,24 @@ sysexits.h.
 """
 
 
-def _port(text: str) -> int:
-    if not (text.isdecimal() and int(text) < 2**16):
-        raise argparse.ArgumentTypeError(f"a port must be a number from 0 to 65535, got {text[:20]!r}")
-    return int(text)
-
-
 def _serve(options: Options) -> int:
-    chosen = ("port", "workers", "amend", "rehearsal", "plain_http_beyond_this_machine")
-    values = {name: getattr(options, name) for name in (*_SERVE, *chosen)}
-    values = {name: value for name, value in values.items() if value is not None}
     # Nobody has named a database: a rehearsal must not take that of the real collection.
     database = None if options.rehearsal and isinstance(options.database, Usual) else options.database
+    run = _serve_in_foreground if options.foreground else _serve_in_background
     try:
-        return (_here if options.foreground else _behind)(options.survey, database, values)
+        return run(options.survey, database, ServeOptions.from_namespace(options))
     except Exception as problem:
         if options.rehearsal:
             problem.args = (f"{problem} This was to be a rehearsal: it was not started.",)
         raise
 
 
-def _behind(survey: str, database: str | None, values: dict[str, Any]) -> int:
+def _serve_in_background(survey: str, database: str | None, options: ServeOptions) -> int:
     from toolkit.survey.client import qr_text
     from toolkit.survey.collector import start
     from toolkit.survey.serving.access import promised
 
-    started = start(survey, database=database, **values)
+    started = start(survey, database, options)
     say(qr_text(started.url), started.url, "", started.survey.name)
     say(promised(started.survey.access, started.survey.waves))
     say("", *_numbers(started.database), "")
@@ -137,11 +108,11 @@ def _numbers(database: str) -> list[str]:
     return [advice, f"survey  {served.survey}", f"program {code_hash()}"]
 
 
-def _here(survey: str, database: str | None, values: dict[str, Any]) -> int:
+def _serve_in_foreground(survey: str, database: str | None, options: ServeOptions) -> int:
     from toolkit.survey.collector import AgainError, serve
 
     try:
-        serve(survey, database=database, **values)
+        serve(survey, database, options)
     except AgainError as problem:
         complain(f"toolkit serve: {problem}")
         return TRY_AGAIN
@@ -152,11 +123,10 @@ def _open(options: Options) -> None:
     from toolkit.survey.collector import prepare
     from toolkit.survey.spec import Survey
 
-    values = {name: getattr(options, name) for name in ("public_url", "issuer_key", "amend", "again")}
-    _, key = prepare(Survey.load(options.survey), options.database, **values)
+    _, prepared = prepare(Survey.load(options.survey), options.database, ServeOptions.from_namespace(options))
     _status(options)
-    if key is not None:
-        say(f"The key that signs blind tokens is in {key}: every server needs it, and a backup of it.")
+    if prepared.issuer_key is not None:
+        say(f"The key that signs blind tokens is in {prepared.issuer_key}: every server needs it, and a backup of it.")
 
 
 def _status(options: Options) -> None:

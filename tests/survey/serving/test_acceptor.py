@@ -7,10 +7,22 @@ import ssl
 import time
 
 import pytest
-import uvicorn
+import uvloop
 
-from tests.survey.lines import GET, QUICK, certificate, line, read_answer, read_to_end, talk, until, watched
-from toolkit.survey.serving.connection import Connections, Door, WatchedServer
+from tests.survey.lines import (
+    GET,
+    QUICK,
+    certificate,
+    line,
+    read_answer,
+    read_to_end,
+    server_context,
+    talk,
+    until,
+    watched,
+)
+from toolkit.survey.serving.acceptor import Acceptor, Connections
+from toolkit.survey.serving.connection import HttpServer
 from toolkit.survey.serving.limits import Limits
 
 
@@ -24,28 +36,25 @@ def pem(tmp_path_factory):
     return certificate(tmp_path_factory.mktemp("tls"))
 
 
-@pytest.fixture(params=["uvloop", "asyncio"])
+@pytest.fixture(params=[uvloop.new_event_loop, asyncio.new_event_loop], ids=["uvloop", "asyncio"])
 def tls(request, pem):
     """A server with TLS on each event loop: its port, itself, and what a client needs."""
-    public, private = pem
-    with watched(app, Limits(connections=20), loop=request.param, ssl_certfile=public, ssl_keyfile=private) as (
-        port,
-        server,
-    ):
-        yield port, server, ssl.create_default_context(cafile=public)
+    settings = {"new_loop": request.param, "context": server_context(*pem)}
+    with watched(app, Limits(connections=20), **settings) as (port, server):
+        yield port, server, ssl.create_default_context(cafile=pem[0])
 
 
 def test_what_an_event_loop_complains_of_is_in_no_log(caplog):
-    async def complained():
-        config = uvicorn.Config(app, lifespan="off", log_config=None, ws="none")
-        config.load()
-        server = WatchedServer(config, QUICK, lambda: None)
-        server.lifespan = config.lifespan_class(config)
-        await server.startup()
+    async def complained(listening):
+        server = HttpServer(app, QUICK, lambda: None)
+        serving = asyncio.create_task(server.serve(listening))
+        await asyncio.sleep(0)
         asyncio.get_running_loop().call_exception_handler({"message": "lost 192.0.2.7"})
-        return server.started
+        server.should_exit = True
+        await serving
 
-    assert asyncio.run(complained())
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        asyncio.run(complained(listening))
     assert caplog.records == []
 
 
@@ -91,8 +100,7 @@ def test_silent_handshakes_beyond_the_places_are_closed_at_once_and_the_oldest_f
 
 @pytest.mark.slow
 def test_a_server_ends_without_waiting_for_handshakes(pem):
-    public, private = pem
-    with watched(app, Limits(head_seconds=300), ssl_certfile=public, ssl_keyfile=private) as (port, server):
+    with watched(app, Limits(head_seconds=300), context=server_context(*pem)) as (port, server):
         silent = socket.create_connection(("127.0.0.1", port))
         until(lambda: len(server.connections) == 1)
         start = time.monotonic()
@@ -102,8 +110,7 @@ def test_a_server_ends_without_waiting_for_handshakes(pem):
 
 @pytest.mark.slow
 def test_a_handshake_that_does_not_come_is_not_waited_for(pem):
-    public, private = pem
-    with watched(app, ssl_certfile=public, ssl_keyfile=private) as (port, _):
+    with watched(app, context=server_context(*pem)) as (port, _):
         for beginning in (b"", b"\x16\x03\x01"):
             start = time.monotonic()
             assert talk(port, beginning) == b""
@@ -112,30 +119,28 @@ def test_a_handshake_that_does_not_come_is_not_waited_for(pem):
 
 @pytest.mark.slow
 def test_who_does_not_say_good_bye_over_tls_is_cut_off(pem):
-    """uvicorn closes it first: asyncio's TLS that is closed twice can't be aborted, and waits 30 seconds."""
-    public, private = pem
-    settings = {"loop": "asyncio", "timeout_keep_alive": 0, "ssl_certfile": public, "ssl_keyfile": private}
+    """asyncio's TLS that is closed twice can't be aborted, and waits 30 seconds: the answer has closed it once."""
+    settings = {"new_loop": asyncio.new_event_loop, "context": server_context(*pem)}
     with watched(app, **settings) as (port, server), line(port) as plain:
-        context = ssl.create_default_context(cafile=public)
+        context = ssl.create_default_context(cafile=pem[0])
         with context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
-            connection.sendall(GET)
+            connection.sendall(GET.replace(b"Host: x", b"Host: x\r\nConnection: close"))
             assert read_answer(connection)[0] == 200
             until(lambda: len(server.connections) == 0, 20)
 
 
-def test_a_closed_door_drops_who_has_not_finished_a_handshake(pem):
+def test_at_the_end_whoever_has_not_finished_a_handshake_is_dropped(pem):
     async def story():
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*pem)
         connections = Connections(Limits(head_seconds=300))
         with socket.create_server(("127.0.0.1", 0)) as listening:
-            door = Door(listening, connections, context, lambda _: asyncio.Protocol())
+            acceptor = Acceptor(listening, connections, server_context(*pem), lambda _: asyncio.Protocol())
             with line(listening.getsockname()[1]) as silent:
                 while not len(connections):
                     await asyncio.sleep(0.01)
-                door.close()
-                await door.wait_closed()
-                assert (len(connections), len(door._arriving)) == (0, 0)
+                acceptor.close()
+                connections.shutdown()
+                await acceptor.wait_closed()
+                assert (len(connections), len(acceptor._pending)) == (0, 0)
                 assert read_to_end(silent) == b""
             with line(listening.getsockname()[1]):  # who comes now stands before it
                 await asyncio.sleep(0.05)
@@ -168,11 +173,11 @@ def test_without_an_open_file_left_whoever_stands_at_the_door_is_let_in_a_little
                 heard.set()
 
         with socket.create_server(("127.0.0.1", 0)) as listening:
-            door = Door(Full(listening, 3), Connections(QUICK), None, lambda _: Above())
+            acceptor = Acceptor(Full(listening, 3), Connections(QUICK), None, lambda _: Above())
             with line(listening.getsockname()[1]) as connection:
                 connection.sendall(b"x")
                 await asyncio.wait_for(heard.wait(), 5)
-            door.close()
-            await door.wait_closed()
+            acceptor.close()
+            await acceptor.wait_closed()
 
     asyncio.run(story())

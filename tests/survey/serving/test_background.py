@@ -16,10 +16,9 @@ from tests.survey.process import collection, ended
 from toolkit.survey.collector import Collector
 from toolkit.survey.serving import background
 from toolkit.survey.serving.background import CollectError, find, last_words, launch, log_of, servers, state_of
+from toolkit.survey.serving.options import ServeOptions
 
-LAUNCH = (
-    "import sys; from toolkit.survey.serving.background import launch; print(launch(sys.argv[1], {}).pid, flush=True)"
-)
+LAUNCH = "import sys; from toolkit.survey.serving.background import launch; print(launch(sys.argv[1]).pid, flush=True)"
 
 
 @pytest.fixture
@@ -47,8 +46,8 @@ def test_a_launched_server_is_found_again_by_anybody_who_knows_the_database_and_
     sent, kill = [], os.kill
     monkeypatch.setattr(os, "kill", lambda pid, number: (sent.append(number), kill(pid, number)))
     assert find(url) is None
-    server = launch(url, {"port": 0})
-    assert find(url) == server == launch(url, {})
+    server = launch(url)
+    assert find(url) == server == launch(url)
     assert servers() == [server]
     assert server.survey == survey.hash
     assert state_of(url).stat().st_mode & 0o077 == 0
@@ -84,7 +83,7 @@ def test_a_collection_is_closed_from_another_process_while_the_one_that_launched
 def test_however_many_launch_it_at_once_there_is_one_server(home):
     url, _, _ = collection(home)
     with ThreadPoolExecutor(4) as pool:
-        launched = set(pool.map(lambda _: launch(url, {}), range(4)))
+        launched = set(pool.map(lambda _: launch(url), range(4)))
     assert launched == {find(url)}
     until(lambda: holders(url) == [find(url).pid])  # the others end a moment later
 
@@ -94,7 +93,7 @@ def test_a_proxy_in_the_environment_is_not_asked_for_our_own_server(home, monkey
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     url, _, _ = collection(home)
-    server = launch(url, {})
+    server = launch(url)
     assert Collector.attach(url).status().url == server.url
     assert not Collector.attach(url).close().serving
     assert find(url) is None
@@ -103,11 +102,11 @@ def test_a_proxy_in_the_environment_is_not_asked_for_our_own_server(home, monkey
 @pytest.mark.slow
 def test_a_server_that_was_killed_is_not_taken_for_a_running_one(home):
     url, _, _ = collection(home)
-    server = launch(url, {})
+    server = launch(url)
     os.kill(server.pid, signal.SIGKILL)
     until(lambda: find(url) is None)
     assert json.loads(state_of(url).read_text())["pid"] == server.pid
-    again = launch(url, {})
+    again = launch(url)
     assert again.pid != server.pid
     assert find(url) == again
     server.stop()  # the old one: nobody else is hit
@@ -119,7 +118,7 @@ def test_a_server_that_does_not_end_when_told_is_ended_by_force_and_one_that_can
     home, monkeypatch
 ):
     url, _, _ = collection(home)
-    server = launch(url, {})
+    server = launch(url)
     monkeypatch.setattr(background, "_STOP_SECONDS", 0.3)
     monkeypatch.setattr(background, "_KILL_SECONDS", 0.3)
     os.kill(server.pid, signal.SIGSTOP)
@@ -146,10 +145,10 @@ def test_a_server_of_somebody_else_is_not_ours_to_stop_and_one_that_is_gone_need
 @pytest.mark.slow
 def test_why_a_server_could_not_begin_is_said(home):
     with pytest.raises(CollectError, match=r"Not serving: .*the database must be there"):
-        launch(f"sqlite:///{home / 'nothing.db'}", {})
+        launch(f"sqlite:///{home / 'nothing.db'}")
     url, _, _ = collection(home)
     with pytest.raises(CollectError, match="without TLS the host must be an address of this machine alone"):
-        launch(url, {"host": "0.0.0.0"})  # noqa: S104
+        launch(url, ServeOptions(host="0.0.0.0"))  # noqa: S104
 
 
 @pytest.mark.slow
@@ -157,14 +156,14 @@ def test_a_server_that_does_not_become_ready_is_stopped(home, monkeypatch):
     url, _, _ = collection(home)
     monkeypatch.setattr(background, "_START_SECONDS", 0.1)
     with pytest.raises(CollectError, match="must be ready within 0 seconds"):
-        launch(url, {})
+        launch(url)
     until(lambda: not holders(url))  # it was killed, and is dead a moment later
 
 
 @pytest.mark.slow
 def test_the_password_of_a_database_is_not_among_the_arguments(home):
     url, _, _ = collection(home)
-    server = launch(url, {})
+    server = launch(url)
     arguments = subprocess.run(
         ["ps", "-o", "args=", "-p", str(server.pid)], capture_output=True, text=True, check=True
     ).stdout
@@ -175,7 +174,7 @@ def test_the_password_of_a_database_is_not_among_the_arguments(home):
 @pytest.mark.slow
 def test_what_goes_wrong_is_in_a_log_that_its_owner_can_read(home):
     url, _, _ = collection(home)
-    server = launch(url, {})
+    server = launch(url)
     assert last_words(url) == ()
     (home / "campus.db").rename(home / "away.db")
     refused = subprocess.run(
@@ -203,12 +202,7 @@ def test_windows_is_told_what_to_do(monkeypatch):
     monkeypatch.setattr(background, "_WINDOWS", True)
     assert find("sqlite:////x.db") is None
     with pytest.raises(CollectError, match="needs Linux or macOS, got Windows"):
-        launch("sqlite:////x.db", {})
-
-
-def test_options_become_arguments_of_the_process():
-    options = {"port": 0, "issuer_key": None, "detach": True, "workers": 2, "log": False, "state": "a b"}
-    assert background.arguments(options) == ["--port", "0", "--detach", "--workers", "2", "--state", "a b"]
+        launch("sqlite:////x.db")
 
 
 @pytest.mark.parametrize(

@@ -1,42 +1,23 @@
 """Clients that send too much, too slowly, too often or never: real sockets, limits of tenths of seconds."""
 
 import asyncio
-import inspect
 import json
 import logging
+import threading
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import fields, replace
+from email.utils import parsedate_to_datetime
 
 import pytest
-import uvicorn
-from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+import uvloop
 
 from tests.survey.lines import GET, QUICK, exchange, line, post, read_answer, read_to_end, talk, until, watched
 from toolkit.survey.serving.answer import HEADERS, RefusalError
 from toolkit.survey.serving.connection import Connection, refusal
 from toolkit.survey.serving.limits import Limits, whole_body
 
-UVICORN = {  # what is used of its insides, which are not a public interface
-    HttpToolsProtocol: "access_log client connection_lost connection_made cycle data_received flow headers loop "
-    "on_headers_complete on_message_begin on_message_complete on_response_complete parser scope send_400_response "
-    "transport url",
-    RequestResponseCycle: "default_headers disconnected keep_alive message_event on_response response_complete "
-    "response_started",
-    FlowControl: "pause_reading resume_reading write_paused",
-    uvicorn.Server: "config lifespan server_state servers should_exit started startup",
-    uvicorn.Config: "load ssl",
-}
 LATE = 20.0  # seconds: far beyond every limit of QUICK, also on a busy machine
-
-
-@pytest.mark.parametrize("owner", UVICORN, ids=lambda owner: owner.__name__)
-def test_what_is_used_of_uvicorn_is_where_it_was(owner):
-    """If it fails, `connection.py` must follow uvicorn, and then its upper bound in pyproject.toml."""
-    verbs = [verb for verb in vars(owner).values() if inspect.isfunction(verb)]
-    moved = set(UVICORN[owner].split()) - set(dir(owner)) - {name for verb in verbs for name in verb.__code__.co_names}
-    assert not moved, f"uvicorn {uvicorn.__version__} has no {sorted(moved)} in {owner.__name__} any more"
 
 
 async def respond(send, status, body, headers=()):
@@ -79,7 +60,7 @@ def only():
         def start(name):
             others = {field.name for field in fields(QUICK) if field.name.endswith("_seconds")} - {name}
             patient = replace(QUICK, **dict.fromkeys(others, 300.0))
-            return stack.enter_context(watched(app, patient, timeout_keep_alive=300))
+            return stack.enter_context(watched(app, patient))
 
         yield start
 
@@ -246,11 +227,12 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off(server, port):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("loop", "keep"), [("asyncio", b"close"), ("uvloop", b"keep-alive")])
-def test_a_slow_client_takes_the_whole_of_a_large_answer(loop, keep):
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+@pytest.mark.parametrize("keep", [b"close", b"keep-alive"])
+def test_a_slow_client_takes_the_whole_of_a_large_answer(new_loop, keep):
     """It lasts longer than a connection may be idle, and the sockets' buffers do not hold it."""
     patient = replace(QUICK, answer_seconds=LATE)
-    with watched(app, patient, loop=loop, timeout_keep_alive=1) as (port, server), line(port) as connection:
+    with watched(app, patient, new_loop=new_loop) as (port, server), line(port) as connection:
         connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: %s\r\n\r\n" % keep)
         time.sleep(4 * QUICK.idle_seconds)
         assert read_to_end(connection).endswith(bytes(30_000_000))
@@ -431,14 +413,15 @@ def test_idle_lines_beyond_the_cap_keep_nobody_out(server, port):
 @pytest.mark.slow
 def test_when_every_place_is_at_work_a_newcomer_is_asked_to_come_again():
     """Work is never dropped for a newcomer."""
-    gate = asyncio.Event()
+    gate = threading.Event()
 
     async def slow(scope, receive, send):  # noqa: ARG001
-        await gate.wait()
+        while not gate.is_set():
+            await asyncio.sleep(0.01)
         await respond(send, 200, b"done")
 
     limits = Limits(connections=3, answer_seconds=30, idle_seconds=0.4)
-    with watched(slow, limits) as (port, server), ExitStack() as stack:
+    with watched(slow, limits) as (port, _), ExitStack() as stack:
         working = [stack.enter_context(line(port)) for _ in range(3)]
         for connection in working:
             connection.sendall(GET)
@@ -447,7 +430,7 @@ def test_when_every_place_is_at_work_a_newcomer_is_asked_to_come_again():
         assert head.startswith(b"HTTP/1.1 503 ")
         assert b"\r\nretry-after: 2" in head
         assert json.loads(body) == {"error": "The server is busy: please try again."}
-        server.servers[0]._loop.call_soon_threadsafe(gate.set)
+        gate.set()
         assert [read_answer(connection)[::2] for connection in working] == [(200, b"done")] * 3
 
 
@@ -465,6 +448,61 @@ def test_nothing_of_a_request_is_logged_by_the_layers_below(port, caplog):
                 connection.recv(100)
     assert "SECRET" not in caplog.text
     assert "127.0.0.1" not in caplog.text
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_an_error_of_the_application_is_in_no_log_and_ends_in_an_answer(answered, caplog):
+    """Logged, it would come with all that it says."""
+    seen = []
+
+    async def failing(scope, _, send):
+        seen.append(scope["client"])
+        if answered:
+            await respond(send, 200, b"")
+        raise RuntimeError("words to keep")
+
+    with watched(failing) as (port, _), caplog.at_level(logging.DEBUG):
+        got = talk(port, b"GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.9\r\n\r\n")
+    assert got.startswith(b"HTTP/1.1 200 " if answered else b"HTTP/1.1 500 ")
+    assert seen == [None]
+    assert b"words" not in got
+    assert caplog.records == []
+
+
+def test_a_client_that_asks_first_is_told_to_go_on_when_its_body_is_wanted(port):
+    head, _, body = post(b"hello").partition(b"\r\n\r\n")
+    with line(port) as connection:
+        connection.sendall(head + b"\r\nExpect: 100-Continue\r\n\r\n")
+        assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(body)
+        assert read_answer(connection)[::2] == (201, b"5")
+    with line(port) as connection:  # a body that is not wanted is not asked for
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
+        assert read_answer(connection)[0] == 200
+
+
+def test_an_answer_says_when_it_was_given_and_whether_it_is_the_last(port):
+    with line(port) as connection:
+        connection.sendall(GET)
+        head = read_answer(connection)[1]
+        assert b"connection:" not in head
+        (date,) = [field for field in head.split(b"\r\n") if field.startswith(b"date: ")]
+        assert abs(parsedate_to_datetime(date[6:].decode()).timestamp() - time.time()) < LATE
+        for request in (GET.replace(b"1.1", b"1.0"), GET.replace(b"Host: x", b"Host: x\r\nConnection: close")):
+            assert talk(port, request).count(b"\r\nconnection: close\r\n") == 1
+
+
+@pytest.mark.slow
+def test_a_client_that_never_reads_gets_no_second_answer_before_it_has_taken_the_first(monkeypatch):
+    """Else what is kept for it would grow with every request."""
+    written, original = [], Connection.answer
+    monkeypatch.setattr(Connection, "answer", lambda *given: written.append(0) or original(*given))
+    with watched(app) as (port, server), line(port) as connection:
+        for _ in range(3):
+            connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+            time.sleep(0.1)
+        until(lambda: len(server.connections) == 0, 2 * LATE)
+    assert written == [0]
 
 
 def test_an_answer_outside_the_application_is_whole_and_has_every_header():

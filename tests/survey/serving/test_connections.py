@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from toolkit.survey.serving.connection import Connections
+from toolkit.survey.serving.acceptor import Connections
 from toolkit.survey.serving.limits import Limits
 
 

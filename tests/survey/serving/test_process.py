@@ -21,7 +21,7 @@ import pytest
 from tests.needs import lacking
 from tests.survey.blinding import issuer_key
 from tests.survey.desk import ANSWERS, payload, sent
-from tests.survey.lines import GET, QUICK, certificate, configured, exchange, line, post, read_answer, read_to_end
+from tests.survey.lines import GET, certificate, exchange, line, post, read_answer, read_to_end
 from tests.survey.process import collection, ended, serving
 from toolkit.survey.serving import process as process_module
 from toolkit.survey.serving.access import page_hash
@@ -60,11 +60,11 @@ def test_the_limit_of_open_files_is_raised_as_far_as_need_be(monkeypatch, soft, 
 def failing(capsys, monkeypatch):
     """What a server that does not start returns and says on stderr."""
 
-    def served(*_):
+    def served(*_, **__):
         raise AssertionError("it was served")
 
     def run(url, *options):
-        monkeypatch.setattr(process_module, "WatchedServer", served)
+        monkeypatch.setattr(process_module, "HttpServer", served)
         code = main(["--database", url, *map(str, options)])
         out, said = capsys.readouterr()
         assert out == ""
@@ -80,13 +80,13 @@ def count(url):
 
 
 @pytest.mark.parametrize(
-    ("host", "certificate_", "url"),
-    [("127.0.0.1", None, "http://127.0.0.1:8123/below/"), ("::1", "pem", "https://[::1]:8123/below/")],
+    ("host", "scheme", "url"),
+    [("127.0.0.1", "http", "http://127.0.0.1:8123/below/"), ("::1", "https", "https://[::1]:8123/below/")],
 )
-def test_an_address_of_either_kind_is_said(host, certificate_, url, capsys):
+def test_an_address_of_either_kind_is_said(host, scheme, url, capsys):
     at = {"127.0.0.1": (host, 8123), "::1": (host, 8123, 0, 0)}[host]
-    options = SimpleNamespace(certificate=certificate_, prefix="/below", log=None)
-    process_module._announcement(options, SimpleNamespace(getsockname=lambda: at), "0" * 64, None)()
+    listening = SimpleNamespace(getsockname=lambda: at)
+    process_module._announcement(listening, scheme, "/below", "0" * 64, None, None)()
     said = json.loads(capsys.readouterr().out)
     assert said == {"url": url, "host": host, "port": 8123, "pid": os.getpid(), "survey": "0" * 64}
 
@@ -501,42 +501,6 @@ def test_silent_connections_keep_nobody_out_however_few_open_files_there_are(ser
             for _ in range(50):
                 stack.enter_context(line(said["port"]))
             assert page_in(said["port"], context, 9) == (200, True)
-
-
-@pytest.fixture
-def uvicorn_says(caplog):
-    """What uvicorn logs of what goes wrong; its loggers, which are everybody's, are as before afterwards."""
-    loggers = [logging.getLogger(f"uvicorn.{name}") for name in ("error", "access", "asgi")]
-    before = [(logger.level, logger.propagate, logger.handlers) for logger in loggers]
-    loggers[0].addHandler(caplog.handler)
-    yield caplog
-    loggers[0].removeHandler(caplog.handler)
-    for logger, (level, propagate, handlers) in zip(loggers, before, strict=True):
-        logger.setLevel(level)
-        logger.propagate, logger.handlers = propagate, handlers
-
-
-@pytest.mark.slow
-def test_uvicorn_logs_no_error_and_no_address_is_known_whatever_a_proxy_or_the_environment_says(
-    uvicorn_says, monkeypatch
-):
-    """Its errors would come with all that they say."""
-    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")
-    seen = []
-
-    async def app(scope, _, send):
-        seen.append(scope["client"])
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
-        await send({"type": "http.response.body"})
-        raise RuntimeError("words to keep")
-
-    options = process_module._parser().parse_args(["--database", "none"])
-    with configured(process_module._config(app, options, QUICK)) as (port, _), line(port, timeout=5) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.9\r\n\r\n")
-        assert read_answer(connection)[0] == 200
-        read_to_end(connection)
-    assert seen == [None]
-    assert uvicorn_says.records == []
 
 
 def test_the_log_becomes_as_large_as_is_said():

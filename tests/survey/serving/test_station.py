@@ -157,7 +157,7 @@ def test_uses_are_exact_when_two_servers_are_sent_more_at_once_and_the_station_r
         writer.stop()
         store.close()
     collector.close()
-    assert collector.kept(SETTING) is None  # what still waits can never be opened
+    assert collector._store.setting(SETTING) is None  # what still waits can never be opened
     collector.release()
 
 

@@ -16,7 +16,7 @@ from tests.survey.respondents import crowd, free_port, stored_once
 from tests.survey.servers import finish, foreground, opened
 from tests.survey.test_recovery import bodies, stored, wait_for
 from toolkit.command import main
-from toolkit.survey.collector import start
+from toolkit.survey.collector import collect
 from toolkit.survey.serving import workers as workers_module
 from toolkit.survey.serving.background import find, launch
 from toolkit.survey.serving.workers import Command, supervise
@@ -110,10 +110,10 @@ def test_both_workers_take_requests_and_what_one_says_is_in_the_log_of_all(datab
 
 @pytest.mark.slow
 def test_workers_in_the_background_are_found_and_all_end_with_close(database, capsys):
-    collector = start(campus(), database=database, workers=2)
+    collector = collect(campus(), database=database, workers=2)
     server = find(database)
     assert len(workers(server.pid)) == 2
-    assert launch(database, {}) == server
+    assert launch(database) == server
     assert answered(server.port) == 201
     assert main(["status", "--database", database]) == 0
     assert f"served at {server.url}" in capsys.readouterr().out

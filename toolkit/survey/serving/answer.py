@@ -1,4 +1,4 @@
-"""One answer of the server, made once, as bytes that a connection writes as they are.
+"""One answer of the server, with its headers made once.
 
 By the headers of every answer, errors too, the page may load only its own files, and nothing of it stays anywhere.
 """
@@ -58,9 +58,6 @@ HEADERS = {
 Scope = Mapping[str, Any]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
-WHOLE = "toolkit.whole_answer"
-"""The extension of ASGI by which a connection takes an answer in one piece: `take` says whether it did."""
-
 
 @dataclass(frozen=True)
 class Answer:
@@ -77,14 +74,10 @@ class Answer:
         every = {**self.own, "content-length": str(length), **HEADERS, **self.own}
         return [(name.encode(), value.encode()) for name, value in every.items()]
 
-    @cached_property
-    def lines(self) -> bytes:
-        return b"".join(b"%s: %s\r\n" % field for field in self.headers)
-
     def same(self, body: bytes) -> "Answer":
         """The same with another body of the same length; its headers are not made again."""
         other = Answer(self.status, body, self.own, self.length)
-        other.__dict__.update(headers=self.headers, lines=self.lines)
+        other.__dict__.update(headers=self.headers)
         return other
 
     @property
@@ -97,12 +90,10 @@ class Answer:
         return Answer(self.status, b"", self.own, len(self.body))
 
     async def give(self, scope: Scope, send: Send) -> None:
-        """Answer a request: in one piece where the connection can, else by the two messages of ASGI; HEAD bodiless."""
-        whole = scope.get("extensions", {}).get(WHOLE)
+        """Answer a request by the two messages of ASGI; without a body for HEAD."""
         answer = self.without_body if scope.get("method") == "HEAD" else self
-        if whole is None or not whole["take"](answer):
-            await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
-            await send({"type": "http.response.body", "body": answer.body})
+        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        await send({"type": "http.response.body", "body": answer.body})
 
 
 def in_json(status: int, data: object, headers: Mapping[str, str] | None = None) -> Answer:

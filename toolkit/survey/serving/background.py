@@ -8,15 +8,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO
 
 from toolkit.core.checks import refuse
 from toolkit.core.extras import check_extras
+from toolkit.survey.serving.options import DEFAULTS, ServeOptions
 
 _START_SECONDS, _STOP_SECONDS, _KILL_SECONDS, _PAUSE = 30.0, 15.0, 5.0, 0.02
 _LAST_LINES = 5  # of the log, in a status
@@ -88,15 +89,18 @@ def servers() -> list[Server]:
     return [server for path in sorted(_home().glob("*.json")) if (server := _read(path)) is not None]
 
 
-def launch(database: str, options: Mapping[str, Any]) -> Server:
+def launch(database: str, options: ServeOptions = DEFAULTS) -> Server:
     """The server of a database: the one that runs, or a new process that outlives this one; never two."""
     check_system()
+    state = state_of(database)
+    files = ["--state", str(state), "--log", str(log_of(state))]
+    command = [sys.executable, "-m", "toolkit.survey.serving.process", "--detach", *files, *options.arguments()]
     end = time.monotonic() + _START_SECONDS
     while (server := find(database)) is None:
         if time.monotonic() > end:
             rule = f"the server must be ready within {_START_SECONDS:.0f} seconds"
             refuse(rule, "silence", "it was stopped", CollectError)
-        _start(database, options, end)
+        _start(command, {**os.environ, DATABASE: database}, end)
     return server
 
 
@@ -106,15 +110,11 @@ def check_system() -> None:
         refuse(
             "a server needs Linux or macOS", "Windows", "run it in the Windows Subsystem for Linux (WSL)", CollectError
         )
-    check_extras("uvicorn", "httptools", "segno")
+    check_extras("httptools", "segno")
 
 
-def _start(database: str, options: Mapping[str, Any], end: float) -> None:
+def _start(command: Sequence[str], environment: Mapping[str, str], end: float) -> None:
     """Start a process and wait until it is ready; one that finds another server ends silently, and so do we."""
-    state = state_of(database)
-    files = {"state": state, "log": log_of(state), "detach": True}
-    command = [sys.executable, "-m", "toolkit.survey.serving.process", *arguments({**files, **options})]
-    environment = {**os.environ, DATABASE: database}
     with TemporaryFile() as complaints:
         process = subprocess.Popen(  # noqa: S603  our own module, by our own interpreter
             command,
@@ -165,15 +165,6 @@ def _is(state: Path, pid: int) -> bool:
     """Whether this process still holds the state."""
     server = _read(state)
     return server is not None and server.pid == pid
-
-
-def arguments(options: Mapping[str, Any]) -> list[str]:
-    """Options by name as arguments: True for a flag, None and False for none."""
-    words = []
-    for name, value in options.items():
-        if value is not None and value is not False:
-            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
-    return words
 
 
 def _send(pid: int, number: int) -> None:

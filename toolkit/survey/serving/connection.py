@@ -1,187 +1,41 @@
-"""Connections: counted at the door, watched, sent away when their place is needed.
-
-asyncio's own servers accept all that stand at a door at once, and tell nobody of a TLS connection before its handshake
-is done: silent connections would use up the open files of the process, and nobody else would get in. Here a few are
-accepted at a time, and each takes its place before a byte of it is read and before any TLS, if need be that of one that
-has let us wait longer. uvicorn itself waits without end for a slow client, and reads any headers.
+"""HTTP/1.1 with limits: connections on httptools, and the server that runs an ASGI application on them.
 
 A connection is always in one phase, and each phase has its time: the head of a request, its body, our answer, the pause
 before the next request, the rest of an answer that a slow client still takes, and that of a request that was refused.
-One sweep looks at all connections a few times a second; whose time is over gets 408 or is cut off. When there are too
-many, the one that has let us wait longest goes: idle connections, however many, do not keep anybody out. The client's
-address is forgotten as soon as the connection stands.
+A connection whose time is over gets 408 or is cut off. The client's address is never asked for.
 
 Requests are answered one after the other. What comes while one is being answered stays unread until then; two requests
 in one piece are both refused, before the first is begun: what is stored is always answered as stored.
+
+Of ASGI it has what our applications use: method, path and headers of a request, its body in pieces, and answers of one
+body with its length.
 """
 
 import asyncio
 import re
 import socket
 import ssl
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from email.utils import formatdate
 from enum import IntEnum, auto
-from typing import Any, Protocol
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import unquote
 
-import uvicorn
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+import httptools
 
-from toolkit.survey.serving.answer import WHOLE, Answer, in_json
-from toolkit.survey.serving.limits import Limits
+from toolkit.survey.serving.acceptor import Acceptor, Connections, PendingConnection
+from toolkit.survey.serving.answer import Scope, Send, in_json
+from toolkit.survey.serving.limits import Limits, Receive
 
-
-class Member(Protocol):
-    """A connection: when its time is over, and what to do then."""
-
-    deadline: float
-
-    def give_up(self) -> None:
-        """Its time is over."""
-
-    def drop(self) -> None:
-        """Its place is needed."""
-
-
-class Connections:
-    """All connections of a server, and those of them that let it wait, longest first."""
-
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self._members: set[Member] = set()
-        self._waiting: dict[Member, None] = {}  # in order of insertion
-        self._timer: asyncio.TimerHandle | None = None
-
-    def __len__(self) -> int:
-        return len(self._members)
-
-    def __contains__(self, connection: Member) -> bool:
-        return connection in self._members
-
-    def enter(self, connection: Member, place_of: Member | None = None) -> bool:
-        """Take it in, if need be in the place of one that waits; False if all places are at work."""
-        if place_of is not None:
-            self.leave(place_of)
-        if len(self._members) >= self.limits.connections:
-            idlest = next(iter(self._waiting), None)
-            if idlest is None:
-                return False
-            self.leave(idlest)
-            idlest.drop()
-        self._members.add(connection)
-        if self._timer is None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self.limits.sweep_seconds, self._sweep, loop)
-        return True
-
-    def leave(self, connection: Member) -> None:
-        self._members.discard(connection)
-        self._waiting.pop(connection, None)
-
-    def waits(self, connection: Member, *, for_us: bool) -> None:
-        """A connection begins to wait: for us, or we for it."""
-        self._waiting.pop(connection, None)
-        if not for_us and connection in self._members:
-            self._waiting[connection] = None
-
-    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        now = loop.time()
-        for connection in [one for one in self._members if one.deadline <= now]:
-            connection.give_up()
-        self._timer = loop.call_later(self.limits.sweep_seconds, self._sweep, loop) if self._members else None
-
-
-_AT_ONCE = 32  # connections that are accepted before those that were sent away are closed
-_PAUSE = 0.05  # seconds, when the system has no open file left for us
-
-Above = Callable[["Arrival"], asyncio.Protocol]
-
-
-class Arrival:
-    """A connection from accept() until its protocol takes over; a TLS handshake has the time of a request's head."""
-
-    def __init__(
-        self, connections: Connections, accepted: socket.socket, context: ssl.SSLContext | None, above: Above
-    ) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._connections, self._accepted, self._context, self._above = connections, accepted, context, above
-        self.deadline = self._loop.time() + connections.limits.head_seconds
-        self.was_dropped = False
-
-    def begin(self) -> "asyncio.Task[Any] | None":
-        """Take a place and go on; where every place is at work, say so to a plain connection and close one for TLS."""
-        if self._connections.enter(self):
-            self._connections.waits(self, for_us=False)
-        elif self._context is not None:
-            self._accepted.close()
-            return None
-        seconds = None if self._context is None else self._connections.limits.head_seconds
-        connecting = self._loop.connect_accepted_socket(
-            lambda: self._above(self), self._accepted, ssl=self._context, ssl_handshake_timeout=seconds
-        )
-        self._work = self._loop.create_task(connecting)
-        self._work.add_done_callback(self._over)
-        return self._work
-
-    def _over(self, work: "asyncio.Task[Any]") -> None:
-        """The protocol has it; or there was no TLS, or not in time, or its place was given to another."""
-        self._connections.leave(self)
-        if work.cancelled() or work.exception() is not None:
-            self._accepted.close()
-
-    def drop(self) -> None:
-        """Cut it off; its protocol may have been told of it already, and looks here."""
-        self.was_dropped = True
-        self._work.cancel()
-
-    give_up = drop
-
-
-class Door:
-    """Accepts what comes to a listening socket. It stands in for an `asyncio.Server`."""
-
-    def __init__(
-        self, listening: socket.socket, connections: Connections, context: ssl.SSLContext | None, above: Above
-    ) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._listening, self._connections, self._context, self._above = (listening, connections, context, above)
-        self._arriving: dict[asyncio.Task[Any], Arrival] = {}
-        self._closed = False
-        listening.setblocking(False)
-        self._watch()
-
-    def _watch(self) -> None:
-        if not self._closed:
-            self._loop.add_reader(self._listening.fileno(), self._accept)
-
-    def _accept(self) -> None:
-        for _ in range(_AT_ONCE):
-            try:
-                accepted, _ = self._listening.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                return
-            except OSError:
-                self._loop.remove_reader(self._listening.fileno())
-                self._loop.call_later(_PAUSE, self._watch)
-                return
-            arrival = Arrival(self._connections, accepted, self._context, self._above)
-            work = arrival.begin()
-            if work is not None:
-                self._arriving[work] = arrival
-                work.add_done_callback(self._arriving.pop)
-
-    def close(self) -> None:
-        """Take nobody in any more; what has not finished its handshake is not waited for."""
-        self._closed = True
-        self._loop.remove_reader(self._listening.fileno())
-        for arrival in self._arriving.values():
-            if arrival in self._connections:  # else its protocol has it
-                arrival.drop()
-
-    async def wait_closed(self) -> None:
-        await asyncio.gather(*self._arriving, return_exceptions=True)
-
-
+AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
 _HOST = re.compile(rb"[A-Za-z0-9.~!$&'()*+,;=:%_\[\]-]*")
+_STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+_CONTINUE = _STATUS_LINES[100] + b"\r\n"
+_CLOSE = (b"connection", b"close")
 
 
 class Phase(IntEnum):
@@ -199,13 +53,63 @@ class _StopError(Exception):
     """Stops the parser; what to answer is kept aside."""
 
 
-class Connection(HttpToolsProtocol):
-    """uvicorn's protocol with limits."""
+class _Exchange:
+    """One request and its answer, with the two functions by which an ASGI application takes part in it."""
 
-    def __init__(self, connections: Connections, arrival: Arrival, **rest: Any) -> None:
-        super().__init__(**rest)
-        self._connections, self._arrival = connections, arrival
-        self._limits = connections.limits
+    def __init__(self, connection: "Connection", *, keep_alive: bool, expects_continue: bool) -> None:
+        self.keep_alive = keep_alive
+        self.is_over = False  # answered, or nobody is there to take the answer
+        self._connection, self._expects_continue = connection, expects_continue
+        self._body, self._more_body, self._event = b"", True, asyncio.Event()
+        self._start: Mapping[str, Any] = {}
+
+    def feed(self, body: bytes, *, more: bool) -> None:
+        """Hand a piece of the request's body to the application."""
+        if not self.is_over:
+            self._body += body
+            self._more_body = more
+            self._event.set()
+
+    def end(self) -> None:
+        """Let the application know that nothing more can be read or answered."""
+        self.is_over = True
+        self._event.set()
+
+    async def receive(self) -> Mapping[str, Any]:
+        if self._expects_continue and not self.is_over:
+            self._expects_continue = False
+            self._connection.write(_CONTINUE)
+        await self._event.wait()
+        if self.is_over:
+            return {"type": "http.disconnect"}
+        self._event.clear()
+        body, self._body = self._body, b""
+        return {"type": "http.request", "body": body, "more_body": self._more_body}
+
+    async def send(self, message: Mapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self._start = message
+            return
+        await self._connection.writable.wait()  # a slow client first takes the answer before this one
+        if not self.is_over:
+            self.end()
+            self._connection.answer(self, self._start["status"], self._start["headers"], message.get("body", b""))
+
+    async def run(self, application: AsgiApplication, scope: Scope) -> None:
+        """Let an application answer. It logs its errors itself: here they could not be told without what they quote."""
+        with suppress(Exception):
+            await application(scope, self.receive, self.send)
+        if not self.is_over:
+            self._connection.refuse(500, "Something went wrong here.")
+
+
+class Connection(asyncio.Protocol):
+    """A client's connection: parses requests, lets an application answer them, and keeps the limits."""
+
+    def __init__(self, server: "HttpServer", pending: PendingConnection) -> None:
+        self._server, self._connections, self._pending = server, server.connections, pending
+        self._limits = server.connections.limits
+        self._loop = asyncio.get_running_loop()
         self._seconds = {
             Phase.HEAD: self._limits.head_seconds,
             Phase.BODY: self._limits.body_seconds,
@@ -213,168 +117,239 @@ class Connection(HttpToolsProtocol):
             Phase.IDLE: self._limits.idle_seconds,
             Phase.DRAIN: self._limits.linger_seconds,
         }
-        self.access_log = False  # whatever the process' logging is set to
+        self._parser = httptools.HttpRequestParser(self)
+        # Else an empty line after a last request would be an error.
+        self._parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self._exchange: _Exchange | None = None
         self._chunk = self._received = 0
         self._held = b""
         self._whole = False
         self._verdict = (400, "This is not a request that can be understood.")
+        self.writable = asyncio.Event()
+        self.writable.set()
         self._enter(Phase.HEAD)
 
     def _enter(self, phase: Phase) -> None:
         self._phase = phase
-        self.deadline = self.loop.time() + self._seconds[phase]
+        self.deadline = self._loop.time() + self._seconds[phase]
         self._connections.waits(self, for_us=phase is Phase.ANSWER)
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
-        if self._arrival.was_dropped:  # in this very moment
-            self.transport = transport
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # it is one of these
+        self._transport = transport
+        if self._pending.was_dropped:  # in this very moment
             transport.abort()
-            return
-        super().connection_made(transport)
-        self.client = None
-        if self._connections.enter(self, place_of=self._arrival):
+        elif self._connections.enter(self, place_of=self._pending):
             self._enter(Phase.HEAD)
         else:
             self.refuse(503, "The server is busy: please try again.")
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         self._connections.leave(self)
-        super().connection_lost(exc)
+        if self._exchange is not None:
+            self._exchange.end()
+        self.writable.set()
+
+    def pause_writing(self) -> None:
+        self.writable.clear()
+
+    def resume_writing(self) -> None:
+        self.writable.set()
 
     def data_received(self, data: bytes) -> None:
         if self._phase is Phase.ANSWER or self._held:
             self._held += data
-            self.flow.pause_reading()
+            self._transport.pause_reading()
             return
         self._chunk = len(data)
         self._received += self._chunk
-        super().data_received(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:  # the request is answered as any other, and is the last one
+            if self._exchange is not None:
+                self._exchange.keep_alive = False
+        except httptools.HttpParserError:
+            self.refuse(*self._verdict)
         if self._phase is Phase.HEAD and self._received > self._limits.head:
             self.refuse(431, "The headers of this request are too long.")
         elif self._received > self._limits.drain:
-            self.transport.abort()
+            self._transport.abort()
+
+    # What the parser calls.
 
     def on_message_begin(self) -> None:
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True  # nothing has come of it yet: its end is in the piece that we are reading
-            self.cycle.message_event.set()
+        if self._exchange is not None and not self._exchange.is_over:
             self._stop(400, "One request at a time: please wait for the answer.")
-        super().on_message_begin()
-        self.scope["extensions"] = {WHOLE: {"take": self._answer}}
+        self._url, self._headers = b"", list[tuple[bytes, bytes]]()
         self._received, self._whole = self._chunk, False
         self._enter(Phase.HEAD)
 
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers.append((name.lower(), value))
+
     def on_headers_complete(self) -> None:
-        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > self._limits.head:
+        if len(self._url) + sum(len(name) + len(value) for name, value in self._headers) > self._limits.head:
             self._stop(431, "The headers of this request are too long.")
-        hosts = [value for name, value in self.headers if name == b"host"]
-        if (
-            len(hosts) > 1
-            or not (hosts or self.parser.get_http_version() == "1.0")
-            or not all(map(_HOST.fullmatch, hosts))
-        ):
+        version = self._parser.get_http_version()
+        hosts = [value for name, value in self._headers if name == b"host"]
+        if len(hosts) > 1 or not (hosts or version == "1.0") or not all(map(_HOST.fullmatch, hosts)):
             self._stop(400, "A request must name its host, and once.")
-        super().on_headers_complete()
+        url = httptools.parse_url(self._url)  # what is no URL or has no path stops the parser
+        scope = {
+            "type": "http",
+            "method": self._parser.get_method().decode("ascii"),
+            "path": unquote(url.path.decode("ascii")),
+            "headers": self._headers,
+            "client": None,
+        }
+        self._exchange = _Exchange(
+            self,
+            keep_alive=version != "1.0" and self._parser.should_keep_alive(),
+            expects_continue=(b"expect", b"100-continue") in ((name, value.lower()) for name, value in self._headers),
+        )
+        self._server.start(self._exchange.run(self._server.application, scope))
         self._enter(Phase.BODY)
 
+    def on_body(self, body: bytes) -> None:
+        if self._exchange is not None:
+            self._exchange.feed(body, more=True)
+
     def on_message_complete(self) -> None:
-        super().on_message_complete()
-        self._whole = True
-        self._enter(Phase.IDLE if self.cycle.response_complete else Phase.ANSWER)
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._enter(Phase.IDLE if self._whole else Phase.DRAIN)
-        if self._held:
-            self.loop.call_soon(self._go_on)
-
-    def _go_on(self) -> None:
-        """Read what came while we were answering."""
-        data, self._held = self._held, b""
-        if not self.transport.is_closing():
-            self.flow.resume_reading()
-            self.data_received(data)
-
-    def _answer(self, answer: Answer) -> bool:
-        """Write an answer in one piece, unless the client has not taken what it got before."""
-        cycle = self.cycle
-        if cycle.disconnected:
-            return True
-        if cycle.response_started or self.flow.write_paused:
-            return False
-        cycle.response_started = cycle.response_complete = True
-        close = answer.own.get("connection") == "close"
-        cycle.keep_alive = cycle.keep_alive and not close
-        date = b"".join(b"%s: %s\r\n" % field for field in cycle.default_headers)
-        goodbye = b"" if cycle.keep_alive or close else b"connection: close\r\n"
-        self.transport.write(b"".join((STATUS_LINE[answer.status], date, answer.lines, goodbye, b"\r\n", answer.body)))
-        cycle.message_event.set()
-        if not cycle.keep_alive:
-            self.transport.close()
-        cycle.on_response()
-        return True
-
-    def give_up(self) -> None:
-        silent = self._received == 0 or self._phase not in (Phase.HEAD, Phase.BODY)
-        if self._phase is Phase.IDLE:  # a slow client may not have taken the whole answer
-            self._phase = Phase.LAST
-            self.deadline += self._limits.answer_seconds
-            if not self.transport.is_closing():  # asyncio's TLS that is closed twice can't be aborted
-                self.transport.close()
-        elif silent or (self._phase is Phase.BODY and self.cycle.response_started):
-            self.transport.abort()
-        else:
-            self.refuse(408, "The request took too long.")
-
-    def drop(self) -> None:
-        self.transport.abort()
-
-    def refuse(self, status: int, sentence: str) -> None:
-        """Answer outside the application and hang up; abort what does not take the answer."""
-        if not self.transport.is_closing():
-            self.transport.write(refusal(status, sentence, self.parser.get_method()))
-            self.transport.close()
-        self._enter(Phase.DRAIN)
-
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002  # uvicorn's words lack our headers
-        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
-            self.transport.abort()
-        else:
-            self.refuse(*self._verdict)
+        if self._exchange is not None:
+            self._exchange.feed(b"", more=False)
+            self._whole = True
+            self._enter(Phase.IDLE if self._exchange.is_over else Phase.ANSWER)
 
     def _stop(self, status: int, sentence: str) -> None:
         self._verdict = (status, sentence)
         raise _StopError
+
+    # Answers.
+
+    def write(self, data: bytes) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    def answer(self, exchange: _Exchange, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
+        """Write an answer in one piece, and go on to the next request or close."""
+        close = _CLOSE in headers
+        added = [] if close or exchange.keep_alive else [_CLOSE]
+        lines = b"".join(b"%s: %s\r\n" % field for field in (*headers, *added))
+        self.write(b"".join((_STATUS_LINES[status], _date_line(int(time.time())), lines, b"\r\n", body)))
+        if close or added:
+            self._transport.close()
+        self._enter(Phase.IDLE if self._whole else Phase.DRAIN)
+        if self._held:
+            self._loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        """Read what came while we were answering."""
+        data, self._held = self._held, b""
+        if not self._transport.is_closing():
+            self._transport.resume_reading()
+            self.data_received(data)
+
+    def refuse(self, status: int, sentence: str) -> None:
+        """Answer in the place of the application and hang up; abort what does not take the answer."""
+        if self._exchange is not None:
+            self._exchange.end()
+        if not self._transport.is_closing():
+            self._transport.write(refusal(status, sentence, self._parser.get_method()))
+            self._transport.close()
+        self._enter(Phase.DRAIN)
+
+    # What `Connections` calls.
+
+    def give_up(self) -> None:
+        if self._phase is Phase.IDLE:  # a slow client may not have taken the whole answer
+            self._phase = Phase.LAST
+            self.deadline += self._limits.answer_seconds
+            self.shutdown()
+        elif self._received == 0 or self._phase not in (Phase.HEAD, Phase.BODY):
+            self._transport.abort()
+        else:
+            self.refuse(408, "The request took too long.")
+
+    def drop(self) -> None:
+        self._transport.abort()
+
+    def shutdown(self) -> None:
+        if self._exchange is not None and not self._exchange.is_over:
+            self._exchange.keep_alive = False
+        elif not self._transport.is_closing():  # asyncio's TLS that is closed twice can't be aborted
+            self._transport.close()
+
+
+@lru_cache(maxsize=1)
+def _date_line(second: int) -> bytes:
+    """The header that RFC 9110 asks for; it tells nothing that the client does not know."""
+    return f"date: {formatdate(second, usegmt=True)}\r\n".encode()
 
 
 def refusal(status: int, sentence: str, method: bytes = b"") -> bytes:
     """A whole answer, for where there is no application to give it."""
     again = {"retry-after": "2"} if status == 503 else {}
     answer = in_json(status, {"error": sentence}, {**again, "connection": "close"})
-    return STATUS_LINE[status] + answer.lines + b"\r\n" + (b"" if method == b"HEAD" else answer.body)
+    lines = b"".join(b"%s: %s\r\n" % field for field in answer.headers)
+    return _STATUS_LINES[status] + lines + b"\r\n" + (b"" if method == b"HEAD" else answer.body)
 
 
-BACKLOG = 2048
+def fast_loop() -> asyncio.AbstractEventLoop:
+    """A new event loop of uvloop, where it is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
-class WatchedServer(uvicorn.Server):
-    """Calls `announce` once, when a connection would be answered."""
+_TICK_SECONDS = 0.1
 
-    def __init__(self, config: uvicorn.Config, limits: Limits, announce: Callable[[], None]) -> None:
-        super().__init__(config)
-        self.connections, self._announce = Connections(limits), announce
-        self.servers: list[Any] = []
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn's own, but every connection is counted as soon as it stands."""
-        await self.lifespan.startup()
+class HttpServer:
+    """Runs an ASGI application on a listening socket, until `should_exit` is set.
+
+    `announce` is called once, when a connection would be answered. What has begun then has `grace_seconds` to end.
+    """
+
+    def __init__(
+        self,
+        application: AsgiApplication,
+        limits: Limits,
+        announce: Callable[[], None],
+        *,
+        context: ssl.SSLContext | None = None,
+        grace_seconds: float = 10.0,
+        new_loop: Callable[[], asyncio.AbstractEventLoop] = fast_loop,
+    ) -> None:
+        self.application, self.connections, self.should_exit = application, Connections(limits), False
+        self._announce, self._context, self._grace, self._new_loop = announce, context, grace_seconds, new_loop
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def run(self, listening: socket.socket) -> None:
+        """Serve in this thread; signals and other threads end it by `should_exit`."""
+        with asyncio.Runner(loop_factory=self._new_loop) as runner:
+            runner.run(self.serve(listening))
+
+    async def serve(self, listening: socket.socket) -> None:
         asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # its complaints name addresses
-        self.servers = [Door(one, self.connections, self.config.ssl, self._connection) for one in sockets or []]
-        self.started = True
+        acceptor = Acceptor(listening, self.connections, self._context, lambda pending: Connection(self, pending))
         self._announce()
+        while not self.should_exit:
+            await asyncio.sleep(_TICK_SECONDS)
+        acceptor.close()
+        listening.close()
+        self.connections.shutdown()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._grace):
+                while len(self.connections) or self._tasks:
+                    await asyncio.sleep(_TICK_SECONDS)
+                await acceptor.wait_closed()
 
-    def _connection(self, arrival: Arrival) -> Connection:
-        state = self.server_state
-        return Connection(
-            self.connections, arrival, config=self.config, server_state=state, app_state=self.lifespan.state
-        )
+    def start(self, answering: Any) -> None:
+        """Begin to answer a request; the event loop alone would forget a task that nobody else refers to."""
+        task = asyncio.get_running_loop().create_task(answering)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

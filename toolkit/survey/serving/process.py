@@ -26,17 +26,15 @@ from contextlib import closing, nullcontext
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
 
-import uvicorn
-
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import refuse
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.background import DATABASE
 from toolkit.survey.serving.blind import IssuerKey
-from toolkit.survey.serving.connection import BACKLOG, WatchedServer
+from toolkit.survey.serving.connection import HttpServer
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.lock import Held, TakenError, holding
+from toolkit.survey.serving.options import SERVING, ServeOptions, add_arguments
 from toolkit.survey.serving.server import application
 from toolkit.survey.serving.station import StationKey
 from toolkit.survey.serving.workers import Command, end_with_parent, supervise
@@ -71,7 +69,7 @@ def listening_at(host: str, port: int, descriptor: int | None = None) -> socket.
         return socket.socket(fileno=descriptor)
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     try:
-        return socket.create_server(address[:2], family=family, backlog=BACKLOG)
+        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except OSError as problem:
         refuse(
             f"port {port} of {host} must be free and allowed",
@@ -81,7 +79,7 @@ def listening_at(host: str, port: int, descriptor: int | None = None) -> socket.
         )
 
 
-_GRACE_SECONDS = 10
+_BACKLOG = 2048
 _LOG_BYTES = 2**18
 _SPARE_FILES = 100  # the database, the page, what Python opens
 ISSUER = "issuer"
@@ -90,43 +88,52 @@ ISSUER = "issuer"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until SIGTERM or SIGINT; 0 after a graceful end, 2 if it could not begin, with the reason on stderr."""
-    options = _parser().parse_args(arguments)
-    if options.detach:
+    parsed = _parser().parse_args(arguments)
+    if parsed.detach:
         _detach()
     try:
-        _begin(options)
+        options = ServeOptions.from_namespace(parsed)
+        serve(parsed.database, options, state=parsed.state, log=parsed.log, descriptor=parsed.listening)
     except TakenError:
-        return 0 if options.detach else _failed("another server of this collection runs on this machine")
+        return 0 if parsed.detach else _failed("another server of this collection runs on this machine")
     except (ValueError, StoreError, OSError) as problem:
         return _failed(problem)
     return 0
 
 
-def serve(arguments: Sequence[str]) -> None:
-    """Serve in this process until SIGTERM or SIGINT; raises why it could not begin."""
-    _begin(_parser().parse_args(arguments))
+def serve(
+    database: str,
+    options: ServeOptions,
+    *,
+    state: Path | None = None,
+    log: Path | None = None,
+    descriptor: int | None = None,
+) -> None:
+    """Serve in this process until SIGTERM or SIGINT; raises why it could not begin.
 
-
-def _begin(options: argparse.Namespace) -> None:
-    if options.listening is not None:
+    `state` is the file to hold locked, without which there may be other servers; `log` the file for errors;
+    `descriptor` that of a socket that listens already, in a worker.
+    """
+    if descriptor is not None:
         end_with_parent()
-    several = whole(options.workers, "workers", most=64) > 1
-    check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
-    if several and options.database.startswith("sqlite:"):
+    tls = options.certificate is not None
+    check_address(options.host, tls=tls, allowed=options.plain_http_beyond_this_machine)
+    if options.workers > 1 and database.startswith("sqlite:"):
         consequence = "a file has one writer at a time, and they would turn people away"
         refuse("several workers need PostgreSQL", "SQLite", consequence)
-    alone = nullcontext() if options.state is None else holding(options.state)  # without a state there may be others
-    with alone as lock, closing(open_store(options.database)) as store:
+    lock = nullcontext() if state is None else holding(state)
+    with lock as held, closing(open_store(database)) as store:
         check_page(store.survey(), store.editions())
         key = None if options.issuer_key is None else own_key(store, options.issuer_key)
         page = page_hash(store.survey().hash, None if key is None else key.issuer)
-        with listening_at(options.host, options.port, options.listening) as listening:
-            announce = _announcement(options, listening, page, lock)
-            if several:
+        with listening_at(options.host, options.port, descriptor) as listening:
+            announce = _announcement(listening, "https" if tls else "http", options.prefix, page, held, log)
+            if options.workers > 1:
                 store.close()  # each worker has its own connection
-                _supervise(options, listening, lock, announce)
+                supervise(options.workers, _worker(database, options, listening, held), announce)
             else:
-                _serve(options, store, key, listening, announce)
+                context = _tls_context(options.certificate, options.private_key, forget_sessions=key is not None)
+                _run(store, key, options.prefix, context, listening, announce)
 
 
 def _failed(problem: object) -> int:
@@ -147,15 +154,7 @@ def _parser() -> argparse.ArgumentParser:
     known = os.environ.get(DATABASE)
     databases = "sqlite:///file.db or postgresql://…, made by collect() or toolkit serve"
     add("--database", default=known, required=known is None, help=f"{databases}; else {DATABASE} of the environment")
-    add("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    add("--port", type=int, default=0, help="0: any free one")
-    add("--certificate", help="PEM file with the TLS certificate and its chain (blind tokens need TLS 1.3)")
-    add("--private-key", help="PEM file with the key of the TLS certificate")
-    add("--issuer-key", help="PEM file with the key that signs blind tokens")
-    add("--prefix", default="", help="path below which a proxy passes requests on unchanged, such as /survey")
-    add("--workers", type=int, default=1, help="processes at the same address, for PostgreSQL")
-    add("--connections", type=int, default=Limits.connections, help="at a time")
-    add(ALLOW, action="store_true", help="serve without TLS to other machines: read what is said without it")
+    add_arguments(parser, SERVING)
     # For programs that start us: a process in the background, or one of several workers.
     add("--listening", type=int, help="descriptor of a socket that listens already: for workers")
     add("--state", type=Path, help="file to hold locked, for the line of JSON: one server at a time has it")
@@ -164,43 +163,56 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _serve(
-    options: argparse.Namespace,
+def _run(
     store: Collection,
     key: IssuerKey | None,
+    prefix: str,
+    context: ssl.SSLContext | None,
     listening: socket.socket,
     announce: Callable[[], None],
 ) -> None:
-    survey, limits = store.survey(), replace(Limits(), connections=_places(options.connections))
+    survey, limits = store.survey(), replace(Limits(), connections=_places(Limits.connections))
     writer = Writer(store)
     try:
         earlier = [edition.hash for edition in store.editions() if edition.hash != survey.hash]
         station = StationKey.of(store)
-        app = application(
-            survey, writer, key=key, station=station, limits=limits, prefix=options.prefix, earlier=earlier
-        )
-        config = _config(app, options, limits)
-        if key is not None:
-            _forget_sessions(config)
-        for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises it again after a graceful end: all is done then
-            signal.signal(number, lambda *_: None)
-        WatchedServer(config, limits, announce).run(sockets=[listening])
+        app = application(survey, writer, key=key, station=station, limits=limits, prefix=prefix, earlier=earlier)
+        server = HttpServer(app, limits, announce, context=context)
+
+        def stop(*_: object) -> None:
+            server.should_exit = True
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, stop)
+        server.run(listening)
     finally:
         writer.stop()
 
 
-def _supervise(
-    options: argparse.Namespace, listening: socket.socket, lock: Held | None, announce: Callable[[], None]
-) -> None:
-    """Several processes at one address, which this one watches over."""
+def _tls_context(
+    certificate: str | Path | None, private_key: str | Path | None, *, forget_sessions: bool
+) -> ssl.SSLContext | None:
+    """What TLS needs, if there is a certificate.
+
+    Where tokens are blind, no session may be resumed: it would tie a report's connection to that of a signature.
+    """
+    if certificate is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, private_key)
+    if forget_sessions:
+        # Tickets can be turned off; the sessions that the server itself keeps for TLS 1.2 cannot: TLS 1.3 is required.
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.options |= ssl.OP_NO_TICKET
+        context.num_tickets = 0
+    return context
+
+
+def _worker(database: str, options: ServeOptions, listening: socket.socket, lock: Held | None) -> Command:
+    """The command of one of several processes at one address: it shares the socket and the lock with this one."""
     shared = [listening.fileno(), *([] if lock is None else [lock.descriptor])]
-    names = ("host", "certificate", "private_key", "issuer_key", "prefix", "connections")
-    values = {name.replace("_", "-"): getattr(options, name) for name in names}
-    arguments = [f"--{name}={value}" for name, value in values.items() if value is not None]
-    arguments += [ALLOW] if options.plain_http_beyond_this_machine else []
-    environment = {**os.environ, DATABASE: options.database}
-    command = Command([*arguments, f"--listening={listening.fileno()}"], environment, shared)
-    supervise(options.workers, command, announce)
+    arguments = [*replace(options, workers=1).arguments(), f"--listening={listening.fileno()}"]
+    return Command(arguments, {**os.environ, DATABASE: database}, shared)
 
 
 def own_key(store: Collection, path: str | Path) -> IssuerKey:
@@ -225,20 +237,19 @@ def _places(connections: int) -> int:
 
 
 def _announcement(
-    options: argparse.Namespace, listening: socket.socket, page: str, lock: Held | None
+    listening: socket.socket, scheme: str, prefix: str, page: str, lock: Held | None, log: Path | None
 ) -> Callable[[], None]:
     """Say once where we are, when a connection would be answered."""
     host, port = listening.getsockname()[:2]
-    scheme = "https" if options.certificate else "http"
-    url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{options.prefix}/"
+    url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{prefix}/"
     line = json.dumps({"url": url, "host": host, "port": port, "pid": os.getpid(), "survey": page})
 
     def announce() -> None:
         if lock is not None:
             lock.write(line)
         print(line, flush=True)  # noqa: T201
-        if options.log is not None:
-            _log_to(options.log)
+        if log is not None:
+            _log_to(log)
 
     return announce
 
@@ -256,37 +267,6 @@ def _log_to(path: Path) -> None:
     handler = _OwnersFile(path, maxBytes=_LOG_BYTES, backupCount=1)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     logging.getLogger("toolkit").addHandler(handler)
-
-
-def _config(app: Any, options: argparse.Namespace, limits: Limits) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http="httptools",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        log_level="critical",  # uvicorn logs errors with all that they say; ours say their kind and place
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        date_header=True,  # RFC 9110 wants it; it tells nothing that the client does not know
-        backlog=BACKLOG,
-        timeout_keep_alive=max(1, round(limits.idle_seconds)),
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-        ssl_certfile=options.certificate,
-        ssl_keyfile=options.private_key,
-        ssl_version=ssl.PROTOCOL_TLS_SERVER,
-    )
-
-
-def _forget_sessions(config: uvicorn.Config) -> None:
-    """Where tokens are blind, resume no TLS session: it would tie a report's connection to that of a signature."""
-    # Tickets can be turned off; the sessions that the server itself keeps for TLS 1.2 cannot: TLS 1.3 is required.
-    config.load()
-    if config.ssl is not None:
-        config.ssl.minimum_version = ssl.TLSVersion.TLSv1_3
-        config.ssl.options |= ssl.OP_NO_TICKET
-        config.ssl.num_tickets = 0
 
 
 if __name__ == "__main__":

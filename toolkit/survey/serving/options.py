@@ -1,0 +1,84 @@
+"""How a collection is opened and served: one declaration for `collect`, the command line and the server's process."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolkit.core.checks import refuse, whole
+from toolkit.survey.consent.statement import THIS_MACHINE
+
+_MOST_WORKERS = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """Options of a collection and its server. `toolkit.collect` takes each of them as a keyword and documents it."""
+
+    rehearsal: bool = False
+    host: str = THIS_MACHINE
+    port: int = 0
+    certificate: str | Path | None = None
+    private_key: str | Path | None = None
+    issuer_key: str | Path | None = None
+    public_url: str | None = None
+    prefix: str = ""
+    plain_http_beyond_this_machine: bool = False
+    workers: int = 1
+    amend: bool = False
+    again: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.port, int) or isinstance(self.port, bool) or not 0 <= self.port < 2**16:
+            rule = "`port` must be a whole number from 0 to 65535"
+            refuse(rule, repr(self.port)[:20], "0 takes any free one at first, and later the collection's own")
+        whole(self.workers, "workers", most=_MOST_WORKERS)
+
+    @classmethod
+    def from_namespace(cls, parsed: Namespace) -> "ServeOptions":
+        """Read the options that a command has; the others keep their defaults."""
+        return cls(**{name: value for name, value in vars(parsed).items() if name in HELP})
+
+    def arguments(self) -> list[str]:
+        """Return the arguments of the server's process, which finds an open collection in the database.
+
+        Options that only open a collection are left out: `again` may hold a password, and other users see arguments.
+        """
+        values = {name: getattr(self, name) for name in SERVING}
+        changed = {_flag(name): value for name, value in values.items() if value != getattr(DEFAULTS, name)}
+        return [flag if value is True else f"{flag}={value}" for flag, value in changed.items()]
+
+
+DEFAULTS = ServeOptions()
+HELP = {
+    "rehearsal": "to try it out: everything says so, and no report counts as real",
+    "host": "address to listen on (default: this machine only)",
+    "port": "0: the collection's own; at first any free one",
+    "certificate": "PEM file with the TLS certificate and its chain (blind tokens need TLS 1.3)",
+    "private_key": "PEM file with the key of the TLS certificate",
+    "issuer_key": "PEM file with the key that signs blind tokens",
+    "public_url": "the address that respondents use, if a proxy stands in front",
+    "prefix": "path below which a proxy passes requests on unchanged, such as /survey",
+    "plain_http_beyond_this_machine": "serve other machines without TLS; the refusal says why not",
+    "workers": "processes, so that one may die; PostgreSQL only, and not faster",
+    "amend": "show this page from now on, in a collection that another version of the toolkit made or whose title or "
+    "consent was corrected",
+    "again": "the database of the wave before: its links work in this one as well",
+}
+SERVING = tuple(name for name in HELP if name not in ("rehearsal", "public_url", "amend", "again"))
+"""Options of the server's process. The others matter only when a collection is opened."""
+
+
+def add_arguments(parser: ArgumentParser, names: Iterable[str] = tuple(HELP)) -> None:
+    """Add an argument to a command for each option in `names`."""
+    for name in names:
+        default = getattr(DEFAULTS, name)
+        if default is False:
+            parser.add_argument(_flag(name), action="store_true", help=HELP[name])
+        else:
+            kind = int if isinstance(default, int) else str
+            parser.add_argument(_flag(name), type=kind, default=default, help=HELP[name])
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
