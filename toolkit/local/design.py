@@ -16,9 +16,10 @@ from toolkit.core.inference.fit import boundary_note, fit_notes
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.core.rounding import log_up
-from toolkit.local.matrix import encoding, likelihood, moments, tables
+from toolkit.local.matrix import encoding, likelihood, moments, procedures, tables
 from toolkit.local.matrix.devices import Device, nearest_devices
 from toolkit.local.matrix.likelihood import project_onto_simplex
+from toolkit.local.matrix.procedures import Procedure
 from toolkit.local.protocol import AnswerKind, Randomizer, is_code
 from toolkit.texts.odds import describe
 
@@ -55,7 +56,11 @@ class Design:
     report_options : sequence of str or int, optional
         Labels of the reports; the options if left out.
     name : str
-        What the design is called.
+        What the design is called; nothing depends on it.
+    procedure : {"forced", "crosswise", "triangular", "unrelated"}, optional
+        How people produce a report, if not by the phone: chance forces some answers, or there is an innocent question,
+        whose answer is compared, counts as well, or is given instead. If left out, the reports "different" and "same"
+        mean a crosswise design, "neither" and "at least one" a triangular one.
 
     Examples
     --------
@@ -69,6 +74,7 @@ class Design:
     options: Labels
     report_options: Labels
     name: str
+    procedure: Procedure | None
 
     def __init__(
         self,
@@ -77,6 +83,7 @@ class Design:
         options: Sequence[str | int],
         report_options: Sequence[str | int] | None = None,
         name: str = "custom",
+        procedure: Procedure | None = None,
     ) -> None:
         table, total = tables.in_lowest_terms(weights, denominator)  # so equal matrices are equal designs
         object.__setattr__(self, "weights", table)
@@ -86,6 +93,7 @@ class Design:
         object.__setattr__(self, "report_options", labels(sent, "report_options"))
         object.__setattr__(self, "name", str(name))
         tables.check_table(table, total, len(self.options), len(self.report_options))
+        object.__setattr__(self, "procedure", procedures.checked(procedure, table, self.report_options))
         if not (self._form.truth != 0 if self._form else np.linalg.matrix_rank(self.matrix) == len(self.options)):
             consequence = "the reports would say nothing about some answers"
             refuse("the rows must tell the truths apart", "dependent rows", consequence)
@@ -97,6 +105,7 @@ class Design:
         options: Sequence[str | int],
         report_options: Sequence[str | int] | None = None,
         name: str = "custom",
+        procedure: Procedure | None = None,
     ) -> "Design":
         """Make a design from probabilities: exact up to a denominator of 2**32, else to the private side.
 
@@ -110,6 +119,8 @@ class Design:
             Labels of the reports; the options if left out.
         name : str
             What the design is called.
+        procedure : {"forced", "crosswise", "triangular", "unrelated"}, optional
+            How people produce a report, as for `Design`.
 
         Returns
         -------
@@ -122,7 +133,7 @@ class Design:
         3
         """
         weights, denominator = tables.private_rows(tables.rows_of_probabilities(matrix), DENOMINATOR_LIMIT)
-        return cls(weights, denominator, options, report_options, name)
+        return cls(weights, denominator, options, report_options, name, procedure)
 
     @property
     def asks(self) -> AnswerKind:
@@ -495,7 +506,10 @@ class Design:
         """
 
         def realized(weights: list[list[int]], outcomes: int) -> Design:
-            return Design(weights, outcomes, self.options, self.report_options, self.name)
+            # Rounded probabilities need not be those of the same procedure.
+            same = self.procedure and procedures.fits(self.procedure, np.array(weights), self.report_options)
+            procedure = self.procedure if same else None
+            return Design(weights, outcomes, self.options, self.report_options, self.name, procedure)
 
         return nearest_devices(self.weights, self.denominator, self.options, self.report_options, self._form, realized)
 
@@ -580,13 +594,16 @@ class Design:
         dict
             What `from_dict` reads.
         """
-        return {
+        data = {
             "name": self.name,
             "options": list(self.options),
             "report_options": list(self.report_options),
             "denominator": self.denominator,
             "weights": self.weights.tolist(),
         }
+        # Written only where the rest does not imply it, so that the hash of an older survey stays what it was.
+        implied = procedures.saved(self.name, self.weights, self.report_options)
+        return data if self.procedure == implied else {**data, "procedure": self.procedure or ""}
 
     def browser_data(self) -> dict[str, Any]:
         """Return what a browser draws with: the same as `to_dict`.
@@ -613,10 +630,14 @@ class Design:
             An equal design.
         """
         fields = {"name", "options", "report_options", "denominator", "weights"}
-        if not isinstance(data, dict) or set(data) != fields:
+        if not isinstance(data, dict) or set(data) - {"procedure"} != fields:
             rule = f"a design must have the fields {', '.join(sorted(fields))}"
             refuse(rule, "others", "write it with to_dict()")
-        return cls(**data)
+        if "procedure" in data:
+            return cls(**{**data, "procedure": data["procedure"] or None})
+        design = cls(**data)
+        implied = procedures.saved(design.name, design.weights, design.report_options)
+        return design if design.procedure == implied else cls(**data, procedure=implied)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Design) and self.to_dict() == other.to_dict()
@@ -632,6 +653,6 @@ class Design:
         return f"<Design {self.name}: {', '.join(parts)}, epsilon {self.epsilon:.4g}>"
 
 
-def has_matrix(randomizer: Randomizer) -> TypeGuard[Design]:
+def has_matrix(randomizer: Randomizer | None) -> TypeGuard[Design]:
     """Whether a table holds its probabilities: then it has devices, and not complying has a known effect."""
-    return randomizer.matrix is not None
+    return randomizer is not None and randomizer.matrix is not None
