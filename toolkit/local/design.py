@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+from functools import cached_property
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -13,23 +14,16 @@ from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, explains, lab
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, fit_notes
-from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.core.rounding import log_up
 from toolkit.local.matrix import encoding, likelihood, moments, procedures, tables
 from toolkit.local.matrix.devices import Device, nearest_devices
 from toolkit.local.matrix.likelihood import project_onto_simplex
 from toolkit.local.matrix.procedures import Procedure
-from toolkit.local.protocol import AnswerKind, Randomizer, is_code
-from toolkit.texts.odds import describe
+from toolkit.local.protocol import Randomizer, Respondents, is_code
 
 Method = Literal["moment", "mle", "simplex"]
 _ROUNDING = 1e-12
-
-if TYPE_CHECKING:  # pyright takes no cached_property for the property of a protocol
-    from builtins import property as cached_property
-else:
-    from functools import cached_property
 
 
 @explains(
@@ -40,7 +34,7 @@ else:
     seed="rng=numpy.random.default_rng(1) is for a simulation; real answers use none",
 )
 @dataclass(frozen=True, eq=False, repr=False)
-class Design:
+class Design(Randomizer):
     """A stochastic matrix in integers: Pr(report | truth) = weights[truth, report] / denominator.
 
     The integers are the design: the phone draws with them, and epsilon is computed from them exactly.
@@ -75,6 +69,8 @@ class Design:
     report_options: Labels
     name: str
     procedure: Procedure | None
+
+    asks = "choice"
 
     def __init__(
         self,
@@ -135,15 +131,6 @@ class Design:
         weights, denominator = tables.private_rows(tables.rows_of_probabilities(matrix), DENOMINATOR_LIMIT)
         return cls(weights, denominator, options, report_options, name, procedure)
 
-    @property
-    def asks(self) -> AnswerKind:
-        """What a person is asked for: one of several options."""
-        return "choice"
-
-    @property
-    def bounds(self) -> None:
-        """None: options have no bounds."""
-
     @cached_property
     def matrix(self) -> Array:
         """Pr(report | truth) as floats: rows are truths, columns are reports, rows sum to one."""
@@ -153,19 +140,11 @@ class Design:
 
     @cached_property
     def epsilon(self) -> float:
-        """The largest ln(max / min) down a column, rounded up; infinite where a zero denies deniability.
-
-        A report can shift the odds between two answers by at most a factor e**epsilon.
-        """
+        """The largest ln(max / min) down a column, rounded up; infinite where a zero denies deniability."""
         most, least = self.weights.max(axis=0), self.weights.min(axis=0)
         if np.any(least == 0):
             return float("inf")
         return log_up(max(Fraction(int(a), int(b)) for a, b in set(zip(most.tolist(), least.tolist(), strict=True))))
-
-    @cached_property
-    def loss(self) -> Pure:
-        """What one report costs its sender."""
-        return Pure(self.epsilon)
 
     @cached_property
     def _form(self) -> moments.Forced | None:
@@ -197,74 +176,16 @@ class Design:
         """
         generator = check_rng(rng)
         encoded = encoding.encode(answers, self.options, "answers")
-        return encoded.like(self.randomize_codes(encoded.codes, generator), self.report_options)
+        return encoded.like(self._randomize_codes(encoded.codes, generator), self.report_options)
 
-    def randomize_codes(self, truths: Codes, rng: Rng = None) -> Codes:
-        """Randomize codes of truths: a code is never read as a label that looks like it.
-
-        Parameters
-        ----------
-        truths : array of int
-            Codes from 0 to the number of options less 1.
-        rng : numpy.random.Generator, optional
-            For simulation.
-
-        Returns
-        -------
-        array of int
-            Codes of reports.
-        """
+    def _randomize_codes(self, truths: Codes, rng: Rng = None) -> Codes:
         return encoding.draw_reports(self.weights, self._form, truths, rng)
 
     def report(self, truth: int, draw: Below) -> int:
-        """Return the code that is sent for a truth's code: a map of one draw below the denominator.
-
-        Parameters
-        ----------
-        truth : int
-            Code of the truth.
-        draw : callable
-            Of a bound: a uniform integer below it.
-
-        Returns
-        -------
-        int
-            Code of the report.
-        """
-        return int(self.report_codes(truth, draw(self.denominator)))
-
-    def report_codes(self, truth: ArrayLike, uniform: ArrayLike) -> npt.NDArray[np.intp]:
-        """Return the reports that truths and uniform integers lead to: the map that the browser shares.
-
-        Parameters
-        ----------
-        truth : array of int
-            Codes of truths.
-        uniform : array of int
-            Integers below the denominator; a row's consecutive cells are in the order of the reports.
-
-        Returns
-        -------
-        array of int
-            Codes of reports.
-        """
-        truths, draws = np.broadcast_arrays(np.asarray(truth), np.asarray(uniform, dtype=np.uint64))
-        edges = np.cumsum(self.weights, axis=1).astype(np.uint64)
-        return np.asarray((draws[..., None] >= edges[truths]).sum(axis=-1))
+        # The consecutive cells of a row are in the order of the reports.
+        return int(np.searchsorted(np.cumsum(self.weights[truth]), draw(self.denominator), side="right"))
 
     def accepts(self, report: object) -> bool:
-        """Return whether a plain JSON value is a report's code.
-
-        Parameters
-        ----------
-        report : object
-            What a stranger sent.
-
-        Returns
-        -------
-        bool
-            False for all that a phone never sends.
-        """
         return is_code(report, len(self.report_options))
 
     def estimate(self, reports: Values, method: Method = "moment") -> Estimate:
@@ -375,29 +296,11 @@ class Design:
     def estimate_sent(
         self, reports: Sequence[int], times: Sequence[int] | None = None, method: Method = "moment"
     ) -> Estimate:
-        """Estimate from codes as they were sent.
-
-        Parameters
-        ----------
-        reports : sequence of int
-            Codes.
-        times : sequence of int, optional
-            How often each of them came; once if left out.
-        method : {"moment", "mle", "simplex"}
-            As for `estimate`.
-
-        Returns
-        -------
-        Estimate
-            Shares with their errors.
-        """
         counts = None if times is None else encoding.checked_times(times, len(reports))
         numbers = encoding.times_each(np.asarray(reports), counts, len(self.report_options))
         return self.estimate_counts(numbers, method)
 
-    def variance(
-        self, prevalence: ArrayLike, n: int, *, respondents: Literal["sample", "fixed"] = "sample"
-    ) -> float | Array:
+    def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> float | Array:
         """Return the variance of the unbiased estimate, in theory.
 
         Parameters
@@ -423,7 +326,7 @@ class Design:
         variances = np.diag(self.covariance(prevalence, n, respondents=respondents))
         return float(variances[1]) if len(self.options) == 2 else variances
 
-    def covariance(self, prevalence: ArrayLike, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> Array:
+    def covariance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         """Return the covariance matrix of the unbiased shares of all options, in theory.
 
         Parameters
@@ -513,87 +416,17 @@ class Design:
 
         return nearest_devices(self.weights, self.denominator, self.options, self.report_options, self._form, realized)
 
-    @property
-    def reach(self) -> float:
-        """1 for yes or no; 2 for one of k options, which leaves one place and comes to another."""
-        return 1.0 if len(self.options) == 2 else 2.0
-
     def scores(self, reports: Values, option: str | int | None = None) -> Array:
-        """Return scores, whose mean over the reports is the unbiased estimate.
-
-        Parameters
-        ----------
-        reports : sequence, array or Series
-            Booleans, codes or labels, one per person.
-        option : str or int, optional
-            For one option alone; of two options it is the last.
-
-        Returns
-        -------
-        array
-            One row per report.
-        """
         codes = encoding.encode(reports, self.report_options, "reports").codes
         return moments.from_table(self._score, codes, self.options, option)
 
     def scores_sent(self, reports: Sequence[int]) -> Array:
-        """Return the scores of codes as they were sent, which are never read as labels.
-
-        Parameters
-        ----------
-        reports : sequence of int
-            Codes.
-
-        Returns
-        -------
-        array
-            One row per report.
-        """
         return moments.from_table(self._score, np.asarray(reports), self.options, None)
 
     def score_limits(self) -> tuple[Array, Array]:
-        """Return the least and the greatest score of a report, for each option.
-
-        Returns
-        -------
-        tuple of array
-            Both, by option.
-        """
         return np.asarray(self._score.min(axis=0)), np.asarray(self._score.max(axis=0))
 
-    def weight_of_liars(self, share: float) -> float:
-        """Return the weight of a share of liars: everybody weighs the same, whatever they say.
-
-        Parameters
-        ----------
-        share : float
-            Of liars among the people.
-
-        Returns
-        -------
-        float
-            The same share.
-        """
-        return share
-
-    def describe(self) -> str:
-        """Describe the design in plain words, for a consent form.
-
-        Returns
-        -------
-        str
-            A few sentences.
-        """
-        return describe(self)
-
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: names, labels and integers only.
-
-        Returns
-        -------
-        dict
-            What `from_dict` reads.
-        """
         data = {
             "name": self.name,
             "options": list(self.options),
@@ -604,16 +437,6 @@ class Design:
         # Written only where the rest does not imply it, so that the hash of an older survey stays what it was.
         implied = procedures.saved(self.name, self.weights, self.report_options)
         return data if self.procedure == implied else {**data, "procedure": self.procedure or ""}
-
-    def browser_data(self) -> dict[str, Any]:
-        """Return what a browser draws with: the same as `to_dict`.
-
-        Returns
-        -------
-        dict
-            Plain data for JSON.
-        """
-        return self.to_dict()
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Design":

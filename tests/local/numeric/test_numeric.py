@@ -24,6 +24,8 @@ from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.means import FiniteMean, Mean
 from toolkit.local.numeric.scrambling import Scrambled
 from toolkit.local.numeric.square_wave import SquareWave
+from toolkit.local.oracles.random_box import RandomBox
+from toolkit.local.oracles.ticks import CappedBoxes
 
 ZERO, ONE, TEN = Fraction(0), Fraction(1), Fraction(10)
 FINITE: dict[str, FiniteMean] = {
@@ -502,8 +504,8 @@ def test_bounds_are_looked_at_whatever_makes_the_randomizer(make: Callable[[Frac
 
 
 SURVEYS: dict[str, Callable[..., object]] = {
-    "boxes": partial(oracles.CappedBoxes(("a", "b", "c"), 2, 1, 4).simulate_counts, [0.1, 0.2, 0.3], 10**6),
-    "one box": partial(oracles.RandomBox(("a", "b", "c"), 3, 1).simulate_counts, [0.1, 0.2, 0.3], 10**6),
+    "boxes": partial(CappedBoxes(("a", "b", "c"), 2, 1, 4).simulate_counts, [0.1, 0.2, 0.3], 10**6),
+    "one box": partial(RandomBox(("a", "b", "c"), 3, 1).simulate_counts, [0.1, 0.2, 0.3], 10**6),
     "a set": partial(oracles.subset(3, 1.0).simulate_counts, [0.2, 0.3, 0.5], 10**6),
     "one bit": partial(FINITE["one bit"].simulate_counts, 4, 10**6),
     "square wave": partial(SquareWave(ZERO, TEN, 2, 1, 3, 1).simulate_counts, [0.2, 0.3, 0.5], 10**6),

@@ -32,12 +32,6 @@ class Scrambled(Mean):
 
     Parameters
     ----------
-    low : number
-        The lowest answer.
-    high : number
-        The highest answer.
-    steps : int
-        The steps of the public grid between them.
     how : {"additive", "multiplicative"}
         Whether the number is added or multiplied.
     values : sequence of number
@@ -106,7 +100,7 @@ class Scrambled(Mean):
         return data | {"cards": [{"start": start, "slope": slope} for start, slope in lines]}
 
     @cached_property
-    def _epsilon(self) -> float:
+    def epsilon(self) -> float:
         """From all reports of all answers: infinite as soon as one report is possible for some answers only."""
         first = set(self._law(0))
         if any(set(self._law(index)) != first for index in range(self.steps, 0, -1)):
