@@ -11,9 +11,9 @@ from tests.local.channel import NoDraw
 from tests.slowly import each
 from toolkit.local import numeric
 from toolkit.local.numeric.bounded import OneBit
-from toolkit.local.numeric.grid import Grid, OnGrid, checked_reports, numbers_in
+from toolkit.local.numeric.grid import AnswerGrid, OnGrid, checked_reports, numbers_in
 
-GRID = Grid(Fraction(0), Fraction(10), 100)
+GRID = AnswerGrid(Fraction(0), Fraction(10), 100)
 
 
 def test_answers_go_to_the_nearest_point_and_both_ends_are_points() -> None:

@@ -60,7 +60,7 @@ def fine_steps(low: Fraction, high: Fraction) -> int:
 
 
 @dataclass(frozen=True)
-class Grid:
+class AnswerGrid:
     """`steps` + 1 points from `low` to `high`, both included."""
 
     low: Fraction
@@ -163,9 +163,9 @@ class OnGrid(SampledRandomizer):
         return float(self.high - self.low)
 
     @cached_property
-    def grid(self) -> Grid:
+    def grid(self) -> AnswerGrid:
         """The points that answers are rounded to."""
-        return Grid(self.low, self.high, self.steps)
+        return AnswerGrid(self.low, self.high, self.steps)
 
     def _encoded(self, answers: Values) -> tuple[Steps, bool]:
         return self.grid.index(answers)

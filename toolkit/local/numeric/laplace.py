@@ -14,14 +14,14 @@ from toolkit.core.rounding import float_up
 from toolkit.core.sampling import discrete_laplace
 from toolkit.local.calibration import checked_epsilon
 from toolkit.local.numeric.grid import laplace_in_browser
-from toolkit.local.numeric.means import Mean
+from toolkit.local.numeric.means import MeanRandomizer
 from toolkit.local.protocol import fraction, is_whole
 
 _FARTHEST = 64  # scales of noise; e**-64 is less than 10**-27
 
 
 @dataclass(frozen=True, repr=False)
-class LocalLaplace(Mean):
+class LocalLaplace(MeanRandomizer):
     """The answer in steps above `low`, plus an integer z of probability proportional to e**(-abs(z) budget / steps).
 
     A step of noise costs budget / steps, and answers are at most `steps` apart: so epsilon is `budget`,

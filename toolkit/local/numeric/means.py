@@ -1,4 +1,4 @@
-"""`Mean`: what all randomizers of bounded numbers share whose reports average to the truth."""
+"""`MeanRandomizer`: what all randomizers of bounded numbers share whose reports average to the truth."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from toolkit.local.sampled_randomizer import SampledAtOdds
 
 
 @dataclass(frozen=True, repr=False)
-class Mean(OnGrid):
+class MeanRandomizer(OnGrid):
     """A report's score has the answer, rounded to the grid, as its mean."""
 
     @property
@@ -106,7 +106,7 @@ class Mean(OnGrid):
 
 
 @dataclass(frozen=True, repr=False)
-class FiniteMean(SampledAtOdds, Mean):
+class FiniteMean(SampledAtOdds, MeanRandomizer):
     """The reports are the integers from 0 to `kinds` - 1, each with an exact rational probability."""
 
     @property

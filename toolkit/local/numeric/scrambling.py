@@ -19,12 +19,12 @@ from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import log_up
 from toolkit.core.sampling import Categorical
 from toolkit.local.numeric.grid import EXACT
-from toolkit.local.numeric.means import Mean
+from toolkit.local.numeric.means import MeanRandomizer
 from toolkit.local.protocol import fraction, is_whole
 
 
 @dataclass(frozen=True, repr=False)
-class Scrambled(Mean):
+class Scrambled(MeanRandomizer):
     """The answer plus, or times, a number drawn from a known deck.
 
     To draw a report: a uniform integer below the sum of `weights` falls into one of their consecutive cells,

@@ -49,9 +49,15 @@ class Boxes(SupportRandomizer):
         return read_ticks(answers, self.options)
 
     def _estimated(
-        self, values: Array, se: Array, cov: Array | None, n: int, basis: "Shares | Rows", notes: tuple[str, ...] = ()
+        self,
+        values: Array,
+        se: Array,
+        cov: Array | None,
+        n: int,
+        basis: "Shares | BoxShares",
+        notes: tuple[str, ...] = (),
     ) -> Estimate:
-        fit = basis.fit() if isinstance(basis, Rows) else edge_fit(basis, together=False)
+        fit = basis.fit() if isinstance(basis, BoxShares) else edge_fit(basis, together=False)
         doubts = fit_notes(fit, basis) or display_note(values[np.isfinite(values)], inside=None)
         return Estimate(
             value=values,
@@ -131,7 +137,7 @@ def _from_labels(rows: list[Any], options: Labels) -> Mask:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class BoxShares:
     """`k` shares, each from a sample of its own; those of equally many people together, NaN of nobody."""
 
     k: int

@@ -14,7 +14,7 @@ from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.core.sampling import Categorical
 from toolkit.local.calibration import check_odds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
-from toolkit.local.oracles.boxes import Boxes, Rows
+from toolkit.local.oracles.boxes import Boxes, BoxShares
 from toolkit.local.oracles.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
 from toolkit.local.protocol import Respondents, is_code, keep_whole
 
@@ -116,7 +116,7 @@ class RandomBox(Boxes):
             self.support.interval_basis(*checked_support(yes[place], people_asked[place[0]], len(place)))
             for place in places
         ]
-        rows = Rows(k, tuple(parts), tuple(places))
+        rows = BoxShares(k, tuple(parts), tuple(places))
         cov = np.diag(rows.se**2) if k <= COVARIANCE_LIMIT else None
         return self._estimated(rows.value, rows.se, cov, int(people_asked.sum()), rows, self._unasked(people_asked))
 
