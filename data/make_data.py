@@ -33,10 +33,12 @@ def exam_survey(seed: int = 1965) -> tuple[list[Row], int]:
     year = 1 + np.arange(STUDENTS) % len(CHEATED_OF_100)
     job = rng.integers(0, 100, STUDENTS) < 45
     cheated = rng.integers(0, 100, STUDENTS) < np.array([CHEATED_OF_100[y] for y in year.tolist()])
-    reports = design.report_codes(cheated.astype(int), rng.integers(0, design.denominator, STUDENTS))
+    draws = rng.integers(0, design.denominator, STUDENTS).tolist()
+    truths = cheated.astype(int).tolist()
+    reports = [design.report(truth, lambda _, draw=draw: draw) for truth, draw in zip(truths, draws, strict=True)]
     rows: list[Row] = [
         (FACULTIES[f], y, "yes" if j else "no", str(design.report_options[r]))
-        for f, y, j, r in zip(faculty.tolist(), year.tolist(), job.tolist(), reports.tolist(), strict=True)
+        for f, y, j, r in zip(faculty.tolist(), year.tolist(), job.tolist(), reports, strict=True)
     ]
     return rows, int(cheated.sum())
 

@@ -29,6 +29,7 @@ from toolkit.core import subsampled
 from toolkit.core.loss import Pure
 from toolkit.learning import Thresholdout
 from toolkit.local import numeric, oracles
+from toolkit.local.oracles.ticks import CappedBoxes
 from toolkit.planning import guess_rate, roc_limit
 from toolkit.show import AnswerCard
 from toolkit.show.designing import options_against_k
@@ -250,7 +251,7 @@ FORMULAS: dict[str, tuple[Callable[[], object], object]] = {
         min((K - 1) ** 2 * (d * E + K - d) ** 2 / (K * d * (K - d) * (E - 1) ** 2) for d in range(1, K)),
     ),
     "support": (lambda: oracles.optimized_unary(range(K), 1).variance(np.full(K, 1 / K), 100)[0], support_variance()),
-    "capped boxes": (lambda: oracles.CappedBoxes(range(K), 2, 1, 4).epsilon, 4 * math.log(3)),
+    "capped boxes": (lambda: CappedBoxes(range(K), 2, 1, 4).epsilon, 4 * math.log(3)),
     "one bit": (lambda: (1 - 2 * (q := bit_share(0.0)), q), ((E - 1) / (E + 1), 1 / (E + 1))),
     "piecewise": (lambda: numeric.piecewise((-1, 1), 1).variance(0.5, 1, sd=0), piecewise_variance(0.5)),
     "hybrid": (lambda: (hybrid_share(0.6), hybrid_share(1.0)), (0, 1 - math.exp(-0.5))),
@@ -284,7 +285,7 @@ def test_every_room_is_in_the_reference_and_every_name_has_a_first_sentence() ->
             assert len(reference._first_sentence(value)) > 10, f"{face}.{name}"
 
 
-@pytest.mark.parametrize("name", ["analysis.LogisticFit", "local.numeric.OneBit", "curator.Curator"])
+@pytest.mark.parametrize("name", ["analysis.LogisticFit", "local.numeric.SquareWave", "curator.Curator"])
 def test_what_a_class_has_from_one_without_a_page_is_described_with_it(name: str) -> None:
     face = f"toolkit.{name.rpartition('.')[0]}"
     assert f".. autoclass:: toolkit.{name}\n   :inherited-members:\n" in reference.room(face)

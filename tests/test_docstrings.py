@@ -25,7 +25,7 @@ KINDS = {
     *("GL03", "GL05", "GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "PR04", "PR06", "PR07", "PR08", "PR09", "PR10"),
     *("RT01", "RT03", "SS03", "SS04", "SS05", "SS06"),
 }
-EXCEPTIONS = {"toolkit.local.protocol.Randomizer": "Python gives a Protocol the signature (*args, **kwargs)"}
+EXCEPTIONS: dict[str, str] = {}
 
 
 def members(owner: type) -> Iterator[str]:
@@ -101,10 +101,11 @@ def test_help_shows_the_names_of_types_and_not_what_they_stand_for() -> None:
     assert not [name for name, text in signatures.items() if "numpy._typing" in text or "SupportsFloat" in text]
 
 
-def test_verbs_of_the_protocol_say_what_comes_back() -> None:
-    """numpydoc asks that of a function that returns something, and those of a protocol have no lines."""
-    verbs = [one for one in vars(Randomizer).values() if inspect.isfunction(one) and one.__name__[0] != "_"]
-    assert len(verbs) == 13
+def test_abstract_methods_of_randomizers_say_what_comes_back() -> None:
+    """numpydoc asks that of a function that returns something, and an abstract method has no lines."""
+    found = [one for base in (Randomizer, *Randomizer.__bases__) for one in vars(base).values()]
+    verbs = [one for one in found if inspect.isfunction(one) and one.__name__[0] != "_"]
+    assert len(verbs) == 12
     assert [verb.__name__ for verb in verbs if "    Returns\n" not in (verb.__doc__ or "")] == []
 
 

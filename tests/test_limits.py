@@ -27,7 +27,7 @@ from toolkit.local.calibration import check_odds, checked_epsilon
 from toolkit.local.matrix.encoding import _typed, checked_times
 from toolkit.local.matrix.moments import scored_option
 from toolkit.local.matrix.tables import check_table
-from toolkit.local.numeric.grid import Grid, checked_bounds, laplace_in_browser
+from toolkit.local.numeric.grid import AnswerGrid, checked_bounds, laplace_in_browser
 from toolkit.local.questions import _table_of
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import checked_arms, checked_waves
@@ -64,7 +64,7 @@ LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
     "options with scores": (lambda size: scored_option(tuple(range(size)), None), 2048, 2049),
     "high answers": (lambda high: checked_bounds((0, high)), GREAT, GREAT + 1),
     "low answers": (lambda low: checked_bounds((low, 0)), -GREAT, -GREAT - 1),
-    "steps": (lambda steps: Grid(Fraction(0), Fraction(1), steps), 2**16, 2**16 + 1),
+    "steps": (lambda steps: AnswerGrid(Fraction(0), Fraction(1), steps), 2**16, 2**16 + 1),
     "few arms": (lambda size: checked_arms({f"a{i}": Fraction(1, size) for i in range(size)}), 2, 1),
     "many arms": (lambda size: checked_arms({f"a{i}": Fraction(1, size) for i in range(size)}), 8, 9),
     "shares of arms": (lambda n: checked_arms({"a": Fraction(1, n), "b": Fraction(n - 1, n)}), 2**32, 2**32 + 1),

@@ -11,8 +11,15 @@ import numpy as np
 from toolkit import Design, crosswise, forced, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import CATALOGUE, example
-from toolkit.local.numeric import Hybrid, LocalLaplace, OneBit, Piecewise, Scrambled, SquareWave
-from toolkit.local.oracles import CappedBoxes, LocalHash, RandomBox, Subset, Unary
+from toolkit.local.numeric.bounded import Hybrid, OneBit, Piecewise
+from toolkit.local.numeric.laplace import LocalLaplace
+from toolkit.local.numeric.scrambling import Scrambled
+from toolkit.local.numeric.square_wave import SquareWave
+from toolkit.local.oracles.hashing import LocalHash
+from toolkit.local.oracles.random_box import RandomBox
+from toolkit.local.oracles.subset import Subset
+from toolkit.local.oracles.ticks import CappedBoxes
+from toolkit.local.oracles.unary import Unary
 from toolkit.local.questions import forced_options
 from toolkit.local.waves import Memo
 

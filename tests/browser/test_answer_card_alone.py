@@ -370,7 +370,7 @@ def test_guided_tells_every_answer_apart_where_the_reports_are_no_answers(blank)
     seen.press("Let chance decide")
     said = ["If your true answer is “No”, tap “0”.", "If your true answer is “Yes”, tap “1”."]
     assert seen.root.locator(".orders p").all_inner_texts() == said
-    assert [design.report_codes(truth, 2) for truth in (0, 1)] == [0, 1]
+    assert [design.report(truth, lambda _: 2) for truth in (0, 1)] == [0, 1]
 
 
 def test_guided_with_many_options_asks_for_one_answer_or_the_truth(blank):

@@ -16,7 +16,8 @@ from scipy.stats import chi2
 from tests.browser import randomizers
 from tests.local.channel import law_of
 from toolkit import Design
-from toolkit.local.numeric import Hybrid, LocalLaplace
+from toolkit.local.numeric.bounded import Hybrid
+from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.survey.client import asset
 
 pytestmark = pytest.mark.browser

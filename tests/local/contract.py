@@ -133,8 +133,8 @@ def check_shared_map_follows_the_weights(design: Design) -> None:
         edges = np.cumsum(row)
         for report, (edge, weight) in enumerate(zip(edges, row, strict=True)):
             if weight:
-                assert design.report_codes(truth, int(edge) - 1) == report
-                assert design.report_codes(truth, int(edge - weight)) == report
+                assert design.report(truth, lambda _, last=int(edge) - 1: last) == report
+                assert design.report(truth, lambda _, first=int(edge - weight): first) == report
 
 
 def check_maximum_likelihood_is_the_maximum(design: Design) -> None:

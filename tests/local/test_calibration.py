@@ -9,7 +9,9 @@ from toolkit.local.calibration import check_odds, checked_epsilon, odds, option_
 from toolkit.local.numeric.bounded import OneBit
 from toolkit.local.numeric.scrambling import Scrambled
 from toolkit.local.numeric.window import Window
-from toolkit.local.oracles import LocalHash, RandomBox, Subset
+from toolkit.local.oracles.hashing import LocalHash
+from toolkit.local.oracles.random_box import RandomBox
+from toolkit.local.oracles.subset import Subset
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, "1/3", 1, math.log(3), 7.5, 22])

@@ -15,7 +15,7 @@ from toolkit import Design, Survey, plan
 from toolkit.attacks import audit
 from toolkit.core.randomness import drawer
 from toolkit.local import numeric, oracles, questions
-from toolkit.local.catalogue import CATALOGUE, Entry, check_arguments, example, makers, parameters, restore
+from toolkit.local.catalogue import CATALOGUE, NamedMaker, check_arguments, example, makers, parameters, restore
 from toolkit.local.sampled_randomizer import SampledRandomizer
 
 
@@ -91,7 +91,7 @@ design = {two_coins = {}}
 @pytest.fixture
 def added(monkeypatch):
     """One function and one line: nothing else is edited."""
-    monkeypatch.setitem(CATALOGUE, "two_coins", Entry(two_coins, {}))
+    monkeypatch.setitem(CATALOGUE, "two_coins", NamedMaker(two_coins, {}))
 
 
 @pytest.fixture
@@ -140,5 +140,5 @@ def unnamed() -> set[str]:
 
 def test_a_design_that_the_list_of_names_lacks_is_seen(monkeypatch):
     assert unnamed() <= {"additive", "multiplicative", "matrix"}
-    monkeypatch.setitem(CATALOGUE, "two_coins", Entry(two_coins, {}))
+    monkeypatch.setitem(CATALOGUE, "two_coins", NamedMaker(two_coins, {}))
     assert "two_coins" in unnamed()

@@ -28,7 +28,7 @@ from toolkit.planning.search import Target, epsilon_for
     ids=["yes or no", "five options", "subset", "subset of two", "hash of three", "mean", "one tick", "ticks"],
 )
 def test_how_far_one_person_moves_what_a_curator_publishes(randomizer, expected):
-    assert randomizer.reach == expected
+    assert randomizer.sensitivity == expected
 
 
 @pytest.mark.slow

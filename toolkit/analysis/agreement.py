@@ -19,7 +19,7 @@ from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import SampleShares, Shares, Student
 from toolkit.local.matrix.likelihood import project_onto_simplex
-from toolkit.local.oracles.boxes import Rows
+from toolkit.local.oracles.boxes import BoxShares
 
 _MOST = 1e9  # times as many people: in a census nobody else could have been drawn
 
@@ -97,7 +97,7 @@ class Worth:
     def basis(self, drawn: Estimate, variance: Array, finite: Array, n: Array, df: int) -> SampleShares | None:
         """Intervals of the shares that were `drawn`, and of the `finite` population; None where shares have none."""
         basis: Any = self.estimate.basis
-        if isinstance(basis, Rows):  # each box has people of its own, and all have the same odds
+        if isinstance(basis, BoxShares):  # each box has people of its own, and all have the same odds
             basis = basis.parts[0].rows(np.zeros(basis.k, dtype=np.intp))
         if not isinstance(basis, Shares):
             return None

@@ -1,5 +1,6 @@
 """Birthdays as an innocent question: how many people have theirs in some months, counted in days."""
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,10 @@ from toolkit.local.design import Design
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = tuple(Fraction(days) for days in ("31", "28.25", "31", "30", "31", "30", "31", "31", "30", "31", "30", "31"))
 _YEAR = sum(_DAYS, Fraction(0))  # 365.25: one year in four has a day more
+_MAKERS: dict[str | None, Callable[[Fraction], Design]] = {
+    "crosswise": questions.crosswise,
+    "triangular": questions.triangular,
+}
 
 
 def span(months: str) -> tuple[int, int]:
@@ -63,18 +68,20 @@ def born(months: str) -> Fraction:
 
 def innocent_share(design: Design) -> Fraction | None:
     """Return how many say yes to the innocent question of a design; None if it has none."""
-    table = design.weights.tolist()
-    if design.name == "unrelated":
-        return Fraction(table[0][1], table[0][1] + table[1][0])
-    row = {"crosswise": 1, "triangular": 0}.get(design.name)
-    return None if row is None else Fraction(table[row][1], design.denominator)
+    if design.procedure in (None, "forced"):
+        return None
+    (_, yes_if_no), (no_if_yes, yes_if_yes) = design.weights.tolist()
+    if design.procedure == "unrelated":
+        asked = yes_if_no + no_if_yes
+        return Fraction(yes_if_no, asked) if asked else None
+    return Fraction(yes_if_yes if design.procedure == "crosswise" else yes_if_no, design.denominator)
 
 
 def shift(design: Design, truth: float) -> float:
     """Return how far an estimate of `truth` moves if the innocent share is one percentage point larger than assumed."""
     share = innocent_share(design)
-    if share is None:
+    if share is None or design.procedure not in _MAKERS:
         refuse("`design` must ask an innocent question", design.name, "there is no share that could be another")
-    other: Design = getattr(questions, design.name)(share + Fraction(1, 100))
+    other = _MAKERS[design.procedure](share + Fraction(1, 100))
     shares = np.array([1 - truth, truth])
     return float(np.linalg.solve(design.matrix.T, shares @ other.matrix)[1] - truth)

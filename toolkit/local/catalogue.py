@@ -23,8 +23,8 @@ Maker: TypeAlias = Callable[..., Randomizer]
 
 
 @dataclass(frozen=True)
-class Entry:
-    """What can be called for by name: its maker, arguments for an example, and what it makes besides designs."""
+class NamedMaker:
+    """A named randomizer factory: its maker, arguments for an example, and the classes it makes besides designs."""
 
     maker: Maker
     example: Mapping[str, Any]
@@ -34,34 +34,34 @@ class Entry:
 _EIGHT: dict[str, Any] = {"options": 8, "epsilon": 1.0}
 _HOURS: dict[str, Any] = {"bounds": [0, 80], "epsilon": 1.0}
 
-CATALOGUE: dict[str, Entry] = {
-    "warner": Entry(questions.warner, {"p": "2/3"}),
-    "forced": Entry(questions.forced, {"yes": "1/6", "no": "1/6"}),
-    "unrelated": Entry(questions.unrelated, {"p": "7/10", "prevalence": "1/4"}),
-    "mangat": Entry(questions.mangat, {"p": "2/3"}),
-    "kuk": Entry(questions.kuk, {"p_yes": "4/5", "p_no": "1/5"}),
-    "crosswise": Entry(questions.crosswise, {"p": "1/4"}),
-    "triangular": Entry(questions.triangular, {"p": "1/4"}),
-    "k_ary": Entry(questions.k_ary, {"options": ["never", "once", "often"], "epsilon": 1.0}),
-    "forced_options": Entry(questions.forced_options, {"options": 3, "probabilities": ["1/6", "1/6", "1/6"]}),
-    "best": Entry(oracles.best, _EIGHT),
-    "subset": Entry(oracles.subset, _EIGHT, (Subset,)),
-    "unary": Entry(oracles.unary, _EIGHT, (Unary,)),
-    "optimized_unary": Entry(oracles.optimized_unary, _EIGHT, (Unary,)),
-    "local_hash": Entry(oracles.local_hash, _EIGHT, (LocalHash,)),
-    "tick_boxes": Entry(oracles.tick_boxes, _EIGHT, (RandomBox, CappedBoxes)),
-    "one_bit": Entry(numeric.one_bit, _HOURS, (OneBit,)),
-    "piecewise": Entry(numeric.piecewise, _HOURS, (Piecewise,)),
-    "hybrid": Entry(numeric.hybrid, _HOURS, (Hybrid,)),
-    "local_laplace": Entry(numeric.local_laplace, _HOURS, (LocalLaplace,)),
-    "additive": Entry(
+CATALOGUE: dict[str, NamedMaker] = {
+    "warner": NamedMaker(questions.warner, {"p": "2/3"}),
+    "forced": NamedMaker(questions.forced, {"yes": "1/6", "no": "1/6"}),
+    "unrelated": NamedMaker(questions.unrelated, {"p": "7/10", "prevalence": "1/4"}),
+    "mangat": NamedMaker(questions.mangat, {"p": "2/3"}),
+    "kuk": NamedMaker(questions.kuk, {"p_yes": "4/5", "p_no": "1/5"}),
+    "crosswise": NamedMaker(questions.crosswise, {"p": "1/4"}),
+    "triangular": NamedMaker(questions.triangular, {"p": "1/4"}),
+    "k_ary": NamedMaker(questions.k_ary, {"options": ["never", "once", "often"], "epsilon": 1.0}),
+    "forced_options": NamedMaker(questions.forced_options, {"options": 3, "probabilities": ["1/6", "1/6", "1/6"]}),
+    "best": NamedMaker(oracles.best, _EIGHT),
+    "subset": NamedMaker(oracles.subset, _EIGHT, (Subset,)),
+    "unary": NamedMaker(oracles.unary, _EIGHT, (Unary,)),
+    "optimized_unary": NamedMaker(oracles.optimized_unary, _EIGHT, (Unary,)),
+    "local_hash": NamedMaker(oracles.local_hash, _EIGHT, (LocalHash,)),
+    "tick_boxes": NamedMaker(oracles.tick_boxes, _EIGHT, (RandomBox, CappedBoxes)),
+    "one_bit": NamedMaker(numeric.one_bit, _HOURS, (OneBit,)),
+    "piecewise": NamedMaker(numeric.piecewise, _HOURS, (Piecewise,)),
+    "hybrid": NamedMaker(numeric.hybrid, _HOURS, (Hybrid,)),
+    "local_laplace": NamedMaker(numeric.local_laplace, _HOURS, (LocalLaplace,)),
+    "additive": NamedMaker(
         numeric.additive, {"bounds": [0, 20], "noise": {"-3": "1/4", "0": "1/2", "3": "1/4"}}, (Scrambled,)
     ),
-    "multiplicative": Entry(
+    "multiplicative": NamedMaker(
         numeric.multiplicative, {"bounds": [1, 30], "noise": {"1/2": "1/2", "3/2": "1/2"}}, (Scrambled,)
     ),
-    "square_wave": Entry(numeric.square_wave, _HOURS, (SquareWave,)),
-    "matrix": Entry(Design.from_matrix, {"matrix": [["3/4", "1/4"], ["1/4", "3/4"]], "options": ["no", "yes"]}),
+    "square_wave": NamedMaker(numeric.square_wave, _HOURS, (SquareWave,)),
+    "matrix": NamedMaker(Design.from_matrix, {"matrix": [["3/4", "1/4"], ["1/4", "3/4"]], "options": ["no", "yes"]}),
 }
 """Everything that makes a randomizer; `matrix` is for custom designs. A new one is a line here, and no other list."""
 

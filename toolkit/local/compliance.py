@@ -125,7 +125,7 @@ def worst_shift(randomizer: Randomizer, truth: ArrayLike, share: Number = "1/100
     where a report has no bound, as with Laplace noise (Cheu, Smith and Ullman 2021, Manipulation attacks in local
     differential privacy).
     """
-    liars = randomizer.weight_of_liars(float(probability(share, "share")))
+    liars = randomizer._weight_of_liars(float(probability(share, "share")))
     low, high = randomizer.score_limits()
     honest = np.atleast_1d(floats(truth, "truth"))
     if low.shape == (2,):  # a design of two options has a score for each

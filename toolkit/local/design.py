@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+from functools import cached_property
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -13,22 +14,16 @@ from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, explains, lab
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, fit_notes
-from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.core.rounding import log_up
-from toolkit.local.matrix import encoding, likelihood, moments, tables
+from toolkit.local.matrix import encoding, likelihood, moments, procedures, tables
 from toolkit.local.matrix.devices import Device, nearest_devices
 from toolkit.local.matrix.likelihood import project_onto_simplex
-from toolkit.local.protocol import AnswerKind, Randomizer, is_code
-from toolkit.texts.odds import describe
+from toolkit.local.matrix.procedures import Procedure
+from toolkit.local.protocol import Randomizer, Respondents, is_code
 
 Method = Literal["moment", "mle", "simplex"]
 _ROUNDING = 1e-12
-
-if TYPE_CHECKING:  # pyright takes no cached_property for the property of a protocol
-    from builtins import property as cached_property
-else:
-    from functools import cached_property
 
 
 @explains(
@@ -39,7 +34,7 @@ else:
     seed="rng=numpy.random.default_rng(1) is for a simulation; real answers use none",
 )
 @dataclass(frozen=True, eq=False, repr=False)
-class Design:
+class Design(Randomizer):
     """A stochastic matrix in integers: Pr(report | truth) = weights[truth, report] / denominator.
 
     The integers are the design: the phone draws with them, and epsilon is computed from them exactly.
@@ -55,7 +50,11 @@ class Design:
     report_options : sequence of str or int, optional
         Labels of the reports; the options if left out.
     name : str
-        What the design is called.
+        What the design is called; nothing depends on it.
+    procedure : {"forced", "crosswise", "triangular", "unrelated"}, optional
+        How people produce a report, if not by the phone: chance forces some answers, or there is an innocent question,
+        whose answer is compared, counts as well, or is given instead. If left out, the reports "different" and "same"
+        mean a crosswise design, "neither" and "at least one" a triangular one.
 
     Examples
     --------
@@ -69,6 +68,9 @@ class Design:
     options: Labels
     report_options: Labels
     name: str
+    procedure: Procedure | None
+
+    asks = "choice"
 
     def __init__(
         self,
@@ -77,6 +79,7 @@ class Design:
         options: Sequence[str | int],
         report_options: Sequence[str | int] | None = None,
         name: str = "custom",
+        procedure: Procedure | None = None,
     ) -> None:
         table, total = tables.in_lowest_terms(weights, denominator)  # so equal matrices are equal designs
         object.__setattr__(self, "weights", table)
@@ -86,6 +89,7 @@ class Design:
         object.__setattr__(self, "report_options", labels(sent, "report_options"))
         object.__setattr__(self, "name", str(name))
         tables.check_table(table, total, len(self.options), len(self.report_options))
+        object.__setattr__(self, "procedure", procedures.checked(procedure, table, self.report_options))
         if not (self._form.truth != 0 if self._form else np.linalg.matrix_rank(self.matrix) == len(self.options)):
             consequence = "the reports would say nothing about some answers"
             refuse("the rows must tell the truths apart", "dependent rows", consequence)
@@ -97,6 +101,7 @@ class Design:
         options: Sequence[str | int],
         report_options: Sequence[str | int] | None = None,
         name: str = "custom",
+        procedure: Procedure | None = None,
     ) -> "Design":
         """Make a design from probabilities: exact up to a denominator of 2**32, else to the private side.
 
@@ -110,6 +115,8 @@ class Design:
             Labels of the reports; the options if left out.
         name : str
             What the design is called.
+        procedure : {"forced", "crosswise", "triangular", "unrelated"}, optional
+            How people produce a report, as for `Design`.
 
         Returns
         -------
@@ -122,16 +129,7 @@ class Design:
         3
         """
         weights, denominator = tables.private_rows(tables.rows_of_probabilities(matrix), DENOMINATOR_LIMIT)
-        return cls(weights, denominator, options, report_options, name)
-
-    @property
-    def asks(self) -> AnswerKind:
-        """What a person is asked for: one of several options."""
-        return "choice"
-
-    @property
-    def bounds(self) -> None:
-        """None: options have no bounds."""
+        return cls(weights, denominator, options, report_options, name, procedure)
 
     @cached_property
     def matrix(self) -> Array:
@@ -142,19 +140,11 @@ class Design:
 
     @cached_property
     def epsilon(self) -> float:
-        """The largest ln(max / min) down a column, rounded up; infinite where a zero denies deniability.
-
-        A report can shift the odds between two answers by at most a factor e**epsilon.
-        """
+        """The largest ln(max / min) down a column, rounded up; infinite where a zero denies deniability."""
         most, least = self.weights.max(axis=0), self.weights.min(axis=0)
         if np.any(least == 0):
             return float("inf")
         return log_up(max(Fraction(int(a), int(b)) for a, b in set(zip(most.tolist(), least.tolist(), strict=True))))
-
-    @cached_property
-    def loss(self) -> Pure:
-        """What one report costs its sender."""
-        return Pure(self.epsilon)
 
     @cached_property
     def _form(self) -> moments.Forced | None:
@@ -186,74 +176,16 @@ class Design:
         """
         generator = check_rng(rng)
         encoded = encoding.encode(answers, self.options, "answers")
-        return encoded.like(self.randomize_codes(encoded.codes, generator), self.report_options)
+        return encoded.like(self._randomize_codes(encoded.codes, generator), self.report_options)
 
-    def randomize_codes(self, truths: Codes, rng: Rng = None) -> Codes:
-        """Randomize codes of truths: a code is never read as a label that looks like it.
-
-        Parameters
-        ----------
-        truths : array of int
-            Codes from 0 to the number of options less 1.
-        rng : numpy.random.Generator, optional
-            For simulation.
-
-        Returns
-        -------
-        array of int
-            Codes of reports.
-        """
+    def _randomize_codes(self, truths: Codes, rng: Rng = None) -> Codes:
         return encoding.draw_reports(self.weights, self._form, truths, rng)
 
     def report(self, truth: int, draw: Below) -> int:
-        """Return the code that is sent for a truth's code: a map of one draw below the denominator.
-
-        Parameters
-        ----------
-        truth : int
-            Code of the truth.
-        draw : callable
-            Of a bound: a uniform integer below it.
-
-        Returns
-        -------
-        int
-            Code of the report.
-        """
-        return int(self.report_codes(truth, draw(self.denominator)))
-
-    def report_codes(self, truth: ArrayLike, uniform: ArrayLike) -> npt.NDArray[np.intp]:
-        """Return the reports that truths and uniform integers lead to: the map that the browser shares.
-
-        Parameters
-        ----------
-        truth : array of int
-            Codes of truths.
-        uniform : array of int
-            Integers below the denominator; a row's consecutive cells are in the order of the reports.
-
-        Returns
-        -------
-        array of int
-            Codes of reports.
-        """
-        truths, draws = np.broadcast_arrays(np.asarray(truth), np.asarray(uniform, dtype=np.uint64))
-        edges = np.cumsum(self.weights, axis=1).astype(np.uint64)
-        return np.asarray((draws[..., None] >= edges[truths]).sum(axis=-1))
+        # The consecutive cells of a row are in the order of the reports.
+        return int(np.searchsorted(np.cumsum(self.weights[truth]), draw(self.denominator), side="right"))
 
     def accepts(self, report: object) -> bool:
-        """Return whether a plain JSON value is a report's code.
-
-        Parameters
-        ----------
-        report : object
-            What a stranger sent.
-
-        Returns
-        -------
-        bool
-            False for all that a phone never sends.
-        """
         return is_code(report, len(self.report_options))
 
     def estimate(self, reports: Values, method: Method = "moment") -> Estimate:
@@ -364,29 +296,11 @@ class Design:
     def estimate_sent(
         self, reports: Sequence[int], times: Sequence[int] | None = None, method: Method = "moment"
     ) -> Estimate:
-        """Estimate from codes as they were sent.
-
-        Parameters
-        ----------
-        reports : sequence of int
-            Codes.
-        times : sequence of int, optional
-            How often each of them came; once if left out.
-        method : {"moment", "mle", "simplex"}
-            As for `estimate`.
-
-        Returns
-        -------
-        Estimate
-            Shares with their errors.
-        """
         counts = None if times is None else encoding.checked_times(times, len(reports))
         numbers = encoding.times_each(np.asarray(reports), counts, len(self.report_options))
         return self.estimate_counts(numbers, method)
 
-    def variance(
-        self, prevalence: ArrayLike, n: int, *, respondents: Literal["sample", "fixed"] = "sample"
-    ) -> float | Array:
+    def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> float | Array:
         """Return the variance of the unbiased estimate, in theory.
 
         Parameters
@@ -412,7 +326,7 @@ class Design:
         variances = np.diag(self.covariance(prevalence, n, respondents=respondents))
         return float(variances[1]) if len(self.options) == 2 else variances
 
-    def covariance(self, prevalence: ArrayLike, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> Array:
+    def covariance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         """Return the covariance matrix of the unbiased shares of all options, in theory.
 
         Parameters
@@ -495,108 +409,34 @@ class Design:
         """
 
         def realized(weights: list[list[int]], outcomes: int) -> Design:
-            return Design(weights, outcomes, self.options, self.report_options, self.name)
+            # Rounded probabilities need not be those of the same procedure.
+            same = self.procedure and procedures.fits(self.procedure, np.array(weights), self.report_options)
+            procedure = self.procedure if same else None
+            return Design(weights, outcomes, self.options, self.report_options, self.name, procedure)
 
         return nearest_devices(self.weights, self.denominator, self.options, self.report_options, self._form, realized)
 
-    @property
-    def reach(self) -> float:
-        """1 for yes or no; 2 for one of k options, which leaves one place and comes to another."""
-        return 1.0 if len(self.options) == 2 else 2.0
-
     def scores(self, reports: Values, option: str | int | None = None) -> Array:
-        """Return scores, whose mean over the reports is the unbiased estimate.
-
-        Parameters
-        ----------
-        reports : sequence, array or Series
-            Booleans, codes or labels, one per person.
-        option : str or int, optional
-            For one option alone; of two options it is the last.
-
-        Returns
-        -------
-        array
-            One row per report.
-        """
         codes = encoding.encode(reports, self.report_options, "reports").codes
         return moments.from_table(self._score, codes, self.options, option)
 
     def scores_sent(self, reports: Sequence[int]) -> Array:
-        """Return the scores of codes as they were sent, which are never read as labels.
-
-        Parameters
-        ----------
-        reports : sequence of int
-            Codes.
-
-        Returns
-        -------
-        array
-            One row per report.
-        """
         return moments.from_table(self._score, np.asarray(reports), self.options, None)
 
     def score_limits(self) -> tuple[Array, Array]:
-        """Return the least and the greatest score of a report, for each option.
-
-        Returns
-        -------
-        tuple of array
-            Both, by option.
-        """
         return np.asarray(self._score.min(axis=0)), np.asarray(self._score.max(axis=0))
 
-    def weight_of_liars(self, share: float) -> float:
-        """Return the weight of a share of liars: everybody weighs the same, whatever they say.
-
-        Parameters
-        ----------
-        share : float
-            Of liars among the people.
-
-        Returns
-        -------
-        float
-            The same share.
-        """
-        return share
-
-    def describe(self) -> str:
-        """Describe the design in plain words, for a consent form.
-
-        Returns
-        -------
-        str
-            A few sentences.
-        """
-        return describe(self)
-
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: names, labels and integers only.
-
-        Returns
-        -------
-        dict
-            What `from_dict` reads.
-        """
-        return {
+        data = {
             "name": self.name,
             "options": list(self.options),
             "report_options": list(self.report_options),
             "denominator": self.denominator,
             "weights": self.weights.tolist(),
         }
-
-    def browser_data(self) -> dict[str, Any]:
-        """Return what a browser draws with: the same as `to_dict`.
-
-        Returns
-        -------
-        dict
-            Plain data for JSON.
-        """
-        return self.to_dict()
+        # Written only where the rest does not imply it, so that the hash of an older survey stays what it was.
+        implied = procedures.saved(self.name, self.weights, self.report_options)
+        return data if self.procedure == implied else {**data, "procedure": self.procedure or ""}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Design":
@@ -613,10 +453,14 @@ class Design:
             An equal design.
         """
         fields = {"name", "options", "report_options", "denominator", "weights"}
-        if not isinstance(data, dict) or set(data) != fields:
+        if not isinstance(data, dict) or set(data) - {"procedure"} != fields:
             rule = f"a design must have the fields {', '.join(sorted(fields))}"
             refuse(rule, "others", "write it with to_dict()")
-        return cls(**data)
+        if "procedure" in data:
+            return cls(**{**data, "procedure": data["procedure"] or None})
+        design = cls(**data)
+        implied = procedures.saved(design.name, design.weights, design.report_options)
+        return design if design.procedure == implied else cls(**data, procedure=implied)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Design) and self.to_dict() == other.to_dict()
@@ -632,6 +476,6 @@ class Design:
         return f"<Design {self.name}: {', '.join(parts)}, epsilon {self.epsilon:.4g}>"
 
 
-def has_matrix(randomizer: Randomizer) -> TypeGuard[Design]:
+def has_matrix(randomizer: Randomizer | None) -> TypeGuard[Design]:
     """Whether a table holds its probabilities: then it has devices, and not complying has a known effect."""
-    return randomizer.matrix is not None
+    return randomizer is not None and randomizer.matrix is not None

@@ -1,16 +1,19 @@
-"""`Randomizer`: what every way of hiding an answer can do, so that nothing else needs a special case."""
+"""`Randomizer`: what every method of hiding an answer can do, so that nothing else needs a special case."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import Any, Literal, TypeGuard, TypeVar
 
 from toolkit.core.arrays import Array, Labels
 from toolkit.core.checks import refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng
+from toolkit.texts.odds import describe
 
 # Plain JSON values as reports: is this one that could have been sent? Strict, because the sender is anybody.
 #
@@ -38,73 +41,10 @@ AnswerKind = Literal["choice", "ticks", "number"]
 """What the answer to a question is."""
 
 
-@runtime_checkable
-class Randomizer(Protocol):
-    """A person randomizes an answer; an analyst estimates from many reports.
+class Drawing(ABC):
+    """How a report is drawn: what Python, the browser and the server of a survey have to agree about."""
 
-    `Design` and everything that `toolkit.local.oracles` and `toolkit.local.numeric` make is one. Most also have
-    `estimate_counts`, where counts suffice, and `simulate_counts`, a whole survey at a stroke. What one of them lacks
-    is said by its value (no options, no bounds, no matrix), so that nobody asks for its type.
-
-    Examples
-    --------
-    >>> from toolkit import warner
-    >>> isinstance(warner("3/4"), Randomizer)
-    True
-    """
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    def asks(self) -> AnswerKind:
-        """What a person is asked for: one of several options, ticks in several boxes, or a number."""
-
-    @property
-    def options(self) -> Labels:
-        """What can be chosen or ticked; empty of a number."""
-
-    @property
-    def report_options(self) -> Labels:
-        """Labels of the reports, in the order of their codes; empty where reports are no codes of labels."""
-
-    @property
-    def bounds(self) -> tuple[Fraction, Fraction] | None:
-        """The least and the greatest score of a report, for each thing that is estimated."""
-
-    @property
-    def matrix(self) -> Array | None:
-        """Pr(report | truth), where a table holds it; such a randomizer can be drawn by hand."""
-
-    @property
-    def reach(self) -> float:
-        """How far one person's answer can move a curator's sum: in L1, when it is replaced."""
-
-    @property
-    def epsilon(self) -> float:
-        """The largest logarithm of a likelihood ratio between two answers, exact, rounded up."""
-
-    @property
-    def loss(self) -> Pure:
-        """What one report costs its sender."""
-
-    def randomize(self, answers: Any, rng: Rng = None) -> Any:
-        """Randomize answers.
-
-        Parameters
-        ----------
-        answers : value, sequence, array or Series
-            One answer, or one per person.
-        rng : numpy.random.Generator, optional
-            For simulation; real answers use none, which is the operating system's randomness.
-
-        Returns
-        -------
-        value or array
-            A report per answer.
-        """
-
+    @abstractmethod
     def report(self, truth: Any, draw: Below, /) -> Any:
         """Return what is sent for a truth, as plain data for JSON; the rule that Python shares with the browser.
 
@@ -113,7 +53,7 @@ class Randomizer(Protocol):
         truth : int or list of int
             A code, the codes that are ticked, or a point of the grid.
         draw : callable
-            Of a bound: a uniform integer below it. The same draws give the same report.
+            `draw(m)` gives a uniform integer from 0 to m - 1. The same draws give the same report.
 
         Returns
         -------
@@ -121,6 +61,7 @@ class Randomizer(Protocol):
             A report, which `accepts` accepts.
         """
 
+    @abstractmethod
     def accepts(self, report: object) -> bool:
         """Return whether a plain JSON value is a report that could have been sent.
 
@@ -132,9 +73,69 @@ class Randomizer(Protocol):
         Returns
         -------
         bool
-            False for all that a phone never sends.
+            False for everything that an honest phone never sends.
         """
 
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: names, labels and the integers that a report is drawn with.
+
+        Returns
+        -------
+        dict
+            What `from_dict` reads.
+        """
+
+    def browser_data(self) -> dict[str, Any]:
+        """Return what a browser draws with, in numbers that it holds exactly; refuse what it would round.
+
+        Returns
+        -------
+        dict
+            What `to_dict` returns, and integers that follow from it.
+        """
+        return self.to_dict()
+
+
+class Estimating(ABC):
+    """How the truth is estimated: a report has a score, and the mean score is the unbiased estimate."""
+
+    @abstractmethod
+    def scores(self, reports: Any, option: Any = None) -> Array:
+        """Return numbers whose mean over the randomization is the truth: the mean score is the unbiased estimate.
+
+        Weighted means, strata, clusters and regressions can be made of them as of any measured variable.
+
+        Parameters
+        ----------
+        reports : sequence
+            What `randomize` returns.
+        option : str or int, optional
+            One option alone; of two options it is the last one. More than 2048 options need one.
+
+        Returns
+        -------
+        array
+            One row per report, with a column per option; one number per report for a single option, for two options
+            and for a mean. NaN where a report does not concern the option.
+
+        Raises
+        ------
+        TypeError
+            If the estimate is not a mean.
+        """
+
+    @abstractmethod
+    def score_limits(self) -> tuple[Array, Array]:
+        """Return the least and the greatest score of a report.
+
+        Returns
+        -------
+        tuple of array
+            Both, for each thing that is estimated; infinite where noise has no end.
+        """
+
+    @abstractmethod
     def estimate(self, reports: Any, /) -> Estimate:
         """Estimate what the reports say of the people behind them, with its error.
 
@@ -149,6 +150,42 @@ class Randomizer(Protocol):
             Shares, or a mean.
         """
 
+    @abstractmethod
+    def variance(self, truth: Any, n: int, /, *, respondents: Respondents = "sample") -> float | Array:
+        """Return the variance of the estimate, in theory.
+
+        Parameters
+        ----------
+        truth : float or sequence
+            The true share of the last of two options, all shares, or a mean.
+        n : int
+            How many people answer.
+        respondents : {"sample", "fixed"}
+            "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
+            randomization varies; this is what papers on local differential privacy print.
+
+        Returns
+        -------
+        float or array
+            One number, or one for each thing that is estimated.
+        """
+
+    def scores_sent(self, reports: Sequence[Any], /) -> Array:
+        """Return the scores of reports as they were sent.
+
+        Parameters
+        ----------
+        reports : sequence
+            What `report` returns: for a matrix these are codes, never labels.
+
+        Returns
+        -------
+        array
+            As `scores` gives them.
+        """
+        return self.scores(list(reports))
+
+    @abstractmethod
     def estimate_sent(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: Any = "moment", /
     ) -> Estimate:
@@ -169,103 +206,86 @@ class Randomizer(Protocol):
             Shares, or a mean.
         """
 
-    def variance(self, truth: Any, n: int, /, *, respondents: Respondents = "sample") -> float | Array:
-        """Return the variance of the estimate, in theory.
+    def _weight_of_liars(self, share: float) -> float:
+        """Return the weight that a share of liars, who act in concert, has in the estimate that they move most."""
+        return share
+
+
+class Randomizer(Drawing, Estimating):
+    """A person randomizes an answer; an analyst estimates from many reports.
+
+    `Design` is one, and everything that `toolkit.local.oracles` and `toolkit.local.numeric` make. `asks` says what a
+    person is asked for: a "choice" among `options`, "ticks" in several of them, or a "number" within `bounds`. Most
+    also have `estimate_counts`, for counts instead of reports, and `simulate_counts`, which draws the counts of a whole
+    survey.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> isinstance(warner("3/4"), Randomizer)
+    True
+    """
+
+    name: str
+    asks: AnswerKind
+    options: Labels
+    report_options: Labels  # in the order of their codes; empty where reports are not codes of labels
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """The largest logarithm of a likelihood ratio between two answers, exact, rounded up.
+
+        A report can shift the odds between two answers by at most a factor e**epsilon.
+        """
+
+    @cached_property
+    def loss(self) -> Pure:
+        """What one report costs its sender."""
+        return Pure(self.epsilon)
+
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction] | None:
+        """The lowest and the highest number that can be answered; None for options."""
+        return None
+
+    @property
+    def matrix(self) -> Array | None:
+        """Pr(report | truth), where a table holds it; such a randomizer can be drawn by hand."""
+        return None
+
+    @property
+    def sensitivity(self) -> float:
+        """The L1 distance by which one person's answer moves a curator's sum when it is replaced."""
+        return 1.0 if len(self.options) == 2 else 2.0
+
+    @abstractmethod
+    def randomize(self, answers: Any, rng: Rng = None) -> Any:
+        """Randomize answers.
 
         Parameters
         ----------
-        truth : float or sequence
-            A share, shares or a mean.
-        n : int
-            How many people answer.
-        respondents : {"sample", "fixed"}
-            Whether people are a random sample, or only the randomization varies.
+        answers : value, sequence, array or Series
+            One answer, or one per person: codes, labels or numbers. For ticks, a row of truth values, or a list or a
+            set of labels, per person.
+        rng : numpy.random.Generator, optional
+            For simulation; real answers use none, which is the operating system's randomness.
 
         Returns
         -------
-        float or array
-            One number, or one for each thing that is estimated.
-        """
-
-    def scores(self, reports: Any, option: Any = None) -> Array:
-        """Return numbers whose mean over the randomization is the truth: the mean score is the unbiased estimate.
-
-        Parameters
-        ----------
-        reports : sequence
-            What `randomize` returns.
-        option : str or int, optional
-            For one option alone; NaN says nothing of that person.
-
-        Returns
-        -------
-        array
-            One row per report.
-        """
-
-    def scores_sent(self, reports: Sequence[Any], /) -> Array:
-        """Return the scores of reports as they were sent: of a matrix these are codes, whatever its labels.
-
-        Parameters
-        ----------
-        reports : sequence
-            What `report` returns.
-
-        Returns
-        -------
-        array
-            One row per report.
-        """
-
-    def score_limits(self) -> tuple[Array, Array]:
-        """Return the least and the greatest score of a report, for each thing that is estimated.
-
-        Returns
-        -------
-        tuple of array
-            Both, one number for each thing that is estimated.
-        """
-
-    def weight_of_liars(self, share: float) -> float:
-        """Return the weight that a share of liars has in the estimate that they can move most.
-
-        Parameters
-        ----------
-        share : float
-            Of liars among the people; they act in concert.
-
-        Returns
-        -------
-        float
-            At least the share itself.
+        value or array
+            A report per answer.
         """
 
     def describe(self) -> str:
-        """The randomizer in plain words, for a consent form.
+        """Describe the randomizer in plain words, for a consent form.
 
         Returns
         -------
         str
             A few sentences.
         """
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: names, labels and the integers that the browser draws with.
-
-        Returns
-        -------
-        dict
-            What `from_dict` reads.
-        """
-
-    def browser_data(self) -> dict[str, Any]:
-        """What a browser draws with, in numbers that it holds exactly; what it would round is refused.
-
-        Returns
-        -------
-        dict
-            Plain data for JSON.
-        """
+        return describe(self)
 
 
 T = TypeVar("T")

@@ -13,6 +13,7 @@ from toolkit.core.arrays import Labels
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, explains, labels, probability, refuse, whole
 from toolkit.local.calibration import Options, odds, option_labels
 from toolkit.local.design import Design
+from toolkit.local.matrix.procedures import COMPARISON, NEITHER, Procedure
 from toolkit.local.matrix.tables import TABLE_LIMIT, private_rows
 
 _YES_NO = ("no", "yes")
@@ -86,7 +87,7 @@ def forced(yes: Number, no: Number) -> Design:
     say_yes, say_no = probability(yes, "yes"), probability(no, "no")
     if say_yes + say_no >= 1:
         refuse("`yes` + `no` must be below 1", say_yes + say_no, "someone must be left to answer truthfully")
-    return _binary(1 - say_no, say_yes, "forced")
+    return _binary(1 - say_no, say_yes, "forced", procedure="forced")
 
 
 @explains('unrelated("2/3", prevalence="1/4")', prevalence="how many say yes to the other question")
@@ -119,7 +120,7 @@ def unrelated(p: Number, prevalence: Number) -> Design:
     share, innocuous = probability(p, "p"), probability(prevalence, "prevalence")
     if share == 0:
         refuse("`p` must be above 0", share, "nobody would be asked the sensitive question")
-    return _binary(share + (1 - share) * innocuous, (1 - share) * innocuous, "unrelated")
+    return _binary(share + (1 - share) * innocuous, (1 - share) * innocuous, "unrelated", procedure="unrelated")
 
 
 @explains('mangat("2/3")')
@@ -226,9 +227,9 @@ def crosswise(p: Number | None = None, *, epsilon: Number | None = None) -> Desi
     """
     if epsilon is not None and p is None:
         often, seldom = odds(epsilon, inside=1, outside=1)
-        return Design([[seldom, often], [often, seldom]], often + seldom, _YES_NO, ("different", "same"), "crosswise")
+        return Design([[seldom, often], [often, seldom]], often + seldom, _YES_NO, COMPARISON, "crosswise")
     share = _share(p, epsilon)
-    return _binary(share, 1 - share, "crosswise", ("different", "same"))
+    return _binary(share, 1 - share, "crosswise", COMPARISON)
 
 
 @explains('triangular("1/4")')
@@ -259,7 +260,7 @@ def triangular(p: Number) -> Design:
     share = probability(p, "p")
     if share == 1:
         refuse("`p` must be below 1", share, "everyone would report at least one")
-    return _binary(Fraction(1), share, "triangular", ("neither", "at least one"))
+    return _binary(Fraction(1), share, "triangular", NEITHER)
 
 
 @explains(
@@ -356,7 +357,7 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
         consequence = "32-bit draws would hide every answer"
         refuse("`probabilities` must leave more than 2**-32 for the truth", 1 - truth, consequence)
     weights = np.tile(np.array(others, dtype=np.int64), (len(names), 1)) + truthful * np.eye(len(names), dtype=np.int64)
-    return Design(weights, denominator, names, name="forced")
+    return Design(weights, denominator, names, name="forced", procedure="forced")
 
 
 def _share(p: Number | None, epsilon: Number | None) -> Fraction:
@@ -370,7 +371,13 @@ def _share(p: Number | None, epsilon: Number | None) -> Fraction:
     return share
 
 
-def _binary(yes_if_yes: Fraction, yes_if_no: Fraction, name: str, report_options: Sequence[str] = _YES_NO) -> Design:
+def _binary(
+    yes_if_yes: Fraction,
+    yes_if_no: Fraction,
+    name: str,
+    report_options: Sequence[str] = _YES_NO,
+    procedure: Procedure | None = None,
+) -> Design:
     rows = [[1 - yes_if_no, yes_if_no], [1 - yes_if_yes, yes_if_yes]]
     weights, denominator = private_rows(rows, DENOMINATOR_LIMIT)
-    return Design(weights, denominator, _YES_NO, report_options, name)
+    return Design(weights, denominator, _YES_NO, report_options, name, procedure)

@@ -25,6 +25,8 @@ from toolkit.local.matrix.tables import joined_labels
 from toolkit.texts.odds import describe
 from toolkit.texts.voice import Voice
 
+__all__ = ["Memo"]
+
 Ratio = Fraction | float
 """How many times likelier reports can be under one truth than under another; infinite where they prove something."""
 
@@ -37,23 +39,6 @@ def chances(permanent: Rows, fresh: Rows) -> Chance:
     """Make the function that sums over the two values that a memo can have.
 
     The sum is of permanent[truth][memo] fresh[memo][1]**yes fresh[memo][0]**no.
-
-    Parameters
-    ----------
-    permanent : sequence of sequence of int
-        Weights of the memo, a row for each truth.
-    fresh : sequence of sequence of int
-        Weights of the report, a row for each memo.
-
-    Returns
-    -------
-    callable
-        `chance(truth, yes, no)`, a whole number, in proportion to the probability.
-
-    Examples
-    --------
-    >>> chances([[3, 1], [1, 3]], [[3, 1], [1, 3]])(1, 1, 0)
-    10
     """
 
     @cache  # one is asked for thousands of times
@@ -66,25 +51,7 @@ def chances(permanent: Rows, fresh: Rows) -> Chance:
 
 
 def unchanged(chance: Chance, reports: int) -> Ratio:
-    """Return the largest ratio of this many reports when the truth cannot change: only their number of yes matters.
-
-    Parameters
-    ----------
-    chance : callable
-        As `chances` makes it.
-    reports : int
-        How many.
-
-    Returns
-    -------
-    Fraction or float
-        The ratio; infinite where a report proves something.
-
-    Examples
-    --------
-    >>> unchanged(chances([[3, 1], [1, 3]], [[3, 1], [1, 3]]), 1)
-    Fraction(5, 3)
-    """
+    """Return the largest ratio of this many reports when the truth cannot change: only their number of yes matters."""
     return max(_ratio([chance(truth, yes, reports - yes) for truth in (0, 1)]) for yes in range(reports + 1))
 
 
@@ -93,23 +60,6 @@ def changing(chance: Chance, reports: int) -> Ratio:
 
     Of a series of reports with a given number of yes, a series of truths matters only by how many of the yes, and how
     many of the no, were sent while the truth was yes: all of these are gone through.
-
-    Parameters
-    ----------
-    chance : callable
-        As `chances` makes it.
-    reports : int
-        How many.
-
-    Returns
-    -------
-    Fraction or float
-        The ratio; infinite where a report proves something.
-
-    Examples
-    --------
-    >>> changing(chances([[3, 1], [1, 3]], [[3, 1], [1, 3]]), 2)
-    Fraction(25, 9)
     """
     worst: Ratio = Fraction(1)
     for yes in range(reports + 1):
@@ -126,24 +76,6 @@ def with_lost_memos(of_run: Callable[[int], Ratio], reports: int) -> Ratio:
 
     The reports then fall into runs, each from memos of its own: what they show is independent, so that the ratios of
     all runs multiply.
-
-    Parameters
-    ----------
-    of_run : callable
-        The ratio of a run of that length; runs add up to all.
-    reports : int
-        How many.
-
-    Returns
-    -------
-    Fraction or float
-        The ratio; infinite where a report proves something.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> with_lost_memos(lambda run: Fraction(5, 3), 3)
-    Fraction(125, 27)
     """
     ratios = [of_run(length) for length in range(1, reports + 1)]
     worst: list[Ratio] = [Fraction(1)]
@@ -153,24 +85,7 @@ def with_lost_memos(of_run: Callable[[int], Ratio], reports: int) -> Ratio:
 
 
 def epsilon_of(ratio: Ratio) -> float:
-    """Return the logarithm of a ratio, rounded up.
-
-    Parameters
-    ----------
-    ratio : Fraction or float
-        How many times likelier reports are under one truth than under another.
-
-    Returns
-    -------
-    float
-        Epsilon.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> round(epsilon_of(Fraction(3)), 4), epsilon_of(float("inf"))
-    (1.0986, inf)
-    """
+    """Return the logarithm of a ratio, rounded up."""
     return log_up(ratio) if isinstance(ratio, Fraction) else math.inf
 
 
@@ -314,7 +229,7 @@ class Memo:
             One row per person, one column for each answer that the person could have.
         """
         count = whole(n, "n")
-        columns = [self.permanent.randomize_codes(np.full(count, truth), check_rng(rng)) for truth in (0, 1)]
+        columns = [self.permanent._randomize_codes(np.full(count, truth), check_rng(rng)) for truth in (0, 1)]
         return np.asarray(np.column_stack(columns), dtype=np.intp)
 
     def report(self, memos: npt.NDArray[np.intp], answers: Values, rng: Rng = None) -> npt.NDArray[Any]:
@@ -339,7 +254,7 @@ class Memo:
             consequence = "remember(n) makes them"
             refuse("`memos` must have a row for each answer", f"shape {np.shape(memos)} for {len(codes)}", consequence)
         current = np.asarray(memos)[np.arange(len(codes)), codes]
-        sent, labels = self.fresh.randomize_codes(current, check_rng(rng)), self.fresh.report_options
+        sent, labels = self.fresh._randomize_codes(current, check_rng(rng)), self.fresh.report_options
         either = numbers_are_labels(labels) or looks_like_others(labels)
         return as_labels(sent, labels) if either else np.asarray(sent)
 

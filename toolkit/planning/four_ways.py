@@ -152,7 +152,7 @@ def four_ways(case: Case, epsilon: float, n: int, target: Target, delta: float) 
     """Direct, local, shuffled and central at the same epsilon and n; `n_needed` is for the target."""
     local = case.accuracy(epsilon)
     direct = local.without_noise()
-    central = Curated(direct, case.randomizer(epsilon).reach * case.field.at_once / epsilon)
+    central = Curated(direct, case.randomizer(epsilon).sensitivity * case.field.at_once / epsilon)
     alone, together, needed = _shuffled(case, epsilon, n, target, delta)
     return (
         _way("direct", direct, n, (math.inf, 0.0, math.inf), _people(direct, target)),

@@ -24,7 +24,7 @@ texts say that a report says a lot.
 """
 
 NEEDS_SECRET_ANSWER = ("crosswise", "unrelated", "triangular")
-"""Designs that protect only while the answer to their innocent question cannot be found out."""
+"""Procedures that protect only while the answer to their innocent question cannot be found out."""
 
 _SHOWN = 4  # reports that are listed one by one
 _CARDS = 8  # cards of a deck that are listed one by one
@@ -38,10 +38,15 @@ def sentences(design: Any, voice: Voice, name: Name, *, ratio: bool = True) -> l
     return [*_matrix(design, voice, name), *_proofs(design, voice, name, ratio)]
 
 
+def asks_innocent(design: Any) -> bool:
+    """Return whether a design protects only while the answer to its innocent question cannot be found out."""
+    return design.matrix is not None and design.procedure in NEEDS_SECRET_ANSWER
+
+
 def describe(design: Any) -> str:
     """Return a randomizer in plain English words, with its epsilon rounded up."""
     voice = Voice()
-    innocent = [voice.say("innocent_answer")] if design.name in NEEDS_SECRET_ANSWER else []
+    innocent = [voice.say("innocent_answer")] if asks_innocent(design) else []
     epsilon = "infinite" if math.isinf(design.epsilon) else f"at most {voice.rounded_up(design.epsilon)}"
     return " ".join([*sentences(design, voice, str), *innocent, f"Epsilon is {epsilon}."])
 

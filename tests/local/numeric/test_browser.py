@@ -6,8 +6,9 @@ import pytest
 
 from toolkit import warner
 from toolkit.local import numeric, oracles
-from toolkit.local.numeric import LocalLaplace, Scrambled
 from toolkit.local.numeric.grid import laplace_in_browser
+from toolkit.local.numeric.laplace import LocalLaplace
+from toolkit.local.numeric.scrambling import Scrambled
 
 DERIVED = {
     "warner": (warner(epsilon=1.0), {}),

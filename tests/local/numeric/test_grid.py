@@ -11,9 +11,9 @@ from tests.local.channel import NoDraw
 from tests.slowly import each
 from toolkit.local import numeric
 from toolkit.local.numeric.bounded import OneBit
-from toolkit.local.numeric.grid import Grid, OnGrid, checked_reports, numbers_in
+from toolkit.local.numeric.grid import AnswerGrid, OnGrid, checked_reports, numbers_in
 
-GRID = Grid(Fraction(0), Fraction(10), 100)
+GRID = AnswerGrid(Fraction(0), Fraction(10), 100)
 
 
 def test_answers_go_to_the_nearest_point_and_both_ends_are_points() -> None:
@@ -48,7 +48,7 @@ MAKERS = (numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_lapl
 def test_it_tells_its_bounds_and_how_far_one_person_can_move_a_sum(make: type) -> None:
     made = make((-2, "7/2"), 1.0)
     assert isinstance(made, OnGrid)
-    assert (made.bounds, made.reach, made.asks, made.options) == ((-2, Fraction(7, 2)), 5.5, "number", ())
+    assert (made.bounds, made.sensitivity, made.asks, made.options) == ((-2, Fraction(7, 2)), 5.5, "number", ())
     assert made.browser_data()["span"] == [11, 2]
     assert made.browser_data().items() >= made.to_dict().items()
 

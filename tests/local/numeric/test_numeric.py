@@ -21,9 +21,11 @@ from toolkit.local.catalogue import restore
 from toolkit.local.numeric import bounded, laplace
 from toolkit.local.numeric.bounded import Hybrid, OneBit, Piecewise
 from toolkit.local.numeric.laplace import LocalLaplace
-from toolkit.local.numeric.means import FiniteMean, Mean
+from toolkit.local.numeric.means import FiniteMean, MeanRandomizer
 from toolkit.local.numeric.scrambling import Scrambled
 from toolkit.local.numeric.square_wave import SquareWave
+from toolkit.local.oracles.random_box import RandomBox
+from toolkit.local.oracles.ticks import CappedBoxes
 
 ZERO, ONE, TEN = Fraction(0), Fraction(1), Fraction(10)
 FINITE: dict[str, FiniteMean] = {
@@ -44,11 +46,11 @@ SCRAMBLED = {
 MAKERS = (numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_laplace)
 
 
-def laws(mean: Mean) -> list[dict]:
+def laws(mean: MeanRandomizer) -> list[dict]:
     return channel(_thinned(mean).report, list(range(mean.steps + 1)))
 
 
-def _thinned(mean: Mean) -> Mean:
+def _thinned(mean: MeanRandomizer) -> MeanRandomizer:
     """A hybrid takes turns in 65,536 parts; two are enough to enumerate, when the turns are even or never."""
 
     class Thinned:
@@ -495,15 +497,17 @@ def test_without_a_spread_the_variance_is_the_largest_of_any_spread(name: str, r
     ],
     ids=["one bit", "piecewise", "hybrid", "laplace", "scrambled", "square wave"],
 )
-def test_bounds_are_looked_at_whatever_makes_the_randomizer(make: Callable[[Fraction, Fraction], Mean]) -> None:
+def test_bounds_are_looked_at_whatever_makes_the_randomizer(
+    make: Callable[[Fraction, Fraction], MeanRandomizer],
+) -> None:
     assert make(ZERO, TEN).bounds == (0, 10)
     with pytest.raises(ValueError, match="lower of `bounds` must be below the upper"):
         make(TEN, ZERO)
 
 
 SURVEYS: dict[str, Callable[..., object]] = {
-    "boxes": partial(oracles.CappedBoxes(("a", "b", "c"), 2, 1, 4).simulate_counts, [0.1, 0.2, 0.3], 10**6),
-    "one box": partial(oracles.RandomBox(("a", "b", "c"), 3, 1).simulate_counts, [0.1, 0.2, 0.3], 10**6),
+    "boxes": partial(CappedBoxes(("a", "b", "c"), 2, 1, 4).simulate_counts, [0.1, 0.2, 0.3], 10**6),
+    "one box": partial(RandomBox(("a", "b", "c"), 3, 1).simulate_counts, [0.1, 0.2, 0.3], 10**6),
     "a set": partial(oracles.subset(3, 1.0).simulate_counts, [0.2, 0.3, 0.5], 10**6),
     "one bit": partial(FINITE["one bit"].simulate_counts, 4, 10**6),
     "square wave": partial(SquareWave(ZERO, TEN, 2, 1, 3, 1).simulate_counts, [0.2, 0.3, 0.5], 10**6),

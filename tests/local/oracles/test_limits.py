@@ -7,6 +7,7 @@ from tests.slowly import each
 from toolkit.local import oracles
 from toolkit.local.matrix.moments import scores
 from toolkit.local.oracles.oracle import limit
+from toolkit.local.oracles.unary import Unary
 
 
 @each(epsilon=[0.01, 0.7, 2.549, 3.0, 10.0], k=[2, 3, 17, 20, 100])
@@ -18,7 +19,7 @@ def test_no_other_size_is_better(k: int, epsilon: float) -> None:
 
 def test_what_was_made_by_hand_is_shown_beyond_the_epsilon_that_may_be_asked_for() -> None:
     """Two bits of nearly 32 binary digits each: an epsilon of 44, and of both options hardly more than their spread."""
-    oracle = oracles.Unary(("no", "yes"), 2**32 - 1, 1, 2**32)
+    oracle = Unary(("no", "yes"), 2**32 - 1, 1, 2**32)
     assert repr(oracle) == "<Unary of 2 options: epsilon 44.36, variance 1 times the unbiased limit>"
 
 

@@ -19,7 +19,9 @@ from toolkit.local import oracles
 from toolkit.local.oracles import hashing
 from toolkit.local.oracles.hashing import LocalHash
 from toolkit.local.oracles.oracle import Oracle
+from toolkit.local.oracles.random_box import RandomBox
 from toolkit.local.oracles.subset import Subset
+from toolkit.local.oracles.ticks import CappedBoxes
 from toolkit.local.oracles.unary import Unary
 
 SMALL = {
@@ -332,8 +334,8 @@ def test_what_cannot_be_is_refused(broken: object, words: str) -> None:
         lambda options: Subset(options, 1, 3, 1),
         lambda options: Unary(options, 3, 1, 4),
         lambda options: LocalHash(options, 3, 3, 1),
-        lambda options: oracles.RandomBox(options, 3, 1),
-        lambda options: oracles.CappedBoxes(options, 2, 1, 4),
+        lambda options: RandomBox(options, 3, 1),
+        lambda options: CappedBoxes(options, 2, 1, 4),
     ],
     ids=["a set", "bits", "a hash", "one box", "boxes"],
 )

@@ -10,7 +10,7 @@ import pytest
 
 from tests.survey.desk import payload, sent
 from tests.survey.samples import cheated, survey
-from toolkit import crosswise, forced, forced_options, k_ary, kuk, mangat, unrelated, warner
+from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, unrelated, warner
 from toolkit.survey.consent.device_check import chance, device_tries, sheet_tries
 from toolkit.survey.questions.question import Question
 from toolkit.survey.results import estimate
@@ -54,6 +54,32 @@ def test_where_two_answers_are_compared_it_is_whether_they_are_the_same() -> Non
         "Your true answer to one of the two questions is “No”, and to the other “Yes”. What do you choose?"
     )
     assert [right for _, _, right in found] == ["Different", "Same"]
+
+
+def test_what_is_asked_does_not_depend_on_what_a_design_is_called() -> None:
+    compared = crosswise("1/4")
+    mine = Design(compared.weights, 4, compared.options, compared.report_options, "mine")
+    assert tries(Question("x", "X?", design=mine, **PHYSICAL)) == tries(
+        Question("x", "X?", design=compared, **PHYSICAL)
+    )
+    weights = [[2, 1], [1, 2]]
+    for name in ("mine", "forced"):
+        design = Design(weights, 3, ("no", "yes"), name=name, procedure="forced")
+        assert tries(cheated(design=design, **PHYSICAL)) == tries(cheated(design=forced("1/3", "1/3"), **PHYSICAL))
+    with pytest.raises(ValueError, match="forced answers or a crosswise design"):
+        tries(cheated(design=Design(weights, 3, ("no", "yes"), name="enforced"), **PHYSICAL))
+
+
+def test_a_survey_that_an_older_version_saved_asks_what_it_asked() -> None:
+    """The data of a forced design without a field for the procedure, which was read from the name."""
+    data = {"name": "enforced", "options": ["no", "yes"], "report_options": ["no", "yes"]}
+    saved = {**data, "denominator": 3, "weights": [[2, 1], [1, 2]]}
+    question = {"name": "cheated", "text": "Have you?", "design": saved, "labels": {}, **PHYSICAL}
+    loaded = Survey.from_dict({"title": "Exams", "consent": "Why.", "check": "device", "questions": [question]})
+    assert tries(loaded["cheated"])[0][2] == "Yes"
+    assert loaded.to_dict()["questions"][0]["design"] == saved
+    again = Survey.from_dict(loaded.to_dict())
+    assert again.hash == loaded.hash
 
 
 def test_a_device_that_nobody_knows_is_refused() -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from tests.needs import lacking_program, program
 from tests.survey.samples import cheated, faculty, survey
-from toolkit import Question, Survey, k_ary
+from toolkit import Design, Question, Survey, k_ary, warner
 from toolkit.core.document import as_written
 from toolkit.survey import read_reports
 from toolkit.survey.exchange.raw_files import whole_number
-from toolkit.survey.exchange.stat_files import _codes, _cut, _File, file_name
+from toolkit.survey.exchange.stat_files import _codes, _cut, _File, file_name, is_set
 from toolkit.survey.export import SUFFIXES, write
 
 pyreadstat = pytest.importorskip("pyreadstat")
@@ -226,3 +226,8 @@ def test_a_cell_that_is_no_answer_is_not_written_as_the_code_of_one(tmp_path, su
         write(FRAME.assign(faculty="music"), tmp_path / f"r{suffix}", ASKED)
     assert "music" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_design_that_is_called_like_one_whose_reports_are_sets_has_codes() -> None:
+    design = Design(warner("3/4").weights, 4, ("no", "yes"), name="unary")
+    assert not is_set(cheated(design=design))

@@ -18,21 +18,7 @@ from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.scrambling import Scrambled
 from toolkit.local.numeric.square_wave import SquareWave, square_wave
 
-__all__ = [
-    "Hybrid",
-    "LocalLaplace",
-    "OneBit",
-    "Piecewise",
-    "Scrambled",
-    "SquareWave",
-    "additive",
-    "hybrid",
-    "local_laplace",
-    "multiplicative",
-    "one_bit",
-    "piecewise",
-    "square_wave",
-]
+__all__ = ["SquareWave", "additive", "hybrid", "local_laplace", "multiplicative", "one_bit", "piecewise", "square_wave"]
 
 _MOST_CARDS = 5000  # of a deck
 _ONE_BIT_ALONE = 0.61  # up to this epsilon a window only adds variance
@@ -53,7 +39,7 @@ def one_bit(bounds: tuple[Number, Number], epsilon: Number) -> OneBit:
 
     Returns
     -------
-    OneBit
+    Randomizer
         The randomizer.
 
     References
@@ -86,7 +72,7 @@ def piecewise(bounds: tuple[Number, Number], epsilon: Number) -> Piecewise:
 
     Returns
     -------
-    Piecewise
+    Randomizer
         The randomizer.
 
     References
@@ -118,7 +104,7 @@ def hybrid(bounds: tuple[Number, Number], epsilon: Number) -> Hybrid:
 
     Returns
     -------
-    Hybrid
+    Randomizer
         The randomizer.
 
     References
@@ -151,7 +137,7 @@ def local_laplace(bounds: tuple[Number, Number], epsilon: Number) -> LocalLaplac
 
     Returns
     -------
-    LocalLaplace
+    Randomizer
         The randomizer.
 
     References
@@ -184,7 +170,7 @@ def additive(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, s
 
     Returns
     -------
-    Scrambled
+    Randomizer
         The randomizer.
 
     References
@@ -216,7 +202,7 @@ def multiplicative(bounds: tuple[Number, Number], noise: Mapping[Number, Number]
 
     Returns
     -------
-    Scrambled
+    Randomizer
         The randomizer.
 
     References

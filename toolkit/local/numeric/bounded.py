@@ -34,12 +34,6 @@ class OneBit(FiniteMean):
 
     Parameters
     ----------
-    low : number
-        The lowest answer.
-    high : number
-        The highest answer.
-    steps : int
-        The steps of the public grid between them.
     keep : int
         The weight of the true bit.
     lie : int
@@ -95,20 +89,6 @@ class OneBit(FiniteMean):
         return np.asarray((reports - float(self.support.q)) / self.support.slope)
 
     def estimate(self, reports: Values, *, times: ArrayLike | None = None) -> Estimate:
-        """Estimate the mean of the answers behind the bits; all intervals for shares apply.
-
-        Parameters
-        ----------
-        reports : sequence or array
-            Reports as `randomize` makes them.
-        times : sequence of int, optional
-            How often each of the reports came; once if left out.
-
-        Returns
-        -------
-        Estimate
-            The mean.
-        """
         codes = checked_reports(reports, 2)
         return self.estimate_counts(times_each(codes, None if times is None else checked_times(times, len(codes)), 2))
 
@@ -147,21 +127,6 @@ class Piecewise(Windowed, FiniteMean):
 
     To draw a report: see `toolkit.local.numeric.window.Window`, with the index of the answer.
 
-    Parameters
-    ----------
-    low : number
-        The lowest answer.
-    high : number
-        The highest answer.
-    steps : int
-        The steps of the public grid between them.
-    width : int
-        How many reports are near an answer.
-    inside : int
-        The weight of a report near the answer.
-    outside : int
-        The weight of any other report.
-
     Examples
     --------
     >>> from toolkit.local.numeric import piecewise
@@ -192,12 +157,6 @@ class Hybrid(FiniteMean):
 
     Parameters
     ----------
-    low : number
-        The lowest answer.
-    high : number
-        The highest answer.
-    steps : int
-        The steps of the public grid between them.
     keep : int
         The weight of the true bit.
     lie : int
@@ -268,18 +227,7 @@ class Hybrid(FiniteMean):
         return 2 + self.window.report(index, draw) if draw(TURNS) < self.turn else self.bit.report(index, draw)
 
     def accepts(self, report: object) -> bool:
-        """Tell whether a value is a report; where it is never the window's turn, or the bit's, its reports are none.
-
-        Parameters
-        ----------
-        report : object
-            A plain JSON value.
-
-        Returns
-        -------
-        bool
-            Whether it is.
-        """
+        # Where it is never the window's turn, or the bit's, nobody sends its reports.
         bit = is_code(report, 2)
         return self.turn < TURNS if bit else self.turn > 0 and is_code(report, self.kinds)
 

@@ -4,7 +4,6 @@ A float that leaves a person's device could betray the answer by its last bits. 
 one of the same few integers for everyone, whatever the answer was.
 """
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,8 +14,8 @@ import numpy as np
 
 from toolkit.core.arrays import Array, Steps, Values, as_array
 from toolkit.core.checks import Number, exact, limits, refuse, whole
-from toolkit.core.randomness import Below, Rng, check_rng
-from toolkit.local.protocol import AnswerKind, fraction, keep_whole
+from toolkit.core.randomness import Rng
+from toolkit.local.protocol import fraction, keep_whole
 from toolkit.local.sampled_randomizer import SampledRandomizer
 
 EXACT = 2**53
@@ -61,7 +60,7 @@ def fine_steps(low: Fraction, high: Fraction) -> int:
 
 
 @dataclass(frozen=True)
-class Grid:
+class AnswerGrid:
     """`steps` + 1 points from `low` to `high`, both included."""
 
     low: Fraction
@@ -130,17 +129,24 @@ def checked_reports(reports: Values, kinds: int | None = None) -> Steps:
 
 @dataclass(frozen=True, repr=False)
 class OnGrid(SampledRandomizer):
-    """Answers from `low` to `high`, rounded to a public grid of `steps` before anything is drawn."""
+    """Answers from `low` to `high`, rounded to a public grid before anything is drawn.
+
+    Parameters
+    ----------
+    low : number
+        The lowest answer.
+    high : number
+        The highest answer.
+    steps : int
+        The steps of the public grid between them.
+    """
 
     low: Fraction
     high: Fraction
     steps: int
 
+    asks = "number"
     options = ()
-
-    @property
-    def asks(self) -> AnswerKind:
-        return "number"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", fraction(self.low, "low"))
@@ -150,58 +156,23 @@ class OnGrid(SampledRandomizer):
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
-        """The lowest and the highest answer."""
         return self.low, self.high
 
     @property
-    def reach(self) -> float:
-        """The width of the bounds."""
+    def sensitivity(self) -> float:
         return float(self.high - self.low)
 
     @cached_property
-    def grid(self) -> Grid:
+    def grid(self) -> AnswerGrid:
         """The points that answers are rounded to."""
-        return Grid(self.low, self.high, self.steps)
+        return AnswerGrid(self.low, self.high, self.steps)
 
-    @abstractmethod
-    def report(self, index: int, draw: Below) -> int:
-        """Draw one report for an answer, by integer draws alone: the browser's rule.
-
-        Parameters
-        ----------
-        index : int
-            How many steps the answer is above `low`.
-        draw : callable
-            `draw(m)` gives a uniform integer from 0 to m - 1.
-
-        Returns
-        -------
-        int
-            What is sent.
-        """
-
-    @abstractmethod
-    def _draw(self, index: Steps, rng: Rng) -> Steps: ...
+    def _encoded(self, answers: Values) -> tuple[Steps, bool]:
+        return self.grid.index(answers)
 
     def randomize(self, answers: Values, rng: Rng = None) -> Any:
-        """Randomize numbers within the bounds: reports are integers on the public grid of reports.
-
-        Parameters
-        ----------
-        answers : value, sequence, array or Series
-            One number, or one per person.
-        rng : numpy.random.Generator, optional
-            For simulation; real answers use none, which is the operating system's randomness.
-
-        Returns
-        -------
-        int or array
-            A report per answer.
-        """
-        generator = check_rng(rng)
-        index, single = self.grid.index(answers)
-        reports = self._draw(index, generator)
-        return int(reports[0]) if single else reports
+        reports = super().randomize(answers, rng)
+        return reports if np.ndim(reports) else int(reports)
 
     def browser_data(self) -> dict[str, Any]:
         # The width as a fraction: a browser divides as Python's `float` does while it holds both parts.

@@ -14,14 +14,14 @@ from toolkit.core.rounding import float_up
 from toolkit.core.sampling import discrete_laplace
 from toolkit.local.calibration import checked_epsilon
 from toolkit.local.numeric.grid import laplace_in_browser
-from toolkit.local.numeric.means import Mean
+from toolkit.local.numeric.means import MeanRandomizer
 from toolkit.local.protocol import fraction, is_whole
 
-_REACH = 64  # scales of noise; e**-64 is less than 10**-27
+_FARTHEST = 64  # scales of noise; e**-64 is less than 10**-27
 
 
 @dataclass(frozen=True, repr=False)
-class LocalLaplace(Mean):
+class LocalLaplace(MeanRandomizer):
     """The answer in steps above `low`, plus an integer z of probability proportional to e**(-abs(z) budget / steps).
 
     A step of noise costs budget / steps, and answers are at most `steps` apart: so epsilon is `budget`,
@@ -35,12 +35,6 @@ class LocalLaplace(Mean):
 
     Parameters
     ----------
-    low : number
-        The lowest answer.
-    high : number
-        The highest answer.
-    steps : int
-        The steps of the public grid between them.
     budget : number
         Epsilon.
 
@@ -60,7 +54,8 @@ class LocalLaplace(Mean):
         object.__setattr__(self, "budget", checked_epsilon(fraction(self.budget, "budget")))
 
     @cached_property
-    def _epsilon(self) -> float:
+    def epsilon(self) -> float:
+        """The budget, rounded up to a float."""
         return float_up(self.budget)
 
     @property
@@ -88,32 +83,13 @@ class LocalLaplace(Mean):
                 return index - size if minus else index + size
 
     def accepts(self, report: object) -> bool:
-        """Tell whether a value is a report: noise beyond 64 times its scale, rarer than 10**-27, is refused.
-
-        Parameters
-        ----------
-        report : object
-            A plain JSON value.
-
-        Returns
-        -------
-        bool
-            Whether it is.
-        """
-        reach = _REACH * self.scale
-        return is_whole(report) and -reach <= report <= self.steps + reach
+        farthest = _FARTHEST * self.scale
+        return is_whole(report) and -farthest <= report <= self.steps + farthest
 
     def browser_data(self) -> dict[str, Any]:
         return super().browser_data() | laplace_in_browser(self.scale, self.budget)
 
     def score_limits(self) -> tuple[Array, Array]:
-        """Return infinite limits: noise has no end.
-
-        Returns
-        -------
-        tuple
-            Minus infinity and infinity.
-        """
         return np.array(-np.inf), np.array(np.inf)
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:

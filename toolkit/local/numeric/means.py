@@ -1,4 +1,4 @@
-"""`Mean`: what all randomizers of bounded numbers share whose reports average to the truth."""
+"""`MeanRandomizer`: what all randomizers of bounded numbers share whose reports average to the truth."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from toolkit.local.sampled_randomizer import SampledAtOdds
 
 
 @dataclass(frozen=True, repr=False)
-class Mean(OnGrid):
+class MeanRandomizer(OnGrid):
     """A report's score has the answer, rounded to the grid, as its mean."""
 
     @property
@@ -32,22 +32,6 @@ class Mean(OnGrid):
     def _unit_scores(self, reports: Steps) -> Array: ...
 
     def scores(self, reports: Values, option: Label | None = None) -> Array:
-        """Score each report: a number in the unit of the answers, whose mean over the randomization is the answer.
-
-        Weighted means, strata, clusters and regressions can be made of these as of any measured variable.
-
-        Parameters
-        ----------
-        reports : sequence or array
-            Reports as `randomize` makes them.
-        option : None
-            There is none to name.
-
-        Returns
-        -------
-        array
-            A number per report.
-        """
         if option is not None:
             refuse("`option` must be left out", repr(option)[:40], "a number is asked for, and it has no options")
         return float(self.low) + self.grid.span * self._unit_scores(self._checked(reports))
@@ -56,20 +40,6 @@ class Mean(OnGrid):
         return checked_reports(reports)
 
     def estimate(self, reports: Values, *, times: ArrayLike | None = None) -> Estimate:
-        """Estimate the mean of the answers behind the reports: unbiased, and possibly a little out of bounds.
-
-        Parameters
-        ----------
-        reports : sequence or array
-            Reports as `randomize` makes them.
-        times : sequence of int, optional
-            How often each of the reports came; once if left out.
-
-        Returns
-        -------
-        Estimate
-            The mean.
-        """
         scores = self.scores(reports)
         return self._from_scores(scores, np.ones(len(scores)) if times is None else checked_times(times, len(scores)))
 
@@ -136,7 +106,7 @@ class Mean(OnGrid):
 
 
 @dataclass(frozen=True, repr=False)
-class FiniteMean(SampledAtOdds, Mean):
+class FiniteMean(SampledAtOdds, MeanRandomizer):
     """The reports are the integers from 0 to `kinds` - 1, each with an exact rational probability."""
 
     @property
@@ -155,16 +125,4 @@ class FiniteMean(SampledAtOdds, Mean):
         return checked_reports(reports, self.kinds)
 
     def estimate_counts(self, counts: ArrayLike) -> Estimate:
-        """Estimate, as `estimate` does, from the number of reports of each kind, in order.
-
-        Parameters
-        ----------
-        counts : sequence of int
-            How many reports of each kind.
-
-        Returns
-        -------
-        Estimate
-            The mean.
-        """
         return self._from_scores(self.scores(np.arange(self.kinds)), checked_counts(counts, self.kinds))

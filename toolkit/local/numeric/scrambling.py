@@ -19,12 +19,12 @@ from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import log_up
 from toolkit.core.sampling import Categorical
 from toolkit.local.numeric.grid import EXACT
-from toolkit.local.numeric.means import Mean
+from toolkit.local.numeric.means import MeanRandomizer
 from toolkit.local.protocol import fraction, is_whole
 
 
 @dataclass(frozen=True, repr=False)
-class Scrambled(Mean):
+class Scrambled(MeanRandomizer):
     """The answer plus, or times, a number drawn from a known deck.
 
     To draw a report: a uniform integer below the sum of `weights` falls into one of their consecutive cells,
@@ -32,12 +32,6 @@ class Scrambled(Mean):
 
     Parameters
     ----------
-    low : number
-        The lowest answer.
-    high : number
-        The highest answer.
-    steps : int
-        The steps of the public grid between them.
     how : {"additive", "multiplicative"}
         Whether the number is added or multiplied.
     values : sequence of number
@@ -106,7 +100,7 @@ class Scrambled(Mean):
         return data | {"cards": [{"start": start, "slope": slope} for start, slope in lines]}
 
     @cached_property
-    def _epsilon(self) -> float:
+    def epsilon(self) -> float:
         """From all reports of all answers: infinite as soon as one report is possible for some answers only."""
         first = set(self._law(0))
         if any(set(self._law(index)) != first for index in range(self.steps, 0, -1)):

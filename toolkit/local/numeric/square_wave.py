@@ -64,21 +64,6 @@ class SquareWave(Windowed):
 
     To draw a report: see `toolkit.local.numeric.window.Window`, with the number of the point nearest to the answer.
 
-    Parameters
-    ----------
-    low : number
-        The lowest answer.
-    high : number
-        The highest answer.
-    steps : int
-        The steps of the public grid between them.
-    width : int
-        How many reports are near an answer.
-    inside : int
-        The weight of a report near the answer.
-    outside : int
-        The weight of any other report.
-
     Examples
     --------
     >>> from toolkit.local.numeric import square_wave

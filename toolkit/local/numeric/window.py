@@ -101,7 +101,17 @@ class Window:
 
 @dataclass(frozen=True, repr=False)
 class Windowed(SampledAtOdds, OnGrid):
-    """A randomizer of bounded numbers that draws with a window of `width` reports."""
+    """A randomizer of bounded numbers that draws with a sliding window.
+
+    Parameters
+    ----------
+    width : int
+        How many reports are near an answer.
+    inside : int
+        The weight of a report near the answer.
+    outside : int
+        The weight of any other report.
+    """
 
     width: int
     inside: int

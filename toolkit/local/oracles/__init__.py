@@ -10,26 +10,11 @@ from toolkit.core.rounding import exp_below
 from toolkit.local.calibration import Options, checked_epsilon, odds, option_labels, threshold_above
 from toolkit.local.oracles.hashing import LocalHash, best_values
 from toolkit.local.oracles.oracle import Oracle, limit
-from toolkit.local.oracles.random_box import RandomBox
 from toolkit.local.oracles.subset import Subset
-from toolkit.local.oracles.ticks import CappedBoxes, tick_boxes
+from toolkit.local.oracles.ticks import tick_boxes
 from toolkit.local.oracles.unary import Unary
 
-__all__ = [
-    "CappedBoxes",
-    "LocalHash",
-    "Oracle",
-    "RandomBox",
-    "Subset",
-    "Unary",
-    "best",
-    "limit",
-    "local_hash",
-    "optimized_unary",
-    "subset",
-    "tick_boxes",
-    "unary",
-]
+__all__ = ["Oracle", "best", "limit", "local_hash", "optimized_unary", "subset", "tick_boxes", "unary"]
 
 
 def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Subset:
@@ -49,7 +34,7 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
 
     Returns
     -------
-    Subset
+    Oracle
         The randomizer.
 
     References
@@ -85,7 +70,7 @@ def unary(options: Options, epsilon: Number) -> Unary:
 
     Returns
     -------
-    Unary
+    Oracle
         The randomizer.
 
     References
@@ -118,7 +103,7 @@ def optimized_unary(options: Options, epsilon: Number) -> Unary:
 
     Returns
     -------
-    Unary
+    Oracle
         The randomizer.
 
     References
@@ -156,7 +141,7 @@ def local_hash(options: Options, epsilon: Number, *, values: int | None = None) 
 
     Returns
     -------
-    LocalHash
+    Oracle
         The randomizer.
 
     References
@@ -190,7 +175,7 @@ def best(options: Options, epsilon: Number) -> Subset:
 
     Returns
     -------
-    Subset
+    Oracle
         The randomizer.
 
     References

@@ -8,63 +8,31 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, ArrayLike, Codes, Labels, Mask, Values, as_array
-from toolkit.core.checks import labels, refuse
+from toolkit.core.arrays import Array, Codes, Labels, Mask, Values, as_array
+from toolkit.core.checks import refuse
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import Fit, edge_fit, fit_notes
 from toolkit.core.inference.intervals import Interval, Shares, Tails
-from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.matrix.moments import from_support, scored_option
-from toolkit.local.oracles.support import Support, covariance_note, display_note
-from toolkit.local.protocol import AnswerKind, Respondents
-from toolkit.local.sampled_randomizer import SampledAtOdds
+from toolkit.local.oracles.support import SupportRandomizer, covariance_note, display_note
 
 _LABEL = (str, int, float, np.number)
 _TRUTH = (bool, np.bool_)  # equal to the labels 0 and 1, and none
 
 
 @dataclass(frozen=True, repr=False)
-class Boxes(SampledAtOdds):
+class Boxes(SupportRandomizer):
     """Any of `options` may be ticked; the estimate is the share of people who tick each."""
 
-    options: Labels
-
-    bounds = None
+    asks = "ticks"
 
     @property
-    def asks(self) -> AnswerKind:
-        return "ticks"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "options", labels(self.options, "options"))
-
-    @property
-    @abstractmethod
-    def support(self) -> Support:
-        """How often a report says yes for a box: when it is ticked, and when it is not."""
-
-    @property
-    def reach(self) -> float:
-        """Each box may change."""
+    def sensitivity(self) -> float:
+        # Each box may change.
         return float(len(self.options))
 
     def scores(self, reports: Values, option: str | int | None = None) -> Array:
-        """Score each report: numbers whose mean is the estimate.
-
-        Parameters
-        ----------
-        reports : sequence or array
-            Reports as `randomize` makes them.
-        option : str or int, optional
-            One box alone.
-
-        Returns
-        -------
-        array
-            One row per report, one column per box, or a number per report for one option; NaN where a box was not
-            asked about.
-        """
         read, box = self._read(reports)
         scores = from_support(read, self.score_limits(), self.options, option, focus=False)
         if box is None:
@@ -77,57 +45,19 @@ class Boxes(SampledAtOdds):
     def _read(self, reports: Values) -> tuple[Callable[[int], Mask], Codes | None]:
         """Which reports say yes for a box, by its code; and the one box that each was asked about, if so."""
 
-    def score_limits(self) -> tuple[Array, Array]:
-        return self.support.score_limits()
-
-    @abstractmethod
-    def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
-        """Compute the variance of each box's share, in theory, at the true shares.
-
-        Parameters
-        ----------
-        prevalence : float or array-like
-            The true share of each box, or one for all.
-        n : int
-            How many people answer.
-        respondents : {"sample", "fixed"}
-            "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
-            randomization varies; this is what papers on local differential privacy print.
-
-        Returns
-        -------
-        array
-            One for each box.
-        """
-
-    @abstractmethod
-    def _draw(self, ticks: Mask, rng: Rng) -> npt.NDArray[Any]: ...
-
-    def randomize(self, answers: Values, rng: Rng = None) -> Any:
-        """Randomize answers: one row per person.
-
-        Parameters
-        ----------
-        answers : table or list
-            Truth values or 0 and 1, one row per person and one column per box (one row alone for one person); or a
-            list or a set of ticked labels for each person.
-        rng : numpy.random.Generator, optional
-            For simulation; real answers use none, which is the operating system's randomness.
-
-        Returns
-        -------
-        array
-            One row per report.
-        """
-        generator = check_rng(rng)
-        ticks, single = read_ticks(answers, self.options)
-        reports = self._draw(ticks, generator)
-        return reports[0] if single else reports
+    def _encoded(self, answers: Values) -> tuple[Mask, bool]:
+        return read_ticks(answers, self.options)
 
     def _estimated(
-        self, values: Array, se: Array, cov: Array | None, n: int, basis: "Shares | Rows", notes: tuple[str, ...] = ()
+        self,
+        values: Array,
+        se: Array,
+        cov: Array | None,
+        n: int,
+        basis: "Shares | BoxShares",
+        notes: tuple[str, ...] = (),
     ) -> Estimate:
-        fit = basis.fit() if isinstance(basis, Rows) else edge_fit(basis, together=False)
+        fit = basis.fit() if isinstance(basis, BoxShares) else edge_fit(basis, together=False)
         doubts = fit_notes(fit, basis) or display_note(values[np.isfinite(values)], inside=None)
         return Estimate(
             value=values,
@@ -207,7 +137,7 @@ def _from_labels(rows: list[Any], options: Labels) -> Mask:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class BoxShares:
     """`k` shares, each from a sample of its own; those of equally many people together, NaN of nobody."""
 
     k: int

@@ -39,8 +39,6 @@ class LocalHash(Oracle):
 
     Parameters
     ----------
-    options : sequence of str or int
-        The options.
     values : int
         How many values options are hashed to.
     inside : int

@@ -10,16 +10,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, ArrayLike, Codes, Counts, Labels, Mask, Values
-from toolkit.core.checks import Number, labels, whole
+from toolkit.core.arrays import Array, ArrayLike, Codes, Counts, Mask, Values
+from toolkit.core.checks import Number, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Below, Rng, check_rng
+from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.calibration import checked_epsilon
 from toolkit.local.matrix.encoding import distribution, encode
 from toolkit.local.matrix.moments import from_support
-from toolkit.local.oracles.support import Support, checked_support, people_with
-from toolkit.local.protocol import AnswerKind, Respondents
-from toolkit.local.sampled_randomizer import SampledAtOdds
+from toolkit.local.oracles.support import SupportRandomizer, checked_support, people_with
+from toolkit.local.protocol import Respondents
 
 # The least variance of unbiased estimates from epsilon-private reports on k options: what the others are measured
 # against.
@@ -93,7 +92,7 @@ Method = Literal["moment", "simplex"]
 
 
 @dataclass(frozen=True, repr=False)
-class Oracle(SampledAtOdds):
+class Oracle(SupportRandomizer):
     """One answer out of `options`; a report supports some of them, and counts of the support are enough to estimate.
 
     What `subset`, `optimized_unary`, `local_hash` and their kin return; each adds how it draws a report and how
@@ -111,55 +110,7 @@ class Oracle(SampledAtOdds):
     True
     """
 
-    options: Labels
-
-    bounds = None
-
-    @property
-    def asks(self) -> AnswerKind:
-        return "choice"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "options", labels(self.options, "options"))
-
-    @property
-    @abstractmethod
-    def support(self) -> Support:
-        """How often a report supports an option: the sender's own, another, two together."""
-
-    @abstractmethod
-    def report(self, code: int, draw: Below) -> Any:
-        """Draw one report for one answer, by integer draws alone: the rule that the browser follows, word for word.
-
-        Parameters
-        ----------
-        code : int
-            The answer's place among the options.
-        draw : callable
-            `draw(m)` gives a uniform integer from 0 to m - 1.
-
-        Returns
-        -------
-        list of int
-            What is sent: the codes of the options that are held, in order; of a hash its value, then the hash.
-        """
-
-    @abstractmethod
-    def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
-        """Count how many reports support each option, and how many reports there are.
-
-        Parameters
-        ----------
-        reports : sequence or array
-            Reports as `randomize` makes them.
-        times : sequence of int, optional
-            How often each of the reports came; once if left out.
-
-        Returns
-        -------
-        tuple
-            The counts, one for each option, and the number of reports.
-        """
+    asks = "choice"
 
     @abstractmethod
     def _read(self, reports: Values) -> npt.NDArray[Any]:
@@ -169,82 +120,23 @@ class Oracle(SampledAtOdds):
     def _supports(self, read: npt.NDArray[Any], code: int) -> Mask:
         """Which reports support an option."""
 
-    @abstractmethod
-    def _draw(self, codes: Codes, rng: Rng) -> npt.NDArray[Any]: ...
-
-    @property
-    def reach(self) -> float:
-        """1 for yes or no; 2 for one of k options, which leaves one place and comes to another."""
-        return 1.0 if len(self.options) == 2 else 2.0
+    def _encoded(self, answers: Values) -> tuple[Codes, bool]:
+        encoded = encode(answers, self.options, "answers")
+        return encoded.codes, encoded.scalar
 
     def estimate_sent(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: str = "moment"
     ) -> Estimate:
-        """Estimate from reports as they were sent.
-
-        Parameters
-        ----------
-        reports : sequence
-            Reports as phones send them.
-        times : sequence of int, optional
-            How often each of the reports came; once if left out.
-        method : {"moment", "simplex", "mle"}
-            "moment" is unbiased; the others give the nearest distribution, for display.
-
-        Returns
-        -------
-        Estimate
-            The shares.
-        """
         return self.estimate(list(reports), "moment" if method == "moment" else "simplex", times=times)
 
     def scores(self, reports: Values, option: str | int | None = None) -> Array:
-        """Score each report: (1 or 0, as it supports the option or not, minus q) / (p - q), whose mean is the estimate.
-
-        Of two options that of the last; of more than 2048 only that of a named one.
-
-        Parameters
-        ----------
-        reports : sequence or array
-            Reports as `randomize` makes them.
-        option : str or int, optional
-            One option alone; of more than 2048 options one must be named.
-
-        Returns
-        -------
-        array
-            One row per report, one column per option; of two options, or a named one, a number per report.
-        """
         read = self._read(reports)
         return from_support(lambda code: self._supports(read, code), self.score_limits(), self.options, option)
-
-    def score_limits(self) -> tuple[Array, Array]:
-        return self.support.score_limits()
 
     @cached_property
     def ratio_to_limit(self) -> float:
         """The sum of variances at equal shares, over the least of any unbiased estimate with this epsilon."""
         return self.support.risk(len(self.options)) / _least(len(self.options), self.epsilon).risk
-
-    def randomize(self, answers: Values, rng: Rng = None) -> Any:
-        """Randomize answers given as codes or labels: one row per person; for a single answer the row alone.
-
-        Parameters
-        ----------
-        answers : value, sequence, array or Series
-            One answer, or one per person.
-        rng : numpy.random.Generator, optional
-            For simulation; real answers use none, which is the operating system's randomness.
-
-        Returns
-        -------
-        array
-            One row per report.
-        """
-        generator = check_rng(rng)
-        encoded = encode(answers, self.options, "answers")
-        reports = self._draw(encoded.codes, generator)
-        return reports[0] if encoded.scalar else reports
 
     def estimate(self, reports: Values, method: Method = "moment", *, times: ArrayLike | None = None) -> Estimate:
         """Estimate the shares of the answers behind the reports; of two options the share of the last.
@@ -288,23 +180,6 @@ class Oracle(SampledAtOdds):
         return self.support.estimate(numbers, people, self.options, self.loss, self.name.replace("_", " "), method)
 
     def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> float | Array:
-        """Compute the variance of the unbiased estimate, in theory, at the true shares.
-
-        Parameters
-        ----------
-        prevalence : array-like
-            The true shares of the options, which sum to 1; of two options that of the last is enough.
-        n : int
-            How many people answer.
-        respondents : {"sample", "fixed"}
-            "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
-            randomization varies; this is what papers on local differential privacy print.
-
-        Returns
-        -------
-        float or array
-            One for each option; of two options that of the last.
-        """
         shares = distribution(prevalence, len(self.options), "prevalence")
         variances = self.support.variance(shares, respondents) / whole(n, "n")
         return float(variances[1]) if len(self.options) == 2 else variances

@@ -14,7 +14,7 @@ from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.core.sampling import Categorical
 from toolkit.local.calibration import check_odds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
-from toolkit.local.oracles.boxes import Boxes, Rows
+from toolkit.local.oracles.boxes import Boxes, BoxShares
 from toolkit.local.oracles.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
 from toolkit.local.protocol import Respondents, is_code, keep_whole
 
@@ -26,12 +26,12 @@ class RandomBox(Boxes):
     To draw a report: a uniform integer below k is the box; a uniform integer below keep + lie: if it is below
     `keep`, the answer is whether the box is ticked, else the opposite.
 
-    A report is two integers: the box, and 1 for yes or 0 for no.
+    A report is two integers: the box, and 1 for yes or 0 for no. `tally` and `simulate_counts` return how many said yes
+    and how many were asked, box by box, and `estimate_counts` takes both. The estimate for a box that nobody was asked
+    about is NaN, with a note.
 
     Parameters
     ----------
-    options : sequence of str or int
-        The boxes.
     keep : int
         The weight of the true answer.
     lie : int
@@ -41,7 +41,7 @@ class RandomBox(Boxes):
 
     Examples
     --------
-    >>> from toolkit.local.oracles import RandomBox
+    >>> from toolkit.local.oracles.random_box import RandomBox
     >>> RandomBox(["a", "b", "c"], keep=3, lie=1)
     <RandomBox of 3: epsilon 1.099>
     """
@@ -66,37 +66,12 @@ class RandomBox(Boxes):
     def odds(self) -> Fraction:
         return Fraction(self.keep, self.lie)
 
-    def weight_of_liars(self, share: float) -> float:
-        """Weigh people who agree on what to send: all of them say that they were asked about one and the same box.
-
-        Parameters
-        ----------
-        share : float
-            Their share of the people.
-
-        Returns
-        -------
-        float
-            Their share of the reports about that box.
-        """
+    def _weight_of_liars(self, share: float) -> float:
+        # All of them say that they were asked about one and the same box.
         k = len(self.options)
         return share * k / (1 - share + share * k)
 
     def report(self, ticks: list[int], draw: Below) -> list[int]:
-        """Draw the box and the answer for the boxes that one person ticks, by integer draws alone.
-
-        Parameters
-        ----------
-        ticks : list of int
-            The places of the boxes that are ticked.
-        draw : callable
-            `draw(m)` gives a uniform integer from 0 to m - 1.
-
-        Returns
-        -------
-        list of int
-            The box, and 1 for yes or 0 for no.
-        """
         box = draw(len(self.options))
         truthful = draw(self.keep + self.lie) < self.keep
         return [box, int((box in ticks) == truthful)]
@@ -111,20 +86,6 @@ class RandomBox(Boxes):
         return np.stack([box, ticks[np.arange(len(ticks)), box] ^ (lied == 1)], axis=1)
 
     def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, Counts]:
-        """Count for each box how many said yes, and how many were asked.
-
-        Parameters
-        ----------
-        reports : sequence or array
-            Reports as `randomize` makes them.
-        times : sequence of int, optional
-            How often each of the reports came; once if left out.
-
-        Returns
-        -------
-        tuple
-            Two arrays: yes for each box, and people asked.
-        """
         rows, k = as_array(reports), len(self.options)
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or len(rows) == 0:
             rule = "reports must be rows of two integers, box and answer"
@@ -141,37 +102,9 @@ class RandomBox(Boxes):
         return lambda _: rows[:, 1] == 1, rows[:, 0]
 
     def estimate(self, reports: Values, *, times: ArrayLike | None = None) -> Estimate:
-        """Estimate the share of people who tick each box; of a box that nobody was asked about, NaN and a note.
-
-        Parameters
-        ----------
-        reports : sequence or array
-            Reports as `randomize` makes them.
-        times : sequence of int, optional
-            How often each of the reports came; once if left out.
-
-        Returns
-        -------
-        Estimate
-            One entry for each box.
-        """
         return self.estimate_counts(*self.tally(reports, times))
 
     def estimate_counts(self, counts: Mapping[Label, float] | ArrayLike, n: ArrayLike) -> Estimate:
-        """Estimate from the number of yes and the number of people asked, box by box.
-
-        Parameters
-        ----------
-        counts : array-like
-            How many said yes, for each box.
-        n : array-like
-            How many were asked, for each box.
-
-        Returns
-        -------
-        Estimate
-            One entry for each box.
-        """
         yes, k = np.asarray(counts), len(self.options)
         if yes.shape != (k,) or np.shape(n) != (k,):
             refuse(f"`counts` and `n` must each hold {k} numbers", f"{yes.shape}, {np.shape(n)}", "one a box")
@@ -183,7 +116,7 @@ class RandomBox(Boxes):
             self.support.interval_basis(*checked_support(yes[place], people_asked[place[0]], len(place)))
             for place in places
         ]
-        rows = Rows(k, tuple(parts), tuple(places))
+        rows = BoxShares(k, tuple(parts), tuple(places))
         cov = np.diag(rows.se**2) if k <= COVARIANCE_LIMIT else None
         return self._estimated(rows.value, rows.se, cov, int(people_asked.sum()), rows, self._unasked(people_asked))
 
@@ -194,47 +127,13 @@ class RandomBox(Boxes):
         return (f"nobody was asked about {', '.join(nobody[:5])}{more}: nothing can be said of that",) if nobody else ()
 
     def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
-        """Compute the variance of each box's share; n people in all, so about n / k for each box.
-
-        With fixed respondents it is still left to chance who is asked about which box.
-
-        Parameters
-        ----------
-        prevalence : float or array-like
-            The true share of each box, or one for all.
-        n : int
-            How many people answer.
-        respondents : {"sample", "fixed"}
-            "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
-            randomization varies; this is what papers on local differential privacy print.
-
-        Returns
-        -------
-        array
-            One for each box.
-        """
         shares = checked_shares(prevalence, len(self.options))
         drawn = choice(respondents, "respondents", ("sample", "fixed")) == "sample"
+        # With fixed respondents it is still left to chance who is asked about which box.
         one = len(shares) * self.support.variance(shares) - (0 if drawn else shares * (1 - shares))
         return np.asarray(one / whole(n, "n"))
 
     def simulate_counts(self, prevalence: ArrayLike, n: int, rng: Rng = None) -> tuple[Counts, Counts]:
-        """Draw a whole survey at the level of counts.
-
-        Parameters
-        ----------
-        prevalence : float or array-like
-            The true share of each box, or one for all.
-        n : int
-            How many people answer.
-        rng : numpy.random.Generator, optional
-            For results that can be repeated.
-
-        Returns
-        -------
-        tuple
-            Two arrays: yes for each box, and people asked.
-        """
         generator, k = check_rng(rng) or np.random.default_rng(), len(self.options)
         shares = checked_shares(prevalence, k)
         people_asked = generator.multinomial(whole(n, "n"), np.full(k, 1 / k))

@@ -42,8 +42,6 @@ class Subset(Oracle):
 
     Parameters
     ----------
-    options : sequence of str or int
-        The options.
     size : int
         How many options a report holds.
     inside : int
@@ -135,20 +133,6 @@ class Subset(Oracle):
         return Forced(self.inside - self.outside, np.full(len(self.options), self.outside))
 
     def randomize(self, answers: Values, rng: Rng = None) -> Any:
-        """Randomize answers given as codes or labels.
-
-        Parameters
-        ----------
-        answers : value, sequence, array or Series
-            One answer, or one per person.
-        rng : numpy.random.Generator, optional
-            For simulation; real answers use none, which is the operating system's randomness.
-
-        Returns
-        -------
-        array
-            Rows of packed bits; of size 1 options, of the same kind as the answers.
-        """
         if self.size > 1:
             return super().randomize(answers, rng)
         generator = check_rng(rng)

@@ -5,23 +5,27 @@ reports of n supporting an option, its share is estimated by (C/n - q) / (p - q)
 options are supported together gives the covariances.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import choice, read_shares, refuse, whole
+from toolkit.core.arrays import Array, ArrayLike, Counts, Labels, Values
+from toolkit.core.checks import choice, labels, read_shares, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, edge_fit, fit_notes
 from toolkit.core.inference.intervals import Shares, share_error
 from toolkit.core.loss import Loss
+from toolkit.core.randomness import Rng
 from toolkit.local.matrix.encoding import whole_counts
 from toolkit.local.matrix.likelihood import project_onto_simplex
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.protocol import Respondents
+from toolkit.local.sampled_randomizer import SampledAtOdds
 
 COVARIANCE_LIMIT = TABLE_LIMIT
 """Beyond this many options covariances between options are left out: their table alone would fill the memory."""
@@ -177,3 +181,80 @@ def checked_support(counts: ArrayLike, n: object, k: int) -> tuple[Array, int]:
     if numbers.min() < 0 or numbers.max() > reports:
         refuse(f"`counts` must lie between 0 and n = {reports}", "others", "a report supports an option at most once")
     return numbers, reports
+
+
+@dataclass(frozen=True, repr=False)
+class SupportRandomizer(SampledAtOdds):
+    """A report supports some of the `options`, and counts of the support are enough to estimate.
+
+    Parameters
+    ----------
+    options : sequence of str or int
+        The options, or the boxes.
+    """
+
+    options: Labels
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", labels(self.options, "options"))
+
+    @property
+    @abstractmethod
+    def support(self) -> Support:
+        """How often a report supports an option: the sender's own, another, two together."""
+
+    def score_limits(self) -> tuple[Array, Array]:
+        return self.support.score_limits()
+
+    @abstractmethod
+    def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, Any]:
+        """Count how many reports support each option, and how many reports there are.
+
+        Parameters
+        ----------
+        reports : sequence or array
+            Reports as `randomize` makes them.
+        times : sequence of int, optional
+            How often each of the reports came; once if left out.
+
+        Returns
+        -------
+        tuple
+            The counts, one for each option, and the number of reports.
+        """
+
+    @abstractmethod
+    def estimate_counts(self, counts: ArrayLike, n: Any) -> Estimate:
+        """Estimate from the number of reports that support each option, and the number of reports.
+
+        Parameters
+        ----------
+        counts : array-like
+            How many reports support each option.
+        n : int
+            How many reports there are.
+
+        Returns
+        -------
+        Estimate
+            As `estimate` gives it.
+        """
+
+    @abstractmethod
+    def simulate_counts(self, prevalence: ArrayLike, n: int, rng: Rng = None) -> tuple[Counts, Any]:
+        """Draw a whole survey at the level of counts, for `estimate_counts`; its cost does not grow with n.
+
+        Parameters
+        ----------
+        prevalence : float or array-like
+            The true share of each option; of two options that of the last is enough.
+        n : int
+            How many people answer.
+        rng : numpy.random.Generator, optional
+            For results that can be repeated.
+
+        Returns
+        -------
+        tuple
+            What `tally` returns.
+        """

@@ -40,12 +40,10 @@ class CappedBoxes(Boxes):
     below `flip`.
 
     A report is a row of packed bits (see `toolkit.local.oracles.bits`); `report` gives the codes of the boxes
-    that say yes.
+    that say yes. Estimates from reports have covariances for up to 64 boxes; those from counts have none.
 
     Parameters
     ----------
-    options : sequence of str or int
-        The boxes.
     most : int
         How many may be ticked.
     flip : int
@@ -57,7 +55,7 @@ class CappedBoxes(Boxes):
 
     Examples
     --------
-    >>> from toolkit.local.oracles import CappedBoxes
+    >>> from toolkit.local.oracles.ticks import CappedBoxes
     >>> CappedBoxes(["a", "b", "c"], most=1, flip=1, denominator=4)
     <CappedBoxes of 3: epsilon 2.197>
     """
@@ -91,25 +89,10 @@ class CappedBoxes(Boxes):
         return Fraction(self.denominator - self.flip, self.flip) ** _bits_apart(len(self.options), self.most)
 
     @property
-    def reach(self) -> float:
-        """Two ways of ticking at most `most` boxes differ in this many."""
+    def sensitivity(self) -> float:
         return float(_bits_apart(len(self.options), self.most))
 
     def report(self, ticks: list[int], draw: Below) -> list[int]:
-        """Draw one report for the boxes that one person ticks, by integer draws alone.
-
-        Parameters
-        ----------
-        ticks : list of int
-            The places of the boxes that are ticked.
-        draw : callable
-            `draw(m)` gives a uniform integer from 0 to m - 1.
-
-        Returns
-        -------
-        list of int
-            The codes of the boxes that say yes.
-        """
         if len(set(ticks)) > self.most:
             self._refuse_more(1, 1)
         return [box for box in range(len(self.options)) if (draw(self.denominator) < self.flip) != (box in ticks)]
@@ -135,20 +118,6 @@ class CappedBoxes(Boxes):
         return bits.ByteLaw(self.flip, self.denominator)
 
     def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
-        """Count for each box how many reports say yes, and how many reports there are.
-
-        Parameters
-        ----------
-        reports : sequence or array
-            Reports as `randomize` makes them.
-        times : sequence of int, optional
-            How often each of the reports came; once if left out.
-
-        Returns
-        -------
-        tuple
-            The counts, one for each box, and the number of reports.
-        """
         return bits.tally(bits.as_packed(reports, len(self.options)), len(self.options), times)
 
     def _read(self, reports: Values) -> tuple[Callable[[int], Mask], None]:
@@ -156,20 +125,6 @@ class CappedBoxes(Boxes):
         return lambda code: bits.column(packed, code), None
 
     def estimate(self, reports: Values, *, times: ArrayLike | None = None) -> Estimate:
-        """Estimate the share of people who tick each box; with covariances for up to 64 boxes.
-
-        Parameters
-        ----------
-        reports : sequence or array
-            Reports as `randomize` makes them.
-        times : sequence of int, optional
-            How often each of the reports came; once if left out.
-
-        Returns
-        -------
-        Estimate
-            One entry for each box.
-        """
         packed, k = bits.as_packed(reports, len(self.options)), len(self.options)
         counts, n = self.tally(packed, times)
         if k > _PAIRS_LIMIT:
@@ -181,20 +136,6 @@ class CappedBoxes(Boxes):
         return self._from_pairs(counts, n, pairs)
 
     def estimate_counts(self, counts: ArrayLike, n: int) -> Estimate:
-        """Estimate from the number of reports that say yes for each box; covariances need the reports.
-
-        Parameters
-        ----------
-        counts : array-like
-            How many reports say yes, for each box.
-        n : int
-            How many reports there are.
-
-        Returns
-        -------
-        Estimate
-            One entry for each box.
-        """
         return self._from_pairs(counts, n, None)
 
     def _from_pairs(self, counts: ArrayLike, n: int, pairs: Array | None) -> Estimate:
@@ -212,22 +153,6 @@ class CappedBoxes(Boxes):
         return np.asarray(self.support.variance(shares, respondents) / whole(n, "n"))
 
     def simulate_counts(self, prevalence: ArrayLike, n: int, rng: Rng = None) -> tuple[Counts, int]:
-        """Draw a whole survey at the level of counts, each box by itself.
-
-        Parameters
-        ----------
-        prevalence : float or array-like
-            The true share of each box, or one for all.
-        n : int
-            How many people answer.
-        rng : numpy.random.Generator, optional
-            For results that can be repeated.
-
-        Returns
-        -------
-        tuple
-            How many say yes, for each box, and n.
-        """
         generator = check_rng(rng) or np.random.default_rng()
         shares = checked_shares(prevalence, len(self.options))
         return generator.binomial(whole(n, "n"), float(self.support.q) + shares * self.support.slope), n
@@ -254,7 +179,7 @@ def tick_boxes(
 
     Returns
     -------
-    RandomBox or CappedBoxes
+    Randomizer
         The randomizer.
 
     References

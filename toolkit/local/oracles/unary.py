@@ -25,8 +25,6 @@ class Unary(Oracle):
 
     Parameters
     ----------
-    options : sequence of str or int
-        The options.
     own : int
         How often, of `denominator`, the answer itself is held.
     other : int

@@ -126,9 +126,8 @@ def _labels(question: Question, words: Words, own: Any) -> tuple[list[dict[str, 
 def _told(question: Question, words: Words, own: object) -> list[DeviceTry]:
     """Cases in which two answers are compared, or chance says what to choose; none if it does neither."""
     options, reports = _labels(question, words, own)
-    if question.mode == "physical" and question.design is not None and question.design.name == "crosswise":
-        same = question.report_options.index("same")
-        pairs = ((options[0], options[-1], 1 - same), (options[-1], options[-1], same))
+    if question.mode == "physical" and has_matrix(question.design) and question.design.procedure == "crosswise":
+        pairs = ((options[0], options[-1], 0), (options[-1], options[-1], 1))
         return [_case("check_pair", words, reports, right, first=one, second=two) for one, two, right in pairs]
     forced = _forced(question)
     cases = [(right, -1 if right == 0 else 0) for right in (*reversed(forced), *forced)][:TRIES]
@@ -173,6 +172,6 @@ def _lines(question: Question, words: Words, own: Own | None) -> dict[str, list[
 def _forced(question: Question) -> list[int]:
     """The reports that chance may ask of everybody."""
     design = question.design
-    if design is None or not has_matrix(design) or not (question.mode == "guided" or "forced" in design.name):
+    if not has_matrix(design) or not (question.mode == "guided" or design.procedure == "forced"):
         return []
     return sorted(says[0] for _, _, says in sectors(design) if len(set(says)) == 1)

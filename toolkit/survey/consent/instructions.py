@@ -50,8 +50,9 @@ def _innocent(question: Question, born: str, language: str, voice: Voice) -> lis
     first, last = span(born)
     months = names[first] if first == last else voice.say("to", first=names[first], last=names[last])
     labels = [voice.quoted(question.label(one, language, voice.phrases)) for one in question.report_options]
-    slots = ("neither", "one") if "neither" in question.report_options else ("different", "same")
-    kind = "innocent_triangular" if "neither" in slots else "innocent_crosswise"
+    triangular = has_matrix(question.design) and question.design.procedure == "triangular"
+    slots = ("neither", "one") if triangular else ("different", "same")
+    kind = "innocent_triangular" if triangular else "innocent_crosswise"
     return [voice.say("innocent_ask", months=months), voice.say(kind, **dict(zip(slots, labels, strict=True)))]
 
 

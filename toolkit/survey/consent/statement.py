@@ -12,7 +12,7 @@ from toolkit.core.loss import Pure
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import Day
 from toolkit.texts.multilingual import Text, text_in
-from toolkit.texts.odds import NEEDS_SECRET_ANSWER, WEAK_EPSILON, Name, outcomes, sentences
+from toolkit.texts.odds import WEAK_EPSILON, Name, asks_innocent, outcomes, sentences
 from toolkit.texts.phrases import LANGUAGES, OWN, STATION, Own, phrases
 from toolkit.texts.voice import Voice
 
@@ -219,8 +219,8 @@ def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -
 def needs_secret_answer(question: Question) -> bool:
     """Return whether a person answers an innocent question whose answer somebody might know."""
     explained = question.instructions is not None or question.innocent is not None  # else a device takes its place
-    named = question.design is not None and question.design.name in NEEDS_SECRET_ANSWER
-    return question.mode == "physical" and named and explained
+    asked = question.design is not None and asks_innocent(question.design)
+    return question.mode == "physical" and asked and explained
 
 
 def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) -> str:

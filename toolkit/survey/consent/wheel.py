@@ -51,9 +51,9 @@ def _mixed(design: Design) -> list[Sector]:
 
 def _side_by_side(design: Design) -> list[Sector]:
     """The rows of the matrix laid on one another: a sector begins wherever a cell of any row begins."""
-    edges = sorted({0, *np.cumsum(design.weights, axis=1).ravel().tolist()})
-    truths = np.arange(len(design.options))
-    return [(start, end, tuple(design.report_codes(truths, start).tolist())) for start, end in pairwise(edges)]
+    ends = np.cumsum(design.weights, axis=1)
+    edges = sorted({0, *ends.ravel().tolist()})
+    return [(start, end, tuple((ends <= start).sum(axis=1).tolist())) for start, end in pairwise(edges)]
 
 
 def wheel(

@@ -50,7 +50,9 @@ def file_name(name: str, suffix: str) -> str:
 
 
 def is_set(question: Question) -> bool:
-    return question.kind == "ticks" if question.design is None else question.design.name in _SETS
+    if question.design is None:
+        return question.kind == "ticks"
+    return question.design.matrix is None and question.design.name in _SETS
 
 
 @dataclass

@@ -119,7 +119,8 @@ def _randomized(args: dict[str, Any], design: Randomizer) -> dict[str, Any]:
     if mode != "auto" and design.matrix is None:
         rule = f'`mode` must be "auto" with {design.name}'
         refuse(rule, repr(mode), "only a design that is a matrix can be drawn by hand")
-    plain = args["instructions"] is None and (args["innocent"] is None or design.name == "unrelated")
+    unworded = has_matrix(design) and design.procedure == "unrelated"  # there are built-in words for comparisons only
+    plain = args["instructions"] is None and (args["innocent"] is None or unworded)
     if mode == "physical" and plain and not any(one.exact and one.by_hand for one in design.devices()):  # type: ignore[attr-defined]
         rule = 'a question in mode "physical" needs `instructions`, or a design that a coin, a die or slips draw'
         refuse(rule, design.name, f"people must know what to do; {_advice(design)}")

@@ -160,7 +160,7 @@ def _seasons(question: Question, months: str, findings: Sequence[Finding]) -> st
     """That birthdays are taken as days, and what a season with more births would do to an estimate at most."""
     taken = f"{question.name}: birthdays in {months} are taken as {float(days(months)):g} of 365.25 days"
     own = [one.estimate.value for one in findings if one.question == question.name and one.answered]
-    if not own or question.design is None or not has_matrix(question.design) or question.design.name == "unrelated":
+    if not own or not has_matrix(question.design) or question.design.procedure == "unrelated":
         return f"{taken}; births differ by season."
     most = max((shift(question.design, float(np.clip(value, 0, 1))) for value in own), key=abs)
     each = "each percentage point more of them in these months moves an estimate by"
