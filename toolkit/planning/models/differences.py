@@ -13,7 +13,7 @@ from toolkit.core.checks import level as check_level
 from toolkit.core.inference.contrasts import mover
 from toolkit.core.inference.intervals import Shares
 from toolkit.core.inference.special import gammaln, ndtr, ndtri, xlog1py, xlogy
-from toolkit.core.rounding import least_whole
+from toolkit.core.search import least_whole
 from toolkit.local.design import Design, has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.accuracy import critical

@@ -14,7 +14,7 @@ import numpy as np
 from toolkit.core.checks import Number, exact, explains, positive, probability, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import nctdtr, ndtr, stdtrit
-from toolkit.core.rounding import least_whole
+from toolkit.core.search import least_whole
 from toolkit.planning.models.differences import people_wanted
 
 _NORMAL = 10_000  # degrees of freedom: beyond, power by t and by the normal law differ by less than 1e-4

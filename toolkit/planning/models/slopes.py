@@ -15,7 +15,7 @@ from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, exact, explains, probability, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import expit, ndtr, ndtri
-from toolkit.core.rounding import least_whole
+from toolkit.core.search import least_whole
 from toolkit.local.design import Design, has_matrix
 from toolkit.planning.accuracy import critical
 from toolkit.planning.families import is_randomizer

@@ -16,7 +16,7 @@ from toolkit.core.checks import Number, choice, explains, positive, probability,
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.intervals import imbens_manski
 from toolkit.core.inference.special import ndtr, ndtri
-from toolkit.core.rounding import least_whole
+from toolkit.core.search import least_whole
 from toolkit.planning.accuracy import critical
 from toolkit.planning.models.differences import enough_people, likely_counts, people_wanted
 
