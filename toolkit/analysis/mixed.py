@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from toolkit.analysis.latent.group_counts import boundary_test
 from toolkit.analysis.random_intercepts import (
     LEAST,
     LEAST_LOG_SD,
@@ -31,7 +32,6 @@ from toolkit.analysis.regression.fitted import (
 from toolkit.analysis.regression.rows import Codes, People, Rows, check_order, read_rows
 from toolkit.analysis.regression.scoring import Point, curvature, newton
 from toolkit.analysis.reports import Asked, Data
-from toolkit.analysis.twogroup.group_counts import boundary_test
 from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate

@@ -161,7 +161,7 @@ def _furthest(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights:
         return float(loss.slope(margins + share * steps) @ steps) + start + share * growth > 0
 
     low, high = bracket(rises, 0.0, 1.0, _LONGEST)
-    return sum(bisect(rises, low, min(high, _LONGEST), rounds=_HALVINGS)) / 2
+    return float(sum(bisect(rises, low, min(high, _LONGEST), rounds=_HALVINGS))) / 2
 
 
 def _gradient(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array) -> Array:

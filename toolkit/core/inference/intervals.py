@@ -6,7 +6,7 @@ left, the data disagree with every share at this level, and the interval says so
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -443,7 +443,7 @@ class SampleShares:
         return (t[0], below[0], above[0]) if len(t) == 1 else (t, below, above)
 
 
-def level_that_meets(uncut: Callable[[float], tuple[Any, Any]], value: Array, null: float) -> Array:
+def level_that_meets(uncut: Callable[[float], Iterable[Any]], value: Array, null: float) -> Array:
     """The least 1 - level whose interval leaves out the null, by bisection to 12 digits; at least 1e-15."""
     known = ~np.any([np.isnan(np.broadcast_to(limit, value.shape)) for limit in uncut(0.5)], axis=0)
     levels = np.full(value.shape, np.nan)

@@ -132,7 +132,7 @@ def _tails(
 
 def _by_inversion(basis: IntervalBasis, value: Any, se: Any, null: float, method: str) -> tuple[Any, Any, Any, Any]:
     """The same from the intervals alone."""
-    both = level_that_meets(lambda level: tuple(interval_from(basis, level, method)), value, null)
+    both = level_that_meets(lambda level: interval_from(basis, level, method), value, null)
     both = np.maximum(both, getattr(basis, "least_p", 0.0))
     # Half of a two-sided p-value is one-sided only where the law of the error says that both sides have the
     # same chance.
