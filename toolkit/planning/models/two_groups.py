@@ -19,6 +19,7 @@ from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.core.search import least_whole
 from toolkit.local.two_groups import TWO_GROUP_DESIGNS, TwoGroupDesign
 from toolkit.planning.accuracy import critical
+from toolkit.planning.fieldwork import whole_people
 from toolkit.planning.models.differences import enough_people, likely_counts, people_wanted
 
 Model = Literal["unknown_question", "cheater_detection", "lie_detector"]
@@ -175,7 +176,7 @@ class _Case:
     ratio: float
 
     def sizes(self, people: int) -> tuple[int, int]:
-        return people, max(2, math.ceil(people * self.ratio - 1e-9))
+        return people, max(2, whole_people(people * self.ratio))
 
     @property
     def design(self) -> TwoGroupDesign:
