@@ -18,7 +18,7 @@ from toolkit.command import _parser
 FACES = (
     *("toolkit.local", "toolkit.local.oracles", "toolkit.local.numeric", "toolkit.local.waves"),
     *("toolkit.central", "toolkit.central.stream", "toolkit.central.robust", "toolkit.budget", "toolkit.curator"),
-    *("toolkit.analysis", "toolkit.analysis.latent", "toolkit.planning", "toolkit.learning"),
+    *("toolkit.analysis", "toolkit.planning", "toolkit.learning"),
     *("toolkit.survey", "toolkit.survey.results", "toolkit.attacks", "toolkit.attacks.audit"),
     *("toolkit.show", "toolkit.show.widgets", "toolkit.studio", "toolkit.course", "toolkit.core", "toolkit.frames"),
     "toolkit",

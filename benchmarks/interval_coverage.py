@@ -18,7 +18,7 @@ from scipy.special import expit
 from scipy.stats import binom, norm
 
 from toolkit import crosswise, forced, k_ary
-from toolkit.analysis import Sample, estimates, latent, linear, logistic, mixed_logistic, plain
+from toolkit.analysis import Sample, estimates, linear, list_experiment, logistic, mixed_logistic, plain
 from toolkit.local import numeric
 
 DIE, BIRTHDAY, OPEN = forced("1/6", "1/6"), crosswise("0.15"), plain(["no", "yes"])
@@ -226,7 +226,7 @@ def listed(name: str, n: int, rng: np.random.Generator) -> np.ndarray:
             f"c{j}": items[:, j] * 1.0 for j in range(3)
         }
         options["control_items"] = ["c0", "c1", "c2"]
-    low, high = latent.list_experiment("y ~ x", data, **options).interval()
+    low, high = list_experiment("y ~ x", data, **options).interval()
     truth = np.array([-0.8, 0.5])
     return (np.asarray(low)[:2] <= truth) & (truth <= np.asarray(high)[:2])
 

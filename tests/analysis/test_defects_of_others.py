@@ -69,7 +69,7 @@ def test_log_likelihoods_are_those_of_the_counts() -> None:
     fit = logistic("forced ~ 1", DATA, DIE)
     no, yes = np.bincount(DATA.forced)
     assert abs(fit.log_likelihood - (yes * np.log(yes / 2400) + no * np.log(no / 2400))) < 1e-8
-    groups = cheater_detection([[748, 483], [201, 968]], (0.2, 0.8)).groups
+    groups = cheater_detection([[748, 483], [201, 968]], p=(0.2, 0.8)).groups
     by_hand = 483 * np.log(483 / 1231) + 748 * np.log(748 / 1231) + 968 * np.log(968 / 1169) + 201 * np.log(201 / 1169)
     assert abs(groups.best - by_hand) < 1e-9
 

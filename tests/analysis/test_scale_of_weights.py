@@ -7,7 +7,17 @@ import pandas as pd
 import pytest
 
 from toolkit import forced, k_ary
-from toolkit.analysis import Replicates, Sample, latent, linear, logistic, mixed_logistic, multinomial, predictor
+from toolkit.analysis import (
+    Replicates,
+    Sample,
+    cheater_detection,
+    linear,
+    list_experiment,
+    logistic,
+    mixed_logistic,
+    multinomial,
+    predictor,
+)
 
 DIE, THREE = forced("1/6", "1/6"), k_ary(("a", "b", "c"), epsilon=2.0)
 
@@ -53,9 +63,9 @@ WEIGHTED: dict[str, Any] = {
     "predictor, penalized": by(predictor, "pay ~ r", {"r": DIE}, penalty="jeffreys"),
     "predictor, logistic": by(predictor, "ill ~ r", {"r": DIE}, family="logistic", penalty="jeffreys"),
     "linear": by(linear, "r ~ x", DIE, clusters="g"),
-    "lists": by(latent.list_experiment, "y ~ x", treatment="v", items=4),
-    "lists, likelihood": by(latent.list_experiment, "y ~ x", treatment="v", items=4, method="ml", clusters="g"),
-    "cheaters": by(latent.cheater_detection, "said ~ 1", p={0: 0.2, 1: 0.8}, group="v"),
+    "lists": by(list_experiment, "y ~ x", treatment="v", items=4),
+    "lists, likelihood": by(list_experiment, "y ~ x", treatment="v", items=4, method="ml", clusters="g"),
+    "cheaters": by(cheater_detection, "said ~ 1", p={0: 0.2, 1: 0.8}, group="v"),
     "mixed": by(mixed_logistic, "r ~ x", DIE, group="g", weights="all"),
 }
 

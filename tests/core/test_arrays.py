@@ -2,8 +2,12 @@ import math
 from decimal import Decimal
 
 import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
-from toolkit.core.arrays import as_float, first_largest, number, numeric, objects
+from toolkit.core.arrays import as_float, first_largest, number, numeric, objects, project_onto_simplex
 
 
 class Loud(int):
@@ -41,3 +45,33 @@ def test_of_values_that_are_equal_but_for_rounding_the_first_is_the_largest() ->
         ([-1.0, 0.0, 0.0], 1),
     ):
         assert first_largest(np.array(values)) == place
+
+
+vectors = hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(-3, 3))
+
+
+@pytest.mark.slow
+@given(vectors, st.integers(0, 2**32 - 1))
+def test_projection_is_on_the_simplex_and_nearer_than_any_other_point(shares: np.ndarray, seed: int) -> None:
+    near = project_onto_simplex(shares)
+    assert near.min() >= 0
+    assert np.isclose(near.sum(), 1)
+    others = np.random.default_rng(seed).dirichlet(np.ones(len(shares)), size=20)
+    assert np.all(np.linalg.norm(shares - near) <= np.linalg.norm(shares - others, axis=1) + 1e-12)
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(st.lists(st.floats(-50, 500), min_size=1, max_size=12), st.integers(1, 2000))
+def test_all_entries_above_zero_are_shifted_alike(values: list[float], total: int) -> None:
+    table = np.array(values)
+    found = project_onto_simplex(table, total)
+    assert found.sum() == pytest.approx(total)
+    kept = found > 0
+    shifts = (table - found)[kept]
+    assert shifts == pytest.approx(np.full(len(shifts), shifts.mean()), abs=1e-6)
+    assert np.all(table[~kept] <= shifts.mean() + 1e-6)
+
+
+def test_nothing_is_left_of_a_total_of_zero() -> None:
+    assert project_onto_simplex(np.array([3.0, -1.0]), 0).tolist() == [0, 0]

@@ -15,16 +15,7 @@ from hypothesis import strategies as st
 from toolkit import Laplace, warner
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.core.publishing import (
-    TIDIED,
-    ReleaseFacts,
-    csv_text,
-    key_columns,
-    largest_remainders,
-    norm_sub,
-    promise_of,
-    tidied,
-)
+from toolkit.core.publishing import TIDIED, ReleaseFacts, csv_text, key_columns, promise_of, tidied
 
 
 class Noted:
@@ -177,20 +168,6 @@ def test_a_tidied_table_is_whole_not_negative_and_has_its_total(values: list[flo
     assert found.sum() == total
 
 
-@pytest.mark.slow
-@settings(max_examples=60)
-@given(VALUES, st.integers(1, 2000))
-def test_norm_sub_shifts_all_alike_and_cuts_at_zero(values: list[float], total: int) -> None:
-    """The nearest table on the simplex: one shift for all above 0, no less than the value elsewhere."""
-    table = np.array(values)
-    found = norm_sub(table, total)
-    assert found.sum() == pytest.approx(total)
-    kept = found > 0
-    shifts = (table - found)[kept]
-    assert shifts == pytest.approx(np.full(len(shifts), shifts.mean()), abs=1e-6)
-    assert np.all(table[~kept] <= shifts.mean() + 1e-6)
-
-
 def test_the_errors_of_a_sparse_table_are_those_of_the_reference() -> None:
     """200 cells, 190 empty, n = 1220, epsilon = 0.5: rmse 1.24, +32.6 in empty cells, -3.4 in the largest.
     300 simulated tables: standard errors of 0.01, 0.4 and 0.2.
@@ -209,10 +186,6 @@ def test_the_errors_of_a_sparse_table_are_those_of_the_reference() -> None:
 def test_without_a_total_it_is_the_rounded_sum() -> None:
     assert tidied([3.4, -1.0, 5.0], None).sum() == 7
     assert tidied([-3.4, -1.0], None).tolist() == tidied([3.4, 1.0], 0).tolist() == [0, 0]
-
-
-def test_remainders_go_to_the_largest_and_among_equals_to_the_first() -> None:
-    assert largest_remainders(np.array([0.5, 0.5, 1.0]), 2).tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize("value", [3.0, [1.0, float("nan")]])

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolkit.core.rounding import apportion, best_below, exp_below, float_up, integer_rows, least_whole, log_up, sum_up
+from toolkit.core.rounding import (
+    apportion,
+    apportion_probabilities,
+    best_below,
+    exp_below,
+    float_up,
+    integer_rows,
+    log_up,
+    sum_up,
+)
 
 shares = st.lists(st.integers(0, 10**6), min_size=2, max_size=12).filter(any)
 
@@ -73,20 +82,21 @@ def test_a_float_is_rounded_up_by_the_digits_it_is_read_by() -> None:
     assert float_up(Fraction(1, 10) + Fraction(1, 10**18)) == math.nextafter(0.1, 1)
 
 
+def test_remainders_go_to_the_largest_and_among_equals_to_the_first() -> None:
+    assert apportion([0.5, 0.5, 1.0], 2) == [1, 0, 1]
+    assert apportion([0.9, 1.9, 0.2], 3, low=[0, 0, 1]) == [1, 1, 1]
+    assert apportion([2.5, 2.5], 5, high=[2, 5]) == [2, 3]
+
+
 def test_log_of_one_is_zero() -> None:
     assert log_up(Fraction(1)) == 0.0
-
-
-def test_the_least_whole_number_is_found_from_wherever_it_is_sought() -> None:
-    for least in range(3, 60):
-        assert {least_whole(lambda n, least=least: n >= least, 2, start) for start in (3, 4, 10, 100)} == {least}
 
 
 @pytest.mark.slow
 @given(shares, st.integers(20, 2**32))
 def test_apportion_keeps_the_total_the_zeros_and_the_positives(weights: list[int], total: int) -> None:
     wanted = [Fraction(w, sum(weights)) for w in weights]
-    parts = apportion(wanted, total)
+    parts = apportion_probabilities(wanted, total)
     assert sum(parts) == total
     assert [p > 0 for p in parts] == [w > 0 for w in wanted]
     assert max(abs(p - w * total) for p, w in zip(parts, wanted, strict=True)) < len(wanted)

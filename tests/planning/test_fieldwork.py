@@ -6,7 +6,7 @@ import pytest
 from tests.slowly import each
 from toolkit import crosswise, forced, k_ary, plan, warner
 from toolkit.local.compliance import WAYS
-from toolkit.planning.fieldwork import Compliance, Field, checked_field
+from toolkit.planning.fieldwork import Compliance, Field, checked_field, whole_people
 
 
 def test_the_harmless_report_is_the_one_that_speaks_against_yes():
@@ -119,3 +119,8 @@ def test_a_finite_population_counts_people_and_not_their_weight():
     field = Field(population=1000, weighting=2.0)
     assert field.left(500) == pytest.approx(Field(population=1000).left(500))
     assert field.behind(500) == 250
+
+
+def test_people_are_rounded_up_but_not_for_the_last_bit_of_a_float():
+    assert whole_people(0.1 * 3 / 0.3) == 1  # 1.0000000000000002
+    assert [whole_people(number) for number in (7, 7.001, 7.999)] == [7, 8, 8]

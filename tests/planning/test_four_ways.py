@@ -9,7 +9,7 @@ from toolkit.local import numeric, oracles
 from toolkit.local.shuffling.amplification import shuffled
 from toolkit.planning.accuracy import Case
 from toolkit.planning.fieldwork import Field
-from toolkit.planning.four_ways import TRUST, _search, _shuffled, check_delta, four_ways, other_guesses
+from toolkit.planning.four_ways import TRUST, _shuffled, check_delta, four_ways, other_guesses
 from toolkit.planning.search import Target, epsilon_for
 
 
@@ -105,16 +105,6 @@ def test_other_guesses_hold_the_guess_itself():
     assert other_guesses(0.9) == (0, 0.45, 0.5, 0.675, 0.9, 1)
     nearer = [[0.25] * 4, [0.45, 0.3, 0.15, 0.1], [0.65, 0.35, 0.05, -0.05]]
     assert np.allclose(other_guesses(nearer[2]), nearer, atol=1e-15)
-
-
-@pytest.mark.parametrize("digits", [1, 3])
-@pytest.mark.parametrize("least", [1, 2, 9, 10, 777, 54_321])
-def test_enough_people_are_the_fewest_to_so_many_digits(least, digits):
-    for start in (2, least, 10 * least):
-        found = _search(lambda people: people >= least, start, 10**6, digits)
-        assert least <= found <= least + max(1, found // 10**digits) - 1
-    assert _search(lambda people: people >= least, 2, least, digits) == least
-    assert math.isnan(_search(lambda people: people >= least, 2, least - 1, digits))
 
 
 def test_a_promise_fails_with_a_chance_above_0_and_below_1():

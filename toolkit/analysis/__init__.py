@@ -1,10 +1,14 @@
 """From reports to findings, without a `Survey`: estimates by group, samples, models, from a frame and its designs."""
 
-from toolkit.analysis import latent
 from toolkit.analysis.associations import Association, association
 from toolkit.analysis.estimating import estimates
 from toolkit.analysis.findings import Findings
 from toolkit.analysis.homogeneity import TableTest, homogeneity
+from toolkit.analysis.latent.group_counts import Cheating, ExtendedCrosswise, Lying, ModelTest, Unknown
+from toolkit.analysis.latent.list_counts import CombinedList, ListExperiment, double_list, item_sum, list_with_direct
+from toolkit.analysis.latent.lists import ListFit, list_experiment
+from toolkit.analysis.latent.model import LatentFit
+from toolkit.analysis.latent.two_groups import cheater_detection, extended_crosswise, lie_detector, unknown_question
 from toolkit.analysis.mixed import MixedFit, mixed_logistic
 from toolkit.analysis.plain import plain
 from toolkit.analysis.regression.fitted import Comparison
@@ -17,25 +21,6 @@ from toolkit.analysis.reports import GroupEstimate
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.analysis.tipping import Bounds, Sensitivity, TippingPoint, bounds, sensitivity, tipping_point
-from toolkit.analysis.twogroup.group_counts import ModelTest
-from toolkit.analysis.twogroup.lists import (
-    CombinedList,
-    ListExperiment,
-    double_list,
-    item_sum,
-    list_experiment,
-    list_with_direct,
-)
-from toolkit.analysis.twogroup.models import (
-    Cheating,
-    ExtendedCrosswise,
-    Lying,
-    Unknown,
-    cheater_detection,
-    extended_crosswise,
-    lie_detector,
-    unknown_question,
-)
 
 __all__ = [
     "Association",
@@ -47,8 +32,10 @@ __all__ = [
     "Findings",
     "FitTable",
     "GroupEstimate",
+    "LatentFit",
     "LinearFit",
     "ListExperiment",
+    "ListFit",
     "LogisticFit",
     "Lying",
     "MixedFit",
@@ -70,7 +57,6 @@ __all__ = [
     "extended_crosswise",
     "homogeneity",
     "item_sum",
-    "latent",
     "lie_detector",
     "linear",
     "list_experiment",

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.reports import QuestionModel, with_matrix
-from toolkit.core.arrays import Array, Codes, Counts
+from toolkit.core.arrays import Array, Codes, Counts, project_onto_simplex
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import SampleShares, Shares, Student
-from toolkit.local.matrix.likelihood import project_onto_simplex
 from toolkit.local.oracles.boxes import BoxShares
 
 _MOST = 1e9  # times as many people: in a census nobody else could have been drawn

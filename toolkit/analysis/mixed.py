@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from toolkit.analysis.latent.group_counts import boundary_test
 from toolkit.analysis.random_intercepts import (
     LEAST,
     LEAST_LOG_SD,
@@ -31,13 +32,13 @@ from toolkit.analysis.regression.fitted import (
 from toolkit.analysis.regression.rows import Codes, People, Rows, check_order, read_rows
 from toolkit.analysis.regression.scoring import Point, curvature, newton
 from toolkit.analysis.reports import Asked, Data
-from toolkit.analysis.twogroup.group_counts import boundary_test
 from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.core.inference.intervals import Interval, Mapped
 from toolkit.core.inference.special import expit, ndtr
+from toolkit.core.search import bisect_each
 from toolkit.frames.table import as_frame, column, floats
 from toolkit.local.compliance import report_scores
 from toolkit.local.design import Design
@@ -69,11 +70,12 @@ class _Mixture:
 
     def _quantile(self, chance: float) -> Array:
         low, high = (np.min(self.centers - 9 * self.spreads, axis=0), np.max(self.centers + 9 * self.spreads, axis=0))
-        for _ in range(60):
-            middle = (low + high) / 2
-            below = self.chances @ ndtr((middle - self.centers) / self.spreads) < chance
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray((low + high) / 2)
+
+        def above(odds: Array) -> Any:
+            return self.chances @ ndtr((odds - self.centers) / self.spreads) >= chance
+
+        low, high = bisect_each(above, low, high)
+        return (low + high) / 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -28,6 +28,7 @@ from toolkit.core.inference.special import ndtri
 from toolkit.core.loss import Approx, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.core.sampling import LatticeSampler, floor_log2, gaussian_sampler
+from toolkit.core.search import least
 
 
 @explains("Gaussian.for_rho(0.1, sensitivity=1)", seed="rng=numpy.random.default_rng(1) is for a simulation")
@@ -177,13 +178,7 @@ class Gaussian(Additive):
         ratio = Fraction(float(allowed) / -float(ndtri((1 - check_level(level)) / 2)) / float(reach) * (1 - 1e-7))
         if is_private(Fraction(0), slack, ratio):
             return 1e-9
-        low, high = 0.0, 1.0
-        while not is_private(Fraction(high), slack, ratio):
-            low, high = high, 2 * high
-        while high - low > 1e-10 * high:
-            middle = (low + high) / 2
-            low, high = (low, middle) if is_private(Fraction(middle), slack, ratio) else (middle, high)
-        return high
+        return least(lambda epsilon: is_private(Fraction(epsilon), slack, ratio), 0.0, 1.0, close=1e-10)
 
     @cached_property
     def _sigma(self) -> Fraction:

@@ -26,6 +26,7 @@ from toolkit.core.checks import level as check_level
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng
 from toolkit.core.sampling import Integers, LatticeSampler, laplace_sampler, radial_laplace
+from toolkit.core.search import least
 
 NORMS = ("l1", "l2")
 
@@ -121,14 +122,12 @@ class Laplace(Additive):
         """
         target, share = positive(error, "error", "no noise has no error"), check_level(level)
         reach = float(positive(sensitivity, "sensitivity", NO_NOISE))
-        low, high = 0.0, -math.log1p(-share) * reach / float(target)
-        while cls.for_epsilon(high, sensitivity=sensitivity).error(share) > target:
-            low, high = high, 2 * high
-        while high - low > 1e-10 * high:
-            middle = (low + high) / 2
-            enough = cls.for_epsilon(middle, sensitivity=sensitivity).error(share) <= target
-            low, high = (low, middle) if enough else (middle, high)
-        return high
+        start = -math.log1p(-share) * reach / float(target)
+
+        def enough(epsilon: float) -> bool:
+            return bool(cls.for_epsilon(epsilon, sensitivity=sensitivity).error(share) <= target)
+
+        return least(enough, 0.0, start, close=1e-10)
 
     @property
     def epsilon(self) -> float:

@@ -33,6 +33,7 @@ from toolkit.core.inference.intervals import Interval, Normal
 from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.core.loss import Loss, Zcdp
 from toolkit.core.randomness import Rng
+from toolkit.core.search import bisect, bisect_each
 from toolkit.frames.persons import ONE, Caps
 
 
@@ -182,12 +183,13 @@ def _laplace_reach(scale: float, sizes: tuple[float, ...], level: float) -> floa
         context.prec = 120
         scales = [Decimal(size) * Decimal(scale) * (1 + place * _SPREAD) for place, size in enumerate(sizes, start=1)]
         weights = [math.prod((a * a / (a * a - b * b) for b in scales if b is not a), start=Decimal(1)) for a in scales]
-        low, high = Decimal(0), sum(scales) * (len(scales) / Decimal(1 - level)).ln()
-        for _ in range(60):
-            error = (low + high) / 2
+
+        def rare(error: Decimal) -> bool:
             tail = sum(weight * (-error / size).exp() for weight, size in zip(weights, scales, strict=True))
-            low, high = (error, high) if tail > Decimal(1 - level) else (low, error)
-        return float(high) + sum(sizes)
+            return tail <= Decimal(1 - level)
+
+        most = sum(scales) * (len(scales) / Decimal(1 - level)).ln()
+        return float(bisect(rare, Decimal(0), most, rounds=60)[1]) + sum(sizes)
 
 
 def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float) -> tuple[Array, Array]:
@@ -199,11 +201,7 @@ def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float)
     anchor = np.where(inside, best, np.where(open_ends[0], -1.0, 1.0))
     limits = []
     for end, keeps in zip(ends, open_ends, strict=True):
-        out, good = end.copy(), anchor.copy()
-        for _ in range(50):
-            middle = (out + good) / 2
-            yes = tail(middle) >= allowed
-            out, good = np.where(yes, out, middle), np.where(yes, middle, good)
+        _, good = bisect_each(lambda value: tail(value) >= allowed, end, anchor, rounds=50)
         limits.append(np.where(keeps | ~(inside | open_ends[0] | open_ends[1]), end, good))
     return limits[0], limits[1]
 

@@ -64,6 +64,20 @@ def first_largest(values: Array) -> int:
     return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))
 
 
+def project_onto_simplex(values: Array, total: float = 1) -> Array:
+    """Return the nearest point, in Euclidean distance, whose entries are not negative and add up to the total.
+
+    All values are shifted by the same amount and cut at 0. The amount is found by one sort: the k largest values stay
+    above 0, where k is the largest number for which the k-th largest value exceeds (their sum - total) / k.
+    """
+    if total == 0:
+        return np.zeros(len(values))
+    descending = np.sort(values)[::-1]
+    shifts = (np.cumsum(descending) - total) / np.arange(1, len(values) + 1)
+    last = np.flatnonzero(descending > shifts)[-1]
+    return np.asarray(np.maximum(values - shifts[last], 0))
+
+
 def number(cell: object) -> float:
     """A cell as a float, NaN if it is no number; never an error."""
     kind = type(cell)

@@ -22,6 +22,7 @@ from typing import ClassVar, TypeAlias
 from toolkit.core.checks import Number, exact, explains, refuse, whole
 from toolkit.core.inference.digits import concise, digits_up
 from toolkit.core.rounding import exp_below, float_up, log_up
+from toolkit.core.search import bisect, bracket
 
 Amount: TypeAlias = Fraction | float
 """An exact fraction, or math.inf."""
@@ -278,13 +279,11 @@ class Zcdp:
         if target.slack == 0 or target.amount == math.inf:
             consequence = "no finite rho is the largest within it"
             refuse("`target` must have a finite epsilon and a delta above 0", target, consequence)
-        low, high = 0.0, 1.0
-        while cls(high) <= target:
-            low, high = high, 2 * high
-        while high - low > 1e-12 * high and high > 1e-300:
-            middle = (low + high) / 2
-            low, high = (middle, high) if cls(middle) <= target else (low, middle)
-        return cls(low)
+
+        def exceeds(rho: float) -> bool:
+            return not cls(rho) <= target
+
+        return cls(bisect(exceeds, *bracket(exceeds, 0.0, 1.0), close=1e-12)[0])
 
     def __add__(self, other: "Loss") -> "Loss":
         if isinstance(other, Approx):

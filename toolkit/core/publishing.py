@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
-from toolkit.core.arrays import Array, ArrayLike, Steps
+from toolkit.core.arrays import ArrayLike, Steps, project_onto_simplex
 from toolkit.core.checks import refuse, whole
 from toolkit.core.covers import Covers
 from toolkit.core.document import Document, harmless
 from toolkit.core.extras import lazy
-from toolkit.core.inference.digits import short
+from toolkit.core.inference.digits import round_up, short
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+from toolkit.core.rounding import apportion
 
 
 class Register(Protocol):
@@ -166,38 +167,20 @@ TIDIED = "tidied for display: biased, do not add up; small counts lose and empty
 """The note of a table that is not to be computed with."""
 
 
-def norm_sub(values: Array, total: int) -> Array:
-    """All shifted by the same amount and cut at 0, so that they add up to the total: the nearest such table.
+def tidied(values: ArrayLike, total: int | None) -> Steps:
+    """Return the nearest table of whole numbers, none negative, that add up to the total; without one, to the sum of
+    the values, rounded and at least 0.
 
-    The shift is found from the sorted values: the largest k keep more than 0, where k is the largest number for which
-    the k-th largest value is above (their sum - total) / k.
+    Its projection onto the simplex (norm-sub) is rounded by largest remainders.
 
     References: Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li (2020), Locally differentially private frequency estimation
     with consistency.
     """
-    if total == 0:
-        return np.zeros(len(values))
-    ordered = np.sort(values)[::-1]
-    shifts = (np.cumsum(ordered) - total) / np.arange(1, len(values) + 1)
-    shift = shifts[np.flatnonzero(ordered > shifts)[-1]]
-    return np.asarray(np.maximum(values - shift, 0))
-
-
-def largest_remainders(values: Array, total: int) -> Steps:
-    """Whole numbers that add up to the total, each within 1 of its value; among equal remainders the first."""
-    parts = np.floor(values).astype(np.int64)
-    order = np.argsort(-(values - parts), kind="stable")
-    parts[order[: total - int(parts.sum())]] += 1
-    return parts
-
-
-def tidied(values: ArrayLike, total: int | None) -> Steps:
-    """Norm-sub, then largest remainders; without a total the sum of the values, rounded and at least 0."""
     table = np.asarray(values, dtype=np.float64)
     if table.ndim == 0 or not np.all(np.isfinite(table)):
         refuse("only a table of numbers can be tidied", "a single number, or NaN", "its cells share a total")
     known = max(0, round(float(table.sum()))) if total is None else whole(total, "total", least=0)
-    return largest_remainders(norm_sub(table, known), known)
+    return np.array(apportion(project_onto_simplex(table, known).tolist(), known), dtype=np.int64)
 
 
 class Publishable:
@@ -389,9 +372,4 @@ def _factor(epsilon: float) -> str:
 
 
 def _up(value: float, digits: int) -> str:
-    """A number rounded up to some digits; 0 and infinity as they are."""
-    if value in (0, math.inf):
-        return f"{value:g}"
-    decimals = digits - 1 - math.floor(math.log10(value))
-    up = math.ceil(value * 10**decimals * (1 - 1e-12)) / 10**decimals
-    return f"{up:.{max(decimals, 0)}f}"
+    return f"{value:g}" if math.isinf(value) else f"{round_up(value, digits):f}"

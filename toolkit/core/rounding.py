@@ -5,9 +5,10 @@ which side of the truth its result lies, and uses enough digits to prove it.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from typing import Any
 
 _DIGITS = 60
 _UP, _DOWN = Context(prec=_DIGITS, rounding=ROUND_CEILING), Context(prec=_DIGITS, rounding=ROUND_FLOOR)
@@ -89,26 +90,32 @@ def integer_rows(rows: Sequence[Sequence[Fraction]], limit: int) -> tuple[list[l
     denominator = math.lcm(*(p.denominator for row in rows for p in row))
     if denominator <= limit:
         return [[int(p * denominator) for p in row] for row in rows], denominator
-    return [apportion(row, limit) for row in rows], limit
+    return [apportion_probabilities(row, limit) for row in rows], limit
 
 
-def apportion(probabilities: Sequence[Fraction], total: int) -> list[int]:
-    """Whole parts of `total`, by largest remainders; none that is positive becomes 0, which would end deniability."""
-    parts = [max(math.floor(p * total), 1) if p else 0 for p in probabilities]
-    spare = total - sum(parts)
-    by_shortfall = sorted(range(len(parts)), key=lambda i: parts[i] - probabilities[i] * total)
-    for i in by_shortfall[: max(spare, 0)]:
-        parts[i] += 1
-    for _ in range(-spare):
-        parts[max(range(len(parts)), key=parts.__getitem__)] -= 1
+def apportion(
+    shares: Sequence[Any], total: int, low: Sequence[int] | None = None, high: Sequence[int] | None = None
+) -> list[int]:
+    """Round shares of `total` to whole parts that add up to it, by largest remainders and within limits.
+
+    Each part begins as its share, rounded down and brought within its limits (0 and `total` by default). While parts
+    are too few or too many, the one that is farthest on the other side of its share moves by one, each at most once a
+    round; among equals the first.
+    """
+    low = [0] * len(shares) if low is None else low
+    high = [total] * len(shares) if high is None else high
+    parts = [min(max(math.floor(share), least), most) for share, least, most in zip(shares, low, high, strict=True)]
+    while spare := total - sum(parts):
+        step = 1 if spare > 0 else -1
+        free = [i for i, part in enumerate(parts) if (part < high[i] if step > 0 else part > low[i])]
+        if not free:
+            raise ValueError("the limits leave no parts that add up to the total")
+        free.sort(key=lambda i: step * (parts[i] - shares[i]))
+        for i in free[: abs(spare)]:
+            parts[i] += step
     return parts
 
 
-def least_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The least whole number above `low` where something holds, as it does for all larger ones; sought from `high`."""
-    while not holds(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+def apportion_probabilities(probabilities: Sequence[Fraction], total: int) -> list[int]:
+    """Round probabilities times `total` to whole parts; none above 0 becomes 0, which would end deniability."""
+    return apportion([p * total for p in probabilities], total, low=[int(p > 0) for p in probabilities])

@@ -23,6 +23,7 @@ from toolkit.core.extras import extra
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, below
 from toolkit.core.sampling import gaussian_sampler
+from toolkit.core.search import least
 from toolkit.learning.perturbation import MarginLoss, Parts, zcdp_within
 
 STEPS = 2**30
@@ -111,13 +112,7 @@ def sampled_epsilon(sigma: float, delta: float, rate: float, steps: int) -> floa
 @lru_cache(maxsize=64)
 def sampled_sigma(epsilon: float, delta: float, rate: float, steps: int) -> float:
     """The least noise, to three digits, whose cost stays within epsilon."""
-    low, high = 0.0, 1.0
-    while sampled_epsilon(high, delta, rate, steps) > epsilon:
-        low, high = high, 2 * high
-        if high > 1e6:
-            refuse("`epsilon` must be larger for so many steps", epsilon, "no noise of a sensible size is enough")
-    while high - low > 1e-3 * high:
-        middle = (low + high) / 2
-        enough = sampled_epsilon(middle, delta, rate, steps) <= epsilon
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+    sigma = least(lambda noise: sampled_epsilon(noise, delta, rate, steps) <= epsilon, 0.0, 1.0, close=1e-3, most=2**19)
+    if math.isinf(sigma):
+        refuse("`epsilon` must be larger for so many steps", epsilon, "no noise of a sensible size is enough")
+    return sigma

@@ -35,6 +35,7 @@ from toolkit.core.checks import Number, positive, refuse, whole
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, below, big_below
 from toolkit.core.sampling import Integers, floor_log2, gaussian_sampler, laplace_sampler
+from toolkit.core.search import bisect, bracket, least
 
 # Losses of a margin (label times score), and the weights with the smallest penalized loss.
 #
@@ -159,13 +160,8 @@ def _furthest(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights:
     def rises(share: float) -> bool:
         return float(loss.slope(margins + share * steps) @ steps) + start + share * growth > 0
 
-    low, high = 0.0, 1.0
-    while not rises(high) and high < _LONGEST:
-        low, high = high, 2 * high
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if rises(middle) else (middle, high)
-    return (low + high) / 2
+    low, high = bracket(rises, 0.0, 1.0, _LONGEST)
+    return float(sum(bisect(rises, low, min(high, _LONGEST), rounds=_HALVINGS))) / 2
 
 
 def _gradient(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array) -> Array:
@@ -230,16 +226,11 @@ def objective_epsilon(sigma: float, delta: float, determinants: float, size: int
 @lru_cache(maxsize=64)
 def least_sigma(epsilon: float, delta: float, determinants: float, size: int) -> float:
     """The smallest noise, to nine digits, that costs no more than epsilon at delta; infinite if there is none."""
-    low, high = 0.0, 1.0
-    while objective_epsilon(high, delta, determinants, size) > epsilon:
-        low, high = high, 2 * high
-        if high > _MOST:
-            return math.inf
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        enough = objective_epsilon(middle, delta, determinants, size) <= epsilon
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+
+    def enough(sigma: float) -> bool:
+        return objective_epsilon(sigma, delta, determinants, size) <= epsilon
+
+    return least(enough, 0.0, 1.0, close=1e-9, most=_MOST)
 
 
 # Integer vectors with Pr[k] proportional to e**(-m / scale), m the largest size of an entry: exact, in any dimension.

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, ArrayLike, Codes, Labels, Values
+from toolkit.core.arrays import Array, ArrayLike, Codes, Labels, Values, project_onto_simplex
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, explains, labels, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -18,7 +18,6 @@ from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.core.rounding import log_up
 from toolkit.local.matrix import encoding, likelihood, moments, procedures, tables
 from toolkit.local.matrix.devices import Device, nearest_devices
-from toolkit.local.matrix.likelihood import project_onto_simplex
 from toolkit.local.matrix.procedures import Procedure
 from toolkit.local.protocol import Randomizer, Respondents, is_code
 

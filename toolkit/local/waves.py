@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Values
+from toolkit.core.arrays import Values, project_onto_simplex
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -20,7 +20,6 @@ from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.core.rounding import log_up
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import as_labels, encode, looks_like_others, numbers_are_labels
-from toolkit.local.matrix.likelihood import project_onto_simplex
 from toolkit.local.matrix.tables import joined_labels
 from toolkit.texts.odds import describe
 from toolkit.texts.voice import Voice

@@ -13,6 +13,11 @@ from toolkit.local.compliance import WAYS, Compliance
 __all__ = ["Compliance", "Field", "checked_field"]
 
 
+def whole_people(number: float) -> int:
+    """Round a number of people up; what the rounding of floats added is not a person."""
+    return math.ceil(number - 1e-9)
+
+
 @dataclass(frozen=True)
 class Field:
     """The conditions of a survey; n is always the number of people whose reports arrive.
@@ -113,7 +118,7 @@ class Field:
         int
             Rounded up.
         """
-        return math.ceil(n / self.response - 1e-9)
+        return whole_people(n / self.response)
 
     def reachable(self) -> int | None:
         """Return how many people answer if the whole population is invited, once each.

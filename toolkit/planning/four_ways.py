@@ -1,7 +1,6 @@
 """The same promise kept in four ways: asked directly, hidden by each person, shuffled, or noised by a curator."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +10,7 @@ from toolkit.core.arrays import Array, ArrayLike, first_largest
 from toolkit.core.checks import refuse
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import erfcx, ndtr, ndtri
+from toolkit.core.search import bisect_each, bisect_whole, bracket
 from toolkit.local.shuffling.amplification import largest_local, shuffled
 from toolkit.planning.accuracy import Accuracy, Case, Precision
 from toolkit.planning.fieldwork import Field
@@ -87,11 +87,7 @@ def quantile(size: float, sd: float | Array, scale: float | Array) -> Array:
         return -quantile(1 - size, sd, scale)
     low = np.zeros(np.broadcast_shapes(np.shape(sd), np.shape(scale)))
     high = ndtri(1 - size / 2) * np.asarray(sd) + scale * np.log(1 / size)
-    for _ in range(60):
-        middle = (low + high) / 2
-        passed = tail(middle, sd, scale) > size
-        low, high = np.where(passed, middle, low), np.where(passed, high, middle)
-    return np.asarray(high)
+    return bisect_each(lambda x: tail(x, sd, scale) <= size, low, high)[1]
 
 
 TRUST = {
@@ -201,20 +197,8 @@ def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) 
 
     reachable = case.field.reachable()
     most = MOST_PEOPLE if reachable is None else reachable
-    return best, epsilon, _search(enough, max(2, n // 4), most, digits=3)
-
-
-def _search(enough: Callable[[int], bool], start: int, most: int, digits: int) -> float:
-    """The smallest number of people that is enough, to this number of digits; enough stays enough."""
-    low, high = 0, min(start, most)
-    while not enough(high):
-        if high >= most:
-            return math.nan
-        low, high = high, min(2 * high, most)
-    while high - low > max(1, high // 10**digits):
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return float(high)
+    low, high = bracket(enough, 0, max(2, n // 4), most)
+    return best, epsilon, math.nan if math.isinf(high) else float(bisect_whole(enough, low, high, digits=3))
 
 
 def other_guesses(prevalence: object) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import refuse
+from toolkit.core.search import least_whole
 from toolkit.planning.accuracy import MOST_COUNTED, Assured, Case, Precision, critical
 
 LEAST_EPSILON, MOST_EPSILON = 1e-3, 20.0
@@ -77,7 +78,7 @@ def people_for(accuracy: Precision, target: Target) -> int:
     most = MOST_PEOPLE if reachable is None else reachable
     if most == 0 or not target.reached(accuracy, most):
         _explain_people(accuracy, target, most)
-    people = _smallest(accuracy, target, most)
+    people = least_whole(lambda n: target.reached(accuracy, n), 0, _guess(accuracy, target), most=most)
     if target.counts(accuracy, people):
         return accuracy.counted.stays(float(target.power or 0))  # type: ignore[union-attr]
     assured: Assured | None = getattr(accuracy, "assured", None)
@@ -86,16 +87,6 @@ def people_for(accuracy: Precision, target: Target) -> int:
     near = np.arange(max(2, int(0.97 * people)), int(1.03 * people) + 3, dtype=np.float64)
     missed = assured.kept(near, target.margin, critical(accuracy.level, 2)) < assured.share  # type: ignore[attr-defined]
     return int(near[np.flatnonzero(missed)[-1]]) + 1 if missed.any() and not missed[-1] else people
-
-
-def _smallest(accuracy: Precision, target: Target, most: int) -> int:
-    low, high = 0, min(most, _guess(accuracy, target))
-    while not target.reached(accuracy, high):
-        low, high = high, min(most, 2 * high)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if target.reached(accuracy, middle) else (middle, high)
-    return high
 
 
 def _guess(accuracy: Precision, target: Target) -> int:

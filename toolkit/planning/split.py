@@ -11,6 +11,7 @@ import numpy as np
 from toolkit.core.checks import Number, exact, explains, positive, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.extras import extra
+from toolkit.core.search import bisect
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.accuracy import Case
 from toolkit.planning.families import Family, member, not_above
@@ -171,10 +172,7 @@ def _even_margins(cases: Mapping[str, Case], total: float) -> dict[str, float]:
         return {name: math.exp(np.interp(-log_margin, -curve, np.log(grid))) for name, curve in curves.items()}
 
     low, high = max(curve[-1] for curve in curves.values()), max(curve[0] for curve in curves.values())
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if sum(needed(middle).values()) <= total else (middle, high)
-    return needed(high)
+    return needed(bisect(lambda margin: sum(needed(margin).values()) <= total, low, high, rounds=60)[1])
 
 
 def _exact_shares(parts: Mapping[str, float], total: Fraction) -> dict[str, Fraction]:

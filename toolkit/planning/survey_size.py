@@ -10,7 +10,7 @@ from toolkit.core.checks import Number, exact, explains, refuse
 from toolkit.core.extras import extra
 from toolkit.core.inference.digits import concise
 from toolkit.local.protocol import Randomizer
-from toolkit.planning.fieldwork import Field, checked_field
+from toolkit.planning.fieldwork import Field, checked_field, whole_people
 from toolkit.planning.models import plan_difference, plan_slope
 from toolkit.planning.planner import plan
 
@@ -212,7 +212,7 @@ def _needed(design: Any, wish: object, guess: object, level: Number, field: Fiel
     shared: dict[str, Any] = {"level": level}
     if purpose == "slope":
         slope_plan = plan_slope(design, **{"power": _POWER, **terms}, **shared)
-        n = math.ceil(slope_plan.n * field.weighting - 1e-9)
+        n = whole_people(slope_plan.n * field.weighting)
         target = f"slope {slope_plan.slope:g} with power {float(terms.get('power', _POWER)):g}"
     else:
         shared |= {"prevalence": guess, "deff": field.deff, "weighting": field.weighting}

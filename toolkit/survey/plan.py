@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.checks import level as checked_level
 from toolkit.core.extras import extra
-from toolkit.core.inference.digits import concise
+from toolkit.core.inference.digits import concise, round_up
 from toolkit.core.inference.special import ndtri
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.planning import Field, PeopleNeeded, plan, plan_survey
@@ -344,8 +344,4 @@ def _notes(rows: Sequence[Planned], shares: Mapping[str, Fraction], n: int, leve
 
 def _up(number: float) -> str:
     """Two digits, or all before the point, rounded up."""
-    if number == 0:
-        return "0"
-    places = max(0, 1 - math.floor(math.log10(number)))
-    rounded = math.ceil(number * 10**places - 1e-9) / 10**places
-    return f"{rounded:,.{places}f}"
+    return f"{round_up(number, max(2, len(str(int(number))))):,f}"

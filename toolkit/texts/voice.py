@@ -6,13 +6,13 @@ import math
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 
+from toolkit.core.inference.digits import round_up
 from toolkit.texts.multilingual import JOINING
 from toolkit.texts.phrases import phrases
 
-_UP = Context(prec=3, rounding=ROUND_CEILING)
 _SLACK = Decimal("1e-12")  # an epsilon is rounded up in its last digit: without this, ln 5 would read 5.01 times
 _SCALES = (100, 1000, 10_000)  # how many guesses are counted; beyond the last a report as good as tells
 _SINGLE = str.maketrans('“”„‟«»"＂〝〞〟「」『』｢｣', "‘’‚‛‹›''‘’’‹›‹›‹›")
@@ -74,11 +74,11 @@ class Voice:
 
     def factor(self, epsilon: float) -> str:
         """Return e**epsilon in three digits, rounded up."""
-        return self.number(_UP.plus(Decimal(epsilon).exp() * (1 - _SLACK)))
+        return self.number(round_up(Decimal(epsilon).exp(), 3))
 
     def rounded_up(self, value: float) -> str:
         """Return a number in three digits, rounded up."""
-        return self.number(_UP.plus(Decimal(value) * (1 - _SLACK)))
+        return self.number(round_up(value, 3))
 
     def number(self, value: int | float | Decimal) -> str:
         """Return digits with the language's decimal and thousands marks; a float in three digits."""

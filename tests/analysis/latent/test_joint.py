@@ -13,15 +13,16 @@ from scipy.stats import betabinom, binom, chi2, norm
 
 from tests.analysis.latent.own_likelihood import check
 from tests.slowly import each
-from toolkit.analysis.latent import list_experiment
-from toolkit.analysis.latent.joint import JointLaw
-from toolkit.analysis.latent.lists import ListLaw, _counts
+from toolkit.analysis import list_experiment
+from toolkit.analysis.latent.joint import JointLaw, ListLaw
+from toolkit.analysis.latent.lists import _counts
 from toolkit.analysis.latent.model import FORM_ONLY, LatentFit, Model, Predictor, _identified, _maximum, vanishing_share
-from toolkit.analysis.latent.two_groups import GroupLaw, _cheating, _crosswise, _lying, _unknown
+from toolkit.analysis.latent.two_groups import GroupLaw
 from toolkit.analysis.regression.covariates import Covariates
 from toolkit.analysis.regression.fitted import Comparison, Fitted
 from toolkit.analysis.regression.rows import People
 from toolkit.analysis.regression.scoring import Point
+from toolkit.local.two_groups import TWO_GROUP_DESIGNS
 
 GRID = np.linspace(-8, 8, 161)
 NORMAL = np.exp(-(GRID**2) / 2) / np.exp(-(GRID**2) / 2).sum()
@@ -187,7 +188,7 @@ def test_a_law_says_what_it_is_and_is_the_same_without_a_share_that_has_gone() -
     assert LAWS[32].names == ("", "a", "b", "a of carriers", "b of carriers")
 
 
-CURVES = [GroupLaw(curve, np.array([0.2, 0.8] * 2)) for curve in (_cheating, _lying, _crosswise, _unknown)]
+CURVES = [GroupLaw(design, np.array([0.2, 0.8] * 2)) for design in TWO_GROUP_DESIGNS.values()]
 
 
 @pytest.mark.slow
@@ -284,7 +285,8 @@ def test_parameters_are_told_apart_by_the_least_eigenvalue_of_their_correlations
 def test_a_likelihood_counts_people_and_has_a_maximum_at_finite_coefficients() -> None:
     """Its gradient by differences; its information as the mean square of all scores that there could be."""
     x, weights = np.array([[1.0, -0.5], [1.0, 0.3], [1.0, 1.0], [1.0, 2.0]]), np.array([0.6, 1.9, 0.3, 1.2])
-    law, columns, at = GroupLaw(_lying, np.array([0.2, 0.8] * 2)), (x, np.ones((4, 1))), np.array([-0.3, 0.4, 0.9])
+    law = GroupLaw(TWO_GROUP_DESIGNS["lie_detector"], np.array([0.2, 0.8] * 2))
+    columns, at = (x, np.ones((4, 1))), np.array([-0.3, 0.4, 0.9])
     model = Model(law, columns, np.array([0, 1, 1, 0]), People(4, weights))
     point, steps = model.point(at), 1e-5 * np.eye(3)
     slopes = [(model.point(at + step).height - model.point(at - step).height) / 2e-5 for step in steps]

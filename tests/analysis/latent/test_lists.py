@@ -11,7 +11,7 @@ from scipy.special import expit
 from scipy.stats import chi2
 
 from tests.analysis.latent.own_likelihood import check
-from toolkit.analysis.latent import list_experiment
+from toolkit.analysis import list_experiment
 
 pytestmark = pytest.mark.slow
 

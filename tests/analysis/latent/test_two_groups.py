@@ -12,7 +12,7 @@ import pytest
 from scipy.special import expit
 
 from tests.analysis.latent.own_likelihood import check
-from toolkit.analysis import latent
+from toolkit import analysis
 from toolkit.analysis.latent.model import FORM_ONLY
 
 N = 4000
@@ -58,28 +58,28 @@ def unrelated():
 
 CASES = [
     SimpleNamespace(
-        fit=latent.cheater_detection,
+        fit=analysis.cheater_detection,
         data=cheaters,
         value=[-1.137647, 0.536622, -2.031146, -0.459693],
         se=[0.107262, 0.087155, 0.197590, 0.158149],
         height=-2341.361913,
     ),
     SimpleNamespace(
-        fit=latent.lie_detector,
+        fit=analysis.lie_detector,
         data=liars,
         value=[-0.592849, 0.813297, 0.737562],
         se=[0.136155, 0.139324, 0.109129],
         height=-2528.206146,
     ),
     SimpleNamespace(
-        fit=latent.extended_crosswise,
+        fit=analysis.extended_crosswise,
         data=crossed,
         value=[-1.192976, 0.529617, -2.142271],
         se=[0.073811, 0.071887, 0.156541],
         height=-2508.343092,
     ),
     SimpleNamespace(
-        fit=latent.unknown_question,
+        fit=analysis.unknown_question,
         data=unrelated,
         value=[-1.126607, 0.567780, -0.253355],
         se=[0.089256, 0.079366, 0.063178],
@@ -170,13 +170,20 @@ def test_predictions_and_margins_belong_together(case) -> None:
 def test_what_cannot_be_read_is_a_sentence() -> None:
     data, p = liars()
     with pytest.raises(ValueError, match="of one of the groups in `p`"):
-        latent.lie_detector("y ~ x", data, p={0: 0.3, 2: 0.8}, group="g")
+        analysis.lie_detector("y ~ x", data, p={0: 0.3, 2: 0.8}, group="g")
     with pytest.raises(TypeError, match="which group is which"):
-        latent.lie_detector("y ~ x", data, p=(0.3, 0.8), group="g")
+        analysis.lie_detector("y ~ x", data, p=(0.3, 0.8), group="g")
     holes = data | {"x": np.where(np.arange(N) == 3, np.nan, data["x"])}
     with pytest.raises(ValueError, match="1 in covariates"):
-        latent.lie_detector("y ~ x", holes, p=p, group="g")
-    assert latent.lie_detector("y ~ x", holes, p=p, group="g", missing="drop").n == N - 1
+        analysis.lie_detector("y ~ x", holes, p=p, group="g")
+    assert analysis.lie_detector("y ~ x", holes, p=p, group="g", missing="drop").n == N - 1
+    for lost in ({"data": data}, {"group": "g"}):
+        with pytest.raises(ValueError, match="a formula must go with `data` and `group`"):
+            analysis.lie_detector("y ~ x", p=p, **lost)
+    with pytest.raises(ValueError, match="`honesty`, `weights`, `missing` must go with a formula"):
+        analysis.lie_detector([[3, 7], [7, 3]], p=(0.3, 0.8), honesty="~ x", weights="w", missing="drop")
+    with pytest.raises(TypeError, match=r"p=\(0\.3, 0\.8\)"):
+        analysis.lie_detector([[3, 7], [7, 3]], (0.3, 0.8))
 
 
 def test_honesty_may_depend_on_covariates_of_its_own() -> None:
@@ -186,7 +193,7 @@ def test_honesty_may_depend_on_covariates_of_its_own() -> None:
     honest = rng.random(N) < expit(1.5 - 1.2 * w)
     y = np.where(z, honest, rng.random(N) < 1 - p) * 1
     data = {"y": y, "x": x, "w": w, "g": group}
-    fit = latent.lie_detector("y ~ x", data, p={0: 0.3, 1: 0.8}, group="g", honesty="~ w")
+    fit = analysis.lie_detector("y ~ x", data, p={0: 0.3, 1: 0.8}, group="g", honesty="~ w")
     assert fit.labels == ("Intercept", "x", "honesty: Intercept", "honesty: w")
 
     def height(at):
@@ -198,13 +205,13 @@ def test_honesty_may_depend_on_covariates_of_its_own() -> None:
     # The trait's prevalence is asked for without what honesty depends on.
     assert fit.predict({"x": [0.0]}).value == pytest.approx(expit(fit.value[0]))
     assert fit.covariates.labels == ("Intercept", "x")
-    one = latent.lie_detector("y ~ x", data, p={0: 0.3, 1: 0.8}, group="g")
+    one = analysis.lie_detector("y ~ x", data, p={0: 0.3, 1: 0.8}, group="g")
     assert (fit.compare(one).df, fit.compare(one).p < 0.01) == (1, True)
     holes = data | {"w": np.where(np.arange(N) < 3, np.nan, w)}
     with pytest.raises(ValueError, match="3 in covariates"):
-        latent.lie_detector("y ~ x", holes, p={0: 0.3, 1: 0.8}, group="g", honesty="~ w")
+        analysis.lie_detector("y ~ x", holes, p={0: 0.3, 1: 0.8}, group="g", honesty="~ w")
     with pytest.raises(ValueError, match="'v': there are"):
-        latent.lie_detector("y ~ x", data, p={0: 0.3, 1: 0.8}, group="g", honesty="~ v")
+        analysis.lie_detector("y ~ x", data, p={0: 0.3, 1: 0.8}, group="g", honesty="~ v")
 
 
 @pytest.mark.parametrize("model", ["extended_crosswise", "unknown_question"])
@@ -219,7 +226,7 @@ def test_other_shares_may_depend_on_covariates_of_their_own(model) -> None:
     y = np.where(other, False, z == coin) * 1 if crossed else np.where(coin, z, other) * 1
     data = {"y": y, "x": x, "w": w, "g": group}
     further = {"always_different" if crossed else "innocuous": "~ w"}
-    fit = getattr(latent, model)("y ~ x", data, p=odds, group="g", **further)
+    fit = getattr(analysis, model)("y ~ x", data, p=odds, group="g", **further)
     assert fit.labels == ("Intercept", "x", f"{name}: Intercept", f"{name}: w")
 
     def height(at):
@@ -230,5 +237,5 @@ def test_other_shares_may_depend_on_covariates_of_their_own(model) -> None:
     check(fit, height)
     # 4 errors for two models: once in 8,000 seeds.
     assert abs(fit.value[3] - 0.9) < 4 * fit.se[3]
-    smaller = getattr(latent, model)("y ~ x", data, p=odds, group="g")
+    smaller = getattr(analysis, model)("y ~ x", data, p=odds, group="g")
     assert fit.compare(smaller).statistic == pytest.approx(2 * (fit.log_likelihood - smaller.log_likelihood))

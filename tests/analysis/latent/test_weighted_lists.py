@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import f
 
-from toolkit.analysis import Sample
-from toolkit.analysis.latent import list_experiment
+from toolkit.analysis import Sample, list_experiment
 
 
 def survey(clusters: int, size: int) -> pd.DataFrame:

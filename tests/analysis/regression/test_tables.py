@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.analysis.reference_survey import COVARIATES, DIE, survey
-from toolkit.analysis import compare_models, latent, logistic, mixed_logistic, multinomial, predictor
+from toolkit.analysis import compare_models, list_experiment, logistic, mixed_logistic, multinomial, predictor
 from toolkit.analysis.regression.tables import FitTable, p_value
 
 DATA = survey()
@@ -45,7 +45,7 @@ def test_where_there_is_no_likelihood_there_is_no_criterion() -> None:
     rng = np.random.default_rng(3)
     on = np.arange(400) % 2 == 0
     counts = {"y": rng.binomial(3, 0.4, 400) + (on & (rng.random(400) < 0.4)), "t": on}
-    squares = latent.list_experiment("y ~ 1", counts, treatment="t", items=3)
+    squares = list_experiment("y ~ 1", counts, treatment="t", items=3)
     penalized = logistic("forced ~ female", DATA, DIE, penalty="jeffreys")
     assert squares.measures()[-1] == ("privacy loss", "no privacy claim")
     assert FIT.measures()[-1] == ("privacy loss", str(DIE.loss))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from scipy.special import xlogy
 from scipy.stats import binom, chi2
 
@@ -19,7 +18,6 @@ from toolkit.local.matrix.likelihood import (
     likelihood_ratios,
     maximum_likelihood,
     maximum_likelihoods,
-    project_onto_simplex,
     seen,
 )
 from toolkit.local.matrix.moments import interval_basis
@@ -31,19 +29,6 @@ def test_a_report_that_did_not_come_says_nothing_also_where_it_could_not_come() 
     law = np.array([[1, 0], [0.25, 0.75]])
     found = likelihood_ratios(law, np.array([[1, 0], [0.5, 0.5]]), np.array([[1, 0], [0, 1]]))
     assert found.tolist() == [[1, 0.25], pytest.approx([2, 1])]
-
-
-vectors = hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(-3, 3))
-
-
-@pytest.mark.slow
-@given(vectors, st.integers(0, 2**32 - 1))
-def test_projection_is_on_the_simplex_and_nearer_than_any_other_point(shares: np.ndarray, seed: int) -> None:
-    near = project_onto_simplex(shares)
-    assert near.min() >= 0
-    assert np.isclose(near.sum(), 1)
-    others = np.random.default_rng(seed).dirichlet(np.ones(len(shares)), size=20)
-    assert np.all(np.linalg.norm(shares - near) <= np.linalg.norm(shares - others, axis=1) + 1e-12)
 
 
 @pytest.mark.slow

@@ -27,7 +27,8 @@ def test_planned_errors_are_those_that_the_analysis_estimates() -> None:
     """Answers as they are expected, a million of them: estimate, margin, and who can deny nothing."""
     law, with_it = law_of_counts(ITEMS), law_of_counts((*ITEMS, 0.2))
     short, long = (np.repeat(np.arange(len(one)), np.rint(10**6 * one).astype(int)) for one in (law, with_it))
-    found = list_experiment(short, long, items=4)
+    treatment = np.repeat([False, True], [len(short), len(long)])
+    found = list_experiment(np.concatenate([short, long]), treatment=treatment, items=4)
     assert found.estimate.value == pytest.approx(0.2, abs=1e-5)
     planned = plan_list_experiment(ITEMS, prevalence=0.2, n=len(short))
     assert planned.margin == pytest.approx(ndtri(0.975) * found.estimate.se, rel=1e-4)

@@ -21,7 +21,7 @@ MODELS = {  # p, prevalence, the other unknown
 
 def carriers(model: str, counts, p) -> tuple[float, float]:
     """The analysis's own estimate of the share, and its standard error."""
-    found = getattr(analysis, model)(counts, p)
+    found = getattr(analysis, model)(counts, p=p)
     estimate = getattr(found, "estimate", found)
     return float(np.atleast_1d(estimate.value)[0]), float(np.atleast_1d(estimate.se)[0])
 
@@ -38,7 +38,7 @@ def test_planned_errors_are_those_that_the_analysis_estimates(model: str, n: int
     counts = np.stack([n - yes, yes], axis=1)
     shown = ndtri(0.975) * se
     if model == "cheater_detection":
-        shown = analysis.cheater_detection(counts, p).interval().width / 2
+        shown = analysis.cheater_detection(counts, p=p).interval().width / 2
     assert planned.margin == pytest.approx(shown, rel=max(1 / n, 1e-3))
     assert planned.n == (n, n)
 
@@ -54,7 +54,7 @@ def test_cheater_detection_is_planned_for_the_interval_that_is_shown() -> None:
     widths = []
     for _ in range(300):
         yes = rng.binomial(n, shares)
-        widths.append(analysis.cheater_detection(np.stack([n - yes, yes], axis=1), (0.2, 0.8)).interval().width)
+        widths.append(analysis.cheater_detection(np.stack([n - yes, yes], axis=1), p=(0.2, 0.8)).interval().width)
     assert np.mean(widths) / 2 == pytest.approx(0.06, rel=0.01)
     assert plan_two_groups("cheater_detection", (0.2, 0.8), prevalence=0.25, other=0.05, n=n - 1).margin > 0.06
 
@@ -143,7 +143,7 @@ def test_the_extended_crosswise_model_is_planned_as_one_group_of_all() -> None:
     """Counts of two mirrored groups of 1,000, pooled: 0.15 with 0.01392656; the plan of 2,000 people at one
     device has the same error, up to n and n - 1.
     """
-    found = analysis.extended_crosswise([[250, 750], [740, 260]], (0.15, 0.85))
+    found = analysis.extended_crosswise([[250, 750], [740, 260]], p=(0.15, 0.85))
     planned = plan(crosswise("0.15"), prevalence=0.15, n=2000)
     assert planned.margin == pytest.approx(ndtri(0.975) * 0.01392656, rel=1e-3)
     assert found.estimate.se == pytest.approx(0.01392656, abs=5e-9)

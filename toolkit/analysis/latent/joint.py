@@ -115,3 +115,114 @@ class JointLaw:
             if self.shared:
                 by[-1] += part * leans.sum(axis=0) * (sd * point)[:, None]
         return law, by
+
+
+@dataclass(frozen=True, eq=False)
+class ListLaw:
+    """The probabilities of all counts. Linear predictors in this order: trait, control (others, and carriers unless
+    constrained), overdispersion (likewise), floor, ceiling, confession.
+    """
+
+    items: int
+    treated: Mask
+    overdispersed: bool
+    constrained: bool
+    floor: bool
+    ceiling: bool
+    direct: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        control = ("control",) if self.constrained else ("control", "control of carriers")
+        spread = ("overdispersion",) if self.constrained else ("overdispersion", "overdispersion of carriers")
+        more = [("floor", self.floor), ("ceiling", self.ceiling), ("confession", self.direct)]
+        return ("", *control, *(spread if self.overdispersed else ()), *(name for name, there in more if there))
+
+    @property
+    def form(self) -> str:
+        kind = "beta-binomial" if self.overdispersed else "binomial"
+        return f"{'constrained' if self.constrained else 'unconstrained'} {kind}"
+
+    @property
+    def more(self) -> str:
+        parts = [("floor", self.floor), ("ceiling", self.ceiling), ("direct question", self.direct)]
+        return "".join(f", {name}" for name, there in parts if there)
+
+    def without(self, name: str) -> "ListLaw":
+        """The same without a share that went to 0."""
+        if name.startswith("overdispersion"):
+            return replace(self, overdispersed=False)
+        return replace(self, floor=self.floor and name != "floor", ceiling=self.ceiling and name != "ceiling")
+
+    def probabilities(self, eta: Array) -> tuple[Array, Array]:
+        """Of all counts, and of both direct answers to each where these are known."""
+        by = dict(zip(self.names, eta, strict=True))
+        slots = {name: place for place, name in enumerate(self.names)}
+        trait = expit(eta[0])[:, None]
+        others, d_others = self._control(by, slots, "")
+        carriers, d_carriers = (others, d_others) if self.constrained else self._control(by, slots, " of carriers")
+        long, d_long = self._long(carriers, d_carriers, by, slots)
+        short = np.pad(carriers, ((0, 0), (0, 1)))
+        d_short = np.pad(d_carriers, ((0, 0), (0, 0), (0, 1)))
+        on = self.treated[:, None]
+        have, d_have = np.where(on, long, short), np.where(on, d_long, d_short)
+        lack, d_lack = np.pad(others, ((0, 0), (0, 1))), np.pad(d_others, ((0, 0), (0, 0), (0, 1)))
+        if self.direct:
+            return self._with_direct(trait, (have, d_have), (lack, d_lack), expit(by["confession"])[:, None], slots)
+        slopes = trait * d_have + (1 - trait) * d_lack
+        slopes[0] += trait * (1 - trait) * (have - lack)
+        return trait * have + (1 - trait) * lack, slopes
+
+    def _control(self, by: dict[str, Array], slots: dict[str, int], whose: str) -> tuple[Array, Array]:
+        """The control count's law, and its derivatives by all predictors."""
+        name, spread = f"control{whose}", f"overdispersion{whose}"
+        mean = expit(by[name])[:, None]
+        theta = np.exp(np.clip(by[spread], -30, 8))[:, None] if self.overdispersed else np.zeros_like(mean)
+        y, j = np.arange(self.items + 1), np.arange(self.items)
+        up, down = np.maximum(mean + theta * j, 1e-300), np.maximum(1 - mean + theta * j, 1e-300)
+        first, second = j[:, None] < y, j[:, None] < self.items - y
+        choose = np.array([math.comb(self.items, int(one)) for one in y], dtype=float)
+        log = np.log(up) @ first + np.log(down) @ second - np.log(1 + theta * j).sum(axis=1, keepdims=True)
+        law = choose * np.exp(log)
+        slopes = np.zeros((len(self.names), *law.shape))
+        slopes[slots[name]] = law * ((1 / up) @ first - (1 / down) @ second) * mean * (1 - mean)
+        if self.overdispersed:
+            lean = (j / up) @ first + (j / down) @ second - (j / (1 + theta * j)).sum(axis=1, keepdims=True)
+            slopes[slots[spread]] = law * lean * theta
+        return law, slopes
+
+    def _long(self, law: Array, slopes: Array, by: dict[str, Array], slots: dict[str, int]) -> tuple[Array, Array]:
+        """What carriers say of the long list: one more, unless floor or ceiling holds them back."""
+        long, d_long = np.pad(law, ((0, 0), (1, 0))), np.pad(slopes, ((0, 0), (0, 0), (1, 0)))
+        for name, place in (("floor", 0), ("ceiling", self.items)):
+            if name in slots:
+                share = expit(by[name])
+                moved, d_moved = share * law[:, place], share * slopes[:, :, place]
+                d_moved[slots[name]] += share * (1 - share) * law[:, place]
+                long[:, place] += moved
+                long[:, place + 1] -= moved
+                d_long[:, :, place] += d_moved
+                d_long[:, :, place + 1] -= d_moved
+        return long, d_long
+
+    def _with_direct(
+        self,
+        trait: Array,
+        carriers: tuple[Array, Array],
+        others: tuple[Array, Array],
+        confess: Array,
+        slots: dict[str, int],
+    ) -> tuple[Array, Array]:
+        """Answers 2 * count + direct: nobody confesses what is not true."""
+        (have, d_have), (lack, d_lack), bend = carriers, others, trait * (1 - trait)
+        yes, d_yes = trait * confess * have, trait * confess * d_have
+        no = trait * (1 - confess) * have + (1 - trait) * lack
+        d_no = trait * (1 - confess) * d_have + (1 - trait) * d_lack
+        d_yes[0] += bend * confess * have
+        d_no[0] += bend * ((1 - confess) * have - lack)
+        moved = trait * confess * (1 - confess) * have
+        d_yes[slots["confession"]] += moved
+        d_no[slots["confession"]] -= moved
+        rows, width = have.shape
+        table = np.stack([no, yes], axis=2).reshape(rows, 2 * width)
+        return table, np.stack([d_no, d_yes], axis=3).reshape(len(d_no), rows, 2 * width)

@@ -6,15 +6,17 @@ There is no epsilon here: somebody who says "none" or "all" has told everything.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.homogeneity import wald_f
-from toolkit.analysis.latent.joint import JointLaw
+from toolkit.analysis.latent.joint import JointLaw, ListLaw
+from toolkit.analysis.latent.list_counts import NO_EPSILON, ListExperiment, item_counts, list_of_counts, mean_difference
 from toolkit.analysis.latent.model import (
     Fit,
+    FitOptions,
     LatentFit,
     Model,
     Predictor,
@@ -22,6 +24,7 @@ from toolkit.analysis.latent.model import (
     further_share,
     influence_on,
     lean,
+    only_with_formula,
     trait_share,
     vanishing_share,
 )
@@ -31,9 +34,8 @@ from toolkit.analysis.regression.rows import Answers, Codes, People, read_answer
 from toolkit.analysis.regression.scoring import Error, Point, climb, least_remaining, newton
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
-from toolkit.analysis.twogroup.lists import NO_EPSILON, item_counts, mean_difference
 from toolkit.core.arrays import Array, Mask, Values
-from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.checks import choice, explains, refuse, whole
 from toolkit.core.covers import Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
@@ -115,9 +117,29 @@ class ListFit(LatentFit):
         return Comparison(float(z**2), 1, float(2 * ndtr(-abs(z))), "model against difference in means")
 
 
+class ListOptions(FitOptions, total=False):
+    """How a formula of counts is fitted, as `list_experiment` has it."""
+
+    method: Literal["nls", "ml"]
+    control: Literal["binomial", "beta-binomial", "logit-normal"]
+    constrained: bool
+    floor: bool | str
+    ceiling: bool | str
+    direct: Values | None
+    second: Values | None
+    control_items: Sequence[str] | None
+
+
+@overload
 def list_experiment(
-    formula: str,
-    data: Data,
+    counts: str, data: Data, *, treatment: Values, items: int, **options: Unpack[ListOptions]
+) -> ListFit: ...
+@overload
+def list_experiment(counts: Values, *, treatment: Values, items: int) -> ListExperiment: ...
+@explains("list_experiment([0, 1, 1, 2, 1, 1, 2, 3], treatment=[0, 0, 0, 0, 1, 1, 1, 1], items=3)")
+def list_experiment(
+    counts: str | Values,
+    data: Data | None = None,
     *,
     treatment: Values,
     items: int,
@@ -135,11 +157,12 @@ def list_experiment(
     strata: Values | None = None,
     clusters: Values | None = None,
     missing: str = "refuse",
-) -> ListFit:
-    r"""Who has the trait, from how many items of a list people say they have (Imai 2011).
+) -> ListFit | ListExperiment:
+    r"""Estimate who has the trait, from how many items of a list people say they have (Imai 2011).
 
-    Some people see a list of J harmless items, the others the same list with the sensitive item on it. By
-    default nonlinear least squares: the control group's mean is fitted first, :math:`J\,g(x'\gamma)`, then
+    Some people see a list of J harmless items, the others the same list with the sensitive item on it. Without a
+    formula, two means are compared. With one, it is fitted, by
+    default with nonlinear least squares: the control group's mean is fitted first, :math:`J\,g(x'\gamma)`, then
     what the long list adds to it, :math:`g(x'\delta)`; the errors count both steps. It does not assume how
     the control count is spread. The likelihoods do: they are more precise where they are right, and can be
     far off where not (of 1,000 simulated surveys in which the count depends on the trait, 26 in 100 intervals
@@ -154,10 +177,10 @@ def list_experiment(
 
     Parameters
     ----------
-    formula : str
-        "count ~ covariates".
-    data : frame
-        Of pandas, polars or pyarrow, or a mapping of names to arrays.
+    counts : str or array
+        "count ~ covariates"; or how many items each person told.
+    data : frame, optional
+        The columns of a formula: a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
     treatment : str or array
         True, 1 or "yes" for those who saw the long list.
     items : int
@@ -186,11 +209,20 @@ def list_experiment(
 
     Returns
     -------
-    ListFit
-        Coefficients of the trait first, then those of the control count; `difference` and `agreement` beside.
+    ListFit or ListExperiment
+        For a formula the coefficients of the trait first, then those of the control count; `difference` and
+        `agreement` beside. For counts the difference in means, a test of what it assumes, and how many can deny
+        nothing. Only `treatment` and `items` go with counts.
 
     Examples
     --------
+    >>> treatment = np.repeat([False, True], 6)
+    >>> found = list_experiment([0, 1, 1, 2, 2, 1, 1, 1, 2, 3, 2, 1], treatment=treatment, items=3)
+    >>> round(found.estimate.value, 3), round(found.estimate.se, 3)
+    (0.5, 0.453)
+
+    With covariates:
+
     >>> rng = np.random.default_rng(1)
     >>> x, treated = rng.normal(size=3000), rng.random(3000) < 0.5
     >>> carrier = rng.random(3000) < 1 / (1 + np.exp(1 - x))
@@ -199,30 +231,48 @@ def list_experiment(
     >>> fit.labels
     ('Intercept', 'x', 'control: Intercept', 'control: x')
     """
-    choice(control, "control", ("binomial", "beta-binomial", "logit-normal"))
     most = whole(items, "items")
+    law = {"method": method, "control": control, "constrained": constrained, "floor": floor, "ceiling": ceiling}
+    columns = {"direct": direct, "second": second, "control_items": control_items}
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    rest: dict[str, bool | str] = {"floor": floor, "ceiling": ceiling, "direct": direct is not None}
+    if not isinstance(counts, str):
+        only_with_formula({"data": data, **law, **columns, **sampling, "se": se, "missing": missing})
+        return list_of_counts(counts, treatment, most)
+    if data is None:
+        refuse("a formula must go with `data`", "none", "it names columns")
+    return _fit(counts, data, most, {"treatment": treatment, **columns}, law, sampling, missing, se)
+
+
+def _fit(
+    formula: str,
+    data: Data,
+    most: int,
+    columns: Mapping[str, Any],
+    law: Mapping[str, Any],
+    sampling: Mapping[str, Any],
+    missing: str,
+    se: Error | None,
+) -> ListFit:
+    """Fit a formula: by least squares, or by the likelihood of one list or of all that a person tells."""
+    control = choice(law["control"], "control", ("binomial", "beta-binomial", "logit-normal"))
+    constrained, single = law["constrained"], columns["control_items"]
+    rest = {"floor": law["floor"], "ceiling": law["ceiling"], "direct": columns["direct"] is not None}
     for_ml = {"control": control != "binomial", "constrained": not constrained, "se": se is not None}
-    if choice(method, "method", ("nls", "ml")) == "nls":
+    if choice(law["method"], "method", ("nls", "ml")) == "nls":
         _only_for({**rest, **for_ml}, "method='ml'", "method='nls'", _NO_MODEL)
-    joint = _is_joint(second is not None, control_items is not None, control, rest)
-    named = {"treatment": treatment, "direct": direct, "second": second}
-    answers, counts, treated = _read(formula, data, named, control_items, most, sampling, missing, rest)
+    joint = _is_joint(columns["second"] is not None, single is not None, control, rest)
+    named = {name: columns[name] for name in ("treatment", "direct", "second")}
+    answers, counts, treated = _read(formula, data, named, single, most, sampling, missing, rest)
     design = _design(answers, counts, treated, most)
-    if method == "nls":
+    if law["method"] == "nls":
         return _least_squares(answers, design)
     if joint:
         parts = {name: part.most for name, part in design.short.items()}
-        together = JointLaw(parts, control_items is not None, treated, constrained, control == "logit-normal")
+        together = JointLaw(parts, single is not None, treated, constrained, control == "logit-normal")
         return _likelihood(answers, together, together.codes(design.columns), design, se)
-    law = ListLaw(most, treated, control != "binomial", constrained, *map(bool, rest.values()))
-    return _of_one_list(answers, counts, law, design, se)
-
-
-def _of_one_list(answers: Answers, counts: Array, law: "ListLaw", design: "Lists", se: Error | None) -> ListFit:
-    confessed = encode(answers.columns["direct"], ("no", "yes"), "direct").codes if law.direct else 0
-    return _likelihood(answers, law, ((1 + law.direct) * counts + confessed).astype(np.intp), design, se)
+    alone = ListLaw(most, treated, control != "binomial", constrained, *map(bool, rest.values()))
+    confessed = encode(answers.columns["direct"], ("no", "yes"), "direct").codes if alone.direct else 0
+    return _likelihood(answers, alone, ((1 + alone.direct) * counts + confessed).astype(np.intp), design, se)
 
 
 def _is_joint(second: bool, single: bool, control: str, rest: Mapping[str, object]) -> bool:
@@ -476,117 +526,6 @@ def _without_randomization(estimate: Estimate) -> Estimate:
 
 
 # Likelihoods
-
-
-@dataclass(frozen=True, eq=False)
-class ListLaw:
-    """The probabilities of all counts. Linear predictors in this order: trait, control (others, and carriers unless
-    constrained), overdispersion (likewise), floor, ceiling, confession.
-    """
-
-    items: int
-    treated: Mask
-    overdispersed: bool
-    constrained: bool
-    floor: bool
-    ceiling: bool
-    direct: bool
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        control = ("control",) if self.constrained else ("control", "control of carriers")
-        spread = ("overdispersion",) if self.constrained else ("overdispersion", "overdispersion of carriers")
-        more = [("floor", self.floor), ("ceiling", self.ceiling), ("confession", self.direct)]
-        return ("", *control, *(spread if self.overdispersed else ()), *(name for name, there in more if there))
-
-    @property
-    def form(self) -> str:
-        kind = "beta-binomial" if self.overdispersed else "binomial"
-        return f"{'constrained' if self.constrained else 'unconstrained'} {kind}"
-
-    @property
-    def more(self) -> str:
-        parts = [("floor", self.floor), ("ceiling", self.ceiling), ("direct question", self.direct)]
-        return "".join(f", {name}" for name, there in parts if there)
-
-    def without(self, name: str) -> "ListLaw":
-        """The same without a share that went to 0."""
-        if name.startswith("overdispersion"):
-            return replace(self, overdispersed=False)
-        return replace(self, floor=self.floor and name != "floor", ceiling=self.ceiling and name != "ceiling")
-
-    def probabilities(self, eta: Array) -> tuple[Array, Array]:
-        """Of all counts, and of both direct answers to each where these are known."""
-        by = dict(zip(self.names, eta, strict=True))
-        slots = {name: place for place, name in enumerate(self.names)}
-        trait = expit(eta[0])[:, None]
-        others, d_others = self._control(by, slots, "")
-        carriers, d_carriers = (others, d_others) if self.constrained else self._control(by, slots, " of carriers")
-        long, d_long = self._long(carriers, d_carriers, by, slots)
-        short = np.pad(carriers, ((0, 0), (0, 1)))
-        d_short = np.pad(d_carriers, ((0, 0), (0, 0), (0, 1)))
-        on = self.treated[:, None]
-        have, d_have = np.where(on, long, short), np.where(on, d_long, d_short)
-        lack, d_lack = np.pad(others, ((0, 0), (0, 1))), np.pad(d_others, ((0, 0), (0, 0), (0, 1)))
-        if self.direct:
-            return self._with_direct(trait, (have, d_have), (lack, d_lack), expit(by["confession"])[:, None], slots)
-        slopes = trait * d_have + (1 - trait) * d_lack
-        slopes[0] += trait * (1 - trait) * (have - lack)
-        return trait * have + (1 - trait) * lack, slopes
-
-    def _control(self, by: dict[str, Array], slots: dict[str, int], whose: str) -> tuple[Array, Array]:
-        """The control count's law, and its derivatives by all predictors."""
-        name, spread = f"control{whose}", f"overdispersion{whose}"
-        mean = expit(by[name])[:, None]
-        theta = np.exp(np.clip(by[spread], -30, 8))[:, None] if self.overdispersed else np.zeros_like(mean)
-        y, j = np.arange(self.items + 1), np.arange(self.items)
-        up, down = np.maximum(mean + theta * j, 1e-300), np.maximum(1 - mean + theta * j, 1e-300)
-        first, second = j[:, None] < y, j[:, None] < self.items - y
-        choose = np.array([math.comb(self.items, int(one)) for one in y], dtype=float)
-        log = np.log(up) @ first + np.log(down) @ second - np.log(1 + theta * j).sum(axis=1, keepdims=True)
-        law = choose * np.exp(log)
-        slopes = np.zeros((len(self.names), *law.shape))
-        slopes[slots[name]] = law * ((1 / up) @ first - (1 / down) @ second) * mean * (1 - mean)
-        if self.overdispersed:
-            lean = (j / up) @ first + (j / down) @ second - (j / (1 + theta * j)).sum(axis=1, keepdims=True)
-            slopes[slots[spread]] = law * lean * theta
-        return law, slopes
-
-    def _long(self, law: Array, slopes: Array, by: dict[str, Array], slots: dict[str, int]) -> tuple[Array, Array]:
-        """What carriers say of the long list: one more, unless floor or ceiling holds them back."""
-        long, d_long = np.pad(law, ((0, 0), (1, 0))), np.pad(slopes, ((0, 0), (0, 0), (1, 0)))
-        for name, place in (("floor", 0), ("ceiling", self.items)):
-            if name in slots:
-                share = expit(by[name])
-                moved, d_moved = share * law[:, place], share * slopes[:, :, place]
-                d_moved[slots[name]] += share * (1 - share) * law[:, place]
-                long[:, place] += moved
-                long[:, place + 1] -= moved
-                d_long[:, :, place] += d_moved
-                d_long[:, :, place + 1] -= d_moved
-        return long, d_long
-
-    def _with_direct(
-        self,
-        trait: Array,
-        carriers: tuple[Array, Array],
-        others: tuple[Array, Array],
-        confess: Array,
-        slots: dict[str, int],
-    ) -> tuple[Array, Array]:
-        """Answers 2 * count + direct: nobody confesses what is not true."""
-        (have, d_have), (lack, d_lack), bend = carriers, others, trait * (1 - trait)
-        yes, d_yes = trait * confess * have, trait * confess * d_have
-        no = trait * (1 - confess) * have + (1 - trait) * lack
-        d_no = trait * (1 - confess) * d_have + (1 - trait) * d_lack
-        d_yes[0] += bend * confess * have
-        d_no[0] += bend * ((1 - confess) * have - lack)
-        moved = trait * confess * (1 - confess) * have
-        d_yes[slots["confession"]] += moved
-        d_no[slots["confession"]] -= moved
-        rows, width = have.shape
-        table = np.stack([no, yes], axis=2).reshape(rows, 2 * width)
-        return table, np.stack([d_no, d_yes], axis=3).reshape(len(d_no), rows, 2 * width)
 
 
 def _likelihood(answers: Answers, law: ListLaw | JointLaw, codes: Codes, design: Lists, se: Error | None) -> ListFit:

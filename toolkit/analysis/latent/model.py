@@ -5,9 +5,9 @@ Likelihood, scores and expected information follow from it.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from toolkit.analysis.regression.fitted import (
 )
 from toolkit.analysis.regression.rows import Answers, Codes, People
 from toolkit.analysis.regression.scoring import (
+    Error,
     Point,
     climb,
     covariance,
@@ -34,7 +35,8 @@ from toolkit.analysis.regression.scoring import (
     kind_of_error,
 )
 from toolkit.analysis.reports import Data
-from toolkit.core.arrays import Array
+from toolkit.analysis.sampling.sample import Sampled
+from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
@@ -53,6 +55,37 @@ FORM_ONLY = (
     "identified by the shape of the curve only: without the assumed link, these answers would not tell the "
     "parameters apart"
 )
+
+
+class FitOptions(TypedDict, total=False):
+    """How a formula is fitted: the kind of errors, how people were drawn, and what is done with missing values."""
+
+    se: Error | None
+    sample: Sampled | None
+    weights: Values | None
+    strata: Values | None
+    clusters: Values | None
+    missing: str
+
+
+_DEFAULTS = {
+    "missing": "refuse",
+    "method": "nls",
+    "control": "binomial",
+    "constrained": True,
+    "floor": False,
+    "ceiling": False,
+}
+
+
+def only_with_formula(options: Mapping[str, object]) -> None:
+    """Refuse what only a fit takes, where counts were given."""
+
+    def is_default(name: str, value: object) -> bool:
+        return value is None or (isinstance(value, str | bool) and value == _DEFAULTS.get(name))
+
+    if given := ", ".join(f"`{name}`" for name, value in options.items() if not is_default(name, value)):
+        refuse(f"{given} must go with a formula", "counts or reports", 'write "report ~ 1" and give `data`')
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,12 +205,12 @@ class LatentFit(Fitted):
     Examples
     --------
     >>> import numpy as np
-    >>> from toolkit.analysis import latent
+    >>> from toolkit.analysis import LatentFit, list_experiment
     >>> rng = np.random.default_rng(1)
     >>> treated = rng.random(800) < 0.5
     >>> count = rng.binomial(4, 0.4, size=800) + (treated & (rng.random(800) < 0.3))
-    >>> fit = latent.list_experiment("count ~ 1", {"count": count, "t": treated}, treatment="t", items=4)
-    >>> isinstance(fit, latent.LatentFit), fit.labels
+    >>> fit = list_experiment("count ~ 1", {"count": count, "t": treated}, treatment="t", items=4)
+    >>> isinstance(fit, LatentFit), fit.labels
     (True, ('Intercept', 'control: Intercept'))
     """
 

@@ -1,61 +1,106 @@
-"""Two groups with other odds, and covariates: cheaters, liars, crosswise answers, unknown questions."""
+"""Two groups that are asked with different odds: cheaters, liars, crosswise answers, unknown questions.
 
-from collections.abc import Callable, Mapping
+A formula is fitted with covariates. Counts, and reports without a formula, are solved for the unbiased shares.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any
+from typing import Any, Unpack, overload
 
 import numpy as np
 
-from toolkit.analysis.latent.model import Fit, LatentFit, Predictor, fit_latent, further_share, lean, trait_share
-from toolkit.analysis.regression.rows import Answers, Codes, read_answers
+from toolkit.analysis.latent.group_counts import (
+    Chances,
+    Cheating,
+    ExtendedCrosswise,
+    GroupCounts,
+    Lying,
+    Unknown,
+    chances_by_group,
+    cheating_in,
+    crosswise_in,
+    group_places,
+    lying_in,
+    read_groups,
+    unknown_in,
+)
+from toolkit.analysis.latent.model import (
+    Fit,
+    FitOptions,
+    LatentFit,
+    Predictor,
+    fit_latent,
+    further_share,
+    lean,
+    only_with_formula,
+    trait_share,
+)
+from toolkit.analysis.regression.rows import read_answers
 from toolkit.analysis.regression.scoring import Error
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
-from toolkit.analysis.twogroup.group_counts import chances_by_group, group_places
 from toolkit.core.arrays import Array, Values
+from toolkit.core.checks import explains, refuse
 from toolkit.core.inference.special import expit, softmax
 from toolkit.local.matrix.encoding import encode
+from toolkit.local.two_groups import TWO_GROUP_DESIGNS, TwoGroupDesign
 
 
+@overload
 def cheater_detection(
-    formula: str,
-    data: Data,
+    reports: str, data: Data, *, p: Chances, group: Values, **options: Unpack[FitOptions]
+) -> LatentFit: ...
+@overload
+def cheater_detection(reports: Values, *, p: Chances, group: Values | None = None) -> Cheating: ...
+@explains("cheater_detection([[748, 483], [201, 968]], p=(0.2, 0.8))")
+def cheater_detection(
+    reports: str | Values,
+    data: Data | None = None,
     *,
-    p: Mapping[Any, Any],
-    group: Values,
+    p: Chances,
+    group: Values | None = None,
     se: Error | None = None,
     sample: Sampled | None = None,
     weights: Values | None = None,
     strata: Values | None = None,
     clusters: Values | None = None,
     missing: str = "refuse",
-) -> LatentFit:
-    r"""Cheater detection with covariates: who has the trait, and who says no whatever the device demands.
+) -> LatentFit | Cheating:
+    r"""Estimate how many carriers there are when some people say no whatever the device demands.
 
     Each group is told "say yes" with its own probability :math:`p_g`, else to tell the truth. Carriers say
-    yes, honest non-carriers say yes when told so, cheaters never do (Clark and Desharnais 1998). The log odds
-    of carriers and of cheaters against honest non-carriers are linear in the covariates, and
-    :math:`\Pr(yes) = \pi_{carrier}(x) + p_g\,\pi_{honest}(x)`.
+    yes, honest non-carriers say yes when told so, cheaters never do (Clark and Desharnais 1998):
+    :math:`\Pr(yes) = \pi_{carrier}(x) + p_g\,\pi_{honest}(x)`. Cheaters may be carriers: the true share lies between
+    the carriers found and those plus the cheaters. With a formula, the log odds of carriers and of cheaters against
+    honest non-carriers are linear in the covariates.
 
     Parameters
     ----------
-    formula, data : str and frame
-        "report ~ covariates", and a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
-    p : mapping
+    reports : str or array
+        "report ~ covariates"; or counts [[no, yes], [no, yes]] of the two groups, or one report per person.
+    data : frame, optional
+        The columns of a formula: a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
+    p : mapping, or tuple for counts
         The probability of "say yes" in each group, {"a": 0.2, "b": 0.8}.
-    group : str or array
-        The column of groups.
+    group : str or array, optional
+        The column of groups, or the group of each report; not for counts.
     se, sample, weights, strata, clusters, missing : optional
-        As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
+        For a formula, as for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
-    LatentFit
-        `predict` and `margins` are of carriers who follow the instructions; a cheater may be a carrier, too.
+    LatentFit or Cheating
+        For a formula a fit, whose `predict` and `margins` are of carriers who follow the instructions. For counts the
+        shares of carriers, honest non-carriers and cheaters, an interval, and a test for cheaters.
 
     Examples
     --------
+    >>> found = cheater_detection([[748, 483], [201, 968]], p=(0.2, 0.8))
+    >>> found.estimate.value.round(3), found.interval()
+    (array([0.247, 0.726, 0.027]), Interval(low=0.2151, high=0.324, level=0.95, method='imbens-manski'))
+
+    With covariates:
+
     >>> rng = np.random.default_rng(1)
     >>> version, u = rng.integers(2, size=3000), rng.random(3000)
     >>> told = rng.random(3000) < np.where(version, 0.8, 0.2)
@@ -65,21 +110,24 @@ def cheater_detection(
     >>> fit.labels
     ('Intercept', 'x', 'cheater: Intercept', 'cheater: x')
     """
-    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    answers, codes, odds = _read(formula, data, p, group, sampling, missing)
-    covariates, name = answers.covariates, "cheater detection"
-    first = Predictor("", covariates, lean(covariates.labels, -1.0))
-    second = Predictor("cheater", covariates, lean(covariates.labels, -2.0))
-    how = Fit(f"{name} with covariates", name, (name, odds), _carriers, se)
-    return fit_latent(answers, codes, GroupLaw(_cheating, odds), (first, second), how)
+    options = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
+    found = _fit("cheater_detection", reports, data, p, group, {**options, "se": se, "missing": missing})
+    return cheating_in(found) if isinstance(found, GroupCounts) else found
 
 
+@overload
 def lie_detector(
-    formula: str,
-    data: Data,
+    reports: str, data: Data, *, p: Chances, group: Values, honesty: str | None = None, **options: Unpack[FitOptions]
+) -> LatentFit: ...
+@overload
+def lie_detector(reports: Values, *, p: Chances, group: Values | None = None) -> Lying: ...
+@explains("lie_detector([[300, 700], [750, 250]], p=(0.3, 0.8))")
+def lie_detector(
+    reports: str | Values,
+    data: Data | None = None,
     *,
-    p: Mapping[Any, Any],
-    group: Values,
+    p: Chances,
+    group: Values | None = None,
     honesty: str | None = None,
     se: Error | None = None,
     sample: Sampled | None = None,
@@ -87,8 +135,8 @@ def lie_detector(
     strata: Values | None = None,
     clusters: Values | None = None,
     missing: str = "refuse",
-) -> LatentFit:
-    r"""The stochastic lie detector with covariates: some carriers deny the trait.
+) -> LatentFit | Lying:
+    r"""Estimate how many carriers there are when some of them deny it: the stochastic lie detector.
 
     Non-carriers tell the truth with the probability :math:`p_g` of their group, else lie; carriers say yes
     with probability t, whatever the group (Moshagen, Musch and Erdfelder 2012):
@@ -96,24 +144,33 @@ def lie_detector(
 
     Parameters
     ----------
-    formula, data : str and frame
-        "report ~ covariates", and a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
-    p : mapping
+    reports : str or array
+        "report ~ covariates"; or counts [[no, yes], [no, yes]] of the two groups, or one report per person.
+    data : frame, optional
+        The columns of a formula: a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
+    p : mapping, or tuple for counts
         The probability that a non-carrier is told to say the truth in each group.
-    group : str or array
-        The column of groups.
+    group : str or array, optional
+        The column of groups, or the group of each report; not for counts.
     honesty : str, optional
-        "~ age" if the honesty of carriers depends on covariates, too.
+        "~ age" if the honesty of carriers depends on covariates as well.
     se, sample, weights, strata, clusters, missing : optional
-        As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
+        For a formula, as for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
-    LatentFit
-        "honesty: Intercept" is the log odds that a carrier says yes.
+    LatentFit or Lying
+        For a formula a fit; "honesty: Intercept" is the log odds that a carrier says yes. For counts the share of
+        carriers, the honest share of them, and a test of honesty.
 
     Examples
     --------
+    >>> found = lie_detector([[300, 700], [750, 250]], p=(0.3, 0.8))
+    >>> found.estimate.value.round(3), found.estimate.se.round(3)
+    (array([0.1, 0.7]), array([0.04 , 0.145]))
+
+    With covariates:
+
     >>> rng = np.random.default_rng(2)
     >>> version, carrier = rng.integers(2, size=4000), rng.random(4000) < 0.3
     >>> yes = np.where(carrier, rng.random(4000) < 0.7, rng.random(4000) < np.where(version, 0.2, 0.7))
@@ -122,17 +179,30 @@ def lie_detector(
     >>> round(float(fit.margins().value), 2)
     0.28
     """
-    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    read = _read(formula, data, p, group, sampling, missing, {"honesty": honesty})
-    return _one_trait(read, _lying, ("honesty", 1.0), "stochastic lie detector", se)
+    options = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
+    found = _fit("lie_detector", reports, data, p, group, {**options, "se": se, "missing": missing}, honesty)
+    return lying_in(found) if isinstance(found, GroupCounts) else found
 
 
+@overload
 def extended_crosswise(
-    formula: str,
+    reports: str,
     data: Data,
     *,
-    p: Mapping[Any, Any],
+    p: Chances,
     group: Values,
+    always_different: str | None = None,
+    **options: Unpack[FitOptions],
+) -> LatentFit: ...
+@overload
+def extended_crosswise(reports: Values, *, p: Chances, group: Values | None = None) -> ExtendedCrosswise: ...
+@explains("extended_crosswise([[250, 750], [740, 260]], p=(0.15, 0.85))")
+def extended_crosswise(
+    reports: str | Values,
+    data: Data | None = None,
+    *,
+    p: Chances,
+    group: Values | None = None,
     always_different: str | None = None,
     se: Error | None = None,
     sample: Sampled | None = None,
@@ -140,35 +210,44 @@ def extended_crosswise(
     strata: Values | None = None,
     clusters: Values | None = None,
     missing: str = "refuse",
-) -> LatentFit:
-    r"""The extended crosswise model with covariates, and a share who always answer "different".
+) -> LatentFit | ExtendedCrosswise:
+    r"""Estimate a prevalence by the crosswise question in two groups, with innocuous prevalences p and 1 - p.
 
-    Two groups with innocuous prevalences p and 1 - p (Heck, Hoffmann and Moshagen 2018). A share
-    :math:`\gamma` says "different" whatever is true; of the others
+    If people follow the instructions, "same" in one group is as frequent as "different" in the other (Heck, Hoffmann
+    and Moshagen 2018). People who prefer one of the answers break this; people who answer at random do not, and are
+    not seen. With a formula, a share :math:`\gamma` says "different" whatever is true, and
     :math:`\Pr(same) = (1-\gamma)(p_g\,\pi(x) + (1-p_g)(1-\pi(x)))`.
 
     Parameters
     ----------
-    formula : str
-        "report ~ covariates"; reports are "different" and "same", or 0 and 1.
-    data : frame
-        Of pandas, polars or pyarrow, or a mapping of names to arrays.
-    p : mapping
+    reports : str or array
+        "report ~ covariates"; or counts [[different, same], [different, same]], or one report per person. Reports are
+        "different" and "same", or 0 and 1.
+    data : frame, optional
+        The columns of a formula: a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
+    p : mapping, or tuple for counts
         The innocuous prevalence in each group, {"a": 0.15, "b": 0.85}.
-    group : str or array
-        The column of groups.
+    group : str or array, optional
+        The column of groups, or the group of each report; not for counts.
     always_different : str, optional
-        "~ age" if that share depends on covariates, too.
+        "~ age" if that share depends on covariates as well.
     se, sample, weights, strata, clusters, missing : optional
-        As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
+        For a formula, as for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
-    LatentFit
-        "always different: Intercept" is the log odds of that share. People who answer at random are not seen.
+    LatentFit or ExtendedCrosswise
+        For a formula a fit; "always different: Intercept" is the log odds of that share. For counts the prevalence
+        from both groups and from each, and a test whether they agree.
 
     Examples
     --------
+    >>> found = extended_crosswise([[250, 750], [740, 260]], p=(0.15, 0.85))
+    >>> round(found.estimate.value, 4), round(found.test.p, 4)
+    (0.15, 0.6079)
+
+    With covariates:
+
     >>> rng = np.random.default_rng(3)
     >>> version, carrier = rng.integers(2, size=4000), rng.random(4000) < 0.2
     >>> same = carrier == (rng.random(4000) < np.where(version, 0.85, 0.15))
@@ -178,18 +257,26 @@ def extended_crosswise(
     >>> round(float(fit.margins().value), 1)
     0.2
     """
-    labels = ("different", "same")
-    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    read = _read(formula, data, p, group, sampling, missing, {"always different": always_different}, labels)
-    return _one_trait(read, _crosswise, ("always different", -2.0), "extended crosswise model", se)
+    options = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
+    found = _fit(
+        "extended_crosswise", reports, data, p, group, {**options, "se": se, "missing": missing}, always_different
+    )
+    return crosswise_in(found) if isinstance(found, GroupCounts) else found
 
 
+@overload
 def unknown_question(
-    formula: str,
-    data: Data,
+    reports: str, data: Data, *, p: Chances, group: Values, innocuous: str | None = None, **options: Unpack[FitOptions]
+) -> LatentFit: ...
+@overload
+def unknown_question(reports: Values, *, p: Chances, group: Values | None = None) -> Unknown: ...
+@explains("unknown_question([[842, 389], [747, 422]], p=(0.75, 0.2))")
+def unknown_question(
+    reports: str | Values,
+    data: Data | None = None,
     *,
-    p: Mapping[Any, Any],
-    group: Values,
+    p: Chances,
+    group: Values | None = None,
     innocuous: str | None = None,
     se: Error | None = None,
     sample: Sampled | None = None,
@@ -197,32 +284,40 @@ def unknown_question(
     strata: Values | None = None,
     clusters: Values | None = None,
     missing: str = "refuse",
-) -> LatentFit:
-    r"""An unrelated question of unknown prevalence, with covariates of the trait.
+) -> LatentFit | Unknown:
+    r"""Estimate the prevalence of a sensitive trait and of an innocuous one, from reports that may be about either.
 
     With the probability :math:`p_g` of the group the sensitive question is answered, else an innocuous one
     (Greenberg and others 1969): :math:`\Pr(yes) = p_g\,\pi(x) + (1 - p_g)\,q`.
 
     Parameters
     ----------
-    formula, data : str and frame
-        "report ~ covariates", and a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
-    p : mapping
+    reports : str or array
+        "report ~ covariates"; or counts [[no, yes], [no, yes]] of the two groups, or one report per person.
+    data : frame, optional
+        The columns of a formula: a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
+    p : mapping, or tuple for counts
         The probability of the sensitive question in each group, {"a": 0.75, "b": 0.2}.
-    group : str or array
-        The column of groups.
+    group : str or array, optional
+        The column of groups, or the group of each report; not for counts.
     innocuous : str, optional
-        "~ age" if the innocuous prevalence depends on covariates, too.
+        "~ age" if the innocuous prevalence depends on covariates as well.
     se, sample, weights, strata, clusters, missing : optional
-        As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
+        For a formula, as for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
-    LatentFit
-        "innocuous: Intercept" is the log odds of yes to the innocuous question.
+    LatentFit or Unknown
+        For a formula a fit; "innocuous: Intercept" is the log odds of yes to the innocuous question. For counts both
+        prevalences, unbiased, and the likeliest ones inside 0 to 1.
 
     Examples
     --------
+    >>> unknown_question([[842, 389], [747, 422]], p=(0.75, 0.2)).estimate.value.round(4)
+    array([0.2956, 0.3774])
+
+    With covariates:
+
     >>> rng = np.random.default_rng(4)
     >>> version, carrier = rng.integers(2, size=4000), rng.random(4000) < 0.3
     >>> asked = rng.random(4000) < np.where(version, 0.2, 0.75)
@@ -231,90 +326,71 @@ def unknown_question(
     >>> fit.labels
     ('Intercept', 'innocuous: Intercept')
     """
-    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    read = _read(formula, data, p, group, sampling, missing, {"innocuous": innocuous})
-    return _one_trait(read, _unknown, ("innocuous", 0.0), "unrelated question of unknown prevalence", se)
-
-
-Curve = Callable[[Array, Array], tuple[Array, list[Array]]]
-"""Linear predictors and the odds of each person's group -> Pr(yes), and its derivatives by the predictors."""
+    options = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
+    found = _fit("unknown_question", reports, data, p, group, {**options, "se": se, "missing": missing}, innocuous)
+    return unknown_in(found) if isinstance(found, GroupCounts) else found
 
 
 @dataclass(frozen=True, eq=False)
 class GroupLaw:
-    """A curve with the odds of each person's group; a fit that holds it can be pickled."""
+    """The probabilities of both answers, with the odds of each person's group; a fit that holds it can be pickled."""
 
-    curve: Curve
+    design: TwoGroupDesign
     odds: Array
 
     def __call__(self, eta: Array) -> tuple[Array, Array]:
-        yes, slopes = self.curve(eta, self.odds)
-        by = np.array(slopes)
+        trait, other, slopes = _shares(eta, self.design.exclusive)
+        yes, by_trait, by_other = self.design.yes(self.odds, trait, other)
+        by = slopes[:, 0] * by_trait + slopes[:, 1] * by_other
         return np.column_stack([1 - yes, yes]), np.stack([-by, by], axis=2)
 
 
-def _cheating(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
-    carrier, cheater = _three(eta)
-    honest = 1 - carrier - cheater
-    by_carrier = carrier * (1 - carrier) - odds * carrier * honest
-    return carrier + odds * honest, [by_carrier, -carrier * cheater - odds * cheater * honest]
+def _shares(eta: Array, exclusive: bool) -> tuple[Array, Array, Array]:
+    """The shares of the trait and of the second class, and their derivatives: (predictor, share, person)."""
+    if exclusive:
+        trait, other, _ = softmax(np.stack([eta[0], eta[1], np.zeros_like(eta[0])]), axis=0)
+        together = -trait * other
+    else:
+        trait, other = expit(eta)
+        together = np.zeros_like(trait)
+    slopes = np.array([[trait * (1 - trait), together], [together, other * (1 - other)]])
+    return trait, other, slopes
 
 
 def _carriers(eta: Array) -> tuple[Array, Array]:
-    carrier, cheater = _three(eta)
-    return carrier, np.array([carrier * (1 - carrier), -carrier * cheater])
+    trait, _, slopes = _shares(eta, True)
+    return trait, slopes[:, 0]
 
 
-def _lying(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
-    trait, honest = expit(eta[0]), expit(eta[1])
-    by_trait = trait * (1 - trait) * (honest - 1 + odds)
-    return trait * honest + (1 - trait) * (1 - odds), [by_trait, trait * honest * (1 - honest)]
+_STARTS = {"cheater": -2.0, "honesty": 1.0, "always different": -2.0, "innocuous": 0.0}
 
 
-def _crosswise(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
-    trait, never = expit(eta[0]), expit(eta[1])
-    same = trait * odds + (1 - trait) * (1 - odds)
-    by_trait = (1 - never) * trait * (1 - trait) * (2 * odds - 1)
-    return (1 - never) * same, [by_trait, -never * (1 - never) * same]
-
-
-def _unknown(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
-    trait, other = expit(eta[0]), expit(eta[1])
-    slopes = [odds * trait * (1 - trait), (1 - odds) * other * (1 - other)]
-    return odds * trait + (1 - odds) * other, slopes
-
-
-def _one_trait(
-    read: tuple[Answers, Codes, Array], curve: Curve, other: tuple[str, float], name: str, se: Error | None
-) -> LatentFit:
-    """A trait with a logit, and one more share."""
-    answers, codes, odds = read
-    first = Predictor("", answers.covariates, lean(answers.covariates.labels, -1.0))
-    second = further_share(other[0], answers, other[1])
-    how = Fit(f"{name} with covariates", name, (name, odds), trait_share, se)
-    return fit_latent(answers, codes, GroupLaw(curve, odds), (first, second), how)
-
-
-def _read(
-    formula: str,
-    data: Data,
-    p: Mapping[Any, Any],
-    group: Values,
-    sampling: Mapping[str, Any],
-    missing: str,
-    shares: Mapping[str, str | None] = MappingProxyType({}),
-    labels: tuple[str, str] = ("no", "yes"),
-) -> tuple[Answers, Codes, Array]:
-    """Covariates and people; the answers as 0 and 1; and the odds of each person's group."""
-    chances = chances_by_group(p)
-    further = {name: text for name, text in shares.items() if text is not None}
-    answers = read_answers(formula, data, {"group": group}, sampling, missing, further)
-    codes = encode(answers.columns["answers"], labels, "answers").codes
+def _fit(
+    name: str,
+    reports: Values,
+    data: Data | None,
+    p: Chances,
+    group: Values | None,
+    options: Mapping[str, Any],
+    formula: str | None = None,
+) -> LatentFit | GroupCounts:
+    """Fit a formula; counts, or reports without covariates, are read and returned. `formula` is of the second class."""
+    design = TWO_GROUP_DESIGNS[name]
+    if not isinstance(reports, str):
+        only_with_formula({"data": data, design.other: formula, **options})
+        return read_groups(design, reports, p, group)
+    if data is None or group is None:
+        refuse("a formula must go with `data` and `group`", "one without them", "it names columns, and odds by group")
+    se, missing = options["se"], options["missing"]
+    sampling = {key: value for key, value in options.items() if key not in ("se", "missing")}
+    chances, further = chances_by_group(p), {} if formula is None else {design.other: formula}
+    answers = read_answers(reports, data, {"group": group}, sampling, missing, further)
+    codes = np.asarray(encode(answers.columns["answers"], design.reports, "answers").codes, dtype=np.intp)
     odds = np.array([*chances.values()])[group_places(answers.columns["group"], chances)]
-    return answers, np.asarray(codes, dtype=np.intp), odds
-
-
-def _three(eta: Array) -> tuple[Array, Array]:
-    """Shares of two classes against a third."""
-    one, two, _ = softmax(np.stack([eta[0], eta[1], np.zeros_like(eta[0])]), axis=0)
-    return one, two
+    first = Predictor("", answers.covariates, lean(answers.covariates.labels, -1.0))
+    second = further_share(design.other, answers, _STARTS[design.other])
+    if design.exclusive:
+        second = Predictor(design.other, answers.covariates, lean(answers.covariates.labels, _STARTS[design.other]))
+    share = _carriers if design.exclusive else trait_share
+    how = Fit(f"{design.title} with covariates", design.title, (design.title, odds), share, se)
+    return fit_latent(answers, codes, GroupLaw(design, odds), (first, second), how)

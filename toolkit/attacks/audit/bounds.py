@@ -14,6 +14,7 @@ import numpy as np
 from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.inference.special import betainc, betaincinv, kl_div
 from toolkit.core.loss import Approx, Loss, Pure
+from toolkit.core.search import bisect
 
 _LEAST = 1e-100
 _MARKED = 2000.0  # more than the logarithms of two floats can be below zero
@@ -180,13 +181,7 @@ def _largest(function: Callable[[Array], Array], low: float, high: float, enough
 
 def _last(holds: Callable[[float], bool], high: float) -> float:
     """The largest number up to `high` at which it holds, to five digits and from below; 0 if nowhere."""
-    low = 0.0
-    if not holds(low):
-        return low
-    while high - low > 1e-5 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    return float(bisect(lambda number: not holds(number), 0.0, high, close=1e-5)[0]) if holds(0.0) else 0.0
 
 
 def epsilon_and_delta(loss: Loss | None, delta: float) -> tuple[float, float] | None:

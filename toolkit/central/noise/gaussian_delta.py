@@ -29,6 +29,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from toolkit.core.inference.special import erfcx
+from toolkit.core.search import bisect, bracket
 
 _DIGITS = Context(prec=60)
 _ONE = Decimal(1)
@@ -119,16 +120,11 @@ def least_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 def _bisected(enough: Callable[[float], bool]) -> tuple[float, float]:
     """Two ratios that are not and that are enough, a millionth of a millionth apart."""
-    high = 1.0
-    while not enough(high):
-        high *= 2
+    _, high = bracket(enough, 0.0, 1.0)
     low = high / 2
     while enough(low):
         low, high = low / 2, low
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return low, high
+    return bisect(enough, low, high, close=1e-12)
 
 
 def _crossing(epsilon: Fraction, delta: Fraction) -> float:

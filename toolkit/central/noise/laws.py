@@ -13,6 +13,7 @@ import numpy as np
 from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.inference.intervals import Interval
 from toolkit.core.inference.special import betainc, gammainccinv, gammaincinv, ndtr, ndtri, xlogy
+from toolkit.core.search import bisect
 
 
 class NoiseLaw(Protocol):
@@ -148,11 +149,8 @@ class RadialLaw:
 
     def reach(self, level: float) -> float:
         """By bisection on the tail of one coordinate, an average over lengths of the share of directions beyond."""
-        low, high = 0.0, self.length(level)
-        while high - low > 1e-9 * high:
-            middle = (low + high) / 2
-            low, high = (middle, high) if self._tail(middle) > 1 - level else (low, middle)
-        return high + self.grid
+        _, high = bisect(lambda error: self._tail(error) <= 1 - level, 0.0, self.length(level), close=1e-9)
+        return float(high) + self.grid
 
     def _tail(self, error: float) -> float:
         d = self.dimension

@@ -32,8 +32,8 @@ from toolkit.core.covers import NOISE
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.core.rounding import least_whole
 from toolkit.core.sampling import exp_enclosure
+from toolkit.core.search import least_whole
 
 Tail: TypeAlias = Callable[[int], Fraction]
 """A bound of Pr[noise >= k], for k of at least 1; it falls with k."""

@@ -43,6 +43,7 @@ from toolkit.core.inference.special import chdtri, ndtri
 from toolkit.core.loss import Approx, Pure
 from toolkit.core.randomness import WORD, Enclosure, Rng, words
 from toolkit.core.sampling import exp_of
+from toolkit.core.search import bisect_whole
 
 Tail: TypeAlias = Callable[[Fraction], Enclosure]
 """Of a distance y > 0, the enclosure of Pr[|Z| > y]; 1 at 0, continuous, falling."""
@@ -85,10 +86,7 @@ def rounded_sum(center: Fraction, tail: Tail, rng: Rng = None) -> int:
         low, high = _gallop(start, 1, reaches)
     else:
         high, low = _gallop(start + 1, -1, lambda j: not reaches(j))
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if reaches(middle) else (low, middle)
-    return low
+    return bisect_whole(lambda j: not reaches(j), low, high) - 1
 
 
 def _gallop(start: int, way: int, holds: Callable[[int], bool]) -> tuple[int, int]:

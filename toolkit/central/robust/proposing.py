@@ -19,6 +19,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.sampling import discrete_laplace
+from toolkit.core.search import bisect_whole
 from toolkit.frames.sums import Bounds
 
 
@@ -96,14 +97,8 @@ class ProposeTestRelease:
             People.
         """
         ordered, allowed = self._ordered(values), self._allowed
-        low, high = 0, self.statistic.n + 1  # with n changes, or never if the proposal is the width itself
-        while low < high:
-            middle = (low + high) // 2
-            if self.statistic.reach(ordered, 0, self.bounds.span, middle) > allowed:
-                high = middle
-            else:
-                low = middle + 1
-        return low
+        most = self.statistic.n + 1  # with n changes, or never if the proposal is the width itself
+        return bisect_whole(lambda k: self.statistic.reach(ordered, 0, self.bounds.span, k) > allowed, -1, most)
 
     def release(self, values: ArrayLike, rng: Rng = None) -> Estimate:
         """Release the statistic with noise, or NaN where the test does not pass.

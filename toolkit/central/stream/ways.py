@@ -15,8 +15,8 @@ from toolkit.central.stream.trees import Tree, candidates
 from toolkit.core.arrays import Array
 from toolkit.core.inference.special import betainc, gammaincc, gammaln
 from toolkit.core.loss import Pure, Zcdp
-from toolkit.core.rounding import least_whole
 from toolkit.core.sampling import LatticeSampler, gaussian_sampler, laplace_sampler
+from toolkit.core.search import least_whole
 
 _MOST_TERMS = 20_000
 

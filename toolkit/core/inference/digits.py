@@ -3,10 +3,11 @@
 import math
 from collections.abc import Sequence
 from dataclasses import fields
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 _UP = Context(prec=6, rounding=ROUND_CEILING)
+_SLACK = Decimal("1e-12")  # without it, an epsilon of ln 5 would read as a factor of 5.01
 
 
 def digits(value: object) -> str:
@@ -16,6 +17,11 @@ def digits(value: object) -> str:
     if type(value) is tuple:
         return f"({', '.join(map(digits, value))}{',' * (len(value) == 1)})"
     return repr(value)
+
+
+def round_up(value: float | Decimal, digits: int) -> Decimal:
+    """Round up to significant digits; what rounding of floats can have added, 1e-12 of the value, is not counted."""
+    return Context(prec=digits, rounding=ROUND_CEILING).plus(Decimal(value) * (1 - _SLACK) if value else Decimal(0))
 
 
 def digits_up(value: float) -> str:

@@ -5,7 +5,8 @@ A share x is never counted directly. What is counted are reports whose probabili
 left, the data disagree with every share at this level, and the interval says so: it has no limits.
 """
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -17,6 +18,7 @@ from toolkit.core.checks import choice
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.posterior import Through, shortest_on_grid
 from toolkit.core.inference.special import bdtr, bdtrc, betaincinv, ndtr, ndtri, stdtr, stdtrit
+from toolkit.core.search import bisect
 
 _LEAST = 1e-15  # a smaller 1 - level is lost in a float
 Tails = tuple[Any, Any, Any]
@@ -87,11 +89,7 @@ def wald(value: float | Array, se: float | Array, level: float) -> tuple[Any, An
 def imbens_manski(width: float, level: float) -> float:
     """How many standard errors to add at each end of a range that is `width` standard errors wide."""
     low, high = float(ndtri(level)), float(ndtri((1 + level) / 2))
-    for _ in range(60):
-        middle = (low + high) / 2
-        enough = ndtr(middle + width) - ndtr(-middle) >= level
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+    return float(bisect(lambda errors: ndtr(errors + width) - ndtr(-errors) >= level, low, high, rounds=60)[1])
 
 
 class IntervalBasis(Protocol):
@@ -445,20 +443,20 @@ class SampleShares:
         return (t[0], below[0], above[0]) if len(t) == 1 else (t, below, above)
 
 
-def level_that_meets(uncut: Callable[[float], tuple[Any, Any]], value: Array, null: float) -> Array:
+def level_that_meets(uncut: Callable[[float], Iterable[Any]], value: Array, null: float) -> Array:
     """The least 1 - level whose interval leaves out the null, by bisection to 12 digits; at least 1e-15."""
+    known = ~np.any([np.isnan(np.broadcast_to(limit, value.shape)) for limit in uncut(0.5)], axis=0)
     levels = np.full(value.shape, np.nan)
     for entry in np.ndindex(value.shape):
-        low, high = np.log(_LEAST), 0.0
-        for _ in range(45):  # further, a level of 0 would be reached, at which no quantile is left
-            middle = (low + high) / 2
-            limits = [np.atleast_1d(limit)[entry] for limit in uncut(1 - np.exp(middle))]
-            if np.isnan(limits).any():
-                break
-            left_out = not limits[0] <= null <= limits[1]
-            low, high = (low, middle) if left_out else (middle, high)
-        else:
-            levels[entry] = np.exp(high)
+
+        def leaves_out(log_error: float, entry: tuple[int, ...] = entry) -> bool:
+            low, high = (np.broadcast_to(limit, value.shape)[entry] for limit in uncut(1 - math.exp(log_error)))
+            return not low <= null <= high
+
+        if known[entry] and leaves_out(math.log(_LEAST)):
+            levels[entry] = _LEAST
+        elif known[entry]:  # more than 45 rounds would reach a level of 0, at which no quantile is left
+            levels[entry] = math.exp(bisect(leaves_out, math.log(_LEAST), 0.0, rounds=45)[1])
     return levels
 
 

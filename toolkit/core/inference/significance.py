@@ -7,11 +7,17 @@ import numpy as np
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, exact, refuse
-from toolkit.core.inference.intervals import Affine, IntervalBasis, SingleEntry, interval_from, possible
+from toolkit.core.inference.intervals import (
+    Affine,
+    IntervalBasis,
+    SingleEntry,
+    interval_from,
+    level_that_meets,
+    possible,
+)
 
 DIRECTIONS = ("greater", "less")
 ADJUSTMENTS = ("holm", "bonferroni")
-_LEAST = 1e-15  # a smaller 1 - level, shared among several noisy numbers, is lost in a float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,7 +132,7 @@ def _tails(
 
 def _by_inversion(basis: IntervalBasis, value: Any, se: Any, null: float, method: str) -> tuple[Any, Any, Any, Any]:
     """The same from the intervals alone."""
-    both = np.array([_level_that_meets(basis, null, method, i) for i in range(value.size)]).reshape(value.shape)
+    both = level_that_meets(lambda level: interval_from(basis, level, method), value, null)
     both = np.maximum(both, getattr(basis, "least_p", 0.0))
     # Half of a two-sided p-value is one-sided only where the law of the error says that both sides have the
     # same chance.
@@ -135,24 +141,6 @@ def _by_inversion(basis: IntervalBasis, value: Any, se: Any, null: float, method
         statistic = (value - null) / se
     other = np.where(np.isnan(near), np.nan, 1)
     return statistic, np.where(value < null, near, other), np.where(value > null, near, other), both
-
-
-def _level_that_meets(basis: IntervalBasis, null: float, method: str, entry: int) -> float:
-    """The least 1 - level whose interval leaves out the null, by bisection to 10 digits; at least 1e-15."""
-
-    def leaves_out(error: float) -> bool | None:
-        low, high = (float(np.atleast_1d(limit)[entry]) for limit in interval_from(basis, 1 - error, method))
-        return None if np.isnan(low) or np.isnan(high) else not low <= null <= high
-
-    if leaves_out(0.5) is None:
-        return np.nan
-    low, high = _LEAST, 1.0
-    if leaves_out(low):
-        return low
-    while high - low > 1e-10 * high:
-        middle = float(np.sqrt(low * high))
-        low, high = (low, middle) if leaves_out(middle) else (middle, high)
-    return high
 
 
 def _plain(number: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Labels
-from toolkit.core.rounding import apportion
+from toolkit.core.rounding import apportion_probabilities
 from toolkit.local.matrix.moments import Forced
 
 
@@ -167,13 +167,13 @@ def _parts(
         cells = [form.truth, *form.forced.tolist()]
         if sum(c > 0 for c in cells) > m:
             return None
-        truth, *forced = apportion([Fraction(c, denominator) for c in cells], m)
+        truth, *forced = apportion_probabilities([Fraction(c, denominator) for c in cells], m)
         table = [[f + (truth if i == j else 0) for j, f in enumerate(forced)] for i in range(len(forced))]
         return table, forced
     rows = weights.tolist()
     if max(sum(w > 0 for w in row) for row in rows) > m:
         return None
-    return [apportion([Fraction(w, denominator) for w in row], m) for row in rows], None
+    return [apportion_probabilities([Fraction(w, denominator) for w in row], m) for row in rows], None
 
 
 def _steps(

@@ -1,4 +1,4 @@
-"""Estimates that respect 0 and 1: maximum likelihood through a design, and projection onto the simplex.
+"""Estimates that respect 0 and 1: maximum likelihood through a design.
 
 The likelihood of the truth's shares x, given report counts c and the matrix P[truth, report], is
 sum_y c_y ln((x P)_y). It is concave, so every stationary point is the maximum.
@@ -15,14 +15,6 @@ from toolkit.local.matrix.moments import Forced
 _RIDGE = 1e-14
 _HALVINGS = 60
 _CELLS = 2_000_000  # of all matrices that are solved together: 16 MB
-
-
-def project_onto_simplex(shares: Array) -> Array:
-    """The nearest point, in Euclidean distance, whose entries are non-negative and sum to one; by one sort."""
-    descending = np.sort(shares)[::-1]
-    excess = (np.cumsum(descending) - 1) / np.arange(1, len(shares) + 1)
-    last = np.flatnonzero(descending > excess)[-1]
-    return np.asarray(np.maximum(shares - excess[last], 0))
 
 
 def likeliest(matrix: Array, counts: Array, form: tuple[float, Array] | None) -> Array:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import ArrayLike, Labels
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, probability, refuse, whole
-from toolkit.core.rounding import integer_rows
+from toolkit.core.rounding import apportion, integer_rows
 
 Rows: TypeAlias = Sequence[Sequence[Fraction]]
 
@@ -103,16 +103,4 @@ def private_rows(rows: Rows, limit: int) -> tuple[list[list[int]], int]:
     if not sum(low) <= limit <= sum(high):
         consequence = "the reports would say nothing"
         refuse("the rows must tell the truths apart", f"rows that {limit} parts make equal", consequence)
-    return [_shared_out(row, limit, low, high) for row in rows], limit
-
-
-def _shared_out(row: Sequence[Fraction], total: int, low: Sequence[int], high: Sequence[int]) -> list[int]:
-    """Whole parts of `total`, each within its limits and near its share: largest remainders first."""
-    parts = [min(max(math.floor(p * total), least), most) for p, least, most in zip(row, low, high, strict=True)]
-    while spare := total - sum(parts):
-        step = 1 if spare > 0 else -1
-        free = [j for j, part in enumerate(parts) if (part < high[j] if step > 0 else part > low[j])]
-        free.sort(key=lambda j: step * (parts[j] - row[j] * total))  # the farthest on the other side of its share first
-        for j in free[: abs(spare)]:
-            parts[j] += step
-    return parts
+    return [apportion([p * limit for p in row], limit, low, high) for row in rows], limit

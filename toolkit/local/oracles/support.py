@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, ArrayLike, Counts, Labels, Values
+from toolkit.core.arrays import Array, ArrayLike, Counts, Labels, Values, project_onto_simplex
 from toolkit.core.checks import choice, labels, read_shares, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -22,7 +22,6 @@ from toolkit.core.inference.intervals import Shares, share_error
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng
 from toolkit.local.matrix.encoding import whole_counts
-from toolkit.local.matrix.likelihood import project_onto_simplex
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.protocol import Respondents
 from toolkit.local.sampled_randomizer import SampledAtOdds

@@ -17,6 +17,7 @@ import numpy as np
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, explains, positive, refuse, whole
 from toolkit.core.loss import Approx
+from toolkit.core.search import bisect
 from toolkit.local.shuffling.bounds import Pair, blanket, epsilon_at, log_of
 from toolkit.local.shuffling.tally import MOST_PEOPLE, Side, deltas
 
@@ -246,10 +247,7 @@ def largest_local(
     low, high = target, min(target * 2 + 1, most)
     while high < most and cost(high) <= target:
         low, high = high, min(high + 1.5, most)
-    while high - low > tolerance * low:
-        middle = (low + high) / 2
-        low, high = (middle, high) if cost(middle) <= target else (low, middle)
-    return low
+    return float(bisect(lambda local: cost(local) <= target, high, low, close=tolerance)[1])
 
 
 def clones_2021(local: float, n: int, delta: float) -> float:

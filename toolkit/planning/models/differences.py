@@ -13,11 +13,12 @@ from toolkit.core.checks import level as check_level
 from toolkit.core.inference.contrasts import mover
 from toolkit.core.inference.intervals import Shares
 from toolkit.core.inference.special import gammaln, ndtr, ndtri, xlog1py, xlogy
-from toolkit.core.rounding import least_whole
+from toolkit.core.search import least_whole
 from toolkit.local.design import Design, has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.accuracy import critical
 from toolkit.planning.families import is_randomizer
+from toolkit.planning.fieldwork import whole_people
 
 _COUNTED = 50_000  # people in the larger group up to which power is counted; beyond, the normal formula
 _RARE = 1e-14
@@ -141,7 +142,7 @@ class _Case:
     weighting: float
 
     def sizes(self, people: int) -> tuple[int, int]:
-        return people, math.ceil(people * self.ratio - 1e-9)
+        return people, whole_people(people * self.ratio)
 
     def _variance(self, people: int) -> float:
         total = 0.0

@@ -4,7 +4,6 @@ Both compare two means: the variance of the difference is that of the short list
 get it, and that of the long list's over the others. What else is on the list adds to both.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,8 @@ import numpy as np
 from toolkit.core.checks import Number, exact, explains, positive, probability, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import nctdtr, ndtr, stdtrit
-from toolkit.core.rounding import least_whole
+from toolkit.core.search import least_whole
+from toolkit.planning.fieldwork import whole_people
 from toolkit.planning.models.differences import people_wanted
 
 _NORMAL = 10_000  # degrees of freedom: beyond, power by t and by the normal law differ by less than 1e-4
@@ -228,7 +228,7 @@ class _Case:
     ratio: float
 
     def sizes(self, people: int) -> tuple[int, int]:
-        return people, max(2, math.ceil(people * self.ratio - 1e-9))
+        return people, max(2, whole_people(people * self.ratio))
 
     def _error(self, value: float, people: int) -> tuple[float, float]:
         """The standard error, and Welch's degrees of freedom."""

@@ -15,10 +15,11 @@ from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, exact, explains, probability, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import expit, ndtr, ndtri
-from toolkit.core.rounding import least_whole
+from toolkit.core.search import least_whole
 from toolkit.local.design import Design, has_matrix
 from toolkit.planning.accuracy import critical
 from toolkit.planning.families import is_randomizer
+from toolkit.planning.fieldwork import whole_people
 from toolkit.planning.models.differences import checked_power, likely_counts
 
 _POINTS = 200
@@ -130,7 +131,7 @@ def plan_slope(
 
     if n is None:
         target = checked_power(power, confidence)  # type: ignore[arg-type]  # it is given
-        people = math.ceil((z + float(ndtri(target))) ** 2 * variance / b**2 - 1e-9)
+        people = whole_people((z + float(ndtri(target))) ** 2 * variance / b**2)
         people = people if len(x) > 2 else least_whole(lambda number: reached(number) >= target, 1, max(2, people))
     else:
         people = whole(n, "n", least=2)

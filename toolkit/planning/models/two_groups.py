@@ -16,8 +16,10 @@ from toolkit.core.checks import Number, choice, explains, positive, probability,
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.intervals import imbens_manski
 from toolkit.core.inference.special import ndtr, ndtri
-from toolkit.core.rounding import least_whole
+from toolkit.core.search import least_whole
+from toolkit.local.two_groups import TWO_GROUP_DESIGNS, TwoGroupDesign
 from toolkit.planning.accuracy import critical
+from toolkit.planning.fieldwork import whole_people
 from toolkit.planning.models.differences import enough_people, likely_counts, people_wanted
 
 Model = Literal["unknown_question", "cheater_detection", "lie_detector"]
@@ -174,31 +176,20 @@ class _Case:
     ratio: float
 
     def sizes(self, people: int) -> tuple[int, int]:
-        return people, max(2, math.ceil(people * self.ratio - 1e-9))
-
-    def yes(self, share: float) -> Array:
-        p = np.array(self.p)
-        if self.model == "unknown_question":
-            return np.asarray(p * share + (1 - p) * self.other)
-        if self.model == "lie_detector":
-            return np.asarray(share * self.other + (1 - share) * (1 - p))
-        if share + self.other > 1:
-            refuse("carriers and cheaters must be at most everybody", share + self.other, "they are shares")
-        return np.asarray(share + (1 - share - self.other) * p)
+        return people, max(2, whole_people(people * self.ratio))
 
     @property
-    def weights(self) -> tuple[float, Array]:
-        """The share of carriers is the first number plus these weights times the shares of yes."""
-        first, second = self.p
-        if self.model == "unknown_question":
-            return 0.0, np.array([1 - second, first - 1]) / (first - second)
-        if self.model == "lie_detector":
-            return 1.0, np.array([-1.0, 1.0]) / (second - first)
-        return 0.0, np.array([second, -first]) / (second - first)
+    def design(self) -> TwoGroupDesign:
+        return TWO_GROUP_DESIGNS[self.model]
+
+    def yes(self, share: float) -> Array:
+        if self.design.exclusive and share + self.other > 1:
+            refuse("carriers and cheaters must be at most everybody", share + self.other, "they are shares")
+        return self.design.yes(self.p, share, self.other)[0]
 
     def _se(self, share: float, people: int, weights: Array | None = None) -> float:
         """Of the share of carriers, or of another weighted sum of the shares of yes."""
-        yes, squares = self.yes(share), (self.weights[1] if weights is None else weights) ** 2
+        yes, squares = self.yes(share), (self.design.carriers(self.p)[1] if weights is None else weights) ** 2
         return float(np.sqrt(np.sum(squares * yes * (1 - yes) / np.array(self.sizes(people)))))
 
     def margin(self, share: float, people: int) -> float:
@@ -206,7 +197,7 @@ class _Case:
         if self.model != "cheater_detection":
             return critical(self.level, 2) * self._se(share, people)
         low = self._se(share, people)
-        high = self._se(share, people, np.array([-1.0, 1.0]) / (self.p[1] - self.p[0]))
+        high = self._se(share, people, self.design.solution(self.p)[1].sum(axis=0))
         return (self.other + imbens_manski(self.other / max(low, high), self.level) * (low + high)) / 2
 
     def counts(self, people: int) -> bool:
@@ -217,7 +208,7 @@ class _Case:
         two_sided = self.z == critical(self.level, 2)
         if not self.counts(people):
             return float(ndtr(abs(truth - null) / self._se(truth, people) - self.z))
-        start, weights = self.weights
+        start, weights = self.design.carriers(self.p)
         parts, spread, chance = [], [], []
         for weight, yes, size in zip(weights, self.yes(truth), self.sizes(people), strict=True):
             seen, likely = likely_counts(size, float(yes))

@@ -6,7 +6,13 @@ import pytest
 from scipy.stats import norm
 
 from toolkit.analysis import item_sum, list_experiment
-from toolkit.analysis.twogroup.lists import ListExperiment, double_list, list_with_direct
+from toolkit.analysis.latent.list_counts import ListExperiment, double_list, list_with_direct
+
+
+def of_two_lists(short, long, items: int) -> ListExperiment:
+    """What is found in the counts of those with the short list, and of those with the long one."""
+    treatment = np.repeat([False, True], [len(short), len(long)])
+    return list_experiment(np.concatenate([short, long]), treatment=treatment, items=items)
 
 
 def told() -> tuple[np.ndarray, np.ndarray]:
@@ -17,7 +23,7 @@ def told() -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_a_list_experiment_has_the_reference_numbers() -> None:
-    found = list_experiment(*told(), items=4)
+    found = of_two_lists(*told(), items=4)
     assert isinstance(found, ListExperiment)
     assert abs(found.estimate.value - 0.149333333) < 1e-9
     assert abs(found.estimate.se - 0.050436928) < 1e-9
@@ -29,14 +35,14 @@ def test_a_list_experiment_has_the_reference_numbers() -> None:
 
 
 def test_who_tells_none_or_all_is_counted() -> None:
-    found = list_experiment([0, 1, 2, 1], [0, 0, 3, 1], items=2)
+    found = of_two_lists([0, 1, 2, 1], [0, 0, 3, 1], items=2)
     assert (found.told_none, found.told_all) == (0.5, 0.25)
 
 
 def test_a_list_that_changes_its_other_answers_is_noticed() -> None:
     """People hide the other items, too: fewer with the long list, in a way no share of carriers can explain."""
     rng = np.random.default_rng(1)
-    found = list_experiment(rng.binomial(4, 0.6, 800), rng.binomial(4, 0.3, 800), items=4)
+    found = of_two_lists(rng.binomial(4, 0.6, 800), rng.binomial(4, 0.3, 800), items=4)
     assert found.test.p < 1e-6
     assert found.estimate.value < 0
 
@@ -47,7 +53,7 @@ def test_the_design_effect_test_has_its_size() -> None:
     rng, alarms = np.random.default_rng(2), 0
     for _ in range(500):
         short, long = rng.binomial(3, 0.5, 100), rng.binomial(3, 0.5, 100) + (rng.random(100) < 0.1)
-        alarms += list_experiment(short, long, items=3).test.p < 0.05
+        alarms += of_two_lists(short, long, items=3).test.p < 0.05
     assert alarms <= 42
 
 
@@ -63,8 +69,8 @@ def test_an_item_sum_is_welchs_difference() -> None:
 
 
 def test_bad_lists_are_refused() -> None:
-    with pytest.raises(ValueError, match="`short` must be whole numbers from 0 to 3, got 1 of 3"):
-        list_experiment([0, 4, 1], [0, 4], items=3)
+    with pytest.raises(ValueError, match="from 0 to 3, and to 4 on the long list, got 1 of 5"):
+        of_two_lists([0, 4, 1], [0, 4], items=3)
     with pytest.raises(ValueError, match="`long` must be finite, got 1 of 2"):
         item_sum([1.0, 2.0], [np.nan, 1.0])
     with pytest.raises(ValueError, match="at least two answers"):
@@ -72,12 +78,12 @@ def test_bad_lists_are_refused() -> None:
     with pytest.raises(TypeError, match="`short` must be numbers"):
         item_sum(["a", "b"], [2.0, 3.0])
     with pytest.raises(ValueError, match="`items` must be at least 1"):
-        list_experiment([0, 1], [0, 1], items=0)
-    assert list_experiment([0, 3], [0, 4], items=3).estimate.n == 4
+        of_two_lists([0, 1], [0, 1], items=0)
+    assert of_two_lists([0, 3], [0, 4], items=3).estimate.n == 4
     for one in (-1, 0.5, 5):
-        with pytest.raises(ValueError, match="`long` must be whole numbers from 0 to 4, got 1 of 2"):
-            list_experiment([0, 3], [0, one], items=3)
-    with pytest.raises(ValueError, match="`treated` must be true or false"):
+        with pytest.raises(ValueError, match="from 0 to 3, and to 4 on the long list, got 1 of 4"):
+            of_two_lists([0, 3], [0, one], items=3)
+    with pytest.raises(ValueError, match="`treatment` must be true or false"):
         double_list([0, 1, 1], [0, 1, 1], [0, 1, 2], items=3)
     with pytest.raises(ValueError, match="of the same people, got lengths 4, 3, 4"):
         double_list([0, 1, 1, 2], [0, 1, 1], [0, 0, 1, 1], items=3)
@@ -153,7 +159,7 @@ def test_the_design_effect_test_has_the_reference_number() -> None:
         for one, other in ((below(short, y), below(long, y)), (below(long, y), below(short, y - 1))):
             se = np.sqrt(one[1] + other[1])
             z.append((one[0] - other[0]) / se if se else 0.0)
-    found = list_experiment(short, long, items=3)
+    found = of_two_lists(short, long, items=3)
     assert found.test.statistic == pytest.approx(min(z), rel=1e-9)
     assert found.test.p == pytest.approx(8 * norm.cdf(min(z)), rel=1e-9)
     assert 0.01 < found.test.p < 0.9
@@ -165,7 +171,7 @@ def test_the_published_list_experiment_of_the_race_survey() -> None:
     of the other items -1.7, 1.0, 2.0 and 5.4 % who have the trait.
     """
     short, long = np.repeat([0, 1, 2, 3], [8, 132, 222, 227]), np.repeat([0, 1, 2, 3, 4], [19, 123, 229, 219, 34])
-    found = list_experiment(short, long, items=3)
+    found = of_two_lists(short, long, items=3)
     assert (round(found.estimate.value, 3), round(found.estimate.se, 3)) == (0.068, 0.050)
     assert found.carriers_by_count == pytest.approx([-0.017, 0.010, 0.020, 0.054], abs=6e-4)
     # The negative share of -1.7 % (0.8): by itself it is below 0 at about 2 %, with Bonferroni it is not.
@@ -186,3 +192,15 @@ def test_too_few_people_are_refused_or_left_without_a_number() -> None:
     ):
         with pytest.raises(ValueError, match="told by at least two people"):
             call()
+
+
+def test_what_only_a_fit_takes_is_refused_with_counts() -> None:
+    told, treatment = [0, 1, 2, 1, 0, 0, 3, 1], [0, 0, 0, 0, 1, 1, 1, 1]
+    with pytest.raises(ValueError, match="`method`, `constrained`, `floor`, `direct` must go with a formula"):
+        list_experiment(told, treatment=treatment, items=2, method="ml", constrained=False, floor=True, direct=told)
+    with pytest.raises(ValueError, match="`data` must go with a formula"):
+        list_experiment(told, {"x": told}, treatment=treatment, items=2)
+    with pytest.raises(ValueError, match="a formula must go with `data`"):
+        list_experiment("count ~ 1", treatment=treatment, items=2)
+    with pytest.raises(ValueError, match="of the same people, got lengths 8, 7"):
+        list_experiment(told, treatment=treatment[1:], items=2)

@@ -16,14 +16,24 @@ from scipy.special import xlogy
 
 from tests.analysis.reference_survey import survey
 from toolkit.analysis import cheater_detection, extended_crosswise, lie_detector, unknown_question
-from toolkit.analysis.twogroup.group_counts import Groups, Kinds, boundary_test, outside_notes, read_groups
-from toolkit.analysis.twogroup.models import ExtendedCrosswise, Lying, Unknown, _profile, imbens_manski
+from toolkit.analysis.latent.group_counts import (
+    ExtendedCrosswise,
+    GroupCounts,
+    Lying,
+    Unknown,
+    boundary_test,
+    outside_notes,
+    read_groups,
+)
+from toolkit.core.inference.intervals import imbens_manski
+from toolkit.local.two_groups import TWO_GROUP_DESIGNS
 
 DATA = survey()
+CHEATERS = TWO_GROUP_DESIGNS["cheater_detection"]
 
 
 def test_cheater_detection_has_the_reference_numbers() -> None:
-    found = cheater_detection([[748, 483], [201, 968]], (0.2, 0.8))
+    found = cheater_detection([[748, 483], [201, 968]], p=(0.2, 0.8))
     assert np.allclose(found.estimate.value, [0.247132519225214, 0.7261570626879, 0.0267104180868852], atol=1e-13)
     assert np.allclose(found.estimate.se, [0.01892448549469, 0.0296147364527807, 0.0154352203442411], rtol=1e-12)
     assert abs(found.estimate.cov[0, 2] - 1.403252e-4) < 1e-10
@@ -34,7 +44,7 @@ def test_cheater_detection_has_the_reference_numbers() -> None:
     assert np.allclose(tuple(found.interval()), [0.215100617, 0.323969338], atol=1e-8)
     assert np.allclose(found.likeliest, found.estimate.value)
     assert abs(reach(found) - 1.692617) < 1e-6
-    second = cheater_detection([[350, 150], [90, 410]], (0.2, 0.8))
+    second = cheater_detection([[350, 150], [90, 410]], p=(0.2, 0.8))
     assert abs(reach(second) - 1.890712) < 1e-6
     assert np.allclose(second.estimate.value, [0.126666667, 0.866666667, 0.006666667], atol=1e-9)
     assert np.allclose(second.estimate.se[[0, 2]], [0.02794689, 0.02392931], atol=1e-8)
@@ -52,7 +62,7 @@ def reach(found) -> float:
 
 
 def test_counts_that_contradict_cheater_detection_say_so() -> None:
-    found = cheater_detection([[450, 50], [75, 425]], (0.2, 0.8))
+    found = cheater_detection([[450, 50], [75, 425]], p=(0.2, 0.8))
     assert np.allclose(found.estimate.value, [-0.15, 1.25, -0.1])
     assert np.allclose(found.likeliest, [0, 1, 0], atol=1e-9)
     assert found.interval().empty
@@ -70,18 +80,18 @@ def test_how_unlikely_counts_are_is_rounded_up(p: float, told: str | None) -> No
 
 
 def test_the_lie_detector_has_the_reference_numbers() -> None:
-    found = lie_detector([[300, 700], [750, 250]], (0.3, 0.8))
+    found = lie_detector([[300, 700], [750, 250]], p=(0.3, 0.8))
     assert np.allclose(found.estimate.value, [0.1, 0.7])
     assert np.allclose(found.estimate.se, [0.039894756, 0.144986279], atol=1e-9)
     assert abs(found.test.statistic - 1.518540) < 1e-6
     assert abs(found.test.p - 0.10892) < 1e-5
     assert abs(found.if_honest - 0.05541489) < 1e-8
-    second = lie_detector([[330, 670], [780, 220]], (0.3, 0.8))
+    second = lie_detector([[330, 670], [780, 220]], p=(0.3, 0.8))
     assert np.allclose(second.estimate.value, [0.1, 0.4])
     assert np.allclose(second.estimate.se, [0.039653151, 0.098615034], atol=1e-9)
     assert abs(second.test.statistic - 5.947689) < 1e-6
     assert abs(second.test.p - 0.0073683) < 1e-7
-    outside = lie_detector([[260, 740], [740, 260]], (0.3, 0.8))
+    outside = lie_detector([[260, 740], [740, 260]], p=(0.3, 0.8))
     assert np.allclose(outside.estimate.value, [0.04, 1.7])
     assert np.allclose(outside.estimate.se, [0.039252271, 1.25], atol=[1e-9, 5e-3])
     assert np.allclose(outside.likeliest, [0.08205007, 1], atol=1e-8)
@@ -90,23 +100,23 @@ def test_the_lie_detector_has_the_reference_numbers() -> None:
 
 def test_the_profile_interval_of_honesty_is_where_the_likelihood_has_fallen() -> None:
     """The likelihood of every share of carriers on a grid, at the limits: lower than the highest by 1.92."""
-    found = lie_detector([[330, 670], [780, 220]], (0.3, 0.8))
+    found = lie_detector([[330, 670], [780, 220]], p=(0.3, 0.8))
     low, high = found.honesty()
     carriers = np.linspace(0, 1, 100_001)
     for honest in (low, high):
         yes = [carriers * honest + (1 - carriers) * (1 - p) for p in (0.3, 0.8)]
         heights = 670 * np.log(yes[0]) + 330 * np.log1p(-yes[0]) + 220 * np.log(yes[1]) + 780 * np.log1p(-yes[1])
         assert abs(found.groups.best - heights.max() - 1.920729) < 1e-5
-    assert lie_detector([[300, 700], [750, 250]], (0.3, 0.8)).honesty().high == 1
+    assert lie_detector([[300, 700], [750, 250]], p=(0.3, 0.8)).honesty().high == 1
 
 
 def test_the_unknown_question_has_the_reference_numbers() -> None:
-    found = unknown_question([[842, 389], [747, 422]], (0.75, 0.2))
+    found = unknown_question([[842, 389], [747, 422]], p=(0.75, 0.2))
     assert np.allclose(found.estimate.value, [0.295553680426502, 0.377351956], atol=1e-9)
     assert np.allclose(found.estimate.se, [0.0203123847640215, 0.019760663], atol=1e-9)
     assert abs(found.estimate.cov[0, 1] + 2.153626e-4) < 1e-10
     assert "no privacy claim" in repr(found.estimate)
-    outside = unknown_question([[990, 10], [800, 200]], (0.75, 0.2))
+    outside = unknown_question([[990, 10], [800, 200]], p=(0.75, 0.2))
     assert isinstance(outside, Unknown)
     assert outside.estimate.value[0] < 0
     assert outside.likeliest[0] == 0
@@ -117,7 +127,7 @@ def test_the_unknown_question_has_the_reference_numbers() -> None:
 
 
 def test_the_extended_crosswise_has_the_reference_numbers() -> None:
-    found = extended_crosswise([[250, 750], [740, 260]], (0.15, 0.85))
+    found = extended_crosswise([[250, 750], [740, 260]], p=(0.15, 0.85))
     assert isinstance(found, ExtendedCrosswise)
     assert np.allclose([one.value for one in found.by_group], [0.14285714, 0.15714286], atol=1e-8)
     assert abs(found.estimate.value - 0.15) < 1e-12
@@ -126,7 +136,7 @@ def test_the_extended_crosswise_has_the_reference_numbers() -> None:
     assert abs(found.test.statistic - 0.263206) < 1e-6
     assert abs(found.test.p - 0.6079) < 1e-4
     assert found.estimate.notes == ()
-    second = extended_crosswise([[250, 750], [680, 320]], (0.15, 0.85))
+    second = extended_crosswise([[250, 750], [680, 320]], p=(0.15, 0.85))
     assert abs(second.estimate.value - 0.19285714) < 1e-8
     assert abs(second.estimate.se - 0.01442351) < 1e-8
     assert np.allclose([one.value for one in second.by_group], [0.14285714, 0.24285714], atol=1e-8)
@@ -140,11 +150,11 @@ def test_the_extended_crosswise_has_the_reference_numbers() -> None:
 def test_doubts_are_said_below_five_percent() -> None:
     told = []
     for more in range(60):
-        found = extended_crosswise([[250, 750], [740 - more, 260 + more]], (0.15, 0.85))
+        found = extended_crosswise([[250, 750], [740 - more, 260 + more]], p=(0.15, 0.85))
         told.append((found.test.p < 0.05, found.test.p < 0.04))
         assert bool(found.estimate.notes) == (found.test.p < 0.05)
-        found = cheater_detection([[420 + more, 80], [100, 400]], (0.2, 0.8))
-        ratio = 2 * (found.groups.best - found.kinds.likeliest[1])
+        found = cheater_detection([[420 + more, 80], [100, 400]], p=(0.2, 0.8))
+        ratio = 2 * (found.groups.best - found.groups.likeliest[1])
         notes = found.estimate.notes[1:]
         assert len(notes) == int(ratio > 1e-9) + int(np.exp(-ratio / 2) < 0.05)  # chi-squared, two degrees of freedom
     assert (True, False) in told
@@ -152,12 +162,12 @@ def test_doubts_are_said_below_five_percent() -> None:
 
 def test_frames_give_the_same_as_counts() -> None:
     """RRreg's fits to the synthetic survey."""
-    found = cheater_detection(DATA.cdm, {1: 0.2, 2: 0.8}, by=DATA.group)
+    found = cheater_detection(DATA.cdm, p={1: 0.2, 2: 0.8}, group=DATA.group)
     assert abs(found.estimate.value[0] - 0.247132519225214) < 1e-13
-    found = unknown_question(pl.Series(DATA.uqt_unknown), {1: 0.75, 2: 0.2}, by=pl.Series(DATA.group))
+    found = unknown_question(pl.Series(DATA.uqt_unknown), p={1: 0.75, 2: 0.2}, group=pl.Series(DATA.group))
     assert abs(found.estimate.value[0] - 0.295553680426502) < 1e-13
     words = pd.Series(np.where(DATA.cdm, "yes", "no"))
-    assert np.array_equal(read_groups(words, {1: 0.2, 2: 0.8}, DATA.group).counts, [[748, 483], [201, 968]])
+    assert np.array_equal(read_groups(CHEATERS, words, {1: 0.2, 2: 0.8}, DATA.group).counts, [[748, 483], [201, 968]])
 
 
 @pytest.mark.parametrize(
@@ -174,33 +184,33 @@ def test_frames_give_the_same_as_counts() -> None:
 )
 def test_bad_counts_are_refused(given: Any, sentence: str) -> None:
     with pytest.raises((ValueError, TypeError), match=sentence):
-        cheater_detection(*given)
-    assert cheater_detection([[1, 1], [0, 2]], (0.2, 0.8)).estimate.n == 4
+        cheater_detection(given[0], p=given[1])
+    assert cheater_detection([[1, 1], [0, 2]], p=(0.2, 0.8)).estimate.n == 4
 
 
 def test_bad_frames_are_refused() -> None:
     with pytest.raises(ValueError, match="of one of the groups in `p`, got 1169 of 2400"):
-        cheater_detection(DATA.cdm, {1: 0.2, 3: 0.8}, by=DATA.group)
+        cheater_detection(DATA.cdm, p={1: 0.2, 3: 0.8}, group=DATA.group)
     with pytest.raises(TypeError, match=r"`p` must be a mapping, \{group: probability\}"):
-        cheater_detection(DATA.cdm, (0.2, 0.8), by=DATA.group)
+        cheater_detection(DATA.cdm, p=(0.2, 0.8), group=DATA.group)
     with pytest.raises(ValueError, match="one group for each report"):
-        cheater_detection(DATA.cdm, {1: 0.2, 2: 0.8}, by=DATA.group[:5])
+        cheater_detection(DATA.cdm, p={1: 0.2, 2: 0.8}, group=DATA.group[:5])
     with pytest.raises(ValueError, match=r"must sum to 1, got 0\.15 and 0\.8"):
-        extended_crosswise([[1, 2], [3, 4]], (0.15, 0.8))
+        extended_crosswise([[1, 2], [3, 4]], p=(0.15, 0.8))
 
 
 def test_nobody_is_a_carrier_and_nobody_has_a_division_by_zero() -> None:
-    found = lie_detector([[300, 700], [800, 200]], (0.3, 0.8))
+    found = lie_detector([[300, 700], [800, 200]], p=(0.3, 0.8))
     assert isinstance(found, Lying)
     assert found.estimate.value[0] == pytest.approx(0)
     assert boundary_test(-1e-12, "").p == 1
-    exactly = lie_detector([[250, 750], [750, 250]], (0.25, 0.75))
+    exactly = lie_detector([[250, 750], [750, 250]], p=(0.25, 0.75))
     assert exactly.estimate.value[0] == 0
     assert np.isnan(exactly.estimate.value[1])
     assert np.isnan(exactly.estimate.se[1])
     assert np.isfinite(exactly.estimate.se[0])
     assert "— (se —)" in repr(exactly.estimate)
-    certain = cheater_detection([[0, 100], [0, 100]], (0.2, 0.8))
+    certain = cheater_detection([[0, 100], [0, 100]], p=(0.2, 0.8))
     assert np.isnan(tuple(certain.interval())).all()
     assert np.isnan(certain.estimate.interval().low).all()
 
@@ -223,7 +233,7 @@ def test_the_interval_covers_both_ends_of_the_range(carriers: float, cheaters: f
     covered = np.zeros(2, dtype=int)
     for _ in range(1000):
         yes = [rng.binomial(n, carriers + honest * p) for p in (0.2, 0.8)]
-        low, high = cheater_detection([[n - one, one] for one in yes], (0.2, 0.8)).interval()
+        low, high = cheater_detection([[n - one, one] for one in yes], p=(0.2, 0.8)).interval()
         covered += [low <= carriers <= high, low <= carriers + cheaters <= high]
     assert covered.min() >= 924
 
@@ -236,8 +246,8 @@ def test_the_profile_interval_of_honesty_covers() -> None:
     rng, covered = np.random.default_rng(10), 0
     for _ in range(1000):
         yes = [rng.binomial(1000, 0.12 + 0.8 * (1 - p)) for p in (0.3, 0.8)]
-        found = lie_detector([[1000 - one, one] for one in yes], (0.3, 0.8))
-        covered += found.highest - _profile(found.groups, 0.6)[1] <= 1.920729
+        found = lie_detector([[1000 - one, one] for one in yes], p=(0.3, 0.8))
+        covered += found.groups.likeliest[1] - found._profile(0.6) <= 1.920729
     assert covered >= 924
 
 
@@ -254,14 +264,14 @@ def test_the_unknown_questions_interval_covers_by_enumeration() -> None:
     se = np.sqrt((1 - second) ** 2 * v[:, None] + (1 - first) ** 2 * v[None]) / (first - second)
     coverage = chance[np.abs(value - 0.15) <= 1.959963984540054 * se].sum()
     assert 0.935 < coverage < 0.955
-    one = unknown_question([[n - 17, 17], [n - 20, 20]], (first, second)).estimate
+    one = unknown_question([[n - 17, 17], [n - 20, 20]], p=(first, second)).estimate
     assert np.allclose([one.value[0], one.se[0]], [value[17, 20], se[17, 20]])
 
 
 def test_shares_of_yes_that_the_kinds_would_make_give_the_kinds_back() -> None:
     shares, sometimes = np.array([0.2, 0.7, 0.1]), (0.2, 0.8)
     yes = np.array([shares @ [1, p, 0] for p in sometimes])
-    found = Kinds(Groups(1000 * np.stack([1 - yes, yes], axis=1), sometimes), sometimes)
+    found = cheater_detection(1000 * np.stack([1 - yes, yes], axis=1).round(9), p=sometimes).estimate
     assert found.value == pytest.approx(shares)
     assert found.cov.sum(axis=1) == pytest.approx(0, abs=1e-15)  # three shares of one whole
 
@@ -272,8 +282,8 @@ def test_the_likeliest_shares_are_higher_than_any_others_on_a_grid() -> None:
     grid = np.array([(a, b, 20 - a - b) for a in range(21) for b in range(21 - a)]) / 20
     corners = np.array([[1.0, 1.0], [0.2, 0.8], [0.0, 0.0]])
     for a, b in product(range(7), repeat=2):
-        groups = Groups(np.array([[6 - a, a], [6 - b, b]], dtype=float), (0.2, 0.8))
-        shares, height = Kinds(groups, (0.2, 0.8)).likeliest
+        found = cheater_detection([[6 - a, a], [6 - b, b]], p=(0.2, 0.8))
+        groups, shares, height = found.groups, found.likeliest, found.groups.likeliest[1]
         assert shares.min() >= 0
         assert shares.sum() == pytest.approx(1)
         assert height >= max(groups.log_likelihood(point @ corners) for point in grid) - 1e-9
@@ -287,8 +297,8 @@ def test_the_likeliest_prevalences_of_two_questions_are_higher_than_any_others_o
     grid = np.clip(grid, 0, 1)
     for counts in product(range(5), repeat=2):
         yes = np.array(counts, dtype=float)
-        groups = Groups(np.stack([4 - yes, yes], axis=1), tuple(p))
-        inside = unknown_question(groups.counts, tuple(p)).likeliest
+        groups = GroupCounts(CHEATERS, np.stack([4 - yes, yes], axis=1), tuple(p))
+        inside = unknown_question(groups.counts, p=tuple(p)).likeliest
         heights = (xlogy(yes, grid) + xlogy(4 - yes, 1 - grid)).sum(axis=1)
         assert 0 <= inside.min() <= inside.max() <= 1
         assert groups.log_likelihood(np.clip(p * inside[0] + (1 - p) * inside[1], 0, 1)) >= heights.max() - 1e-9
@@ -297,7 +307,7 @@ def test_the_likeliest_prevalences_of_two_questions_are_higher_than_any_others_o
 def test_the_lie_detector_is_cheater_detection_by_other_names() -> None:
     """A non-carrier of the one says yes as often as an honest non-carrier of the other is told to."""
     counts = [[300, 700], [750, 250]]
-    lying, cheating = lie_detector(counts, (0.3, 0.8)), cheater_detection(counts, (0.7, 0.2))
+    lying, cheating = lie_detector(counts, p=(0.3, 0.8)), cheater_detection(counts, p=(0.7, 0.2))
     admit, others, _ = cheating.estimate.value
     assert lying.estimate.value == pytest.approx([1 - others, admit / (1 - others)])
     assert lying.estimate.se[0] == pytest.approx(cheating.estimate.se[1])
@@ -305,5 +315,5 @@ def test_the_lie_detector_is_cheater_detection_by_other_names() -> None:
 
 
 def test_groups_without_variance_agree_or_are_beyond_all_errors() -> None:
-    assert extended_crosswise([[10, 0], [0, 10]], (0.2, 0.8)).z == 0
-    assert extended_crosswise([[10, 0], [10, 0]], (0.2, 0.8)).z == -np.inf
+    assert extended_crosswise([[10, 0], [0, 10]], p=(0.2, 0.8)).z == 0
+    assert extended_crosswise([[10, 0], [10, 0]], p=(0.2, 0.8)).z == -np.inf

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.analysis.latent.group_counts import ModelTest, in_errors
 from toolkit.analysis.sampling.units import ALIKE
-from toolkit.analysis.twogroup.group_counts import ModelTest, in_errors
-from toolkit.core.arrays import Array, Codes, Mask
+from toolkit.core.arrays import Array, Codes, Mask, Values
 from toolkit.core.checks import explains, refuse, whole
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
@@ -43,7 +43,8 @@ class ListExperiment:
     Examples
     --------
     >>> from toolkit.analysis import list_experiment
-    >>> found = list_experiment([0, 1, 1, 2, 2, 1], [1, 1, 2, 3, 2, 1], items=3)
+    >>> treatment = np.repeat([False, True], 6)
+    >>> found = list_experiment([0, 1, 1, 2, 2, 1, 1, 1, 2, 3, 2, 1], treatment=treatment, items=3)
     >>> found.told_none, found.told_all
     (0.0, 0.0)
     """
@@ -55,44 +56,27 @@ class ListExperiment:
     carriers_by_count: Array
 
 
-@explains("list_experiment([0, 1, 1, 2, 2, 1], [1, 1, 2, 3, 2, 1], items=3)")
-def list_experiment(short: Iterable[object], long: Iterable[object], *, items: int) -> ListExperiment:
-    """Estimate a share of carriers from how many items of a list people say they have, without and with the trait.
-
-    Parameters
-    ----------
-    short, long : array of int
-        Counts that people told, of the list without and with the sensitive item.
-    items : int
-        How many items the short list has; a long answer is 0 to items + 1.
-
-    Returns
-    -------
-    ListExperiment
-        The estimate, a test of what it assumes, and how many can deny nothing.
-
-    Examples
-    --------
-    >>> found = list_experiment([0, 1, 1, 2, 2, 1], [1, 1, 2, 3, 2, 1], items=3)
-    >>> round(found.estimate.value, 3), round(found.estimate.se, 3)
-    (0.5, 0.453)
-    """
-    most = whole(items, "items")
-    one, two = _counts(short, most, "short"), _counts(long, most + 1, "long")
-    below = np.array([np.mean(one <= y) for y in range(most + 1)])
-    with_it = np.array([np.mean(two <= y) for y in range(most + 1)])
+def list_of_counts(counts: Values, treatment: Values, most: int) -> ListExperiment:
+    """The difference of two means, a test of what it assumes, and how many can deny nothing."""
+    on = _truths(treatment, "treatment")
+    told = _numbers(counts, "counts")
+    _same_length(told, on)
+    item_counts(told, most + on, f"counts must be whole numbers from 0 to {most}, and to {most + 1} on the long list")
+    short, long = told[~on], told[on]
+    estimate = mean_difference(short, long, "list experiment, difference of means")
+    below = np.array([np.mean(short <= y) for y in range(most + 1)])
+    with_it = np.array([np.mean(long <= y) for y in range(most + 1)])
     joint = np.concatenate([below - with_it, with_it - np.concatenate([[0.0], below[:-1]])])
     before = np.concatenate([below, [0.0], below[:-1]])
     after = np.concatenate([with_it, with_it])
-    se = np.sqrt(before * (1 - before) / len(one) + after * (1 - after) / len(two))
+    se = np.sqrt(before * (1 - before) / len(short) + after * (1 - after) / len(long))
     z = np.where(se > 0, joint / np.where(se > 0, se, 1), np.where(joint < 0, -np.inf, 0.0))
     p = min(1.0, float(ndtr(z.min())) * len(joint))
-    estimate = mean_difference(one, two, "list experiment, difference of means")
     return ListExperiment(
         estimate,
         ModelTest(float(z.min()), p, "no combination has a negative share"),
-        float(np.mean(two == 0)),
-        float(np.mean(two == most + 1)),
+        float(np.mean(long == 0)),
+        float(np.mean(long == most + 1)),
         joint[: most + 1],
     )
 
@@ -150,7 +134,7 @@ class CombinedList:
 
 
 def list_with_direct(
-    counts: Iterable[object], treated: Iterable[object], direct: Iterable[object], *, items: int
+    counts: Iterable[object], treatment: Iterable[object], direct: Iterable[object], *, items: int
 ) -> CombinedList:
     """The share of carriers from a list and a direct question to the same people (Aronow and others 2015).
 
@@ -161,7 +145,7 @@ def list_with_direct(
     ----------
     counts : array
         How many items each person told.
-    treated : array of bool
+    treatment : array of bool
         Who saw the long list.
     direct : array of bool
         Who said yes to the direct question.
@@ -181,7 +165,7 @@ def list_with_direct(
     >>> round(found.confessed, 3), round(found.estimate.value, 3)
     (0.333, 1.0)
     """
-    most, confessed, on = whole(items, "items"), _truths(direct, "direct"), _truths(treated, "treated")
+    most, confessed, on = whole(items, "items"), _truths(direct, "direct"), _truths(treatment, "treatment")
     items_told = _counts(counts, most + 1, "counts")
     _same_length(items_told, confessed, on)
     no = ~confessed
@@ -200,7 +184,7 @@ def list_with_direct(
 
 
 def double_list(
-    first: Iterable[object], second: Iterable[object], treated: Iterable[object], *, items: int
+    first: Iterable[object], second: Iterable[object], treatment: Iterable[object], *, items: int
 ) -> tuple[Estimate, ModelTest]:
     """Estimate the share of carriers from two lists to the same people.
 
@@ -210,7 +194,7 @@ def double_list(
     ----------
     first, second : array
         How many items of each list a person told.
-    treated : array of bool
+    treatment : array of bool
         Who saw the long form of the first list; the others saw that of the second.
     items : int
         How many items each short list has.
@@ -229,7 +213,7 @@ def double_list(
     >>> share.value, round(test.p, 2)
     (0.5, 1.0)
     """
-    most, on = whole(items, "items"), _truths(treated, "treated")
+    most, on = whole(items, "items"), _truths(treatment, "treatment")
     one, two = _counts(first, most + 1, "first"), _counts(second, most + 1, "second")
     _same_length(one, two, on)
     half, both = (one - two) / 2, one + two
@@ -256,7 +240,7 @@ def _of_lists(
     )
 
 
-def _truths(values: Iterable[object], name: str) -> Mask:
+def _truths(values: Any, name: str) -> Mask:
     numbers = _numbers(values, name)
     if np.any((numbers != 0) & (numbers != 1)):
         refuse(f"`{name}` must be true or false", "something else", "it says who is in which group")
@@ -282,7 +266,7 @@ def mean_difference(short: Array, long: Array, method: str) -> Estimate:
     return _of_lists(value, np.nan if notes else se, len(short) + len(long), method, df, "difference", notes)
 
 
-def _numbers(values: Iterable[object], name: str) -> Array:
+def _numbers(values: Any, name: str) -> Array:
     plain = isinstance(values, Iterable) and not hasattr(values, "to_numpy")
     numbers = floats(list(values) if plain else values)
     if numbers is None:

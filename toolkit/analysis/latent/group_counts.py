@@ -1,0 +1,481 @@
+"""Counts of two groups that were asked with different odds, and what each design finds in them without covariates.
+
+Cheater detection (Clark and Desharnais 1998): some say no whatever the device demands. The stochastic lie
+detector (Moshagen, Musch and Erdfelder 2012): some carriers deny it. The extended crosswise model (Heck,
+Hoffmann and Moshagen 2018): the odds of the groups are mirrored. An unrelated question whose prevalence nobody
+knows (Greenberg and others 1969).
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.arrays import Array, ArrayLike, Values, as_array
+from toolkit.core.checks import Number, probability, refuse
+from toolkit.core.checks import level as check_level
+from toolkit.core.covers import SAMPLED
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.digits import concise
+from toolkit.core.inference.intervals import Interval, Normal, cut, imbens_manski
+from toolkit.core.inference.special import chdtrc, chdtri, xlogy
+from toolkit.core.loss import Pure
+from toolkit.core.search import bisect
+from toolkit.frames.table import array_of
+from toolkit.local.matrix.encoding import checked_counts, encode
+from toolkit.local.questions import crosswise
+from toolkit.local.two_groups import TwoGroupDesign
+
+NO_PRIVACY = Pure(math.inf)
+Chances: TypeAlias = Sequence[Number] | Mapping[Any, Number]
+"""A probability for each of two groups, in their order or by their names."""
+
+
+@dataclass(frozen=True)
+class ModelTest:
+    """A test of what a model leaves open.
+
+    Parameters
+    ----------
+    statistic : float
+        The likelihood ratio, or the distance in standard errors.
+    p : float
+        The p-value.
+    null : str
+        What is tested.
+
+    Examples
+    --------
+    >>> from toolkit.analysis import cheater_detection
+    >>> cheater_detection([[748, 483], [201, 968]], p=(0.2, 0.8)).test.null
+    'there are no cheaters'
+    """
+
+    statistic: float
+    p: float
+    null: str
+
+    __repr__ = concise
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCounts:
+    """How many of each group said no and yes, one row per group, under a design with the probabilities `p`.
+
+    `value` and `cov` are of the shares of the design's corners: unbiased, and so possibly outside what shares can be.
+    """
+
+    design: TwoGroupDesign
+    counts: Array
+    p: tuple[float, float]
+
+    @property
+    def n(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def seen(self) -> Array:
+        return np.asarray(self.counts[:, 1] / self.counts.sum(axis=1))
+
+    @property
+    def variance(self) -> Array:
+        return np.asarray(self.seen * (1 - self.seen) / (self.counts.sum(axis=1) - 1))
+
+    def log_likelihood(self, yes: ArrayLike) -> float:
+        """The log-likelihood if yes had these probabilities in the two groups."""
+        yes = np.asarray(yes)
+        return float(np.sum(xlogy(self.counts[:, 1], yes) + xlogy(self.counts[:, 0], 1 - yes)))
+
+    @property
+    def best(self) -> float:
+        """The log-likelihood of the shares as they were seen: no model can do better."""
+        return self.log_likelihood(self.seen)
+
+    def along(self, start: Iterable[float], end: Iterable[float]) -> tuple[float, float]:
+        """Where from `start` (0) to `end` (1) the likelihood is highest, and how high: it is concave there."""
+        lines = [(float(a), float(b) - float(a)) for a, b in zip(start, end, strict=True)]
+        counts = [(float(no), float(yes)) for no, yes in self.counts]
+
+        def falls(at: float) -> bool:
+            slope = 0.0
+            for (a, b), (no, yes) in zip(lines, counts, strict=True):
+                here = a + at * b
+                slope += b * yes / here if yes and b else 0.0
+                slope -= b * no / (1 - here) if no and b else 0.0
+            return slope <= 0
+
+        def height(at: float) -> float:
+            return self.log_likelihood([a + at * b for a, b in lines])
+
+        # The ends themselves, where a slope may be infinite, are compared afterwards.
+        between = sum(bisect(falls, 0.0, 1.0, rounds=60)) / 2
+        best = max((0.0, between, 1.0), key=height)
+        return best, height(best)
+
+    @cached_property
+    def value(self) -> Array:
+        start, matrix = self.design.solution(self.p)
+        return np.asarray(start + matrix @ self.seen)
+
+    @cached_property
+    def cov(self) -> Array:
+        _, matrix = self.design.solution(self.p)
+        return np.asarray(matrix @ np.diag(self.variance) @ matrix.T)
+
+    @cached_property
+    def likeliest(self) -> tuple[Array, float]:
+        """The likeliest shares of the corners, and how likely: the unbiased ones where possible, else the best point
+        of the edges.
+        """
+        rest = 1 - (self.value.sum() if self.design.triangular else self.value.max())
+        if min(self.value.min(), rest) >= 0:
+            return self.value, self.best
+        start, matrix = self.design.solution(self.p)
+        corners = [self.design.chance(cell, self.p) for cell in self.design.outline]
+        shares = [np.round(start + matrix @ corner, 9) for corner in corners]  # they are 0 or 1
+        edges = []
+        for k, corner in enumerate(corners):
+            at, height = self.along(corners[k - 1], corner)
+            edges.append((height, (1 - at) * shares[k - 1] + at * shares[k]))
+        height, best = max(edges, key=lambda edge: edge[0])
+        return best, height
+
+    @cached_property
+    def without_second(self) -> tuple[float, float]:
+        """The share of the first corner if the second has none, and how likely that is."""
+        base, first = (self.design.chance(cell, self.p) for cell in ((0, 0), self.design.corners[0]))
+        return self.along(base, first)
+
+    def estimate(
+        self, value: Array, cov: Array, labels: tuple[str, ...], loss: Pure | None, method: str, notes: Sequence[str]
+    ) -> Estimate:
+        se = standard_errors(cov)
+        return Estimate(value, se, labels, cov, self.n, loss, SAMPLED, method, tuple(notes), Normal(value, se))
+
+
+def read_groups(design: TwoGroupDesign, reports: Values, p: Chances, group: Values | None) -> GroupCounts:
+    """Counts of no and yes of two groups, in the order of `p`; or reports, and their groups by name in `p`."""
+    if not isinstance(p, Mapping) and (not isinstance(p, Sequence) or isinstance(p, str)):
+        remedy = "(0.2, 0.8), or {group: 0.2, other: 0.8}"
+        refuse("`p` must hold a probability for each group", type(p).__name__, remedy, TypeError)
+    chances = [float(probability(one, "p")) for one in (p.values() if isinstance(p, Mapping) else p)]
+    if len(chances) != 2:
+        refuse("there must be two groups", len(chances), "their odds are compared")
+    if chances[0] == chances[1]:
+        refuse("the groups must have different probabilities", f"{chances[0]:g} twice", "equal ones tell nothing apart")
+    if group is None:
+        table = as_array(reports)
+        if table.shape != (2, 2):
+            rule = f"counts must be two rows, how many {' and '.join(design.reports)} in each group"
+            refuse(rule, f"shape {table.shape}", "or give reports, and `group` for their groups")
+        counts = np.array([checked_counts(row, 2) for row in table])
+    else:
+        codes, groups = encode(reports, design.reports, "reports").codes, array_of(group)
+        if groups.shape != codes.shape:
+            received = f"{groups.shape} for {codes.shape}"
+            refuse("`group` must have one group for each report", received, "they belong together")
+        places = group_places(groups, chances_by_group(p))
+        counts = np.bincount(2 * places + codes, minlength=4).reshape(2, 2).astype(float)
+    if (small := counts.sum(axis=1).min()) < 2:
+        refuse("each group must have at least two people", int(small), "there would be no variance")
+    return GroupCounts(design, counts, (chances[0], chances[1]))
+
+
+def chances_by_group(p: object) -> dict[Any, float]:
+    """The probability that tells each group apart, by the group's name."""
+    if not isinstance(p, Mapping):
+        rule = "`p` must be a mapping, {group: probability}"
+        refuse(rule, type(p).__name__, "it says which group is which", TypeError)
+    return {name: float(probability(chance, "p")) for name, chance in p.items()}
+
+
+def group_places(groups: npt.NDArray[Any], chances: Mapping[Any, float]) -> npt.NDArray[np.intp]:
+    """For each row the place of its group among those of `p`."""
+    places = np.full(len(groups), -1, dtype=np.intp)
+    for place, name in enumerate(chances):
+        places[groups == name] = place
+    if unknown := int(np.count_nonzero(places < 0)):
+        received = f"{unknown} of {len(places)} that are not"
+        refuse("every report must be of one of the groups in `p`", received, "its odds are not known")
+    return places
+
+
+def standard_errors(cov: Array) -> Array:
+    """Roots of the variances. Where all answers are equal there is none, and zero would be false certainty."""
+    variances = np.diag(cov)
+    return np.sqrt(np.where(variances > 0, variances, np.nan))
+
+
+def in_errors(distance: float, se: float) -> float:
+    """A distance in standard errors; without an error none is 0, and any other beyond all of them."""
+    return distance / se if se > 0 else math.copysign(math.inf, distance) if distance else 0.0
+
+
+def boundary_test(ratio: float, null: str) -> ModelTest:
+    """A likelihood ratio whose null lies on the edge: half the time 0, else chi-squared with one degree of freedom."""
+    ratio = max(ratio, 0.0)
+    return ModelTest(ratio, 1.0 if ratio < 1e-9 else float(chdtrc(1, ratio) / 2), null)
+
+
+def outside_notes(groups: GroupCounts, highest: float, names: str) -> tuple[str, ...]:
+    """What to say where the unbiased estimate leaves the possible: and whether even the nearest model fits."""
+    ratio = 2 * (groups.best - highest)
+    if ratio < 1e-9:
+        return ()
+    p = float(chdtrc(2, ratio))  # at most 2 degrees of freedom: an upper bound
+    note = f"the unbiased estimate lies outside what {names} can be; `likeliest` is inside"
+    if p >= 0.05:
+        return (note,)
+    size = 10.0 ** np.floor(np.log10(max(p, 1e-300)))
+    above = f"{np.ceil(p / size) * size:.0e}"
+    doubt = f"the counts contradict the model: likelihood ratio {ratio:.2f}, p at most {above} for large groups"
+    return (note, doubt)
+
+
+# What each design finds in counts
+
+
+@dataclass(frozen=True, eq=False)
+class Unknown:
+    """What two unrelated questions found.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Both prevalences, unbiased.
+    likeliest : array
+        The likeliest ones inside 0 to 1.
+
+    Examples
+    --------
+    >>> from toolkit.analysis import unknown_question
+    >>> unknown_question([[842, 389], [747, 422]], p=(0.75, 0.2)).likeliest.round(2)
+    array([0.3 , 0.38])
+    """
+
+    estimate: Estimate
+    likeliest: Array
+
+
+def unknown_in(groups: GroupCounts) -> Unknown:
+    """Both prevalences from counts."""
+    shares, highest = groups.likeliest
+    note = "what a report costs its sender depends on the innocuous prevalence, which was not known"
+    notes = (note, *outside_notes(groups, highest, "two shares"))
+    method = "unrelated question of unknown prevalence, unbiased"
+    labels = ("sensitive", "innocuous")
+    return Unknown(groups.estimate(groups.value, groups.cov, labels, None, method, notes), shares)
+
+
+@dataclass(frozen=True, eq=False)
+class Lying:
+    """What the lie detector found.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        The share of carriers, and which share of these is honest.
+    groups : GroupCounts
+        The counts of the two groups.
+
+    Examples
+    --------
+    >>> from toolkit.analysis import lie_detector
+    >>> lie_detector([[300, 700], [750, 250]], p=(0.3, 0.8)).likeliest.round(2)
+    array([0.1, 0.7])
+    """
+
+    estimate: Estimate
+    groups: GroupCounts
+
+    @property
+    def likeliest(self) -> Array:
+        """The same shares, inside what is possible."""
+        admit, carriers = float(self.groups.likeliest[0][0]), float(self.groups.likeliest[0].sum())
+        return np.array([carriers, admit / carriers if carriers > 0 else 1.0])
+
+    @property
+    def test(self) -> ModelTest:
+        """Whether all carriers are honest: likelihood ratio, on the edge."""
+        return boundary_test(2 * (self.groups.likeliest[1] - self.groups.without_second[1]), "all carriers are honest")
+
+    @property
+    def if_honest(self) -> float:
+        """The share of carriers if all of them are honest."""
+        return self.groups.without_second[0]
+
+    def honesty(self, level: float = 0.95) -> Interval:
+        """The interval of the honest share of carriers by profile likelihood: a standard error says little of it.
+
+        Parameters
+        ----------
+        level : float
+            Level of the interval.
+
+        Returns
+        -------
+        Interval
+            Skewed, as the likelihood is.
+        """
+        lowest = self.groups.likeliest[1] - float(chdtri(1, 1 - check_level(level))) / 2 - 1e-12
+        best = float(self.likeliest[1])
+
+        def leaves(honest: float) -> bool:
+            return self._profile(honest) < lowest
+
+        low, high = (bisect(leaves, best, end, rounds=50)[0] if leaves(end) else end for end in (0.0, 1.0))
+        return Interval(low, high, level, "profile likelihood")
+
+    def _profile(self, honest: float) -> float:
+        """The log-likelihood of this honest share, at the likeliest share of carriers."""
+        return self.groups.along(self.groups.design.chance((0, 0), self.groups.p), (honest, honest))[1]
+
+
+def lying_in(groups: GroupCounts) -> Lying:
+    """The shares of carriers and of the honest among them, from counts."""
+    admit, carriers = float(groups.value[0]), float(groups.value.sum())
+    # The honesty of nobody cannot be told.
+    honest = admit / carriers if carriers != 0 else np.nan
+    slope = np.array([[1.0, 1.0], [1 - honest, -honest]])
+    slope[1] = slope[1] / carriers if carriers != 0 else np.nan
+    method = "stochastic lie detector; share of carriers unbiased, honesty by the delta method"
+    note = "the honest share is skewed: use honesty() for its interval"
+    notes = (note, *outside_notes(groups, groups.likeliest[1], "shares"))
+    value, labels = np.array([carriers, honest]), ("carriers", "honest among carriers")
+    return Lying(groups.estimate(value, slope @ groups.cov @ slope.T, labels, NO_PRIVACY, method, notes), groups)
+
+
+@dataclass(frozen=True, eq=False)
+class ExtendedCrosswise:
+    """What the extended crosswise model found.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        The prevalence from both groups together; to be used where `test` has no objection.
+    by_group : tuple of Estimate
+        The prevalence from each group.
+    test : ModelTest
+        Whether the groups agree: likelihood ratio on chi-squared.
+    z : float
+        The same as a distance in standard errors: positive if "same" came too often.
+
+    Examples
+    --------
+    >>> from toolkit.analysis import extended_crosswise
+    >>> round(extended_crosswise([[250, 750], [740, 260]], p=(0.15, 0.85)).test.p, 2)
+    0.61
+    """
+
+    estimate: Estimate
+    by_group: tuple[Estimate, Estimate]
+    test: ModelTest
+    z: float
+
+
+def crosswise_in(groups: GroupCounts) -> ExtendedCrosswise:
+    """The prevalence from counts, of both groups and of each."""
+    first, second = groups.p
+    if abs(first + second - 1) > 1e-9:
+        received = f"{first:g} and {second:g}"
+        refuse("the two probabilities must sum to 1", received, "mirrored odds are what makes the test")
+    one, other = (crosswise(p).estimate_counts(row) for p, row in zip(groups.p, groups.counts, strict=True))
+    pooled = groups.counts[0] + groups.counts[1][::-1]
+    same = pooled[1] / pooled.sum()
+    ratio = max(2 * (groups.best - groups.log_likelihood((same, 1 - same))), 0.0)
+    z = in_errors(float(groups.seen.sum() - 1), float(np.sqrt(groups.variance.sum())))
+    test = ModelTest(ratio, float(chdtrc(1, ratio)), "both groups have one prevalence")
+    estimate = crosswise(first).estimate_counts(pooled)
+    if test.p < 0.05:
+        consequence = "one answer was preferred, and the pooled prevalence is biased"
+        note = f"the groups disagree (p = {test.p:.1g}): {consequence}"
+        estimate = replace(estimate, notes=(*estimate.notes, note))
+    return ExtendedCrosswise(estimate, (one, other), test, z)
+
+
+@dataclass(frozen=True, eq=False)
+class Cheating:
+    """What cheater detection found.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Shares of carriers who follow the instructions, of non-carriers who do, and of cheaters, who always say no;
+        unbiased.
+    groups : GroupCounts
+        The counts of the two groups.
+
+    Examples
+    --------
+    >>> from toolkit.analysis import cheater_detection
+    >>> found = cheater_detection([[748, 483], [201, 968]], p=(0.2, 0.8))
+    >>> found.estimate.labels, found.likeliest.round(2)
+    (('carriers', 'honest non-carriers', 'cheaters'), array([0.25, 0.73, 0.03]))
+    """
+
+    estimate: Estimate
+    groups: GroupCounts
+
+    @property
+    def likeliest(self) -> Array:
+        """The three shares, inside what is possible."""
+        return _three_shares(self.groups.likeliest[0])
+
+    @property
+    def without_cheating(self) -> float:
+        """The share of carriers if there are no cheaters."""
+        return self.groups.without_second[0]
+
+    @property
+    def test(self) -> ModelTest:
+        """Whether there are cheaters at all: likelihood ratio, on the edge."""
+        return boundary_test(2 * (self.groups.likeliest[1] - self.groups.without_second[1]), "there are no cheaters")
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Where the true share lies if nothing else were unknown: a cheater may be a carrier or not."""
+        value = np.asarray(self.estimate.value)
+        return float(value[0]), float(value[0] + value[2])
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """An interval that, for large groups, holds the true share with this chance wherever in the range it lies.
+
+        It is shorter than one that holds the whole range (Imbens and Manski 2004).
+
+        Parameters
+        ----------
+        level : float
+            The chance.
+
+        Returns
+        -------
+        Interval
+            Cut to 0 to 1.
+        """
+        confidence, se = check_level(level), np.asarray(self.estimate.se)
+        low, high = self.range
+        if np.isnan(se).any():  # all answers are equal, and say nothing of the next one
+            return Interval(np.nan, np.nan, confidence, "imbens-manski")
+        reach = imbens_manski(max(high - low, 0.0) / max(float(se[0]), float(se[1])), confidence)
+        return cut(low - reach * se[0], max(low, high) + reach * se[1], (0.0, 1.0), confidence, "imbens-manski")
+
+
+def cheating_in(groups: GroupCounts) -> Cheating:
+    """The three shares from counts."""
+    note = "the true share lies between carriers and carriers plus cheaters"
+    notes = (note, *outside_notes(groups, groups.likeliest[1], "three shares"))
+    labels, method = ("carriers", "honest non-carriers", "cheaters"), "cheater detection, unbiased"
+    cov = _THREE @ groups.cov @ _THREE.T
+    return Cheating(groups.estimate(_three_shares(groups.value), cov, labels, NO_PRIVACY, method, notes), groups)
+
+
+_THREE = np.array([[1.0, 0.0], [-1.0, -1.0], [0.0, 1.0]])
+
+
+def _three_shares(corners: Array) -> Array:
+    """Carriers, honest non-carriers and cheaters, from the first and the last."""
+    return np.asarray(_THREE @ corners + np.array([0.0, 1.0, 0.0]))
