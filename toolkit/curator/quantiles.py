@@ -15,7 +15,7 @@ from toolkit.core.checks import Number, probability, refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, words
-from toolkit.curator.release import Price, Query, Release, chosen_by_cell
+from toolkit.curator.release import Price, Query, Release, cells_by, chosen_by_cell
 from toolkit.frames import pushed
 from toolkit.frames.frame import as_list
 from toolkit.frames.sums import Bounds, BoundsLike, Variable, split, values_of
@@ -48,14 +48,13 @@ def quantiles(
     def draw(read: tuple[Codes, Array] | Steps, rng: Rng) -> Estimate:
         if isinstance(read, tuple):
             places = grid.places(limits.steps(read[1]), rng)
-            cells = split(np.where(places < 0, -1, read[0]), places, rows.cells)
-            cuts = [mechanism.choose(one, grid.most, rng) for one in cells]
+            values_by_cell = split(np.where(places < 0, -1, read[0]), places, rows.cells)
+            cuts = [mechanism.choose(cell, grid.most, rng) for cell in values_by_cell]
         else:
             cuts = [mechanism.choose_spread(Spread(counts, grid.extra, rng), rng) for counts in read]
         values = [grid.value(one[ordered.index(share)]) for one in cuts for share in shares]
-        keys = [key if isinstance(key, tuple) else (key,) for key in rows.labels]
-        labels = tuple((*key, name) if rows.axes else name for key in keys for name in names)
-        estimate = chosen_by_cell(values, labels, (*rows.names, "quantile"), mechanism.loss, _RANKS, "Exponential", rng)
+        cells = cells_by(rows, "quantile", names)
+        estimate = chosen_by_cell(values, **cells, loss=mechanism.loss, covers=_RANKS, method="Exponential", rng=rng)
         return replace(estimate, value=values[0], se=math.nan, axes=()) if single and not rows.axes else estimate
 
     keys = {axis.name: list(axis.labels) for axis in rows.axes} | ({} if single else {"quantile": names})

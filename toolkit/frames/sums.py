@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import chain, islice, product
-from typing import TYPE_CHECKING, Any, NewType, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NewType, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -174,9 +174,8 @@ _STEPS = 2**36  # the most from zero, or else steps are counted from the lower l
 _SQUARED = 2**18  # squares of up to 2**18 steps, over _ROWS rows, stay below 2**63
 
 
-@dataclass(frozen=True)
-class Sums:
-    """Of a column in steps: the number of values, the sum of their steps, and of the squares if asked for."""
+class Sums(NamedTuple):
+    """The number of values of a column, the sum of their steps, and that of the squares if asked for."""
 
     number: int
     first: int
