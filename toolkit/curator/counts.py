@@ -7,8 +7,6 @@ from itertools import product
 from math import prod
 from typing import Any, Protocol
 
-import numpy as np
-
 from toolkit.central import statistics
 from toolkit.central.publishing.agreeing import AgreeingTables
 from toolkit.central.sensitivity import table_counts
@@ -19,9 +17,9 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.curator.release import STEPS, Query, Release, noisy_sums
-from toolkit.frames import pushed
 from toolkit.frames.frame import MOST_CELLS, Frame, as_list
-from toolkit.frames.sums import BoundsLike, By, Grouping, Missing, axes_of, counted, summed
+from toolkit.frames.reader import counted, counted_by_table, summed
+from toolkit.frames.sums import BoundsLike, By, Cuts, Missing, axes_of
 from toolkit.frames.values import Keys
 
 ALL = "(all)"
@@ -72,7 +70,7 @@ class Cut(Protocol):
     def names(self) -> tuple[str, ...]: ...
 
     @property
-    def cuts(self) -> pushed.Cuts: ...
+    def cuts(self) -> Cuts: ...
 
     def codes(self, values: Array) -> Steps: ...
 
@@ -88,7 +86,7 @@ class Bins:
         return self.edges.names
 
     @property
-    def cuts(self) -> pushed.Cuts:
+    def cuts(self) -> Cuts:
         return self.edges.cuts
 
     def codes(self, frame: Frame) -> Codes:
@@ -117,7 +115,7 @@ def agreeing_counts(query: Query, by: Sequence[By]) -> Release[Any]:
     return query.release(
         f"count by {len(tables)} table{'s' * (len(tables) > 1)}: {', '.join(names)}{where}",
         mechanism,
-        partial(_counted, rows, query.frame, sizes, tables),
+        partial(counted_by_table, query.frame, rows, tables),
         draw,
         query={"tables": [[axes[place].name for place in one] for one in tables]},
         notes=("a row is in the tables if it has one of the given keys in every column",),
@@ -160,23 +158,6 @@ def _listed(table: object) -> dict[Any, list[Any]]:
         remedy = 'write by=[{"region": ["north", "south"]}, {}]; {} is the total'
         refuse(rule, type(table).__name__, remedy, TypeError)
     return {label: as_list(keys, "by") for label, keys in table.items()}
-
-
-def _counted(rows: Grouping, frame: Frame, sizes: tuple[int, ...], tables: Sequence[tuple[int, ...]]) -> list[Steps]:
-    if pushed.can(frame, rows):
-        return pushed.joint_counts(frame, rows, tables)
-    shapes = [tuple(sizes[place] for place in one) for one in tables]
-    counts = [np.zeros(prod(shape), dtype=np.int64) for shape in shapes]
-    for part in frame.parts(rows.columns, whole=rows.limited):
-        codes = rows.codes(part)
-        joint = codes[codes >= 0]
-        keys = [joint // prod(sizes[place + 1 :]) % size for place, size in enumerate(sizes)]
-        for total, one in zip(counts, tables, strict=True):
-            flat = np.zeros(len(joint), dtype=np.int64)
-            for place in one:
-                flat = flat * sizes[place] + keys[place]
-            total += np.bincount(flat, minlength=len(total))
-    return [total.reshape(shape) for total, shape in zip(counts, shapes, strict=True)]
 
 
 def _labels(axes: Sequence[Keys], tables: Sequence[tuple[int, ...]]) -> list[Any]:

@@ -18,17 +18,8 @@ from toolkit.core.arrays import Array, Label
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.curator.release import PRODUCTS, STEPS, Query, Release, by_column, noisy_sums
-from toolkit.frames.sums import (
-    PAIR_BITS,
-    SQUARE_BITS,
-    Bounds,
-    BoundsByColumn,
-    BoundsLike,
-    Missing,
-    Variable,
-    summed,
-    summed_pairs,
-)
+from toolkit.frames.reader import summed, summed_pairs
+from toolkit.frames.sums import PAIR_BITS, SQUARE_BITS, Bounds, BoundsByColumn, BoundsLike, Missing, Variable
 
 _LINEAR = ("NaN where a noisy variance is not above 0; the interval follows the linear part of the error",)
 

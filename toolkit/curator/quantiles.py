@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,9 @@ from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, words
 from toolkit.curator.release import Price, Query, Release, cells_by, chosen_by_cell
-from toolkit.frames import pushed
 from toolkit.frames.frame import as_list
-from toolkit.frames.sums import Bounds, BoundsLike, Variable, split, values_of
+from toolkit.frames.reader import steps_or_values
+from toolkit.frames.sums import Bounds, BoundsLike, Variable, split
 
 GRID_BITS = 20
 """Quantiles are sought on 2**20 to 2**21 steps: values that share a step split the parts less well."""
@@ -40,11 +40,6 @@ def quantiles(
     mechanism = _mechanism(price, tuple(ordered), unit.neighbors, unit.caps.most(rows.cells), rows.cells)
     names = [f"{float(share):.15g}" for share in shares]
 
-    def read() -> tuple[Codes, Array] | Steps:
-        if pushed.can_spread(query.frame, rows, column, limits):
-            return pushed.histogram(query.frame, rows, column, limits)
-        return values_of(query.frame, rows, column, limits)
-
     def draw(read: tuple[Codes, Array] | Steps, rng: Rng) -> Estimate:
         if isinstance(read, tuple):
             places = grid.places(limits.steps(read[1]), rng)
@@ -61,7 +56,7 @@ def quantiles(
     return query.release(
         f"{names[0] if single else len(shares)} quantile{'s' * (len(shares) > 1)} of {name}{rows.words}",
         mechanism,
-        read,
+        partial(steps_or_values, query.frame, rows, column, limits),
         draw,
         variables=[Variable(column, limits, None, name, "missing left out")],
         query={"by": keys} if keys else None,

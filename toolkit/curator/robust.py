@@ -15,7 +15,8 @@ from toolkit.core.checks import Number, exact, probability, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator.release import CHANGED, Query, Release, chosen_by_cell, resolve_missing
-from toolkit.frames.sums import BoundsLike, Missing, Variable, split, values_of, written
+from toolkit.frames.reader import values_of
+from toolkit.frames.sums import BoundsLike, Missing, Variable, split, written
 
 if TYPE_CHECKING:  # else imported by the verbs, so that `import toolkit` stays fast
     from toolkit.central.robust.releases import Summary
