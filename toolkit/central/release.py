@@ -46,27 +46,42 @@ def released(
         labels=names,
         cov=equal_diagonal(law.sd * law.sd, size),
         n=None,
-        loss=loss if rng is None else None,
         covers=NOISE,
         method=method,
-        notes=() if rng is None else (SIMULATED,),
         basis=NoiseBasis(number, law),
+        **paid(loss, rng),
     )
 
 
-def chosen(value: float, loss: Loss, covers: Covers, method: str, rng: Rng, notes: tuple[str, ...] = ()) -> Estimate:
-    """A chosen number. No standard error is released: it would depend on the data."""
+def chosen(
+    value: float | Sequence[float],
+    loss: Loss,
+    covers: Covers,
+    method: str,
+    rng: Rng,
+    notes: tuple[str, ...] = (),
+    *,
+    labels: tuple[Any, ...] = ("value",),
+    axes: tuple[str, ...] = (),
+) -> Estimate:
+    """A chosen number, or several with labels. No standard error is released: it would depend on the data."""
+    several = isinstance(value, Sequence)
     return Estimate(
-        value=value,
-        se=math.nan,
-        labels=("value",),
-        cov=np.full((1, 1), math.nan),
+        value=np.array(value) if isinstance(value, Sequence) else value,
+        se=np.full(np.size(value), math.nan) if several else math.nan,
+        labels=labels,
+        cov=None if several else np.full((1, 1), math.nan),
         n=None,
-        loss=loss if rng is None else None,
         covers=covers,
         method=method,
-        notes=(*notes, *(() if rng is None else (SIMULATED,))),
+        axes=axes,
+        **paid(loss, rng, *notes),
     )
+
+
+def paid(loss: Loss | None, rng: Rng, *notes: str) -> dict[str, Any]:
+    """The loss and the notes of an estimate; a simulation has no loss, and a note that says so."""
+    return {"loss": loss, "notes": notes} if rng is None else {"loss": None, "notes": (*notes, SIMULATED)}
 
 
 def html_table(name: str, rows: Sequence[tuple[str, str]]) -> str:

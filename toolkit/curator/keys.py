@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from toolkit.central.publishing.keys import KeyThreshold, RangeFinder, TopK
+from toolkit.central.release import chosen
 from toolkit.central.sensitivity import table_counts
 from toolkit.core.arrays import Label, Steps
 from toolkit.core.checks import Number, exact, refuse, whole
@@ -14,7 +15,7 @@ from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator.counts import Bins
-from toolkit.curator.release import Query, Release, chosen_by_cell
+from toolkit.curator.release import Query, Release
 from toolkit.frames.frame import as_list
 from toolkit.frames.persons import check_keys
 from toolkit.frames.reader import counted, counted_by_key
@@ -59,7 +60,9 @@ def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release
     def draw(counts: Steps, rng: Rng) -> Estimate:
         low, high = mechanism.choose(counts, rng)
         limits = [float(low), float(high)]
-        return chosen_by_cell(limits, ("low", "high"), ("limit",), mechanism.loss, _COUNTS, type(noise).__name__, rng)
+        return chosen(
+            limits, mechanism.loss, _COUNTS, type(noise).__name__, rng, labels=("low", "high"), axes=("limit",)
+        )
 
     note = (
         f"bins whose noisy count reached {mechanism.threshold} lie inside; if none did, the limits are "
@@ -84,7 +87,7 @@ def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[
         places = mechanism.choose(counts, rng)
         names = tuple(_again(choices[place], axis.labels[place]) for place in places)
         ranks = range(1, mechanism.k + 1)
-        return chosen_by_cell(ranks, names, (name,), mechanism.loss, _COUNTS, "Exponential", rng)
+        return chosen(ranks, mechanism.loss, _COUNTS, "Exponential", rng, labels=names, axes=(name,))
 
     note = (
         "numbers are places: 1 was chosen first; "

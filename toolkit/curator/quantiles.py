@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from toolkit.central.publishing.quantiles import MOST_ROWS, RecursiveQuantiles, Spread, rank_unit
+from toolkit.central.release import chosen
 from toolkit.core.arrays import Array, Codes, Label, Steps
 from toolkit.core.checks import Number, probability, refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, words
-from toolkit.curator.release import Price, Query, Release, cells_by, chosen_by_cell
+from toolkit.curator.release import Price, Query, Release, cells_by
 from toolkit.frames.frame import as_list
 from toolkit.frames.reader import steps_or_values
 from toolkit.frames.sums import Bounds, BoundsLike, Variable, split
@@ -49,7 +50,7 @@ def quantiles(
             cuts = [mechanism.choose_spread(Spread(counts, grid.extra, rng), rng) for counts in read]
         values = [grid.value(one[ordered.index(share)]) for one in cuts for share in shares]
         cells = cells_by(rows, "quantile", names)
-        estimate = chosen_by_cell(values, **cells, loss=mechanism.loss, covers=_RANKS, method="Exponential", rng=rng)
+        estimate = chosen(values, mechanism.loss, _RANKS, "Exponential", rng, **cells)
         return replace(estimate, value=values[0], se=math.nan, axes=()) if single and not rows.axes else estimate
 
     keys = {axis.name: list(axis.labels) for axis in rows.axes} | ({} if single else {"quantile": names})

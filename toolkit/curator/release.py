@@ -4,7 +4,6 @@ A verb of the curator only describes: nothing of the frame is read before `Curat
 a preview is the description itself.
 """
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -19,15 +18,14 @@ from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.noise.laws import NoiseBasis
-from toolkit.central.release import CellNoise, Preview
+from toolkit.central.release import CellNoise, Preview, paid
 from toolkit.central.selection import root_below
 from toolkit.central.sensitivity import Sensitivity
 from toolkit.central.statistics import Statistic
 from toolkit.central.tables import Composed, side_by_side
 from toolkit.core.arrays import Label
 from toolkit.core.checks import Number, exact, positive, refuse
-from toolkit.core.covers import Covers
-from toolkit.core.estimate import SIMULATED, Estimate
+from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Affine
 from toolkit.core.loss import Loss
 from toolkit.core.publishing import ReleaseFacts
@@ -265,7 +263,7 @@ def noisy_sums(
             estimates.append(statistic.estimate(noisy, law, scalar=not rows.axes and not several))
         estimate = side_by_side(estimates) if several else estimates[0]
         names = [variable.name for variable in variables] if several else []
-        made = cells_by(rows, "column", names) | {"method": type(mechanisms[0]).__name__, **_paid(mechanism.loss, rng)}
+        made = cells_by(rows, "column", names) | {"method": type(mechanisms[0]).__name__, **paid(mechanism.loss, rng)}
         counts = None if estimate.counts is None else replace(estimate.counts, **made)
         return replace(estimate, counts=counts, **made)
 
@@ -284,34 +282,6 @@ def cells_by(rows: Grouping, axis: str, names: Sequence[str]) -> dict[str, Any]:
     keys = [label if isinstance(label, tuple) else (label,) for label in rows.labels]
     labels = tuple((*key, name) if rows.axes else name for key in keys for name in names)
     return {"labels": labels, "axes": (*rows.names, axis)}
-
-
-def _paid(loss: Loss, rng: Rng) -> dict[str, Any]:
-    """What an estimate says of its price: a simulation has none, and is no release."""
-    return {"loss": loss, "notes": ()} if rng is None else {"loss": None, "notes": (SIMULATED,)}
-
-
-def chosen_by_cell(
-    values: Sequence[float],
-    labels: tuple[Any, ...],
-    axes: tuple[str, ...],
-    loss: Loss,
-    covers: Covers,
-    method: str,
-    rng: Rng,
-) -> Estimate:
-    """Chosen numbers of the cells of a table. No standard error is released: it would depend on the data."""
-    return Estimate(
-        value=np.array(values),
-        se=np.full(len(values), math.nan),
-        labels=labels,
-        cov=None,
-        n=None,
-        covers=covers,
-        method=method,
-        axes=axes,
-        **_paid(loss, rng),
-    )
 
 
 def resolve_missing(missing: object, limits: Bounds) -> tuple[Fraction | None, str]:
