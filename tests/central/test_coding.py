@@ -10,17 +10,17 @@ from tests.slowly import each, slowly
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.laws import GeometricLaw
-from toolkit.central.tables import Coding, Composed, Moments, first_order, pairs, second_order
+from toolkit.central.tables import Composed, MomentStatistic, first_order, pairs, second_order
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.frames.persons import Caps
 
 
-def moves(coding: Coding, rows: list[list[int]], cells: int, neighbors: str) -> tuple[int, int]:
+def moves(coding: MomentStatistic, rows: list[list[int]], cells: int, neighbors: str) -> tuple[int, int]:
     """The largest L1 and squared L2 distance between the tables of one person who has one of the rows, or none."""
     nothing = [0] * len(rows[0])
-    tables = [coding.entries([nothing] * cells)]
+    tables = [coding.integers([nothing] * cells)]
     tables += [
-        coding.entries([row if place == cell else nothing for place in range(cells)])
+        coding.integers([row if place == cell else nothing for place in range(cells)])
         for row in rows
         for cell in range(cells)
     ]
@@ -58,13 +58,13 @@ def test_sensitivities_in_units_are_those_of_the_table() -> None:
     assert first_order(10, 2, "replace", Caps(5, 3, 2)).sensitivity.l1 == 80  # two cells hold 4 of the 5
 
 
-def back(coded: Coding, sums: list[int]) -> list[float]:
+def back(coded: MomentStatistic, sums: list[int]) -> list[float]:
     """The sums of powers of t of one cell, from its entries."""
-    return Moments.of(coded, coded.entries([sums]), GeometricLaw(1.0)).sums[0].tolist()
+    return coded.moments(coded.integers([sums]), GeometricLaw(1.0)).sums[0].tolist()
 
 
 @pytest.mark.parametrize("coded", [first_order(6, 2, "replace"), first_order(6, 1, "replace")])
-def test_the_way_back_gives_number_and_sum(coded: Coding) -> None:
+def test_the_way_back_gives_number_and_sum(coded: MomentStatistic) -> None:
     steps = [0, 6, 6, 3, 1]
     assert back(coded, [5, sum(steps)]) == pytest.approx([5, sum(2 * s / 6 - 1 for s in steps)])
 
@@ -83,7 +83,7 @@ def test_the_way_back_gives_squares_and_products(cells: int) -> None:
 
 def test_entries_are_whole_and_of_any_size() -> None:
     span = 2**33
-    entries = first_order(span, 2, "add_remove").entries([[10**10, 10**10 * span], [0, 0]])
+    entries = first_order(span, 2, "add_remove").integers([[10**10, 10**10 * span], [0, 0]])
     assert entries == [0, 10**10 * span, 0, 0]
     assert all(isinstance(factor, int | Fraction) for row in second_order(3, 1, "replace").back for factor in row)
 

@@ -7,17 +7,17 @@ import pytest
 
 from toolkit.central import tables as table_estimators
 from toolkit.central.noise.laws import GeometricLaw, RoundedNormalLaw
-from toolkit.central.tables import Coding, Moments, first_order, pairs, reach_of, second_order
+from toolkit.central.tables import MomentStatistic, NoisyMoments, first_order, pairs, reach_of, second_order
 
 SPAN = 2**33
 
 
-def noisy(coding: Coding, sums: list[int], epsilon: float, runs: int, seed: int) -> Moments:
+def noisy(coding: MomentStatistic, sums: list[int], epsilon: float, runs: int, seed: int) -> NoisyMoments:
     """The same cell released many times, with Laplace noise."""
     scale = float(coding.sensitivity.l1) / epsilon
     noise = np.random.default_rng(seed).laplace(0, scale, (runs, len(coding.terms)))
-    entries = np.array(coding.entries([sums]), dtype=float) + noise
-    return Moments((entries / coding.unit) @ coding.slopes.T, coding.slopes / coding.unit, GeometricLaw(scale))
+    entries = np.array(coding.integers([sums]), dtype=float) + noise
+    return NoisyMoments((entries / coding.unit) @ coding.slopes.T, coding.slopes / coding.unit, GeometricLaw(scale))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_the_interval_of_a_mean_covers_as_often_as_it_says(n: int, t: float, wid
     here it is all of the range.
     """
     moments = noisy(first_order(SPAN, 5, "add_remove"), [n, round(n * (1 + t) / 2 * SPAN)], 0.2, 8000, 2)
-    low, high = table_estimators.mean(moments).basis.of(0.95)
+    low, high = table_estimators.mean(moments).limits(0.95)
     assert np.mean((low <= t) & (t <= high)) == pytest.approx(0.95 if n > 50 else 0.958, abs=0.01)
     assert np.mean(high - low) == pytest.approx(width, rel=0.07)
     assert np.all((low >= -1) & (high <= 1) & (low < high))
@@ -54,7 +54,7 @@ def test_an_empty_cell_has_a_possible_mean_and_the_whole_range_as_its_interval()
     """Nobody is there: the interval is all of the range in at least 95 % of releases."""
     moments = noisy(first_order(SPAN, 5, "replace"), [0, 0], 1.0, 4000, 3)
     one = table_estimators.mean(moments)
-    low, high = one.basis.of(0.95)
+    low, high = one.limits(0.95)
     assert np.all(np.abs(one.value) <= 1)
     assert np.mean(high - low > 1.9) > 0.8
     for truth in (-1, 0, 1):
@@ -73,7 +73,7 @@ def test_the_interval_of_a_variance_is_guaranteed_and_its_standard_error_right(
     truth = (2 / span) ** 2 * steps.var(ddof=1)
     moments = noisy(second_order(span, cells, neighbors), sums, 1.0, 2000, 5)
     one = table_estimators.variance(moments)
-    low, high = one.basis.of(0.95)
+    low, high = one.limits(0.95)
     assert np.mean((low <= truth) & (truth <= high)) > 0.935
     if n == 3000:
         assert one.se.mean() == pytest.approx(one.value.std(), rel=0.1)
@@ -103,12 +103,12 @@ def test_covariances_and_correlations_are_near_and_their_errors_right() -> None:
     moments = noisy(pairs((span, span), 3, "add_remove"), sums, 1.0, 2000, 10)
     both = table_estimators.covariance(moments)
     truth = 4 * np.cov(s, u)[0, 1] / span**2
-    low, high = both.basis.of(0.95)
+    low, high = both.limits(0.95)
     assert np.mean((low <= truth) & (truth <= high)) > 0.935
     assert both.se.mean() == pytest.approx(both.value.std(), rel=0.1)
     linked = table_estimators.correlation(moments)
-    low, high = linked.basis.of(0.95)
-    assert linked.basis.methods == ("linear",)
+    low, high = linked.limits(0.95)
+    assert linked.methods == ("linear",)
     assert np.mean((low <= np.corrcoef(s, u)[0, 1]) & (np.corrcoef(s, u)[0, 1] <= high)) == pytest.approx(
         0.95, abs=0.02
     )
@@ -117,14 +117,14 @@ def test_covariances_and_correlations_are_near_and_their_errors_right() -> None:
 
 def test_a_correlation_without_a_variance_is_nan_and_raises_nothing() -> None:
     coding = pairs((4, 4), 1, "add_remove")
-    one = table_estimators.correlation(Moments.of(coding, [0] * 9, GeometricLaw(1.0)))
+    one = table_estimators.correlation(coding.moments([0] * 9, GeometricLaw(1.0)))
     assert np.isnan(one.value).all()
 
 
 def test_the_number_of_values_comes_along_with_its_own_error() -> None:
     moments = noisy(first_order(SPAN, 4, "add_remove"), [300, 100 * SPAN], 0.5, 4000, 11)
     number = table_estimators.counts(moments)
-    low, high = number.basis.of(0.95)
+    low, high = number.limits(0.95)
     assert number.value.std() == pytest.approx(number.se[0], rel=0.06)
     assert np.mean((low <= 300) & (high >= 300)) == pytest.approx(0.95, abs=0.012)
 
@@ -133,9 +133,11 @@ def test_gaussian_noise_covers_alike() -> None:
     coding = first_order(SPAN, 4, "add_remove", laplace=False)
     sigma = float(coding.sensitivity.l2) / np.sqrt(2 * 0.02)
     noise = np.random.default_rng(12).normal(0, sigma, (8000, 2))
-    entries = np.array(coding.entries([[100, 70 * SPAN]]), dtype=float) + noise
-    moments = Moments((entries / coding.unit) @ coding.slopes.T, coding.slopes / coding.unit, RoundedNormalLaw(sigma))
-    low, high = table_estimators.mean(moments).basis.of(0.95)
+    entries = np.array(coding.integers([[100, 70 * SPAN]]), dtype=float) + noise
+    moments = NoisyMoments(
+        (entries / coding.unit) @ coding.slopes.T, coding.slopes / coding.unit, RoundedNormalLaw(sigma)
+    )
+    low, high = table_estimators.mean(moments).limits(0.95)
     assert np.mean((low <= 0.4) & (high >= 0.4)) == pytest.approx(0.95, abs=0.01)
 
 
@@ -144,8 +146,8 @@ def test_the_three_limits_behind_a_variance_share_its_error_evenly() -> None:
     at 95 % each is within what it exceeds with probability 5 % / 3.
     """
     law = RoundedNormalLaw(10.0)
-    moments = Moments(np.array([[1000.0, 0.0, 500.0]]), np.eye(3), law)
-    low, high = table_estimators.variance(moments).basis.of(0.95)
+    moments = NoisyMoments(np.array([[1000.0, 0.0, 500.0]]), np.eye(3), law)
+    low, high = table_estimators.variance(moments).limits(0.95)
     reach = reach_of(law, [1.0], 1 - 0.05 / 3)
     assert high[0] == pytest.approx((500 + reach) / (1000 - reach - 1), rel=1e-12)
     most = 1000 + reach
@@ -156,7 +158,7 @@ def test_the_three_limits_behind_a_variance_share_its_error_evenly() -> None:
 def test_the_four_limits_behind_a_covariance_share_its_error_evenly() -> None:
     law, sums = RoundedNormalLaw(10.0), np.zeros((1, 9))
     sums[0, [0, 4]] = 1000.0, 200.0
-    low, high = table_estimators.covariance(Moments(sums, np.eye(9), law)).basis.of(0.95)
+    low, high = table_estimators.covariance(NoisyMoments(sums, np.eye(9), law)).limits(0.95)
     reach = reach_of(law, [1.0], 1 - 0.05 / 4)
     fewest, most = 1000 - reach, 1000 + reach
     product, wide = (reach / fewest) ** 2, fewest / (fewest - 1)
@@ -181,8 +183,8 @@ def test_values_are_those_of_numpy_and_errors_those_of_the_slopes(name: str) -> 
     y = (x + 3 * y) / 4
     sums, slopes, estimator = sums_of(name, x, y), rng.normal(size=(size, size)), getattr(table_estimators, name)
     ends = sums + 1e-5 * np.concatenate([np.eye(size), -np.eye(size)])
-    values = estimator(Moments(ends, slopes, law)).value
-    one = estimator(Moments(sums[None], slopes, law))
+    values = estimator(NoisyMoments(ends, slopes, law)).value
+    one = estimator(NoisyMoments(sums[None], slopes, law))
     truth = {"counts": 60, "mean": x.mean(), "variance": x.var(ddof=1), "covariance": np.cov(x, y)[0, 1]}
     assert one.value[0] == pytest.approx(truth.get(name, np.corrcoef(x, y)[0, 1]), rel=1e-9)
     expected = np.linalg.norm((values[:size] - values[size:]) / 2e-5 @ slopes) * law.sd
@@ -203,9 +205,9 @@ def test_noise_leads_to_nothing_that_is_impossible(name: str, sums: dict[int, fl
     """Fewer values than one, or two, are taken for one, or two; limits are limits whatever the sums are."""
     entries = np.zeros((1, POWERS[name]))
     entries[0, list(sums)] = list(sums.values())
-    one = getattr(table_estimators, name)(Moments(entries, np.eye(POWERS[name]), RoundedNormalLaw(0.3)))
+    one = getattr(table_estimators, name)(NoisyMoments(entries, np.eye(POWERS[name]), RoundedNormalLaw(0.3)))
     assert one.value[0] == pytest.approx(expected, nan_ok=True)
-    low, high = one.basis.of(0.95)
+    low, high = one.limits(0.95)
     most = 1 if name in ("mean", "correlation") else 2
     assert np.isnan(expected) or -most <= low[0] <= high[0] <= most
 
@@ -224,7 +226,7 @@ def test_limits_hold_for_all_noise_within_its_reach(n: int, scale: float) -> Non
         reach = law.reach(1 - 0.05 / len(places))
         sums = np.tile(sums_of(name, x, y), (3 ** len(places), 1))
         sums[:, places] += reach * np.array(list(product((-1, 0, 1), repeat=len(places))))
-        low, high = getattr(table_estimators, name)(Moments(sums, np.eye(POWERS[name]), law)).basis.of(0.95)
+        low, high = getattr(table_estimators, name)(NoisyMoments(sums, np.eye(POWERS[name]), law)).limits(0.95)
         assert low.max() - 1e-12 <= truth <= high.min() + 1e-12
         assert reach or high.max() - low.min() <= abs(truth) / n + 1e-12
 
@@ -237,14 +239,14 @@ def test_limits_of_a_mirrored_column_are_mirrored() -> None:
         y = np.clip(x / 2 + rng.normal(0, 0.2, 900), -1, 1)
         one, other = (
             [
-                getattr(table_estimators, name)(Moments(sums_of(name, sign * x, y)[None], np.eye(size), law)).basis
+                getattr(table_estimators, name)(NoisyMoments(sums_of(name, sign * x, y)[None], np.eye(size), law))
                 for name, size in (("variance", 3), ("covariance", 9))
             ]
             for sign in (1, -1)
         )
-        assert np.ravel(one[0].of(0.9)) == pytest.approx(np.ravel(other[0].of(0.9)))
-        assert np.ravel(one[1].of(0.9)) == pytest.approx(-np.ravel(other[1].of(0.9))[::-1])
-        (low, high), (least, most) = one[0].of(0.9), one[1].of(0.9)
+        assert np.ravel(one[0].limits(0.9)) == pytest.approx(np.ravel(other[0].limits(0.9)))
+        assert np.ravel(one[1].limits(0.9)) == pytest.approx(-np.ravel(other[1].limits(0.9))[::-1])
+        (low, high), (least, most) = one[0].limits(0.9), one[1].limits(0.9)
         assert low[0] < x.var(ddof=1) < high[0]
         assert least[0] < np.cov(x, y)[0, 1] < most[0]
         assert high[0] - low[0] < 0.2

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from toolkit import MISSING, OTHER, BudgetError, Curator, Ledger, Pure, Zcdp, bands, between
-from toolkit.curator.counts import Bins, _array
+from toolkit.central.statistics import _array
+from toolkit.curator.counts import Bins
 from toolkit.curator.release import Query
 
 KEYS = ["n", "s", "e", "w"]

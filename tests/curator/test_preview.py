@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from toolkit import Curator, Ledger, Pure, Zcdp
-from toolkit.curator.release import Noise, Preview
+from toolkit.central.release import CellNoise, Preview
 
 VERBS = {
     "count": lambda c: c.count(by={"g": ["a", "b"]}, epsilon="1/2"),
@@ -109,5 +109,5 @@ def test_what_does_not_fit_is_said_and_so_is_the_price_in_another_currency() -> 
     cheap = keeper.preview.mean("x", bounds=(0, 9), missing="drop", rho="1/20")
     assert "about" in cheap._repr_html_()
     assert "<td>yes</td>" in cheap._repr_html_()
-    plain = Preview("count", "Laplace", Pure(1), Pure(1), True, Noise(3, 2.5))
+    plain = Preview("Laplace", Pure(1), label="count", charged=Pure(1), fits=True, noise=CellNoise(3, 2.5))
     assert "standard error of a cell 2.5" in repr(plain)

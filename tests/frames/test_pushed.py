@@ -18,7 +18,8 @@ from toolkit.frames.engines.polars import Lazy
 from toolkit.frames.engines.sql import Relation, Spark, Text
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons
-from toolkit.frames.sums import Bounds, Grouping, axes_of, counted, grouping
+from toolkit.frames.reader import counted
+from toolkit.frames.sums import Bounds, Grouping, axes_of, grouping
 
 CAPS = {"rows": (None, "id"), "one": (Caps(1), "id"), "text": (Caps(2), "name"), "three": (Caps(5, 3, 2), "born")}
 

@@ -14,7 +14,8 @@ from toolkit import Curator, Ledger, Pure
 from toolkit.frames.engines import streams
 from toolkit.frames.engines.sql import Spark
 from toolkit.frames.frame import Frame
-from toolkit.frames.sums import PAIR_BITS, Bounds, Variable, counted, grouping, summed, summed_pairs
+from toolkit.frames.reader import counted, summed, summed_pairs
+from toolkit.frames.sums import PAIR_BITS, Bounds, Variable, grouping
 
 ENGINES: dict[str, Callable[[pl.DataFrame], object]] = {
     "polars": lambda eager: eager,

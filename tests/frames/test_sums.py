@@ -9,22 +9,12 @@ import polars as pl
 import pytest
 
 from toolkit import between
-from toolkit.frames import sums as summing
+from toolkit.frames import reader
 from toolkit.frames.engines import streams
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons
-from toolkit.frames.sums import (
-    PAIR_BITS,
-    SQUARE_BITS,
-    Bounds,
-    Variable,
-    counted,
-    grouping,
-    step_bits,
-    summed,
-    summed_pairs,
-    values_of,
-)
+from toolkit.frames.reader import counted, summed, summed_pairs, values_of
+from toolkit.frames.sums import PAIR_BITS, SQUARE_BITS, Bounds, Variable, grouping, step_bits
 
 KEYS = ["a", "b", "c"]
 TABLE = {
@@ -38,7 +28,7 @@ TABLE = {
 def parts(monkeypatch: pytest.MonkeyPatch) -> Frame:
     """A frame that is read in thirty parts."""
     monkeypatch.setattr(streams, "ROWS", 7)
-    monkeypatch.setattr(summing.os, "cpu_count", lambda: 3)
+    monkeypatch.setattr(reader.os, "cpu_count", lambda: 3)
     return Frame(pl.DataFrame(TABLE))
 
 
@@ -109,7 +99,7 @@ def test_few_parts_are_in_memory_at_a_time(parts: Frame) -> None:
             held -= 1
         return 1
 
-    assert sum(summing._each(work, given(), grouping(parts, None, None))) == 40
+    assert sum(reader._each(work, given(), grouping(parts, None, None))) == 40
     assert most <= 3 + 2
 
 
@@ -118,12 +108,12 @@ def test_what_a_thread_raises_comes_out_where_it_is_awaited(parts: Frame) -> Non
         raise ValueError("of one part")
 
     with pytest.raises(ValueError, match="of one part"):
-        list(summing._each(work, parts.parts(["x"]), grouping(parts, None, None)))
+        list(reader._each(work, parts.parts(["x"]), grouping(parts, None, None)))
 
 
 def test_no_thread_warns_of_what_it_computes(parts: Frame) -> None:
     """NumPy keeps for each thread what it does about a division by zero."""
-    found = list(summing._each(lambda _: np.ones(1) / np.zeros(1), parts.parts(["x"]), grouping(parts)))
+    found = list(reader._each(lambda _: np.ones(1) / np.zeros(1), parts.parts(["x"]), grouping(parts)))
     assert all(np.isinf(one) for one in found)
 
 
@@ -160,12 +150,12 @@ def test_a_cell_and_a_step_have_as_many_bits_as_it_takes_to_tell_all_apart() -> 
 @pytest.mark.parametrize("rows", [1, 4, 10, 100])
 def test_sums_by_cell_are_exact_however_rows_are_taken_together(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of numbers beside and beyond what a float adds up; rows without a cell are left out."""
-    monkeypatch.setattr(summing, "_ROWS", rows)
-    monkeypatch.setattr(summing, "_BLOCK", 2 * rows)
+    monkeypatch.setattr(reader, "_ROWS", rows)
+    monkeypatch.setattr(reader, "_BLOCK", 2 * rows)
     rng = np.random.default_rng(1)
     codes, mosts = rng.integers(-1, 3, 41), (0, 1, 2**35 - 1, 2**35, 2**62)
     terms = [(rng.integers(max(most // 2, most - 9), most, 41, endpoint=True), most) for most in mosts]
-    found = summing._by_cell(codes, terms, 3).tolist()
+    found = reader._by_cell(codes, terms, 3).tolist()
     for cell in range(3):
         inside = np.flatnonzero(codes == cell).tolist()
         sums = [sum(int(values[row]) for row in inside) if most else len(inside) for values, most in terms]

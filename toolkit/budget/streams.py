@@ -22,7 +22,8 @@ from toolkit.core.randomness import Rng
 from toolkit.frames.conditions import Where
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Visits, check_names, hashed, identities
-from toolkit.frames.sums import Grouping, counted, grouping
+from toolkit.frames.reader import counted
+from toolkit.frames.sums import Grouping, grouping
 
 _read = partial(untold, rule="a frame must be readable by its engine", consequence="the period is still to come")
 NOT_KEPT = (

@@ -17,14 +17,20 @@ from toolkit.core.checks import Number, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.covers import NOISE, Covers
 from toolkit.core.estimate import SIMULATED, Estimate
-from toolkit.core.inference.digits import short
+from toolkit.core.inference.digits import concise, short
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.sampling import LatticeSampler
 
 
 def released(
-    value: Noisy, law: NoiseLaw, *, loss: Loss, method: str, rng: Rng, labels: Sequence[str | int] | None
+    value: Noisy,
+    law: NoiseLaw,
+    *,
+    loss: Loss | None = None,
+    method: str = "",
+    rng: Rng = None,
+    labels: Sequence[str | int] | None = None,
 ) -> Estimate:
     """An `Estimate` whose error is the noise alone: that of the data is not in it, and n stays private."""
     number = cast("float | Array", value)  # whole numbers stay whole, in int64
@@ -40,27 +46,42 @@ def released(
         labels=names,
         cov=equal_diagonal(law.sd * law.sd, size),
         n=None,
-        loss=loss if rng is None else None,
         covers=NOISE,
         method=method,
-        notes=() if rng is None else (SIMULATED,),
         basis=NoiseBasis(number, law),
+        **paid(loss, rng),
     )
 
 
-def chosen(value: float, loss: Loss, covers: Covers, method: str, rng: Rng, notes: tuple[str, ...] = ()) -> Estimate:
-    """A chosen number. No standard error is released: it would depend on the data."""
+def chosen(
+    value: float | Sequence[float],
+    loss: Loss,
+    covers: Covers,
+    method: str,
+    rng: Rng,
+    notes: tuple[str, ...] = (),
+    *,
+    labels: tuple[Any, ...] = ("value",),
+    axes: tuple[str, ...] = (),
+) -> Estimate:
+    """A chosen number, or several with labels. No standard error is released: it would depend on the data."""
+    several = isinstance(value, Sequence)
     return Estimate(
-        value=value,
-        se=math.nan,
-        labels=("value",),
-        cov=np.full((1, 1), math.nan),
+        value=np.array(value) if isinstance(value, Sequence) else value,
+        se=np.full(np.size(value), math.nan) if several else math.nan,
+        labels=labels,
+        cov=None if several else np.full((1, 1), math.nan),
         n=None,
-        loss=loss if rng is None else None,
         covers=covers,
         method=method,
-        notes=(*notes, *(() if rng is None else (SIMULATED,))),
+        axes=axes,
+        **paid(loss, rng, *notes),
     )
+
+
+def paid(loss: Loss | None, rng: Rng, *notes: str) -> dict[str, Any]:
+    """The loss and the notes of an estimate; a simulation has no loss, and a note that says so."""
+    return {"loss": loss, "notes": notes} if rng is None else {"loss": None, "notes": (*notes, SIMULATED)}
 
 
 def html_table(name: str, rows: Sequence[tuple[str, str]]) -> str:
@@ -82,48 +103,117 @@ def equal_diagonal(variance: float, size: int) -> Array:
     return np.lib.stride_tricks.sliding_window_view(band, size)[::-1]
 
 
+@dataclass(frozen=True)
+class CellNoise:
+    """What noise does to a cell, in the column's unit: its standard deviation, where a cell is one number; else the
+    standard error is about `per_value`, divided by the number of values, if they are spread evenly between the
+    bounds.
+    """
+
+    cells: int = 1
+    sd: float | None = None
+    per_value: float | None = None
+
+    __repr__ = concise
+
+
 @dataclass(frozen=True, repr=False)
 class Preview:
-    """Scale, error and cost of a mechanism, before anything is spent.
+    """Cost and noise of a mechanism, or of a statistic of a curator, before anything is spent.
 
     Parameters
     ----------
     mechanism : str
-        Its name.
-    scale : float
-        The size of the noise, in the unit of the value.
-    error : float
-        The bound that the noise exceeds with probability at most 1 - level.
-    level : float
-        Probability that the noise stays within the error.
+        The kind of noise or choice.
     loss : Loss
         What a release costs.
+    scale : float, optional
+        The scale of the noise of a mechanism, in the unit of the value.
+    error : float, optional
+        The bound that this noise exceeds with probability at most 1 - level.
+    level : float, optional
+        The probability that the noise stays within the error.
+    label : str
+        The statistic, as it would stand in the ledger.
+    charged : Loss, optional
+        What the statistic costs, in the ledger's currency.
+    fits : bool, optional
+        Whether the ledger would pay for the statistic now.
+    noise : CellNoise, optional
+        The noise of a cell of the statistic; None where the error depends on the data.
 
     Examples
     --------
-    >>> from toolkit import Laplace
+    >>> from toolkit import Curator, Laplace, Ledger, Pure
     >>> Laplace.for_epsilon(1).preview()
     <Preview Laplace: noise scale 1; error at 95 % ± 3; cost ε = 1>
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"pay": [1800, 2100, 2600]})
+    >>> curator = Curator(people, Ledger(Pure(1), neighbors="replace"), neighbors="replace")
+    >>> curator.preview.mean("pay", bounds=(0, 9000), missing="drop", epsilon=0.5).fits
+    True
     """
 
     mechanism: str
-    scale: float
-    error: float
-    level: float
     loss: Loss
+    scale: float | None = None
+    error: float | None = None
+    level: float | None = None
+    label: str = ""
+    charged: Loss | None = None
+    fits: bool | None = None
+    noise: CellNoise | None = None
 
-    def __repr__(self) -> str:
-        return f"<Preview {self.mechanism}: {'; '.join(f'{name} {text}' for name, text in self._rows())}>"
+    def se(self, n: int | None = None) -> float:
+        """Return the standard error of a cell.
 
-    def _repr_html_(self) -> str:
-        return html_table(self.mechanism, self._rows())
+        Exact where a cell is one number with noise, else about right for values spread evenly between the bounds.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many values the cell has; needed of a mean or a spread.
+
+        Returns
+        -------
+        float
+            Of the noise alone.
+        """
+        if self.noise is not None and self.noise.sd is not None:
+            return self.noise.sd
+        if self.noise is None or self.noise.per_value is None or n is None:
+            rule = "the error must follow from public things alone"
+            consequence = "of a mean or a spread say the number of values; of a quantile it depends on the data"
+            refuse(rule, "none that does" if self.noise is None else "no n", consequence)
+        return self.noise.per_value / n
 
     def _rows(self) -> list[tuple[str, str]]:
-        return [
-            ("noise scale", short(self.scale)),
-            (f"error at {100 * self.level:g} %", f"± {short(self.error)}"),
-            ("cost", str(self.loss)),
-        ]
+        rows = []
+        if self.scale is not None and self.level is not None and self.error is not None:
+            rows.append(("noise scale", short(self.scale)))
+            rows.append((f"error at {100 * self.level:g} %", f"± {short(self.error)}"))
+        rows.append(("cost", str(self.loss)))
+        if self.charged is not None and type(self.charged) is not type(self.loss):
+            rows.append(("charged", str(self.charged)))
+        if self.fits is not None:
+            rows.append(("fits into the ledger", "yes" if self.fits else "no"))
+        if self.noise is not None:
+            rows.append(("cells", f"{self.noise.cells:,}"))
+            if self.noise.sd is not None:
+                rows.append(("standard error of a cell", short(self.noise.sd)))
+            elif self.noise.per_value is not None:
+                error = f"about {short(self.noise.per_value)} / number of values"
+                rows.append(("standard error of a cell", error))
+        return rows
+
+    def __repr__(self) -> str:
+        facts = "; ".join(f"{name} {text}" for name, text in self._rows())
+        if self.label:
+            return f"<Preview of {self.label}: {facts}; {self.mechanism} mechanism>"
+        return f"<Preview {self.mechanism}: {facts}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.label or self.mechanism, self._rows())
 
 
 class Additive(ABC):
@@ -167,7 +257,7 @@ class Additive(ABC):
         Preview
             The three numbers.
         """
-        return Preview(type(self).__name__, self.scale, self.error(level), check_level(level), self.loss)
+        return Preview(type(self).__name__, self.loss, self.scale, self.error(level), check_level(level))
 
     def facts(self) -> dict[str, Any]:
         """Tell what a document says of it: sensitivity and scale, by which a reader checks the loss.

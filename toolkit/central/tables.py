@@ -13,21 +13,23 @@ small, or negative, has a value within the bounds and a wide interval.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial, reduce
 from operator import add
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.laws import GeometricLaw, NoiseLaw
+from toolkit.central.release import CellNoise
 from toolkit.central.sensitivity import Sensitivity, table_shares
 from toolkit.core.arrays import Array, ArrayLike
+from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal
 from toolkit.core.inference.special import ndtr, ndtri
@@ -67,41 +69,79 @@ Matrix = tuple[tuple[Fraction | int, ...], ...]
 _HALF = Fraction(1, 2)
 
 
+_EVEN = {2: (1.0, 0.0), 3: (1.0, 0.0, 1 / 3), 9: (1.0, 0.0, 1 / 3, 0.0, 0.0, 0.0, 1 / 3, 0.0, 1 / 9)}
+"""Sums of powers of numbers, and of pairs, that are spread evenly from -1 to 1."""
+
+_MOST_COVARIANCES = 1000
+
+
 @dataclass(frozen=True, eq=False)
-class Coding:
-    """What is released of a cell: entries that are whole combinations (`terms`) of the sums of powers of steps. `back`
-    takes the entries, divided by `unit` (what a row adds in all), to the sums of powers of t, the number first.
+class MomentStatistic:
+    """Sums of powers of the values of each cell, coded as whole numbers, and what is estimated from them with noise.
+
+    Parameters
+    ----------
+    terms : the whole combinations of the sums of powers of steps that are released.
+    back : takes them, divided by `unit`, to the sums of powers of t, the number first.
+    unit : what a row adds to all terms together.
+    sensitivity : how far one person can move all terms of all cells.
+    estimator : computes a statistic of t in each cell.
+    factor, offset, within : in the column's unit it is offset + factor * estimate, clipped to `within`.
     """
 
     terms: Matrix
     back: Matrix
     unit: int
     sensitivity: Sensitivity
+    estimator: Callable[["NoisyMoments"], "CellEstimates"]
+    factor: float = 1.0
+    offset: float = 0.0
+    within: tuple[float, float] = (-math.inf, math.inf)
 
-    def entries(self, sums: Sequence[Sequence[int]]) -> list[int]:
-        """Of the sums of powers of each cell, one cell after the other."""
+    def integers(self, cells: Iterable[Sequence[int]]) -> list[int]:
+        """The terms of each cell, one cell after the other, from its sums of powers."""
         factors = np.array([[int(factor) for factor in term] for term in self.terms], dtype=object)
-        powers = np.array(sums, dtype=object).reshape(-1, factors.shape[1])  # Python's integers, without a limit
+        powers = np.array(cells, dtype=object).reshape(-1, factors.shape[1])  # Python's integers, without a limit
         return list((powers @ factors.T).ravel().tolist())
 
     @cached_property
     def slopes(self) -> Array:
-        """How much each sum of powers of t, a row, grows with each entry over its unit."""
+        """How much each sum of powers of t, a row, grows with each term over its unit."""
         return np.array([[float(factor) for factor in row] for row in self.back])
+
+    def moments(self, noisy: Sequence[int], law: NoiseLaw) -> "NoisyMoments":
+        """The sums of powers of t from terms with noise, a row per cell."""
+        shares = np.array([entry / self.unit for entry in noisy]).reshape(-1, len(self.terms))
+        return NoisyMoments(shares @ self.slopes.T, self.slopes / self.unit, law)
+
+    def estimate(self, noisy: Sequence[int], law: NoiseLaw, *, scalar: bool) -> Estimate:
+        """The estimate of each cell, and with it the number of values, rounded as people are whole."""
+        moments = self.moments(noisy, law)
+        number = counts(moments)
+        if np.all(np.abs(number.value) < 2**62):
+            number = replace(number, value=np.rint(number.value).astype(np.int64))
+        cells = self.estimator(moments).rescaled(self.factor, self.offset, self.within)
+        return cells.estimate(scalar=scalar, counts=number.estimate(scalar=scalar))
+
+    def noise(self, law: NoiseLaw) -> CellNoise:
+        """The standard error of a cell, times the number of values, if these are many and spread evenly."""
+        many = 1e9
+        moments = NoisyMoments(many * np.array([_EVEN[len(self.back)]]), self.slopes / self.unit, law)
+        return CellNoise(per_value=many * self.factor * float(self.estimator(moments).se[0]))
 
 
 @lru_cache(maxsize=128)
-def first_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, laplace: bool = True) -> Coding:
+def first_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, laplace: bool = True) -> MomentStatistic:
     """For counts and means, from number and sum of steps, 0 … span."""
     if laplace and cells == 1 and neighbors == "replace":
         reach = Sensitivity(Fraction(2 * span * caps.most(1)), Fraction(2 * span * caps.most(1)) ** 2, neighbors)
-        return Coding(((span, 0), (-span, 2)), ((1, 0), (0, 1)), span, reach)
+        return MomentStatistic(((span, 0), (-span, 2)), ((1, 0), (0, 1)), span, reach, mean)
     reach = _times(table_shares(cells, neighbors, caps), span)
-    return Coding(((span, -1), (0, 1)), ((1, 1), (-1, 1)), span, reach)
+    return MomentStatistic(((span, -1), (0, 1)), ((1, 1), (-1, 1)), span, reach, mean)
 
 
 @lru_cache(maxsize=128)
-def second_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, laplace: bool = True) -> Coding:
+def second_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, laplace: bool = True) -> MomentStatistic:
     """For variances, from number, sum and sum of squares of steps.
 
     In one cell under "replace" with Laplace noise the entries are 2, 2t and 2t**2 - 1 a row: coming or going
@@ -112,19 +152,18 @@ def second_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, lap
         most = Fraction(5 * square * caps.most(1))
         terms = ((2 * square, 0, 0), (-2 * square, 4 * span, 0), (square, -8 * span, 8))
         back = ((_HALF, 0, 0), (0, _HALF, 0), (Fraction(1, 4), 0, _HALF))
-        return Coding(terms, back, square, Sensitivity(most, most**2, neighbors))
+        return MomentStatistic(terms, back, square, Sensitivity(most, most**2, neighbors), variance)
     reach = _times(table_shares(cells, neighbors, caps), square)
-    return Coding(_bernstein(span), _BACK, square, reach)
+    return MomentStatistic(_bernstein(span), _BACK, square, reach, variance)
 
 
 @lru_cache(maxsize=128)
-def pairs(spans: tuple[int, int], cells: int, neighbors: str, caps: Caps = ONE) -> Coding:
+def pairs(spans: tuple[int, int], cells: int, neighbors: str, caps: Caps = ONE) -> MomentStatistic:
     """For covariances, from the sums of all products of powers up to 2 of two steps: 1, y, y**2, x, x y, …"""
     first, second = (_bernstein(span) for span in spans)
     unit = spans[0] ** 2 * spans[1] ** 2
-    return Coding(
-        _product(first, second), _product(_BACK, _BACK), unit, _times(table_shares(cells, neighbors, caps), unit)
-    )
+    reach = _times(table_shares(cells, neighbors, caps), unit)
+    return MomentStatistic(_product(first, second), _product(_BACK, _BACK), unit, reach, covariance)
 
 
 _BACK: Matrix = ((1, 1, 1), (-1, 0, 1), (1, -1, 1))
@@ -207,20 +246,14 @@ def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float)
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class NoisyMoments:
     """Noisy sums of powers of t, from -1 to 1, a row per cell: the number, the sum of t, … `slopes` says how each
-    follows from the entries that were released, in units of their common noise, of law `law`.
+    follows from the terms that were released, in units of their common noise, of law `law`.
     """
 
     sums: Array
     slopes: Array
     law: NoiseLaw
-
-    @classmethod
-    def of(cls, coding: Coding, noisy: list[int], law: NoiseLaw) -> "Moments":
-        """The sums of entries with noise, a row per cell."""
-        shares = np.array([entry / coding.unit for entry in noisy]).reshape(-1, len(coding.terms))
-        return cls(shares @ coding.slopes.T, coding.slopes / coding.unit, law)
 
     def error(self, gradient: Array) -> Array:
         """The standard error of a function of the sums, by its slopes in each, a row per cell."""
@@ -233,51 +266,93 @@ class Moments:
         return self.sums[:, place] - reach, self.sums[:, place] + reach
 
 
+LevelLimits: TypeAlias = Callable[[float], tuple[Array, Array]]
+"""The lower and upper confidence limit of each cell at a level."""
+
+
 @dataclass(frozen=True, eq=False)
 class CellEstimates:
-    """Value, standard error and interval of each cell, in units in which a value lies from -1 to 1."""
+    """Value and standard error of each cell, and its confidence limits as a function of the level.
+
+    An estimate keeps them as the basis of its intervals and may be pickled. So `limits` is a function of a module with
+    released numbers (`partial`), and never a closure, which would hold everything else in its scope.
+    """
 
     value: Array
     se: Array
-    basis: "Limits"
-
-
-@dataclass(frozen=True, eq=False)
-class Limits:
-    """Intervals from a function of the level; of one cell without an axis they are floats.
-
-    An estimate keeps it and is handed on, pickled say: so the function is one of a module, with numbers that
-    were released (`partial`), and never a closure, which would hold whatever else is in scope.
-    """
-
-    of: Callable[[float], tuple[Array, Array]]
-    scalar: bool = False
+    limits: LevelLimits
     methods: tuple[str, ...] = ("noise",)
+    scalar: bool = False
 
     def interval(self, level: float, method: str) -> Interval:
-        low, high = self.of(level)
+        low, high = self.limits(level)
         if self.scalar:
             return Interval(float(low[0]), float(high[0]), level, method)
         return Interval(low, high, level, method)
 
+    def rescaled(self, factor: float, offset: float, within: tuple[float, float]) -> "CellEstimates":
+        """The same in another unit, clipped to what is possible."""
+        value = np.clip(offset + factor * self.value, *within)
+        limits = partial(_rescaled_limits, self.limits, factor, offset, within)
+        return CellEstimates(value, factor * self.se, limits, self.methods)
 
-def counts(moments: Moments) -> CellEstimates:
+    def estimate(self, *, scalar: bool = False, counts: Estimate | None = None) -> Estimate:
+        """An estimate without labels and price; of one cell, as a `scalar`, with floats."""
+        return Estimate(
+            value=self.value[0].item() if scalar else self.value,
+            se=float(self.se[0]) if scalar else self.se,
+            labels=("value",) if scalar else tuple(range(len(self.value))),
+            cov=np.diag(self.se**2) if len(self.se) <= _MOST_COVARIANCES else None,
+            n=None,
+            loss=None,
+            covers=NOISE,
+            basis=replace(self, scalar=scalar),
+            counts=counts,
+        )
+
+
+def side_by_side(columns: Sequence[Estimate]) -> Estimate:
+    """Estimates of several columns as one: cell by cell, and in each cell column by column."""
+    bases = [cast("CellEstimates", column.basis) for column in columns]
+    value, se = (_interleaved([getattr(column, name) for column in columns]) for name in ("value", "se"))
+    cells = CellEstimates(value, se, partial(_interleaved_limits, [basis.limits for basis in bases]), bases[0].methods)
+    counts = [column.counts for column in columns if column.counts is not None]
+    return cells.estimate(counts=side_by_side(counts) if counts else None)
+
+
+def _rescaled_limits(
+    limits: LevelLimits, factor: float, offset: float, within: tuple[float, float], level: float
+) -> tuple[Array, Array]:
+    low, high = (np.clip(offset + factor * end, *within) for end in limits(level))
+    return low, high
+
+
+def _interleaved_limits(columns: Sequence[LevelLimits], level: float) -> tuple[Array, Array]:
+    low, high = (_interleaved(ends) for ends in zip(*(limits(level) for limits in columns), strict=True))
+    return low, high
+
+
+def _interleaved(columns: Sequence[Array]) -> Array:
+    return np.stack(columns, axis=1).ravel()
+
+
+def counts(moments: NoisyMoments) -> CellEstimates:
     """The number of values, which comes with a mean."""
     se = np.full(len(moments.sums), float(np.linalg.norm(moments.slopes[0])) * moments.law.sd)
-    return CellEstimates(moments.sums[:, 0], se, Limits(partial(moments.box, 0)))
+    return CellEstimates(moments.sums[:, 0], se, partial(moments.box, 0))
 
 
-def mean(moments: Moments) -> CellEstimates:
+def mean(moments: NoisyMoments) -> CellEstimates:
     """The mean of t. Its interval holds every m for which the sum of t, less m times the number, is no further from 0
     than the noise of just that combination: exact, whatever the number. Where no m is left, it is the whole range.
     """
     number = np.maximum(moments.sums[:, 0], 1.0)
     value = np.clip(moments.sums[:, 1] / number, -1, 1)
     se = moments.error(np.stack([-value, np.ones_like(value)], axis=1)) / number
-    return CellEstimates(value, se, Limits(partial(_mean_limits, moments)))
+    return CellEstimates(value, se, partial(_mean_limits, moments))
 
 
-def _mean_limits(moments: Moments, level: float) -> tuple[Array, Array]:
+def _mean_limits(moments: NoisyMoments, level: float) -> tuple[Array, Array]:
     (n0, n1), (t0, t1) = moments.slopes[:2]
 
     def tail(m: Array) -> Array:
@@ -287,7 +362,7 @@ def _mean_limits(moments: Moments, level: float) -> tuple[Array, Array]:
     return confidence_limits(tail, best, level)
 
 
-def variance(moments: Moments) -> CellEstimates:
+def variance(moments: NoisyMoments) -> CellEstimates:
     """The sample variance of t; limits from those of number, sum and squares together, so the level is guaranteed."""
     number = np.maximum(moments.sums[:, 0], 2.0)
     freedom = number - 1
@@ -296,11 +371,11 @@ def variance(moments: Moments) -> CellEstimates:
     gradient = np.stack([middle**2 - plain * number / freedom, -2 * middle, np.ones_like(middle)], axis=1)
 
     return CellEstimates(
-        plain * number / freedom, moments.error(gradient) / freedom, Limits(partial(_variance_limits, moments))
+        plain * number / freedom, moments.error(gradient) / freedom, partial(_variance_limits, moments)
     )
 
 
-def _variance_limits(moments: Moments, level: float) -> tuple[Array, Array]:
+def _variance_limits(moments: NoisyMoments, level: float) -> tuple[Array, Array]:
     share = 1 - (1 - level) / 3
     (fewest, most), first, second = (moments.box(place, share) for place in range(3))
     sizes = np.maximum(fewest, 2.0), np.maximum(most, 2.0)
@@ -316,7 +391,7 @@ def _variance_limits(moments: Moments, level: float) -> tuple[Array, Array]:
 _ONE, _Y, _YY, _X, _XY, _XX = 0, 1, 2, 3, 4, 6
 
 
-def covariance(moments: Moments) -> CellEstimates:
+def covariance(moments: NoisyMoments) -> CellEstimates:
     """The sample covariance of two t: limits as for a variance."""
     number = np.maximum(moments.sums[:, 0], 2.0)
     freedom = number - 1
@@ -327,11 +402,11 @@ def covariance(moments: Moments) -> CellEstimates:
         gradient[:, place] = slope
 
     return CellEstimates(
-        plain * number / freedom, moments.error(gradient) / freedom, Limits(partial(_covariance_limits, moments))
+        plain * number / freedom, moments.error(gradient) / freedom, partial(_covariance_limits, moments)
     )
 
 
-def _covariance_limits(moments: Moments, level: float) -> tuple[Array, Array]:
+def _covariance_limits(moments: NoisyMoments, level: float) -> tuple[Array, Array]:
     share = 1 - (1 - level) / 4
     fewest, most = moments.box(_ONE, share)
     sizes = np.maximum(fewest, 2.0), np.maximum(most, 2.0)
@@ -342,7 +417,7 @@ def _covariance_limits(moments: Moments, level: float) -> tuple[Array, Array]:
     return low * np.where(low < 0, wide, 1), high * np.where(high > 0, wide, 1)
 
 
-def correlation(moments: Moments) -> CellEstimates:
+def correlation(moments: NoisyMoments) -> CellEstimates:
     """The correlation, NaN where a noisy variance is not above 0; its interval is near its level, not guaranteed."""
     number = np.maximum(moments.sums[:, 0], 2.0)
     x, y, xx, yy, xy = (moments.sums[:, place] / number for place in (_X, _Y, _XX, _YY, _XY))
@@ -357,7 +432,7 @@ def correlation(moments: Moments) -> CellEstimates:
     gradient[:, _ONE] = -(gradient[:, 1:] * moments.sums[:, 1:]).sum(axis=1) / number
     value, se = np.clip(plain, -1, 1), moments.error(gradient) / number
     linear = Normal(value, se, within=(-1.0, 1.0))
-    return CellEstimates(value, se, Limits(partial(_normal_limits, linear), methods=("linear",)))
+    return CellEstimates(value, se, partial(_normal_limits, linear), methods=("linear",))
 
 
 def _normal_limits(linear: Normal, level: float) -> tuple[Array, Array]:
@@ -366,6 +441,6 @@ def _normal_limits(linear: Normal, level: float) -> tuple[Array, Array]:
 
 
 def _extremes(box: tuple[Array, Array], sizes: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Of a sum between limits, divided by a positive number between limits."""
+    """Bounds of the quotient of two intervals, the second of positive numbers."""
     quotients = np.array([end / size for end in box for size in sizes])
     return quotients.min(axis=0), quotients.max(axis=0)

@@ -1,32 +1,27 @@
 """Counts, histograms, sums, and tables of counts that agree: each cell is one whole number with noise."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from math import prod
 from typing import Any, Protocol
 
-import numpy as np
-
 from toolkit.central import statistics
 from toolkit.central.publishing.agreeing import AgreeingTables
-from toolkit.central.release import released
 from toolkit.central.sensitivity import table_counts
-from toolkit.central.statistics import Statistic
+from toolkit.central.statistics import LinearStatistic
 from toolkit.core.arrays import Array, Codes, Label, Steps
 from toolkit.core.checks import Number, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng
-from toolkit.curator.release import CHANGED, Noise, Query, Release
-from toolkit.frames import pushed
+from toolkit.curator.release import STEPS, Query, Release, noisy_sums
 from toolkit.frames.frame import MOST_CELLS, Frame, as_list
-from toolkit.frames.sums import BoundsLike, By, Grouping, Missing, Sums, Variable, axes_of, counted, summed
+from toolkit.frames.reader import counted, counted_by_table, summed
+from toolkit.frames.sums import BoundsLike, By, Cuts, Missing, axes_of
 from toolkit.frames.values import Keys
 
-STEPS = "steps, as bounds have them"
-PRODUCTS = "products of steps, as bounds have them"
 ALL = "(all)"
 """The key of a column that a table is not split by."""
 _MOST_JOINT = 2**62  # cells of all columns together, which number a row in 64 bits
@@ -37,7 +32,7 @@ def count(query: Query) -> Release[Any]:
         consequence = "the number of all rows is public there: len(frame)"
         refuse("`where` or `by` must be given under 'replace'", "none", consequence)
     reach = table_counts(query.rows.cells, query.unit.neighbors, query.unit.caps)
-    return linear(query, "count", Statistic(reach, int), partial(counted, query.frame, query.rows))
+    return noisy_sums(query, "count", [LinearStatistic(reach, int)], [partial(counted, query.frame, query.rows)])
 
 
 def histogram(
@@ -64,48 +59,8 @@ def total(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> 
         statistic = statistics.totals(variable.limits, rows.cells, unit.neighbors, unit.caps)
     else:
         statistic = statistics.total(variable.limits, unit.neighbors, unit.n)
-    return of_sums(query, "sum", statistic, variable)
-
-
-def of_sums(query: Query, name: str, statistic: Statistic, variable: Variable, order: int = 1) -> Release[Any]:
-    def read() -> list[Sums]:
-        return [Sums(*cell) for cell in summed(query.frame, query.rows, variable, order)]
-
-    unit = STEPS if order == 1 else PRODUCTS
-    return linear(query, f"{name} of {variable.name}", statistic, read, [variable], noise_unit=unit)
-
-
-def linear(
-    query: Query,
-    label: str,
-    statistic: Statistic,
-    read: Callable[[], Iterable[Any]],
-    variables: Sequence[Variable] = (),
-    **more: Any,
-) -> Release[Any]:
-    """One whole number per cell, with noise, in the unit of the statistic."""
-    mechanism, rows = query.price.noise(statistic.sensitivity), query.rows
-    factor, offset = float(statistic.factor), float(statistic.offset)
-
-    def draw(numbers: list[int], rng: Rng) -> Any:
-        if numbers == [None]:
-            return CHANGED
-        noisy, law = mechanism.integers(numbers, rng)
-        value, labels = (_array(noisy), rows.labels) if rows.axes else (noisy[0], None)
-        kind = type(mechanism).__name__
-        estimate = released(value, law, loss=mechanism.loss, method=kind, rng=rng, labels=labels)
-        estimate = replace(estimate, axes=rows.names) if rows.axes else estimate
-        return estimate if (factor, offset) == (1, 0) else estimate.rescaled(factor, offset)
-
-    return query.release(
-        f"{label}{rows.words}",
-        mechanism,
-        lambda: [statistic.of(cell) for cell in read()],
-        draw,
-        noise=lambda: Noise(rows.cells, factor * mechanism.whole_law.sd),
-        variables=variables,
-        **more,
-    )
+    read = partial(summed, query.frame, rows, variable, 1)
+    return noisy_sums(query, f"sum of {variable.name}", [statistic], [read], [variable], STEPS)
 
 
 class Cut(Protocol):
@@ -115,7 +70,7 @@ class Cut(Protocol):
     def names(self) -> tuple[str, ...]: ...
 
     @property
-    def cuts(self) -> pushed.Cuts: ...
+    def cuts(self) -> Cuts: ...
 
     def codes(self, values: Array) -> Steps: ...
 
@@ -131,18 +86,12 @@ class Bins:
         return self.edges.names
 
     @property
-    def cuts(self) -> pushed.Cuts:
+    def cuts(self) -> Cuts:
         return self.edges.cuts
 
     def codes(self, frame: Frame) -> Codes:
         """The bin of each row, -1 for none."""
         return self.edges.codes(frame.column(self.label).floats())
-
-
-def _array(noisy: list[int]) -> Any:
-    """Whole numbers of 64 bits, or floats where some are longer."""
-    fits = min(noisy) >= -(2**63) and max(noisy) < 2**63
-    return np.array(noisy, dtype=np.int64) if fits else np.array([float(number) for number in noisy])
 
 
 def agreeing_counts(query: Query, by: Sequence[By]) -> Release[Any]:
@@ -166,7 +115,7 @@ def agreeing_counts(query: Query, by: Sequence[By]) -> Release[Any]:
     return query.release(
         f"count by {len(tables)} table{'s' * (len(tables) > 1)}: {', '.join(names)}{where}",
         mechanism,
-        partial(_counted, rows, query.frame, sizes, tables),
+        partial(counted_by_table, query.frame, rows, tables),
         draw,
         query={"tables": [[axes[place].name for place in one] for one in tables]},
         notes=("a row is in the tables if it has one of the given keys in every column",),
@@ -209,23 +158,6 @@ def _listed(table: object) -> dict[Any, list[Any]]:
         remedy = 'write by=[{"region": ["north", "south"]}, {}]; {} is the total'
         refuse(rule, type(table).__name__, remedy, TypeError)
     return {label: as_list(keys, "by") for label, keys in table.items()}
-
-
-def _counted(rows: Grouping, frame: Frame, sizes: tuple[int, ...], tables: Sequence[tuple[int, ...]]) -> list[Steps]:
-    if pushed.can(frame, rows):
-        return pushed.joint_counts(frame, rows, tables)
-    shapes = [tuple(sizes[place] for place in one) for one in tables]
-    counts = [np.zeros(prod(shape), dtype=np.int64) for shape in shapes]
-    for part in frame.parts(rows.columns, whole=rows.limited):
-        codes = rows.codes(part)
-        joint = codes[codes >= 0]
-        keys = [joint // prod(sizes[place + 1 :]) % size for place, size in enumerate(sizes)]
-        for total, one in zip(counts, tables, strict=True):
-            flat = np.zeros(len(joint), dtype=np.int64)
-            for place in one:
-                flat = flat * sizes[place] + keys[place]
-            total += np.bincount(flat, minlength=len(total))
-    return [total.reshape(shape) for total, shape in zip(counts, shapes, strict=True)]
 
 
 def _labels(axes: Sequence[Keys], tables: Sequence[tuple[int, ...]]) -> list[Any]:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from toolkit.budget.ledger import Ledger
+from toolkit.central.release import Preview
 from toolkit.central.selection import Exponential
 from toolkit.core.arrays import DataFrame, Label
 from toolkit.core.checks import ENDS, Number, choice, explains, fills, refuse, untold
@@ -15,7 +16,7 @@ from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator import counts, keys, moments, quantiles, robust
-from toolkit.curator.release import CHANGED, Preview, Price, Query, Release, Unit, preview_of
+from toolkit.curator.release import CHANGED, Price, Query, Release, Unit, preview_of
 from toolkit.frames.conditions import Where
 from toolkit.frames.engines import cells
 from toolkit.frames.frame import Frame, as_list
@@ -706,7 +707,7 @@ class Curator(Verbs[Estimate]):
             refuse(rule, "another number of rows than it had at first", consequence, RuntimeError)
         if not isinstance(estimate, Estimate):
             return estimate
-        estimate = release.document(release.describe(estimate, release.label, release.notes), ledger, entry)
+        estimate = release.document(release.describe(estimate), ledger, entry)
         return estimate if release.finish is None else release.finish(estimate)
 
     @property

@@ -3,9 +3,11 @@
 import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from toolkit.central.publishing.keys import KeyThreshold, RangeFinder, TopK
+from toolkit.central.release import chosen
 from toolkit.central.sensitivity import table_counts
 from toolkit.core.arrays import Label, Steps
 from toolkit.core.checks import Number, exact, refuse, whole
@@ -13,11 +15,10 @@ from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator.counts import Bins
-from toolkit.curator.release import Query, Release, chosen_by_cell
-from toolkit.frames import pushed
-from toolkit.frames.frame import Frame, as_list
-from toolkit.frames.persons import check_keys, ordered, people_by_key, people_by_key_once
-from toolkit.frames.sums import counted
+from toolkit.curator.release import Query, Release
+from toolkit.frames.frame import as_list
+from toolkit.frames.persons import check_keys
+from toolkit.frames.reader import counted, counted_by_key
 from toolkit.frames.values import Keys
 
 _COUNTS = Covers([Source.NOISE], unit="counts")
@@ -29,21 +30,11 @@ def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:
         rule = "`delta` must be given for unknown keys"
         refuse(rule, "none", "with a small probability a rare key shows; 1e-6 is usual, far below one over the people")
     rows, unit, name = query.rows, query.unit, query.frame.column(column).name
-    caps, persons = unit.caps, unit.persons
+    caps = unit.caps
     check_keys(query.frame.column(column))
     make = KeyThreshold.for_loss if query.price.is_epsilon else KeyThreshold.for_rho
     most = caps.rows if caps.groups is None else min(caps.rows, caps.groups)
     mechanism = make(query.price.amount, delta, neighbors=unit.neighbors, keys=most)
-
-    def read() -> Mapping[Any, int] | Iterable[tuple[Any, int]]:
-        if pushed.can_find(query.frame, rows, column):
-            return pushed.people_by_key(query.frame, rows, column, most)
-        parts = query.frame.parts((*rows.columns, column), whole=rows.limited)
-        return ordered(item for part in parts for item in occurring(part).items())
-
-    def occurring(part: Frame) -> dict[Any, int]:
-        mask, values = rows.where.mask(part), part.column(column)
-        return people_by_key(values, mask) if persons is None else people_by_key_once(values, mask, part, persons, most)
 
     def draw(counts: Mapping[Any, int] | Iterable[tuple[Any, int]], rng: Rng) -> Estimate:
         return replace(mechanism.release(counts, rng=rng), axes=(name,))
@@ -51,6 +42,7 @@ def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:
     def public_keys(estimate: Estimate) -> dict[str, Any]:
         return {"by": {name: list(estimate.labels)}, "keys": "found"}
 
+    read = partial(counted_by_key, query.frame, rows, column, most)
     return query.release(f"keys of {name}{rows.words}", mechanism, read, draw, facts_after=public_keys)
 
 
@@ -68,7 +60,9 @@ def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release
     def draw(counts: Steps, rng: Rng) -> Estimate:
         low, high = mechanism.choose(counts, rng)
         limits = [float(low), float(high)]
-        return chosen_by_cell(limits, ("low", "high"), ("limit",), mechanism.loss, _COUNTS, type(noise).__name__, rng)
+        return chosen(
+            limits, mechanism.loss, _COUNTS, type(noise).__name__, rng, labels=("low", "high"), axes=("limit",)
+        )
 
     note = (
         f"bins whose noisy count reached {mechanism.threshold} lie inside; if none did, the limits are "
@@ -93,7 +87,7 @@ def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[
         places = mechanism.choose(counts, rng)
         names = tuple(_again(choices[place], axis.labels[place]) for place in places)
         ranks = range(1, mechanism.k + 1)
-        return chosen_by_cell(ranks, names, (name,), mechanism.loss, _COUNTS, "Exponential", rng)
+        return chosen(ranks, mechanism.loss, _COUNTS, "Exponential", rng, labels=names, axes=(name,))
 
     note = (
         "numbers are places: 1 was chosen first; "

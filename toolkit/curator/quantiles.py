@@ -4,21 +4,22 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from toolkit.central.publishing.quantiles import MOST_ROWS, RecursiveQuantiles, Spread, rank_unit
+from toolkit.central.release import chosen
 from toolkit.core.arrays import Array, Codes, Label, Steps
 from toolkit.core.checks import Number, probability, refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, words
-from toolkit.curator.release import Price, Query, Release, chosen_by_cell
-from toolkit.frames import pushed
+from toolkit.curator.release import Price, Query, Release, cells_by
 from toolkit.frames.frame import as_list
-from toolkit.frames.sums import Bounds, BoundsLike, Variable, split, values_of
+from toolkit.frames.reader import steps_or_values
+from toolkit.frames.sums import Bounds, BoundsLike, Variable, split
 
 GRID_BITS = 20
 """Quantiles are sought on 2**20 to 2**21 steps: values that share a step split the parts less well."""
@@ -40,29 +41,23 @@ def quantiles(
     mechanism = _mechanism(price, tuple(ordered), unit.neighbors, unit.caps.most(rows.cells), rows.cells)
     names = [f"{float(share):.15g}" for share in shares]
 
-    def read() -> tuple[Codes, Array] | Steps:
-        if pushed.can_spread(query.frame, rows, column, limits):
-            return pushed.histogram(query.frame, rows, column, limits)
-        return values_of(query.frame, rows, column, limits)
-
     def draw(read: tuple[Codes, Array] | Steps, rng: Rng) -> Estimate:
         if isinstance(read, tuple):
             places = grid.places(limits.steps(read[1]), rng)
-            cells = split(np.where(places < 0, -1, read[0]), places, rows.cells)
-            cuts = [mechanism.choose(one, grid.most, rng) for one in cells]
+            values_by_cell = split(np.where(places < 0, -1, read[0]), places, rows.cells)
+            cuts = [mechanism.choose(cell, grid.most, rng) for cell in values_by_cell]
         else:
             cuts = [mechanism.choose_spread(Spread(counts, grid.extra, rng), rng) for counts in read]
         values = [grid.value(one[ordered.index(share)]) for one in cuts for share in shares]
-        keys = [key if isinstance(key, tuple) else (key,) for key in rows.labels]
-        labels = tuple((*key, name) if rows.axes else name for key in keys for name in names)
-        estimate = chosen_by_cell(values, labels, (*rows.names, "quantile"), mechanism.loss, _RANKS, "Exponential", rng)
+        cells = cells_by(rows, "quantile", names)
+        estimate = chosen(values, mechanism.loss, _RANKS, "Exponential", rng, **cells)
         return replace(estimate, value=values[0], se=math.nan, axes=()) if single and not rows.axes else estimate
 
     keys = {axis.name: list(axis.labels) for axis in rows.axes} | ({} if single else {"quantile": names})
     return query.release(
         f"{names[0] if single else len(shares)} quantile{'s' * (len(shares) > 1)} of {name}{rows.words}",
         mechanism,
-        read,
+        partial(steps_or_values, query.frame, rows, column, limits),
         draw,
         variables=[Variable(column, limits, None, name, "missing left out")],
         query={"by": keys} if keys else None,

@@ -4,9 +4,7 @@ A verb of the curator only describes: nothing of the frame is read before `Curat
 a preview is the description itself.
 """
 
-import html
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -20,13 +18,14 @@ from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.noise.laws import NoiseBasis
+from toolkit.central.release import CellNoise, Preview, paid
 from toolkit.central.selection import root_below
 from toolkit.central.sensitivity import Sensitivity
+from toolkit.central.statistics import Statistic
+from toolkit.central.tables import Composed, side_by_side
 from toolkit.core.arrays import Label
 from toolkit.core.checks import Number, exact, positive, refuse
-from toolkit.core.covers import Covers
-from toolkit.core.estimate import SIMULATED, Estimate
-from toolkit.core.inference.digits import concise, short
+from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Affine
 from toolkit.core.loss import Loss
 from toolkit.core.publishing import ReleaseFacts
@@ -80,20 +79,6 @@ class Price:
 
 
 @dataclass(frozen=True)
-class Noise:
-    """What noise does to a cell, in the column's unit: its standard deviation, where a cell is one number; else the
-    standard error is about `per_value`, divided by the number of values, if they are spread evenly between the
-    bounds.
-    """
-
-    cells: int
-    sd: float | None = None
-    per_value: float | None = None
-
-    __repr__ = concise
-
-
-@dataclass(frozen=True)
 class Unit:
     """Whom a promise is about: the neighbors, how much is used of a person, and n where it is public."""
 
@@ -130,7 +115,8 @@ class Release(Generic[Data]):
     draw : makes an estimate of these integers and a source of randomness.
     query : what a document says was asked: keys, condition, bounds.
     missing : what becomes of missing values.
-    notes : what a reader must not miss.
+    notes : what a reader must not miss about the statistic.
+    row_notes : what a reader must not miss about the rows that it is of.
     noise : the noise of a cell, for a preview; None where the error depends on the data.
     noise_unit : what the noise is counted in, for a document.
     steps : what `draw` does to the noisy numbers, for a document.
@@ -146,13 +132,22 @@ class Release(Generic[Data]):
     query: Mapping[str, Any] = field(default_factory=dict)
     missing: str = ""
     notes: tuple[str, ...] = ()
-    noise: Callable[[], Noise] | None = None
+    row_notes: tuple[str, ...] = ()
+    noise: Callable[[], CellNoise] | None = None
     noise_unit: str = "rows"
     steps: tuple[str, ...] = ()
     facts_after: Callable[[Estimate], Mapping[str, Any]] | None = None
     finish: Callable[[Estimate], Estimate] | None = None
 
-    def describe(self, estimate: Estimate, label: str, notes: tuple[str, ...]) -> Estimate:
+    def describe(self, estimate: Estimate) -> Estimate:
+        """Say what the estimate is and how it was made, and the same of the counts that come along with it."""
+        notes = (*self.notes, *self.row_notes)
+        if estimate.counts is not None:
+            counts = self._described(estimate.counts, f"values behind {self.label}", self.row_notes)
+            estimate = replace(estimate, counts=counts)
+        return self._described(estimate, self.label, notes)
+
+    def _described(self, estimate: Estimate, label: str, notes: tuple[str, ...]) -> Estimate:
         persons = "" if self.unit.persons is None else self.unit.persons.words
         mechanism, neighbors = f"{estimate.method} mechanism", f"neighbors: {self.unit.neighbors}"
         return replace(
@@ -230,33 +225,63 @@ class Query:
             draw,
             facts | dict(query or {}),
             "".join(missing),
-            (*notes, *rows.where.notes),
+            notes,
+            rows.where.notes,
             **more,
         )
 
 
-def chosen_by_cell(
-    values: Sequence[float],
-    labels: tuple[Any, ...],
-    axes: tuple[str, ...],
-    loss: Loss,
-    covers: Covers,
-    method: str,
-    rng: Rng,
-) -> Estimate:
-    """Chosen numbers of the cells of a table. No standard error is released: it would depend on the data."""
-    return Estimate(
-        value=np.array(values),
-        se=np.full(len(values), math.nan),
-        labels=labels,
-        cov=None,
-        n=None,
-        loss=loss if rng is None else None,
-        covers=covers,
-        method=method,
-        notes=() if rng is None else (SIMULATED,),
-        axes=axes,
-    )
+STEPS = "steps, as bounds have them"
+PRODUCTS = "products of steps, as bounds have them"
+
+
+def noisy_sums(
+    query: Query,
+    label: str,
+    statistics: Sequence[Statistic],
+    reads: Sequence[Callable[[], Iterable[Any]]],
+    variables: Sequence[Variable] = (),
+    noise_unit: str = "rows",
+    notes: tuple[str, ...] = (),
+) -> Release[Any]:
+    """Whole numbers of each cell with noise, and what is estimated from them; several statistics, one for each of the
+    variables, share the price evenly.
+    """
+    price, rows, several = replace(query.price, amount=query.price.amount / len(statistics)), query.rows, len(reads) > 1
+    mechanisms = tuple(price.noise(statistic.sensitivity) for statistic in statistics)
+    mechanism = Composed(mechanisms) if several else mechanisms[0]
+
+    def read() -> list[list[int] | None]:
+        return [statistic.integers(sums()) for statistic, sums in zip(statistics, reads, strict=True)]
+
+    def draw(numbers: list[list[int] | None], rng: Rng) -> Any:
+        estimates = []
+        for statistic, part, integers in zip(statistics, mechanisms, numbers, strict=True):
+            if integers is None:
+                return CHANGED
+            noisy, law = part.integers(integers, rng)
+            estimates.append(statistic.estimate(noisy, law, scalar=not rows.axes and not several))
+        estimate = side_by_side(estimates) if several else estimates[0]
+        names = [variable.name for variable in variables] if several else []
+        made = cells_by(rows, "column", names) | {"method": type(mechanisms[0]).__name__, **paid(mechanism.loss, rng)}
+        counts = None if estimate.counts is None else replace(estimate.counts, **made)
+        return replace(estimate, counts=counts, **made)
+
+    def noise() -> CellNoise:
+        each = [statistic.noise(part.whole_law) for statistic, part in zip(statistics, mechanisms, strict=True)]
+        return replace(max(each, key=lambda one: one.per_value or 0), cells=rows.cells * len(each))
+
+    more: dict[str, Any] = {"noise": noise, "noise_unit": noise_unit, "notes": notes, "variables": variables}
+    return query.release(f"{label}{rows.words}", mechanism, read, draw, **more)
+
+
+def cells_by(rows: Grouping, axis: str, names: Sequence[str]) -> dict[str, Any]:
+    """The labels and axes of a table's cells, and within each cell those of one more axis, if it has names."""
+    if not names:
+        return {"labels": rows.labels if rows.axes else ("value",), "axes": rows.names}
+    keys = [label if isinstance(label, tuple) else (label,) for label in rows.labels]
+    labels = tuple((*key, name) if rows.axes else name for key in keys for name in names)
+    return {"labels": labels, "axes": (*rows.names, axis)}
 
 
 def resolve_missing(missing: object, limits: Bounds) -> tuple[Fraction | None, str]:
@@ -288,93 +313,10 @@ def by_column(values: Any, label: Label, name: str) -> Any:
     return values
 
 
-@dataclass(frozen=True, repr=False)
-class Preview:
-    """Cost and noise of a statistic, before it is paid for.
-
-    Parameters
-    ----------
-    label : str
-        What would stand in the ledger.
-    mechanism : str
-        The kind of noise or choice.
-    loss : Loss
-        What it costs.
-    charged : Loss
-        That in the ledger's currency.
-    fits : bool
-        Whether the ledger would pay for it now.
-    noise : object, optional
-        The law of the noise; None where the error depends on the data.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from toolkit import Curator, Ledger, Pure
-    >>> people = pd.DataFrame({"pay": [1800, 2100, 2600]})
-    >>> curator = Curator(people, Ledger(Pure(1), neighbors="replace"), neighbors="replace")
-    >>> curator.preview.mean("pay", bounds=(0, 9000), missing="drop", epsilon=0.5).fits
-    True
-    """
-
-    label: str
-    mechanism: str
-    loss: Loss
-    charged: Loss
-    fits: bool
-    noise: Noise | None
-
-    def se(self, n: int | None = None) -> float:
-        """Return the standard error of a cell.
-
-        Exact where a cell is one number with noise, else about right for values spread evenly between the bounds.
-
-        Parameters
-        ----------
-        n : int, optional
-            How many values the cell has; needed of a mean or a spread.
-
-        Returns
-        -------
-        float
-            Of the noise alone.
-        """
-        if self.noise is not None and self.noise.sd is not None:
-            return self.noise.sd
-        if self.noise is None or self.noise.per_value is None or n is None:
-            rule = "the error must follow from public things alone"
-            consequence = "of a mean or a spread say the number of values; of a quantile it depends on the data"
-            refuse(rule, "none that does" if self.noise is None else "no n", consequence)
-        return self.noise.per_value / n
-
-    def _rows(self) -> list[tuple[str, str]]:
-        rows = [("cost", str(self.loss))]
-        if type(self.charged) is not type(self.loss):
-            rows.append(("charged", str(self.charged)))
-        rows.append(("fits into the ledger", "yes" if self.fits else "no"))
-        if self.noise is not None:
-            rows.append(("cells", f"{self.noise.cells:,}"))
-            if self.noise.sd is not None:
-                rows.append(("standard error of a cell", short(self.noise.sd)))
-            elif self.noise.per_value is not None:
-                error = f"about {short(self.noise.per_value)} / number of values"
-                rows.append(("standard error of a cell", error))
-        return rows
-
-    def __repr__(self) -> str:
-        facts = "; ".join(f"{name} {text}" for name, text in self._rows())
-        return f"<Preview of {self.label}: {facts}; {self.mechanism} mechanism>"
-
-    def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self._rows())
-        head = f"<thead><tr><th colspan='2'>{html.escape(self.label)}</th></tr></thead>"
-        return f"<table>{head}<tbody>{rows}</tbody></table>"
-
-
 def preview_of(release: Release[Any], ledger: Ledger) -> Preview:
     """From public things alone."""
     mechanism = release.mechanism
     loss, charged = price_of(mechanism, ledger.ceiling)
     fits = ledger.fits(mechanism, **release.unit.charge)
     noise = None if release.noise is None else release.noise()
-    return Preview(release.label, type(mechanism).__name__, loss, charged, fits, noise)
+    return Preview(type(mechanism).__name__, loss, label=release.label, charged=charged, fits=fits, noise=noise)

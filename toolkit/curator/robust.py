@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from toolkit.central.release import chosen
 from toolkit.core.arrays import Array, Codes, Label
 from toolkit.core.checks import Number, exact, probability, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
-from toolkit.curator.release import CHANGED, Query, Release, chosen_by_cell, resolve_missing
-from toolkit.frames.sums import BoundsLike, Missing, Variable, split, values_of, written
+from toolkit.curator.release import CHANGED, Query, Release, resolve_missing
+from toolkit.frames.reader import values_of
+from toolkit.frames.sums import BoundsLike, Missing, Variable, split, written
 
 if TYPE_CHECKING:  # else imported by the verbs, so that `import toolkit` stays fast
     from toolkit.central.robust.releases import Summary
@@ -46,7 +48,7 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
         if not rows.axes:
             return mechanism.choose(next(scores), rng)
         points, kind = [mechanism.point(one, rng) for one in scores], type(mechanism).__name__
-        return chosen_by_cell(points, rows.labels, rows.names, mechanism.loss, COVERS, kind, rng)
+        return chosen(points, mechanism.loss, COVERS, kind, rng, labels=rows.labels, axes=rows.names)
 
     each = (f"each of {rows.cells} groups for itself: {mechanism.note}",) if rows.axes else ()
     return query.release(

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from math import inf, nextafter, prod
 from operator import and_, mul, or_
-from typing import Any, TypeAlias
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -23,20 +23,12 @@ from toolkit.frames.engines.column import Kind
 from toolkit.frames.engines.streams import TAG_BITS, Rows, Source, Term
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Persons, key_of
+from toolkit.frames.sums import Axis, Bounds, Cuts, Grouping, Variable
 from toolkit.frames.values import MISSING, OTHER, Keys, Mark, Range
-
-Axis: TypeAlias = Any
-Bounds: TypeAlias = Any
-Grouping: TypeAlias = Any
-Variable: TypeAlias = Any
-"""As `sums` has them, which imports this file."""
 
 _MOST_KEYS, _MOST_RANGES = 2**16, 2**10
 _MOST_STEPS = 2**24  # of a histogram in all cells
 _MOST_BITS = (54, 20)  # of a person's cell, alone or beside steps of 34 bits: 8 are left to draw by
-
-Cuts = tuple[Sequence[float], Sequence[int]]
-"""Increasing numbers at which one code ends and another begins; there is one code more than numbers."""
 
 
 def can(frame: Frame, rows: Grouping, *labels: Label) -> bool:
@@ -107,7 +99,7 @@ def sums(
     totals = np.zeros((rows.cells, len(powers)), dtype=object)
     for place, shift, name in shifts:
         totals[:, place] += _spread(table, name, rows.cells) << shift
-    return totals.tolist()  # type: ignore[no-any-return]
+    return totals.tolist()
 
 
 def histogram(frame: Frame, rows: Grouping, label: Label, limits: Bounds) -> Steps:
@@ -240,7 +232,7 @@ def _same(source: Source, names: Sequence[str]) -> dict[str, Term]:
     return {name: source.term(name) for name in names}
 
 
-def _listed(axis: Axis) -> bool:
+def _listed(axis: Axis) -> TypeGuard[Keys]:
     """Whether an axis has values alone, which are looked up; else it has numbers to be compared with."""
     return isinstance(axis, Keys) and not any(isinstance(item, Range) for item in axis.items)
 
@@ -284,9 +276,9 @@ def _step(source: Source, clamped: Term, limits: Bounds, fill: int | None) -> Te
     return step if fill is None else source.case(source.missing(step), source.constant(fill), step)
 
 
-def _found(source: Source, key: Term, axis: Any, kind: Kind) -> Term:
+def _found(source: Source, key: Term, axis: Axis, kind: Kind) -> Term:
     """The code of a number, by halving; -1 where it has none."""
-    numbers, codes = axis.cuts if not isinstance(axis, Keys) else _cuts(axis, kind)
+    numbers, codes = _cuts(axis, kind) if isinstance(axis, Keys) else axis.cuts
     absent, other = _marks(axis)
     codes = [other if code < 0 else code for code in codes]
 
@@ -319,7 +311,7 @@ def _cuts(keys: Keys, kind: Kind) -> Cuts:
     return numbers, codes
 
 
-def _marks(axis: Any) -> tuple[int, int]:
+def _marks(axis: Axis) -> tuple[int, int]:
     """The codes of what is missing, and of what is none of the keys."""
     items = axis.items if isinstance(axis, Keys) else ()
     other = items.index(OTHER) if OTHER in items else -1
@@ -391,7 +383,7 @@ def _capped(frame: Frame, rows: Grouping, table: Rows, columns: Sequence[tuple[L
     }
     same = _same(source, ["person"])
     table = source.extended(table, same | terms, only=True)
-    group, row = people.draws(*(source.term(name) for name in ("tag", "cell", "step")), source)
+    group, row = people.draws(source.term("tag"), source.term("cell"), source.term("step"), source)
     width, bits = sum(rows.widths), sum(width for _, width in steps.values())
     (groups,) = people.packed(group, source.term("fields"), width, source)
     (orders,) = people.packed(row, source.term("fields") * 2**bits + source.term("step"), width + bits, source)

@@ -1,4 +1,4 @@
-"""In which cell of a table each row of a frame falls, and exact sums of a column by cell.
+"""In which cell of a table each row of a frame falls, and in which step between its bounds each value of a column.
 
 `by` is a mapping of columns to public keys: every cell is there, in the order of the keys given, whether or not a row
 falls into it; a row falls into at most one.
@@ -9,26 +9,21 @@ numbers, also in floating point, so that no value passes the steps of the two li
 """
 
 import math
-import os
-import sys
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import chain, islice, product
-from typing import TYPE_CHECKING, Any, NewType, Protocol, TypeAlias, TypeVar
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple, NewType, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, Label, Steps
-from toolkit.core.checks import Number, Result, exact, limits, positive, refuse
+from toolkit.core.checks import Number, exact, limits, positive, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.sampling import floor_log2
-from toolkit.frames import pushed
-from toolkit.frames.conditions import EVERY_ROW, Condition, OfFunction, Where, condition
+from toolkit.frames.conditions import EVERY_ROW, Condition, Where, condition
 from toolkit.frames.frame import MOST_CELLS, Frame, as_list
 from toolkit.frames.persons import Persons
 from toolkit.frames.values import Keys
@@ -36,8 +31,12 @@ from toolkit.frames.values import Keys
 By = Mapping[Any, Iterable[object]]
 
 
-class Axis(Protocol):
-    """How one column splits rows: public but for the codes, which are -1 for a row that has none of the keys."""
+Cuts: TypeAlias = tuple[Sequence[float], Sequence[int]]
+"""Increasing numbers at which one code ends and another begins; there is one code more than numbers."""
+
+
+class BinnedAxis(Protocol):
+    """How numbers of one column split rows into bins: public but for the codes, which are -1 for a row in no bin."""
 
     @property
     def label(self) -> Any: ...
@@ -48,7 +47,14 @@ class Axis(Protocol):
     @property
     def labels(self) -> tuple[str | int, ...]: ...
 
+    @property
+    def cuts(self) -> Cuts: ...
+
     def codes(self, frame: Frame) -> Codes: ...
+
+
+Axis: TypeAlias = Keys | BinnedAxis
+"""How one column splits rows: by public keys, or by bins."""
 
 
 class Grouping:
@@ -161,12 +167,6 @@ _EXTREME = Fraction(10) ** 140
 
 _ROWS = 2**18  # brought to steps, or added up, at a time
 
-_BITS = 35  # sums over _ROWS numbers of 35 bits are floats without error
-
-_BLOCK = 2**27  # rows whose sums stay below 2**63
-
-_MOST_WORKERS = 8  # each has a part in memory
-
 _PACKED, _SHIFT = 2**14, 48  # steps of 2**14 rows add up to less than 2**48; above it the missing are counted
 
 _STEPS = 2**36  # the most from zero, or else steps are counted from the lower limit
@@ -174,9 +174,8 @@ _STEPS = 2**36  # the most from zero, or else steps are counted from the lower l
 _SQUARED = 2**18  # squares of up to 2**18 steps, over _ROWS rows, stay below 2**63
 
 
-@dataclass(frozen=True)
-class Sums:
-    """Of a column in steps: the number of values, the sum of their steps, and of the squares if asked for."""
+class Sums(NamedTuple):
+    """The number of values of a column, the sum of their steps, and that of the squares if asked for."""
 
     number: int
     first: int
@@ -348,9 +347,6 @@ def written(number: float) -> str:
 
 Numbers = TypeVar("Numbers", Array, Steps)
 
-Whole: TypeAlias = npt.NDArray[np.object_]
-"""Python's integers, which have no limit: a row per cell."""
-
 
 @dataclass(frozen=True, eq=False)
 class Variable:
@@ -374,127 +370,8 @@ class Variable:
         return None if self.fill is None else int(self.limits.steps(np.array([float(self.fill)]))[0])
 
 
-def values_of(frame: Frame, rows: Grouping, label: Label, limits: Bounds) -> tuple[Codes, Array]:
-    """The cell of each row, and its number in a column, NaN where missing; of a person's rows by their steps."""
-
-    def read(part: Frame) -> tuple[Codes, Array]:
-        numbers = part.column(label).floats()
-        return rows.codes(part, *([(limits.steps(numbers), limits.span)] if rows.limited else ())), numbers
-
-    both = [read(part) for part in frame.parts((*rows.columns, label), whole=rows.limited)]
-    codes, numbers = zip((np.empty(0, dtype=np.int64), np.empty(0)), *both, strict=True)
-    return (codes[1], numbers[1]) if len(both) == 1 else (np.concatenate(codes), np.concatenate(numbers))
-
-
 def split(codes: Codes, numbers: Numbers, cells: int) -> list[Numbers]:
     """The numbers of each cell, in the order of the rows."""
     used = np.flatnonzero(codes >= 0)
     order = used if cells == 1 else used[np.argsort(codes[used], kind="stable")]
     return np.split(numbers[order], np.searchsorted(codes[order], np.arange(1, cells)))
-
-
-def counted(frame: Frame, rows: Grouping) -> Steps:
-    """How many rows each cell has."""
-    if pushed.can(frame, rows):
-        return pushed.counts(frame, rows)
-
-    def count(part: Frame) -> Steps:
-        if not rows.axes and not rows.limited:
-            return np.array([np.count_nonzero(rows.where.mask(part))])
-        return np.bincount(rows.codes(part) + 1, minlength=rows.cells + 1)[1:]
-
-    parts = frame.parts(rows.columns, whole=rows.limited)
-    return sum(_each(count, parts, rows), start=np.zeros(rows.cells, dtype=np.int64))
-
-
-def summed(frame: Frame, rows: Grouping, variable: Variable, order: int) -> list[list[int]]:
-    """Of each cell the number of values, the sum of their steps, and with order 2 that of their squares."""
-    limits = variable.limits
-    if pushed.can(frame, rows, variable.label):
-        return pushed.sums(frame, rows, [variable], [(power,) for power in range(order + 1)])
-
-    def of_cells(part: Frame) -> Whole:
-        steps = variable.steps(part)
-        terms = [(steps, 0), (steps, limits.span)]
-        if order == 2:
-            terms.append((steps**2, limits.span**2))
-        return _by_cell(np.where(steps < 0, -1, rows.codes(part, (steps, limits.span))), terms, rows.cells)
-
-    def of_one_cell(part: Frame) -> Whole:
-        """Rows that do not count are left out as missing values are."""
-        values, fill = part.column(variable.label).floats(), variable.fill
-        if rows.is_part or rows.limited:
-            filled = values if fill is None else np.where(np.isnan(values), float(fill), values)
-            steps = [(limits.steps(filled), limits.span)] if rows.limited else ()
-            values, fill = np.where(rows.codes(part, *steps) < 0, np.nan, filled), None
-        sums = limits.sums(values, squares=order == 2, fill=fill)
-        return np.array([[sums.number, sums.first, sums.second][: order + 1]], dtype=object)
-
-    parts = frame.parts((*rows.columns, variable.label), whole=rows.limited)
-    each = _each(of_one_cell if rows.cells == 1 else of_cells, parts, rows)
-    return sum(each, start=np.zeros((rows.cells, order + 1), dtype=object)).tolist()
-
-
-def summed_pairs(frame: Frame, rows: Grouping, pair: tuple[Variable, Variable]) -> list[list[int]]:
-    """Of each cell the sums of x**i y**j up to squares, of rows that have both: 1, y, y**2, x, x y, …"""
-    spans = [variable.limits.span for variable in pair]
-    if pushed.can(frame, rows, *(variable.label for variable in pair)):
-        return pushed.sums(frame, rows, pair, [(i, j) for i in range(3) for j in range(3)])
-
-    def of_cells(part: Frame) -> Whole:
-        x, y = (variable.steps(part) for variable in pair)
-        codes, both = rows.codes(part, (x, spans[0]), (y, spans[1])), (x >= 0) & (y >= 0)
-        powers = [(x**i * y**j, spans[0] ** i * spans[1] ** j if i + j else 0) for i in range(3) for j in range(3)]
-        return _by_cell(np.where(both, codes, -1), powers, rows.cells)
-
-    parts = frame.parts((*rows.columns, *(variable.label for variable in pair)), whole=rows.limited)
-    each = _each(of_cells, parts, rows)
-    return sum(each, start=np.zeros((rows.cells, 9), dtype=object)).tolist()
-
-
-def _each(work: Callable[[Frame], Result], parts: Iterator[Frame], rows: Grouping) -> Iterator[Result]:
-    """The result of each part, in their order: on several processors, with one part more than these in memory.
-
-    A function of a row is called by one thread alone, and a browser has no other.
-    """
-
-    def quiet(part: Frame) -> Result:
-        with np.errstate(all="ignore"):  # such a setting is that of one thread
-            return work(part)
-
-    first = list(islice(parts, 2))
-    if len(first) < 2 or isinstance(rows.where, OfFunction) or sys.platform == "emscripten":
-        yield from map(work, chain(first, parts))
-        return
-    workers = min(os.cpu_count() or 1, _MOST_WORKERS)
-    with ThreadPoolExecutor(workers) as pool:
-        begun: deque[Future[Result]] = deque()
-        for part in chain(first, parts):
-            begun.append(pool.submit(quiet, part))
-            if len(begun) > workers:
-                yield begun.popleft().result()
-        yield from (one.result() for one in begun)
-
-
-def _by_cell(codes: Codes, terms: Sequence[tuple[Steps, int]], cells: int) -> Whole:
-    """Sums by cell of integers from 0 up to a most, and how many there are where that is 0.
-
-    Few rows are added at a time, and in parts so short that a float adds them up without error.
-    """
-    parts = [
-        (place, shift) for place, (_, most) in enumerate(terms) for shift in range(0, most.bit_length() or 1, _BITS)
-    ]
-    sums: Whole = np.zeros((cells, len(terms)), dtype=object)
-    for block in range(0, len(codes), _BLOCK):
-        totals = np.zeros((len(parts), cells), dtype=np.int64)
-        for start in range(block, min(block + _BLOCK, len(codes)), _ROWS):
-            bins = codes[start : start + _ROWS] + 1
-            for total, (place, shift) in zip(totals, parts, strict=True):
-                values, most = terms[place]
-                some = values[start : start + _ROWS] if most else None
-                if some is not None and most >= 2**_BITS:
-                    some = (some >> shift) & (2**_BITS - 1)
-                total += np.bincount(bins, weights=some, minlength=cells + 1)[1:].astype(np.int64)
-        for (place, shift), total in zip(parts, totals, strict=True):
-            sums[:, place] += total.astype(object) << shift
-    return sums

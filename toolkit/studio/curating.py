@@ -18,7 +18,6 @@ from toolkit.budget.ledger import Ledger
 from toolkit.core.checks import choice, exact, refuse
 from toolkit.core.loss import Pure
 from toolkit.curator.curator import Curator
-from toolkit.curator.release import Preview
 from toolkit.studio import notebooks
 from toolkit.studio.editing import edited
 from toolkit.studio.folder import SESSION, TABLES, ConflictError, Folder, fingerprint
@@ -190,7 +189,7 @@ class Curating:
                 )
             ledger = self._ledger(source.path.name, session)
             curator = Curator(source.empty(), ledger, neighbors=session["neighbors"])
-            preview: Preview = getattr(curator.preview, one["verb"])(*names, **keywords)
+            preview = getattr(curator.preview, one["verb"])(*names, **keywords)
         except (ValueError, TypeError) as problem:
             return {"problem": str(problem)}
         noise = preview.noise

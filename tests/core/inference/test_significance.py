@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from toolkit import Estimate, Gaussian, Laplace, crosswise, forced, k_ary, kuk, mangat, warner
-from toolkit.central.tables import Limits
+from toolkit.central.tables import CellEstimates
 from toolkit.core.inference.contrasts import Apart
 from toolkit.core.inference.intervals import Affine, Interval, Normal, Shares, Student
 from toolkit.core.inference.significance import Significance, adjusted, significance
@@ -129,8 +129,9 @@ def test_a_vector_of_noisy_counts_is_tested_entry_by_entry() -> None:
 
 def test_a_ratio_of_noisy_numbers_agrees_and_claims_no_half_for_one_side() -> None:
     """Its interval guarantees both sides together; which side misses more often is not known."""
-    limits = Limits(lambda level: (np.array([0.4 - level / 4]), np.array([0.4 + level**2 / 3])), scalar=True)
-    estimate = Estimate(0.4, 0.1, ("value",), None, None, None, "noise", basis=limits)
+    value, se = np.array([0.4]), np.array([0.1])
+    cells = CellEstimates(value, se, lambda level: (0.4 - level / np.array([4]), 0.4 + level**2 / np.array([3])))
+    estimate = cells.estimate(scalar=True)
     for null in (0.2, 0.3, 0.38, 0.45, 0.6):
         p = estimate.test(null).p
         for level in (0.3, 0.8, 0.95):

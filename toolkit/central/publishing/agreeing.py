@@ -12,11 +12,12 @@ import numpy as np
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
+from toolkit.central.release import paid
 from toolkit.central.sensitivity import root_up
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse, whole
 from toolkit.core.covers import NOISE
-from toolkit.core.estimate import SIMULATED, Estimate
+from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
@@ -209,11 +210,10 @@ class AgreeingTables:
             labels=tuple(labels),
             cov=self.covariance,
             n=None,
-            loss=self.loss if source is None else None,
             covers=NOISE,
             method=f"{type(self.noises[0]).__name__}, least squares",
-            notes=(self.note, *(() if source is None else (SIMULATED,))),
             basis=Normal(value, se),
+            **paid(self.loss, source, self.note),
         )
 
     def facts(self) -> dict[str, Any]:

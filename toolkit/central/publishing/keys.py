@@ -22,14 +22,14 @@ from toolkit.central.laplace import Laplace
 from toolkit.central.noise.gaussian_delta import mills
 from toolkit.central.noise.grid import GRID_BITS, NO_END, proper
 from toolkit.central.noise.laws import NoiseBasis
-from toolkit.central.release import equal_diagonal
+from toolkit.central.release import equal_diagonal, paid
 from toolkit.central.selection import Exponential, root_below
 from toolkit.central.sensitivity import root_up
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.covers import NOISE
-from toolkit.core.estimate import SIMULATED, Estimate
+from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.sampling import exp_enclosure
@@ -194,11 +194,10 @@ class KeyThreshold:
             labels=tuple(key for key, _ in above),
             cov=equal_diagonal(law.sd**2, len(counts_above)) if len(counts_above) else None,
             n=None,
-            loss=self.loss if source is None else None,
             covers=NOISE,
             method=f"{type(self.noise).__name__} threshold",
-            notes=(self.note, *(() if source is None else (SIMULATED,))),
             basis=NoiseBasis(counts_above, law),
+            **paid(self.loss, source, self.note),
         )
 
     @property
