@@ -10,7 +10,7 @@ from toolkit.core.arrays import DataFrame
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.extras import extra
 from toolkit.frames.counts import Group, rows_by
-from toolkit.survey.questions.files import naming
+from toolkit.survey.questions.errors import error_location
 from toolkit.survey.questions.question import Question, code_labels
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON, PHONE, REHEARSAL, UNDERSTOOD
 from toolkit.survey.spec import Survey
@@ -97,7 +97,7 @@ def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str,
 
 def refuse_strange(question: Question, values: Mapping[Any, Any]) -> None:
     """Refuse values that the question cannot have; the message counts them, as each is somebody's."""
-    with naming(f"question {question.name!r}"):
+    with error_location(question=question.name):
         strange = sum(not question.accepts(value) for value in values.values())
         if strange:
             rule = "the column must hold reports of this question"
