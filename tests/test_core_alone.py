@@ -69,7 +69,7 @@ store.close()
 there = Collector.attach("sqlite:///there.db")
 ledger, verdict, planned = Ledger(Pure(3)), audit(design), plan(warner, prevalence=0.2, epsilon=1, n=500)
 parts = split.budget_for({"a": (warner, 0.2), "b": (warner, 0.1)}, epsilon=1)
-nothing = Results(survey, (), (), None, {})
+nothing = Results({}, (), group_estimates=(), source=None, survey=survey, understood=None, attention={})
 findings = Findings({}, (), (), None)
 found = {}
 

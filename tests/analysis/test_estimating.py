@@ -131,10 +131,10 @@ def test_oracles_and_numbers_are_estimated_from_what_was_sent() -> None:
 
 
 def test_a_column_that_looks_like_weights_is_mentioned() -> None:
-    assert "stratum, weight" in estimates(DATA.drop(columns="psu"), {"forced": DIE}).notes[0]
-    assert estimates(DATA, {"forced": DIE}, sample=Sample(weights=DATA.weight)).notes == ()
+    assert "stratum, weight" in estimates(DATA.drop(columns="psu"), {"forced": DIE}).remarks[0]
+    assert estimates(DATA, {"forced": DIE}, sample=Sample(weights=DATA.weight)).remarks == ()
     assert "psu, weight" in repr(estimates(DATA[["forced", "psu", "weight"]], {"forced": DIE}))
-    assert estimates(DATA[["forced"]], {"forced": DIE}).notes == ()
+    assert estimates(DATA[["forced"]], {"forced": DIE}).remarks == ()
 
 
 def test_groups_may_be_of_any_kind() -> None:
@@ -234,7 +234,7 @@ def test_a_survey_says_what_its_columns_are() -> None:
     right = estimates(frame, {"cheated": DIE}, by="year")["cheated"]
     assert {year: one.value for year, one in found["cheated"].items()} == {y: one.value for y, one in right.items()}
     few = estimates(frame[["cheated", "year"]], SURVEY)
-    assert few.notes == ("the frame has no column of the survey's paid, grade",)
+    assert few.remarks == ("the frame has no column of the survey's paid, grade",)
     assert "no column of the survey's paid" in repr(few)
     with pytest.raises(ValueError, match="must have a column of the survey, got none"):
         estimates(pd.DataFrame({"x": [1]}), SURVEY)

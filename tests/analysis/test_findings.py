@@ -227,7 +227,7 @@ def test_rows_without_a_group_are_counted_wherever_findings_are_read(sample: Sam
     frame = pd.DataFrame({"a": [1, 0, 1, 0, 1, 0], "g": ["x", "x", "y", "y", None, None], "h": list("111110")})
     told = "2 rows are in no group, and in no estimate: g is missing"
     found = estimates(frame, {"a": DIE}, by="g", sample=sample)
-    assert found.notes == (told,)
+    assert found.remarks == (told,)
     assert told in repr(found)
     assert told in found._repr_html_()
     assert found.to_frame()["missing group"].tolist() == [2, 2]
@@ -235,9 +235,9 @@ def test_rows_without_a_group_are_counted_wherever_findings_are_read(sample: Sam
     assert "missing group" in (found.to_csv() or "")
     assert found.missing["missing group"].sum() == 2
     both = estimates(frame.head(5), {"a": DIE}, by=["g", "h"], sample=None)
-    assert both.notes == ("1 row is in no group, and in no estimate: g or h is missing",)
+    assert both.remarks == ("1 row is in no group, and in no estimate: g or h is missing",)
     whole = estimates(frame.head(4), {"a": DIE}, by="g")
-    assert whole.notes == ()
+    assert whole.remarks == ()
     assert "missing group" not in whole.to_frame()
 
 

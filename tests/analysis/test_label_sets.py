@@ -199,8 +199,8 @@ def test_the_starter_survey_is_estimated_with_a_sample() -> None:
         bodies.append(json.dumps({"answers": answers, "understood": True}))
     reports = table(survey, bodies)
     found = [results.estimate(survey, reports, sample=sample) for sample in (None, ALIKE)]
-    assert "pressure" in [one.question for one in found[1].findings]
-    for one, other in zip(found[0].findings, found[1].findings, strict=True):
+    assert "pressure" in [one.question for one in found[1].group_estimates]
+    for one, other in zip(found[0].group_estimates, found[1].group_estimates, strict=True):
         assert one.question == other.question
         assert np.asarray(one.estimate.value) == pytest.approx(np.asarray(other.estimate.value), abs=1e-9)
 

@@ -99,7 +99,10 @@ def test_refusals_are_where_they_arise_and_all_at_once():
         ),
         ({"title": "t", "consent": "c", "questions": [{**good, "name": "A"}, good]}, [(0, "name")]),
         ({"title": "t", "consent": "c", "questions": [good, {**good, "name": "b", "text": ""}]}, [(1, "text")]),
-        ({"title": "t", "consent": "c", "questions": [good], "protection": {"review": "soon"}}, [(None, "review")]),
+        (
+            {"title": "t", "consent": "c", "questions": [good], "protection": {"review": "soon"}},
+            [(None, "protection.review")],
+        ),
         (
             {"title": "t", "consent": "c", "questions": [good], "minimum": 0, "cap": 0},
             [(None, "cap"), (None, "minimum")],
@@ -109,6 +112,15 @@ def test_refusals_are_where_they_arise_and_all_at_once():
             [(None, "protection.officer"), (None, "protection.transfers")],
         ),
         ({"title": "t", "consent": "c", "questions": [good], "protection": 3}, [(None, "protection")]),
+        (
+            {"title": "t", "consent": "c", "questions": [good], "quota": 3, "minimum": 0},
+            [(None, "quota"), (None, "minimum")],
+        ),  # the reason why there is no quota names the field `cap`
+        ({"title": "t", "consent": "c", "questions": [{**good, "goto": "b"}]}, [(0, "goto")]),  # which names `show_if`
+        (
+            {"title": "t", "consent": "c", "questions": [good, good], "protection": {"color": "red"}},
+            [(0, "name"), (None, "protection.color")],
+        ),
         ({"title": "t", "consent": "c", "questions": 3}, [(None, "questions")]),
         ({"consent": "c", "questions": [{**good, "name": "A"}, good]}, [(0, "name"), (None, "title")]),
         (
@@ -158,6 +170,9 @@ def test_warnings_are_told_and_stop_nobody():
     checked = checking.check(data)
     assert [(one["field"], one["warning"]) for one in checked.problems] == [("consent", True)]
     assert checked.survey is not None
+    data["questions"][0]["help"] = data["consent"]
+    places = [(one["question"], one["field"]) for one in checking.check(data).problems]
+    assert places == [(None, "consent"), (0, "help")]
 
 
 def test_margins_are_those_of_the_survey_s_own_plan(window, folder):

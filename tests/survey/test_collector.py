@@ -83,7 +83,7 @@ def test_from_start_to_results(request, database):
     url = "sqlite:///campus.db" if database == "sqlite" else request.getfixturevalue("postgres").url()
     collector = collect(asked, database=url, rehearsal=True)
     assert collector.status().state == "open"
-    assert collector.results().findings == ()
+    assert collector.results().group_estimates == ()
     assert rehearse(asked, collector.url, people(60), np.random.default_rng(2)) == 60
     assert collector.status().stored == 60
     assert collector.results()["cheated"].n == 60
@@ -93,7 +93,7 @@ def test_from_start_to_results(request, database):
     by = collector.results(by="faculty", minimum=1)
     assert by["cheated"]["law"].n == (people(60)["faculty"] == "law").sum()
     assert "Shown from 1 people on, as was asked for; the survey's minimum is 40." in by.remarks
-    assert collector.results(by="faculty").findings == ()
+    assert collector.results(by="faculty").group_estimates == ()
     assert repr(collector) == "<Collector of 'REHEARSAL: Exams': closed, 60 reports>"
 
 

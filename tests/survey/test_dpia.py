@@ -12,7 +12,9 @@ from toolkit import Question, Survey, crosswise, warner
 from toolkit.local import born
 from toolkit.survey.client import code_hash
 from toolkit.survey.dpia import sheet, sheet_html
-from toolkit.survey.questions.survey_fields import PROTECTION, STATED
+from toolkit.survey.questions.errors import SurveyError
+from toolkit.survey.questions.survey_fields import PROTECTION
+from toolkit.survey.spec import STATED
 from toolkit.texts.phrases import LANGUAGES, phrases
 
 CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
@@ -69,7 +71,7 @@ def test_what_the_block_cannot_hold_is_refused() -> None:
         survey(protection={"lawyer": "Dr Who"})
     with pytest.raises(ValueError, match="review"):
         survey(protection={"review": "soon"})
-    with pytest.raises(TypeError, match="`protection` must be a table, got str"):
+    with pytest.raises(SurveyError, match="`protection` must be a table, got str"):
         survey(protection="consent")
     both = {"en": "X", "de": "X"}
     with pytest.raises(ValueError, match=r"`protection.officer` must be there in every language"):

@@ -16,7 +16,7 @@ from toolkit import survey as room
 from toolkit.local.numeric import one_bit
 from toolkit.local.waves import Memo
 from toolkit.survey import client
-from toolkit.survey.questions.files import SurveyError
+from toolkit.survey.questions.errors import SurveyError
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import Panel
 from toolkit.survey.spec import Survey
@@ -233,8 +233,9 @@ def test_what_cannot_be_a_survey_is_refused(changes: dict[str, Any], message: st
 
 @pytest.mark.parametrize("questions", ["cheated", cheated(), [cheated(), "faculty"], None])
 def test_questions_are_a_list_of_questions(questions: Any) -> None:
-    with pytest.raises(TypeError, match="`questions` must be"):
+    with pytest.raises(SurveyError, match="`questions` must be") as caught:
         Survey("Exams", questions, consent="We study.")
+    assert (caught.value.question, caught.value.field) == (None, "questions")
 
 
 def test_surveys_are_frozen_equal_by_value_and_known_by_name() -> None:

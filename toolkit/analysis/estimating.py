@@ -194,7 +194,8 @@ class CountSource:
     def _rows(self) -> tuple[dict[Group, int], int]:
         sums: dict[Group, int] = {}
         lost = 0
-        for group, _, count in next(iter(self._tables.values())):
+        by_group = [] if self.readers else [(row, None, count) for row, count in rows_by(self.frame, self.by)]
+        for group, _, count in next(iter(self._tables.values()), by_group):
             if any(map(is_missing, group)):
                 lost += count
             else:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 import numpy as np
 
@@ -54,8 +54,8 @@ class Findings:
         One for each question and group.
     source : Source
         The counts, or the rows of a sample, that they are made from.
-    notes : tuple of str
-        What a reader must not miss.
+    remarks : tuple of str
+        What a reader must not miss of the whole; `notes` has those of each estimate besides.
     minimum : int
         Of fewer people nothing is shown.
 
@@ -73,10 +73,10 @@ class Findings:
     by: tuple[str, ...]
     group_estimates: tuple[GroupEstimate, ...]
     source: Source
-    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     minimum: int = 0
 
-    def from_minimum(self, minimum: int) -> "Findings":
+    def from_minimum(self, minimum: int) -> Self:
         """Keep what enough people answered, also in differences and pairs.
 
         Parameters
@@ -96,7 +96,13 @@ class Findings:
         """The estimate of a question; if there are groups, one for each of them."""
         self._check(name)
         estimates = {one.group: one.estimate for one in self.group_estimates if one.question == name}
+        if not estimates:
+            self._refuse_nothing(name)
         return {self._key(group): estimate for group, estimate in estimates.items()} if self.by else estimates[()]
+
+    def _refuse_nothing(self, name: str) -> NoReturn:
+        why = "it is free text, or there are no reports, or too few to show: see notes()"
+        refuse("the question must have something to estimate", f"{name!r}", why, KeyError)
 
     def _check(self, *names: str) -> None:
         for name in names:
@@ -256,38 +262,28 @@ class Findings:
 
     @cached_property
     def missing(self) -> "pd.DataFrame":
-        """Rows of each group, of them without a report, and used; they add up to the frame's rows."""
-        pd = extra("pandas")
+        """What became of every row, per question and group; rows without a group are a row of their own."""
         rows = [
-            {
-                "question": one.question,
-                **dict(zip(self.by, one.group, strict=True)),
-                "rows": one.rows,
-                "missing report": one.missing,
-                "missing group": 0,
-                "used": one.used,
-            }
+            {"question": one.question, **dict(zip(self.by, one.group, strict=True)), "rows": one.rows, **one.turnout}
             for one in self.group_estimates
         ]
-        lost = self.source.groupless()
-        if lost:
+        if lost := self.groupless:
             rows += [
-                {
-                    "question": name,
-                    **dict.fromkeys(self.by),
-                    "rows": lost,
-                    "missing report": 0,
-                    "missing group": lost,
-                    "used": 0,
-                }
-                for name in self.designs
+                {"question": name, **dict.fromkeys(self.by), "rows": lost}
+                | {**dict.fromkeys(one.turnout, 0), "missing group": lost}
+                for name, one in {one.question: one for one in self.group_estimates}.items()
             ]
-        return pd.DataFrame(rows)
+        return extra("pandas").DataFrame(rows)
+
+    @property
+    def groupless(self) -> int:
+        """How many rows are in no group, as a value of `by` is missing."""
+        return self.source.groupless()
 
     @property
     def _groupless(self) -> dict[str, int]:
         """A column of the tables where rows are in no group."""
-        lost = self.source.groupless() if self.group_estimates else 0
+        lost = self.groupless if self.group_estimates else 0
         return {"missing group": lost} if lost else {}
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
@@ -393,14 +389,14 @@ class Findings:
         designs = [f"{name}: {design.describe()}" for name, design in self.designs.items()]
         return latex([rows[:1], rows[1:]], "l" * len(table.columns), designs, path)
 
-    def report(self, path: str | Path, *, title: str = "Findings", level: float = 0.95) -> Path:
+    def report(self, path: str | Path, *, title: str | None = None, level: float = 0.95) -> Path:
         """Write a report for readers: estimates with a picture, what hid the answers, methods and notes.
 
         Parameters
         ----------
         path : str or Path
             A .html, .docx, .pdf or .md file.
-        title : str
+        title : str, optional
             What it is about.
         level : float
             Confidence level of the intervals.
@@ -411,7 +407,7 @@ class Findings:
             The file.
         """
         table = self.to_table(level).astype(str)
-        blocks = [Block("h1", title), Block("h2", "Estimates")]
+        blocks = [Block("h1", title or "Findings"), Block("h2", "Estimates")]
         if any(of_shares(self.designs[one.question]) and one.used for one in self.group_estimates):
             blocks.append(Block("picture", "the shares of the table, with their intervals", png=self._png(level)))
         rows = (tuple(map(str, table.columns)), *(tuple(row) for row in table.to_numpy()))
@@ -422,7 +418,7 @@ class Findings:
         computed = (
             f"{'; '.join(ways)}. {least if self.minimum else ''}Computed with the privacy-survey-toolkit {version}."
         )
-        blocks += [Block("p", computed), *(Block("li", html.unescape(note)) for note in self._said())]
+        blocks += [Block("p", computed), *(Block("li", note) for note in self.notes())]
         return Document(tuple(blocks)).save(path)
 
     def _png(self, level: float) -> bytes:
@@ -464,20 +460,26 @@ class Findings:
 
     def __repr__(self) -> str:
         groups = f" by {', '.join(self.by)}" if self.by else ""
-        note = f"; {'; '.join(self.notes)}" if self.notes else ""
+        note = f"; {'; '.join(self.remarks)}" if self.remarks else ""
         people = max((one.used for one in self.group_estimates), default=0)
         count = len(self.group_estimates)
         size = f"{count} estimate{'s' if count != 1 else ''}, up to {people:,} people"
         return f"<Findings of {', '.join(self.designs)}{groups}: {size}{note}>"
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<p>{note}</p>" for note in self._said())
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes())
         return f"{self.to_table().to_html(index=False)}{notes}"
 
-    def _said(self) -> list[str]:
-        """Notes of the whole, and of each estimate; column names and groups are escaped."""
+    def notes(self) -> list[str]:
+        """Return how far to trust it: the remarks on the whole, then the notes of each estimate.
+
+        Returns
+        -------
+        list of str
+            Sentences.
+        """
         own = [f"{self._words(one, '')}: {note}" for one in self.group_estimates for note in one.estimate.notes]
-        return [html.escape(note) for note in (*self.notes, *own)]
+        return [*self.remarks, *own]
 
 
 def _of_design(gap: Estimate, *groups: GroupEstimate) -> list[dict[str, float]]:

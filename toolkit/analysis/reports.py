@@ -287,6 +287,11 @@ class GroupEstimate:
         return self.rows - self.missing
 
     @property
+    def turnout(self) -> dict[str, int]:
+        """What became of the rows of the group, under the names of a table's columns."""
+        return {"missing report": self.missing, "missing group": 0, "used": self.used}
+
+    @property
     def df(self) -> int | None:
         """Degrees of freedom of the interval of a sample."""
         return None if self.weighted is None else getattr(self.estimate.basis, "df", None)

@@ -38,7 +38,7 @@ ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 Called = TypeVar("Called", bound=Callable[..., Any])
 
 
-def refuse(rule: str, received: object, consequence: str, error: type[Exception] = ValueError) -> NoReturn:
+def refuse(rule: str, received: object, consequence: str, error: Callable[[str], Exception] = ValueError) -> NoReturn:
     """Raise `error` with a message of the form rule, received, consequence; what holds more than two things may be
     data in a wrong place, and is not quoted.
     """

@@ -14,7 +14,7 @@ from toolkit.frames.counts import Group
 from toolkit.show.bars import dot_and_bar, doubt, interval_row
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure, percent, percent_ticks, png_bundle
 from toolkit.survey.questions.question import Question
-from toolkit.survey.results import Finding, Results
+from toolkit.survey.results import Results, SurveyEstimate
 from toolkit.survey.results.survey_results import label_of
 
 _MOST_OPTIONS = 12
@@ -58,7 +58,7 @@ class _Line:
 
 def findings(results: Results, *, level: float = 0.95) -> Sheet:
     """Draw estimates as dots with intervals, one row per question, option and group: what `results.plot()` shows."""
-    if not results.findings:
+    if not results.group_estimates:
         refuse("there must be something to draw", "no findings", "; ".join(results.notes()) or "wait for reports")
     panels = _panels(results, level)
     if not panels:
@@ -78,7 +78,7 @@ def findings(results: Results, *, level: float = 0.95) -> Sheet:
 
 
 def _groups(results: Results) -> list[Group]:
-    return sorted({finding.group for finding in results.findings})
+    return sorted({finding.group for finding in results.group_estimates})
 
 
 def _together(results: Results) -> bool:
@@ -88,14 +88,14 @@ def _together(results: Results) -> bool:
 
 def _panels(results: Results, level: float) -> list[list[_Line]]:
     """Shares together, then one panel for each mean, whose units differ."""
-    lines = [line for finding in results.findings for line in _lines(results, finding, level)]
+    lines = [line for finding in results.group_estimates for line in _lines(results, finding, level)]
     panels: dict[str, list[_Line]] = {"": []}
     for line in lines:
         panels.setdefault("" if line.question.is_share else line.question.name, []).append(line)
     return [panel for panel in panels.values() if panel]
 
 
-def _lines(results: Results, finding: Finding, level: float) -> list[_Line]:
+def _lines(results: Results, finding: SurveyEstimate, level: float) -> list[_Line]:
     """The options of one question; of a distribution with many points none, as bars would hide its shape."""
     question, estimate = results.survey[finding.question], finding.estimate
     if len(estimate.labels) > _MOST_OPTIONS:

@@ -15,14 +15,12 @@ from toolkit.core.checks import Number
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.statement import OPTIONAL, loss, missing, odds
 from toolkit.survey.plan import planned
+from toolkit.survey.questions.errors import SurveyError, SurveyWarning
 from toolkit.survey.questions.question import Question, read_questions
-from toolkit.survey.questions.survey_fields import STATED
-from toolkit.survey.spec import Survey
+from toolkit.survey.spec import STATED, Survey
 from toolkit.texts.odds import WEAK_EPSILON
 
 _TRIES = 12  # refusals that are told at once
-_WHERE = re.compile(r"question '(\w+)'")
-_FIELD = re.compile(r"`([a-z_]+)(?:\.([\w]+))?`")
 _GRID = [step / 10 for step in range(1, 31)]
 FAMILIES = {
     "yesno": ("warner", "forced", "crosswise"),
@@ -72,13 +70,13 @@ def check(data: Mapping[str, Any]) -> Checked:
         except (ValueError, TypeError) as problem:
             if tables and not rest["questions"]:  # all of them were refused: that none is left is no fault of its own
                 break
-            refusal = _problem(problem, tables, None)
+            refusal = _problem(problem, tables)
             if not (broken and refusal["field"] == "show_if"):
                 checked.problems.append(refusal)
             if not _leave_out(rest, refusal, tables):
                 break
         else:
-            notes = [{**_problem(one.message, tables, None), "warning": True} for one in caught]
+            notes = [{**_problem(one.message, tables), "warning": True} for one in caught]
             checked.survey = None if checked.problems else survey
             checked.problems += notes
             break
@@ -140,19 +138,18 @@ def quiet() -> Iterator[list[warnings.WarningMessage]]:
         yield caught
 
 
-def _problem(problem: object, tables: Sequence[Any], place: int | None) -> dict[str, Any]:
-    """Where a refusal arises: read from its own words, which name the question and the field."""
-    message = str(problem)
-    if place is None and (where := _WHERE.search(message)):
+def _problem(problem: object, tables: Sequence[Any], index: int | None = None) -> dict[str, Any]:
+    """Return where a refusal, or a warning, belongs: the index of the question, and the field; and what it says."""
+    if not isinstance(problem, SurveyError | SurveyWarning):
+        return {"question": index, "field": None, "message": str(problem)}
+    if index is None and problem.question is not None:
         names = [table.get("name") if isinstance(table, Mapping) else None for table in tables]
-        place = names.index(where[1]) if where[1] in names else None
-    named = _FIELD.search(message)
-    name = None if named is None else f"{named[1]}.{named[2]}" if named[1] == "protection" and named[2] else named[1]
-    return {"question": place, "field": name, "message": re.sub(r"^question (?:'\w+'|\d+): ", "", message)}
+        index = names.index(problem.question) if problem.question in names else None
+    return {"question": index, "field": problem.field, "message": problem.reason}
 
 
 def _leave_out(rest: dict[str, Any], refusal: Mapping[str, Any], tables: Sequence[Any]) -> bool:
-    """Take away what was refused, to see what else is; whether something was."""
+    """Drop the rejected field, to see what else is wrong; return whether there was one."""
     name = refusal["field"]
     if refusal["question"] is not None:
         others = [one for one in rest["questions"] if one is not tables[refusal["question"]]]
@@ -166,10 +163,10 @@ def _leave_out(rest: dict[str, Any], refusal: Mapping[str, Any], tables: Sequenc
         rest[name] = "inf"
         return True
     parent, _, child = (name or "").partition(".")
-    if child and isinstance(rest.get(parent), dict):
+    if isinstance(rest.get(parent), dict) and child in rest[parent]:
         rest[parent] = {key: value for key, value in rest[parent].items() if key != child}
         return True
-    return name is not None and name != "questions" and rest.pop(name, None) is not None
+    return parent not in ("", "questions") and rest.pop(parent, None) is not None
 
 
 def facts(data: Mapping[str, Any], checked: Checked, speak: str) -> dict[str, Any]:

@@ -194,9 +194,9 @@ class Fieldwork:
         """Return the estimates as a table of text, what to know about them, and a picture."""
         with quiet(), self._collector(file, which) as collector:
             results, texts = collector.results(by or None), _texts(collector.survey)
-        table = results.to_table() if results.findings else None
+        table = results.to_table() if results.group_estimates else None
         picture: dict[str, Any] = {}
-        if results.findings:
+        if results.group_estimates:
             try:
                 sheet = results.plot()
                 sheet.figure.savefig(image := io.StringIO(), format="svg", bbox_inches="tight")

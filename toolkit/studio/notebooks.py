@@ -92,7 +92,7 @@ def analysis(file: str, data: Mapping[str, Any], which: str = "real") -> bytes:
         cells += [
             f"## By group\n\nBy answers to {_plain_text(groups[0])}; groups of too few people are not shown.",
             [f"by_group = collector.results(by={groups[0]!r})", "by_group.to_table()"],
-            ["by_group.plot() if by_group.findings else by_group"],
+            ["by_group.plot() if by_group.group_estimates else by_group"],
         ]
     if groups and shares:
         cells += _model(shares[0], groups[0])

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from toolkit.survey.plan import Planned, SurveyPlan
-from toolkit.survey.questions.files import SurveyError
+from toolkit.survey.questions.errors import SurveyError
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import Panel
 from toolkit.survey.spec import Survey

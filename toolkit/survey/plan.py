@@ -15,7 +15,7 @@ from toolkit.core.inference.special import ndtri
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.planning import Field, PeopleNeeded, plan, plan_survey
 from toolkit.planning.fieldwork import checked_field
-from toolkit.survey.questions.files import naming
+from toolkit.survey.questions.errors import error_location
 from toolkit.survey.questions.question import Question, arm_pairs
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def margins(
     rows = []
     for question in estimable:
         part = None if question.name == sorting else smallest  # in a group by a question all have the same answer to it
-        with naming(f"question {question.name!r}"):
+        with error_location(question=question.name):
             rows.append(_planned(question, people, shares[question.name], part, guesses.get(question.name), at, field))
     planned_rows = [row for row, question in zip(rows, estimable, strict=True) if question.chances is None]
     remarks = (*_notes(planned_rows, shares, people, at), *_compared(estimable, rows), *notes)

@@ -1,17 +1,18 @@
 """`Survey`: questions, consent and languages in one frozen thing with a hash, linted when it is made."""
 
+# ruff: noqa: RUF009 (`declare` returns a field of a dataclass)
+
+import dataclasses
 import html
-import inspect
-import math
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
-from toolkit.core.checks import Number, choice, explains, refuse, whole
+from toolkit.core.checks import Number, choice, explains, refuse
 from toolkit.core.extras import lazy
 from toolkit.core.loss import Amount, Pure
 from toolkit.planning.survey_size import PeopleNeeded
@@ -21,33 +22,22 @@ from toolkit.survey.consent.device_check import device_tries, sheet_tries
 from toolkit.survey.consent.page_data import is_deniable, page_words, practicable, shown_survey
 from toolkit.survey.plan import SurveyPlan, planned
 from toolkit.survey.questions import files
-from toolkit.survey.questions.files import naming, refuse_unknown
+from toolkit.survey.questions import survey_fields as checks
+from toolkit.survey.questions.declaring import (
+    Declared,
+    check_fields,
+    declare,
+    declared_fields,
+    is_omitted,
+    names_checked_by,
+)
+from toolkit.survey.questions.errors import error_location, in_field, refuse_field
+from toolkit.survey.questions.files import refuse_unknown
 from toolkit.survey.questions.question import Question, by_wheel, checked_questions, drawn_question, read_questions
 from toolkit.survey.questions.question_fields import flag
 from toolkit.survey.questions.strict_json import as_plain, digest
-from toolkit.survey.questions.survey_fields import (
-    ARM,
-    ENDING,
-    MOST_REPORTS,
-    STATED,
-    STEP,
-    Day,
-    Panel,
-    checked_arms,
-    checked_check,
-    checked_completion,
-    checked_field,
-    checked_household,
-    checked_languages,
-    checked_panel,
-    checked_practice,
-    checked_protection,
-    checked_stated,
-    checked_waves,
-    own_words,
-    read_day,
-)
-from toolkit.texts.multilingual import Frozen, Text, Words, checked_words, in_language, text_in
+from toolkit.survey.questions.survey_fields import ARM, Day, Panel
+from toolkit.texts.multilingual import Frozen, Text, Words, text_in
 from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import OWN, STATION, Own, marked_words, phrases, rehearsal_mark
 
@@ -63,9 +53,6 @@ OPEN_ACCESS = (
     "would show it. "
     "Links that work once (access by token or blind) prevent it."
 )
-_USUAL = {"step": STEP, "rehearsal": False, "waves": 1, "wave": 1, "household": False}
-"""Left out of files and hashes, which are then those of earlier versions."""
-
 _NEEDED = {
     "title": "people must know what they answer",
     "consent": "people must know what they agree to: say who asks, and what for",
@@ -74,7 +61,7 @@ _NEEDED = {
 
 
 @explains('Survey("Exams", [question], consent="We are a research group of this university.")', **_NEEDED)
-@dataclass(frozen=True, init=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Survey:
     """Questions to the same people, with everything that they read and everything that they are promised.
 
@@ -164,127 +151,68 @@ class Survey:
 
     is_station: ClassVar[bool] = False  # whether these are the words on a device of the researchers
 
-    # in the order in which a file has them
-    title: Text
-    languages: tuple[str, ...]
-    consent: Text
-    controller: Text | None
-    contact: Text | None
-    purpose: Text | None
-    retention: Text | None
-    publication: Text | None
-    withdrawal: Text | None
-    approval: Text | None
-    hashes: Text | None
-    protection: Frozen[str, Text] | None
-    debrief: Text | None
-    help: Text | None
-    completion: str | None
-    practice: bool | int
-    check: bool | str
-    access: str
-    cap: int | None
-    closes: Day | None
-    ceiling: Amount
-    minimum: int
-    words: Frozen[str, Text] | None
-    step: int
-    rehearsal: bool
-    waves: int
-    wave: int
-    panel: Panel | None
-    arms: Frozen[str, Fraction] | None
-    household: bool
-    field: Frozen[str, Any] | None
-    questions: tuple[Question, ...]
+    # In the order in which they are checked, but for the languages, which come first; a file has the questions last.
+    title: Declared[Words, Text] = declare(checks.prose, most=200)
+    questions: Declared[Sequence[Question], tuple[Question, ...]] = declare(checked_questions)
+    _: dataclasses.KW_ONLY
+    languages: Declared[Sequence[str], tuple[str, ...]] = declare(checks.checked_languages, ("en",))
+    consent: Declared[Words, Text] = declare(checks.prose, most=20_000)
+    controller: Declared[Words | None, Text | None] = declare(checks.statement, None)
+    contact: Declared[Words | None, Text | None] = declare(checks.statement, None)
+    purpose: Declared[Words | None, Text | None] = declare(checks.statement, None)
+    retention: Declared[Words | None, Text | None] = declare(checks.statement, None)
+    publication: Declared[Words | None, Text | None] = declare(checks.statement, None)
+    withdrawal: Declared[Words | None, Text | None] = declare(checks.statement, None)
+    approval: Declared[Words | None, Text | None] = declare(checks.statement, None)
+    hashes: Declared[Words | None, Text | None] = declare(checks.statement, None)
+    protection: Declared[Mapping[str, Any] | None, Frozen[str, Text] | None] = declare(checks.checked_protection, None)
+    debrief: Declared[Words | None, Text | None] = declare(checks.ending, None, most=2000)
+    help: Declared[Words | None, Text | None] = declare(checks.ending, None, most=2000)
+    completion: str | None = declare(checks.checked_completion, None)
+    practice: bool | int = declare(checks.checked_practice, True)
+    check: bool | str = declare(checks.checked_check, True)
+    access: str = declare(checks.one_of, "open", allowed=ACCESS)
+    cap: int | None = declare(checks.optional_count, None)
+    closes: Declared[Day | str | None, Day | None] = declare(checks.read_day, None)
+    ceiling: Declared[Number, Amount] = declare(checks.amount, WEAK_EPSILON)
+    minimum: int = declare(checks.count, 30)
+    words: Declared[Own | None, Frozen[str, Text] | None] = declare(checks.own_words, None)
+    step: int = declare(checks.count, checks.STEP, omit_default=True)
+    rehearsal: bool = declare(flag, False, omit_default=True)
+    waves: int = declare(checks.count, 1, omit_default=True, most=checks.MOST_WAVES)
+    wave: int = declare(checks.checked_wave, 1, omit_default=True)
+    panel: Declared[Panel | Mapping[str, Any] | None, Panel | None] = declare(checks.checked_panel, None)
+    arms: Declared[Mapping[str, Number] | None, Frozen[str, Fraction] | None] = declare(checks.checked_arms, None)
+    household: bool = declare(checks.checked_household, False, omit_default=True)
+    field: Declared[Mapping[str, Any] | None, Frozen[str, Any] | None] = declare(checks.checked_field, None)
 
-    def __init__(
-        self,
-        title: Words,
-        questions: Sequence[Question],
-        *,
-        consent: Words,
-        languages: Sequence[str] = ("en",),
-        practice: bool | int = True,
-        check: bool | str = True,
-        access: str = "open",
-        cap: int | None = None,
-        closes: Day | str | None = None,
-        ceiling: Number = WEAK_EPSILON,
-        minimum: int = 30,
-        words: Own | None = None,
-        step: int = STEP,
-        rehearsal: bool = False,
-        controller: Words | None = None,
-        contact: Words | None = None,
-        purpose: Words | None = None,
-        retention: Words | None = None,
-        publication: Words | None = None,
-        withdrawal: Words | None = None,
-        approval: Words | None = None,
-        hashes: Words | None = None,
-        protection: Mapping[str, Any] | None = None,
-        debrief: Words | None = None,
-        help: Words | None = None,  # noqa: A002 (what people look for)
-        completion: str | None = None,
-        waves: int = 1,
-        wave: int = 1,
-        panel: Panel | Mapping[str, Any] | None = None,
-        arms: Mapping[str, Number] | None = None,
-        household: bool = False,
-        field: Mapping[str, Any] | None = None,
-    ) -> None:
-        arguments = {key: value for key, value in locals().items() if key != "self"}
-        self._set(arguments)
-        self._lint()
+    def __post_init__(self) -> None:
+        self._check_fields()
+        with error_location():  # every refusal is a SurveyError
+            self._lint()
 
-    def _set(self, args: Mapping[str, Any]) -> None:
+    def _check_fields(self) -> None:
         """Check every field and bring it to its final form."""
-        codes = checked_languages(args["languages"])
-        arms, own = checked_arms(args["arms"]), own_words(args["words"], codes)
-        questions = [one for one in checked_questions(args["questions"], codes[0]) if one.chances is None]
-        if arms is not None:
-            text = {code: phrases(code, own)[ARM] for code in codes}
-            questions.insert(0, drawn_question(ARM, text, arms))
-        waves, wave = checked_waves(args["waves"], args["wave"])
-        longest = {"title": 200, "consent": 20_000, **dict.fromkeys(ENDING, 2000)}
-        texts = {
-            name: None if args[name] is None and name in ENDING else checked_words(args[name], name, most)
-            for name, most in longest.items()
+        check_fields(self, first="languages")
+        if self.arms is not None:
+            with error_location(field="words"):
+                text = {code: phrases(code, self.words)[ARM] for code in self.languages}
+            object.__setattr__(self, "questions", (drawn_question(ARM, text, self.arms), *self.questions))
+        # The two exercises would mislead where hardly anything is hidden.
+        deniable = {
+            "practice": is_deniable(practicable(self.questions)),
+            "check": is_deniable([question for question in self.questions if question.randomized]),
         }
-        checked = {
-            **{name: None if text is None else in_language(text, codes[0]) for name, text in texts.items()},
-            **{name: None if args[name] is None else checked_stated(args[name], name, codes[0]) for name in STATED},
-            "protection": checked_protection(args["protection"], codes[0]),
-            "questions": tuple(questions),
-            "arms": arms,
-            "household": checked_household(args["household"], args["access"], waves),
-            "field": checked_field(args["field"], args["access"], waves, codes),
-            "languages": codes,
-            "practice": is_deniable(practicable(questions)) and checked_practice(args["practice"]),
-            "check": is_deniable([one for one in questions if one.randomized]) and checked_check(args["check"]),
-            "access": choice(args["access"], "access", ACCESS),
-            "completion": checked_completion(args["completion"], args["access"]),
-            "cap": None if args["cap"] is None else whole(args["cap"], "cap", most=MOST_REPORTS),
-            "closes": read_day(args["closes"], "closes"),
-            "ceiling": Pure(args["ceiling"]).amount,
-            "minimum": whole(args["minimum"], "minimum", most=MOST_REPORTS),
-            "words": own,
-            "step": whole(args["step"], "step", most=MOST_REPORTS),
-            "rehearsal": flag(args["rehearsal"], "rehearsal"),
-            "waves": waves,
-            "wave": wave,
-            "panel": checked_panel(args["panel"], waves),
-        }
-        for key, value in checked.items():
-            object.__setattr__(self, key, value)
+        for name in deniable:
+            object.__setattr__(self, name, deniable[name] and getattr(self, name))
 
     def _lint(self) -> None:
         linter.check_names(self.questions, self.waves)
         linter.check_waves(self.questions, self.waves, self.languages, self.words)
-        for language in self.languages:
-            consenting.until(self.closes, language, self.words)
-        self.page_words()
+        with error_location(field="words"):
+            for language in self.languages:
+                consenting.until(self.closes, language, self.words)
+            self.page_words()
         prose = {"title": self.title, "consent": self.consent, **self.stated, **self.ending}
         assessed = {f"protection.{name}": text for name, text in (self.protection or {}).items() if name != "review"}
         linter.check_translations(prose | assessed, self.questions, self.languages, self.words)
@@ -296,7 +224,7 @@ class Survey:
         for version in [self] if self.field is None else [self, self.at_station]:
             linter.check_wheels(version.questions)
             if self.check == "device":
-                device_tries(version.questions, version.page_words(), self.words)
+                in_field("check", device_tries, version.questions, version.page_words(), self.words)
         linter.warn_of_what_can_be_looked_up(self.questions)
         linter.warn_of_months(self.questions)
 
@@ -451,9 +379,9 @@ class Survey:
         dict
             What `from_dict` reads back as an equal survey.
         """
-        data = {field.name: as_plain(getattr(self, field.name)) for field in fields(self)}
-        data["questions"] = [question.to_dict() for question in self.questions if question.chances is None]
-        return {key: value for key, value in data.items() if value is not None and _USUAL.get(key) != value}
+        given = {field: getattr(self, field.name) for field in declared_fields(self) if field.name != "questions"}
+        data = {field.name: as_plain(value) for field, value in given.items() if not is_omitted(field, value)}
+        return data | {"questions": [question.to_dict() for question in self.questions if question.chances is None]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Survey":
@@ -492,25 +420,21 @@ class Survey:
         Survey
             The survey as it was.
         """
-        arguments = inspect.signature(cls).bind(**cls._arguments(data))
-        arguments.apply_defaults()
-        survey = object.__new__(cls)
-        survey._set(arguments.arguments)
+        arguments, survey = cls._arguments(data), object.__new__(cls)
+        for field in declared_fields(cls):
+            object.__setattr__(survey, field.name, arguments.get(field.name, field.default))
+        survey._check_fields()
         return survey
 
     @classmethod
     def _arguments(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(data, Mapping):
             refuse("a survey must be a table", type(data).__name__, "see to_dict()", TypeError)
-        refuse_unknown(data, list(inspect.signature(cls).parameters), "a survey")
+        refuse_unknown(data, [field.name for field in declared_fields(cls)], "a survey")
         for name, why in _NEEDED.items():
             if name not in data:
-                refuse(f"a survey must have `{name}`", "none", why)
-        arguments = dict(data)
-        if arguments.get("ceiling") == "inf":
-            arguments["ceiling"] = math.inf
-        arguments["questions"] = read_questions(data["questions"])
-        return arguments
+                refuse_field(name, f"a survey must have `{name}`", "none", why)
+        return {**data, "questions": read_questions(data["questions"])}
 
     @classmethod
     def load(cls, path: str | Path) -> "Survey":
@@ -531,7 +455,7 @@ class Survey:
         SurveyError
             If the survey is against a rule; the message names the file and the question.
         """
-        with naming(Path(path).name):
+        with error_location(Path(path).name):
             data = files.read(path)
             if isinstance(data, dict) and {"survey", "columns"} <= set(data):  # a codebook
                 data = data["survey"]
@@ -623,6 +547,16 @@ class Survey:
         return (
             f"<Survey {self.name!r}: {number}, epsilon {self.loss.epsilon:.4g}{often}, in {', '.join(self.languages)}>"
         )
+
+
+STATED = names_checked_by(Survey, checks.statement)
+"""What those who ask say of themselves: who is responsible, whom to write to, what it is for, how long
+answers are kept, what is published, how to take something back, who approved it, where the page's two
+hashes can be compared.
+"""
+
+ENDING = names_checked_by(Survey, checks.ending)
+"""What those who ask say at the end, whatever it is."""
 
 
 def asked(survey: Survey, question: Question, answers: dict[str, Any]) -> bool:

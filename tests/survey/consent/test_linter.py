@@ -11,7 +11,7 @@ from tests.survey.samples import MEMO, cheated, faculty, panel, survey
 from toolkit import Design, crosswise, k_ary, kuk, mangat, triangular, warner
 from toolkit.local.numeric import additive
 from toolkit.survey.consent.linter import LARGEST, RESERVED, check_size, largest
-from toolkit.survey.questions.files import SurveyError
+from toolkit.survey.questions.errors import SurveyError
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import ASKING, LANGUAGES, interface, phrases

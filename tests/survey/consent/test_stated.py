@@ -7,7 +7,7 @@ import pytest
 from tests.survey.samples import SAID, cheated, survey
 from toolkit import Survey
 from toolkit.survey.consent.statement import check_reach, missing, stated_layers
-from toolkit.survey.questions.survey_fields import STATED
+from toolkit.survey.spec import STATED
 from toolkit.texts.phrases import LANGUAGES
 
 

@@ -14,7 +14,7 @@ from toolkit.local.numeric import one_bit
 from toolkit.local.oracles import tick_boxes, unary
 from toolkit.local.questionnaire import likert
 from toolkit.local.waves import Memo
-from toolkit.survey.questions.files import SurveyError
+from toolkit.survey.questions.errors import SurveyError
 from toolkit.survey.questions.question import Question, read_questions
 from toolkit.texts.phrases import phrases
 

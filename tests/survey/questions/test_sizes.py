@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -114,11 +115,16 @@ def of_parts(folder: Path, count: int) -> object:
     return read(file)
 
 
+SPEAKING = SimpleNamespace(languages=("en",))
 LIMITS: dict[str, tuple[Callable[[Path, int], object], int, str]] = {
-    "questions": (lambda _, size: checked_questions([FREE] * size, "en"), 1000, "`questions` must be at most 1,000"),
+    "questions": (
+        lambda _, size: checked_questions([FREE] * size, "questions", SPEAKING),
+        1000,
+        "`questions` must be at most 1,000",
+    ),
     "tables of questions": (lambda _, size: read_questions([{}] * size), 1000, "`questions` must be at most 1,000"),
     "languages": (
-        lambda _, size: checked_languages([f"de-{place:04}" for place in range(size)]),
+        lambda _, size: checked_languages([f"de-{place:04}" for place in range(size)], "languages", None),
         100,
         "`languages` must be at most 100",
     ),

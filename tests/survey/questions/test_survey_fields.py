@@ -10,8 +10,9 @@ from tests.slowly import case
 from tests.survey.samples import MEMO, cheated, faculty, panel, survey
 from toolkit import Pure, Question, Survey, warner
 from toolkit.local.waves import Memo
+from toolkit.survey.questions.errors import SurveyError
 from toolkit.survey.questions.question_fields import flag
-from toolkit.survey.questions.survey_fields import Panel, check_panel, checked_waves
+from toolkit.survey.questions.survey_fields import Panel, check_panel
 
 ASKED = Question("stolen", "Stolen?", design=MEMO)
 
@@ -24,17 +25,19 @@ def test_a_flag_is_true_or_false_and_not_a_number_or_a_word():
 
 
 def test_waves_are_whole_numbers_and_a_wave_is_one_of_them():
-    assert checked_waves(4, 2) == (4, 2)
+    made = panel(waves=4, wave=2)
+    assert (made.waves, made.wave) == (4, 2)
     for waves, wave, message in (
         (0, 1, "`waves` must be at least 1"),
         (2, 0, "`wave` must be at least 1"),
         (2, 3, "`wave` must be at most `waves`, 2, got 3"),
         (25, 1, "`waves` must be at most 24, got 25"),
     ):
-        with pytest.raises(ValueError, match=message):
-            checked_waves(waves, wave)
-    with pytest.raises(TypeError, match="`waves` must be a whole number"):
-        checked_waves(True, 1)
+        with pytest.raises(SurveyError, match=message) as caught:
+            panel(waves=waves, wave=wave)
+        assert caught.value.field == message.split("`")[1]
+    with pytest.raises(SurveyError, match="`waves` must be a whole number"):
+        panel(waves=True)
 
 
 def test_a_panel_is_random_is_part_of_the_hash_and_is_not_made_before_a_collection():

@@ -1,6 +1,6 @@
 import pytest
 
-from toolkit.survey.questions.files import SurveyError, naming, refuse_unknown
+from toolkit.survey.questions.files import refuse_unknown
 
 
 @pytest.mark.parametrize(
@@ -28,19 +28,3 @@ def test_fields_that_are_not_offered_are_refused_with_the_reason(field: str, why
 
 def test_known_fields_pass() -> None:
     refuse_unknown({"name": "x"}, ["name", "text"], "a question")
-
-
-@pytest.mark.parametrize("kind", [ValueError, TypeError, SurveyError])
-def test_errors_say_where_they_happened(kind: type[Exception]) -> None:
-    with (
-        pytest.raises(SurveyError, match=r"^campus.toml: question 'x': no$") as caught,
-        naming("campus.toml"),
-        naming("question 'x'"),
-    ):
-        raise kind("no")
-    assert caught.value.__cause__ is None
-
-
-def test_other_errors_pass() -> None:
-    with pytest.raises(OSError, match=r"^disk$"), naming("campus.toml"):
-        raise OSError("disk")

@@ -68,7 +68,7 @@ def test_the_numbers_are_those_of_the_analysis_without_a_survey():
 
 def test_of_several_groups_it_is_told_what_liars_could_move_at_most():
     found = estimate(survey(), REPORTS.assign(cheated=["yes", "no"] * 30 + ["no"] * 40), by="faculty")
-    moves = [f"{100 * one.liars:.2g}" for one in found.findings if one.question == "cheated"]
+    moves = [f"{100 * one.liars:.2g}" for one in found.group_estimates if one.question == "cheated"]
     assert len({*moves}) == 2
     assert (
         f"could be off by up to {max(moves, key=float)} percentage points more." in found.below(survey()["cheated"])[-1]
@@ -144,7 +144,7 @@ def test_below_a_minimum_nothing_is_told_of_few_people_by_any_verb():
     paid = Question("paid", "Paid?", design=warner(p="3/4"))
     frame = REPORTS.assign(paid=["yes", "no"] * 40 + [None] * 20)
     found = estimate(survey(faculty(), cheated(), paid, check=False), frame, by="faculty").from_minimum(30)
-    assert {(one.question, *one.group) for one in found.findings} == {
+    assert {(one.question, *one.group) for one in found.group_estimates} == {
         ("cheated", "arts"),
         ("cheated", "law"),
         ("paid", "arts"),
@@ -152,7 +152,7 @@ def test_below_a_minimum_nothing_is_told_of_few_people_by_any_verb():
     assert found.differences("arts")["question"].tolist() == ["cheated"]
     assert list(found.joint("cheated", "paid")) == ["arts"]
     with pytest.raises(ValueError, match="at least 30 people"):
-        found.analysis.homogeneity("paid")
+        found.homogeneity("paid")
     with pytest.raises(ValueError, match="at least 90 people"):
         found.from_minimum(90).joint("cheated", "paid")
 
@@ -268,7 +268,7 @@ def test_a_box_that_nobody_was_asked_about_stops_nothing():
     assert np.isfinite(law.value).all()
     assert not any("nobody" in note for note in law.notes)
     assert found["cheated"]["arts"].n == 40
-    assert all(np.isfinite(finding.liars) for finding in found.findings)
+    assert all(np.isfinite(finding.liars) for finding in found.group_estimates)
 
 
 @pytest.mark.slow
@@ -313,7 +313,7 @@ def test_answered_refused_missing_and_not_asked_are_counted_for_each_question_an
     )
     asked = survey(faculty(), cheated(), paid, check=False)
     found = estimate(asked, frame, by="faculty", minimum=0)
-    assert {(one.question, *one.group): tuple(one.counts.values()) for one in found.findings} == {
+    assert {(one.question, *one.group): tuple(one.counts.values()) for one in found.group_estimates} == {
         ("cheated", "arts"): (2, 0, 1, 0),
         ("cheated", "law"): (2, 0, 2, 0),
         ("paid", "arts"): (0, 0, 0, 3),
@@ -343,13 +343,13 @@ def test_a_group_that_is_no_option_is_refused_by_group_as_it_is_without():
 def test_liars_are_measured_from_the_estimate_pulled_into_the_range_of_the_truth():
     """Five yes of a hundred through Warner's 2/3 estimate -0.85; no truth is there, so liars count from 0."""
     frame = pd.DataFrame({"cheated": ["yes"] * 5 + ["no"] * 95})
-    (finding,) = estimate(survey(cheated(), check=False), frame).findings
+    (finding,) = estimate(survey(cheated(), check=False), frame).group_estimates
     assert finding.estimate.value == pytest.approx(-0.85)
     assert finding.liars == pytest.approx(worst_shift(warner(p="2/3"), 0.0))
     assert finding.liars == pytest.approx(0.02)
     three = forced_options(["a", "b", "c"], ["1/100", "1/100", "2/5"])
     frame = pd.DataFrame({"cheated": ["a"] * 50 + ["b"] * 40 + ["c"] * 10})
-    (finding,) = estimate(survey(cheated(design=three), check=False, ceiling=9), frame).findings
+    (finding,) = estimate(survey(cheated(design=three), check=False, ceiling=9), frame).group_estimates
     inside = np.clip(finding.estimate.value, 0, 1)
     assert (finding.estimate.value.min() < 0, finding.estimate.value.sum()) == (True, pytest.approx(1))
     assert finding.liars == pytest.approx(worst_shift(three, inside / inside.sum()))

@@ -4,6 +4,7 @@ import pytest
 
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question, crosswise, warner
+from toolkit.analysis import Findings, estimates
 from toolkit.local import born
 from toolkit.survey.results import estimate, tally
 from toolkit.survey.results.survey_results import NOTHING, OUTSIDE
@@ -15,9 +16,9 @@ REPORTS = pd.DataFrame({"faculty": ["arts"] * 60 + ["law"] * 40, "cheated": ["ye
 
 
 def test_where_there_is_nothing_yet_it_is_said_in_a_sentence():
-    assert estimate(survey(check=False), REPORTS[:0], by="faculty").findings == ()
+    assert estimate(survey(check=False), REPORTS[:0], by="faculty").group_estimates == ()
     empty = estimate(survey(check=False), REPORTS[:0])
-    assert empty.findings == ()
+    assert empty.group_estimates == ()
     assert repr(empty) == f"<Results of 'Exams': {NOTHING}.>"
     assert NOTHING in empty._repr_html_()
     with pytest.warns(UserWarning, match=f"The table is empty: {NOTHING}"):
@@ -28,7 +29,7 @@ def test_where_there_is_nothing_yet_it_is_said_in_a_sentence():
 
 def test_below_a_minimum_findings_are_left_out_and_counted():
     found = estimate(survey(check=False), REPORTS, by="faculty").from_minimum(50)
-    assert {finding.group for finding in found.findings} == {("arts",)}
+    assert {finding.group for finding in found.group_estimates} == {("arts",)}
     assert found.remarks[0].startswith("1 of 2 estimates are not shown, as fewer than 50 people answered")
     assert estimate(survey(check=False), REPORTS).from_minimum(50).remarks == ()
 
@@ -44,12 +45,12 @@ def test_of_fewer_people_than_the_minimum_in_all_nothing_is_shown():
         frame = asked.simulate(people, np.random.default_rng(1))
         found = estimate(asked, frame)
         notes = " ".join(found.notes())
-        assert bool(found.findings) is bool(found.analysis.group_estimates) is shown
+        assert bool(found.group_estimates) is shown
         for sentence in ("passed the comprehension check", "By the anchor question trip", "moves an estimate by"):
             assert (sentence in notes) is shown, sentence
         assert ("4 of 4 estimates are not shown, as fewer than 30 people answered" in notes) is not shown
         assert len(tally(asked, frame)) == 0 or shown
-        assert estimate(asked, frame, minimum=3).findings
+        assert estimate(asked, frame, minimum=3).group_estimates
 
 
 @pytest.mark.parametrize("yes", [20, 60, 77, 95])
@@ -72,7 +73,7 @@ def test_what_errors_cover_and_cost_stands_once_below_each_table():
 
 def test_liars_are_said_in_percentage_points_and_the_worst_group_counts():
     found = estimate(survey(faculty(), cheated(design=warner(p="3/4")), check=False), REPORTS, by="faculty")
-    worst = max(finding.liars for finding in found.findings)
+    worst = max(finding.liars for finding in found.group_estimates)
     assert f"off by up to {100 * worst:.2g} percentage points more" in found._repr_html_()
 
 
@@ -130,3 +131,23 @@ def test_open_access_is_said_also_after_closing_and_an_open_state_while_it_lasts
     tried = remarks(survey().as_rehearsal(), Shown(State.OPEN, (), 5))
     assert tried[0].endswith("in steps of 10: from 30 reports on. So far 5 are stored.")
     assert tried[1:] == (OPEN_ACCESS,)
+
+
+def test_results_are_findings_with_all_that_findings_can_do():
+    second = Question("paid", "Paid for it?", design=warner(p="2/3"))
+    frame = REPORTS.assign(paid=REPORTS["cheated"].to_numpy()[::-1])
+    results = estimate(survey(faculty(), cheated(), second, check=False), frame, by="faculty", minimum=1)
+    assert isinstance(results, Findings)
+    same = estimates(frame, {"cheated": cheated().design, "paid": second.design}, by="faculty")
+    assert results.homogeneity("cheated") == same.homogeneity("cheated")
+    for mine, theirs in (
+        (results.difference("cheated", "paid"), same.difference("cheated", "paid")),
+        (results.joint("cheated", "paid"), same.joint("cheated", "paid")),
+        (results["cheated"], same["cheated"]),
+    ):
+        assert mine.keys() == theirs.keys()
+        assert all(np.array_equal(mine[group].value, theirs[group].value) for group in mine)
+    assert results.to_csv().splitlines()[0] == ",".join(results.to_table())
+    assert "\\begin{tabular}" in results.to_latex()
+    with pytest.raises(KeyError, match="must have something to estimate, got 'faculty': it is free text, or"):
+        results["faculty"]

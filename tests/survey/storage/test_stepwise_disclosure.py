@@ -74,7 +74,7 @@ def test_of_an_open_wave_only_the_number_of_reports_is_shown_in_steps(database, 
     with pytest.warns(UserWarning, match="only how many reports there are is shown"):
         seen = collector.reports()
     assert len(seen) == 0
-    assert collector.results().findings == ()
+    assert collector.results().group_estimates == ()
     (told, *_) = seen.attrs["remarks"]
     assert "only how many reports there are is shown, at least 20; all of them when it is closed" in told
     assert field.store.setting("shown") is None
@@ -263,7 +263,7 @@ def test_a_question_below_the_minimum_is_not_shown_although_the_others_are(datab
     field.arrive(40, faculty=0, cheated=None)
     field.arrive(10, faculty=1)
     found = Collector.attach(database).results()
-    assert [finding.question for finding in found.findings] == ["faculty"]
+    assert [finding.question for finding in found.group_estimates] == ["faculty"]
     with pytest.raises(KeyError, match="too few to show"):
         found["cheated"]
     field.store.close()

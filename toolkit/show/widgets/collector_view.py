@@ -170,7 +170,7 @@ def _sentences(status: Status, collector: Collector, results: Results) -> dict[s
     survey = collector.survey
     cap = "" if status.cap is None else f" At most {status.cap:,} are taken."
     tried = f" {TRIED_OUT}" if survey.rehearsal else ""
-    heading = ["In all:" if status.state == "closed" else "So far:"] if results.findings else []
+    heading = ["In all:" if status.state == "closed" else "So far:"] if results.group_estimates else []
     return {
         "state": f"{_STATES[status.state]}{cap}{tried}",
         "reach": _reach(status),
@@ -210,6 +210,6 @@ def _rows(results: Results, question: Question) -> list[list[str]]:
 def _bars(results: Results, question: Question) -> list[list[float | None]]:
     """Lower end, estimate and upper end of each line, as parts of the scale (0 to 1, or the bounds), if any."""
     low, high = map(float, question.bounds if question.bounds and not question.is_share else (0, 1))
-    frames = [one.estimate.to_frame() for one in results.findings if one.question == question.name]
+    frames = [one.estimate.to_frame() for one in results.group_estimates if one.question == question.name]
     ends = [line for frame in frames for line in frame[["low", "estimate", "high"]].astype(float).to_numpy().tolist()]
     return [[(one - low) / (high - low) if math.isfinite(one) else None for one in line] for line in ends]

@@ -17,9 +17,8 @@ from toolkit.local.birthdays import innocent_share
 from toolkit.local.design import has_matrix
 from toolkit.survey.consent.statement import declining, loss, needs_secret_answer
 from toolkit.survey.consent.wheel import is_mixture
-from toolkit.survey.questions.files import naming
-from toolkit.survey.questions.question import LONGEST_ANSWER, Question
-from toolkit.survey.questions.question_fields import LONGEST
+from toolkit.survey.questions.errors import SurveyWarning, error_location, refuse_field
+from toolkit.survey.questions.question import LONGEST_ANSWER, TEXTS, Question
 from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.texts.multilingual import Text, character_name, in_language, looks, turning, unquotable
 from toolkit.texts.phrases import ASKING, LANGUAGES, OWN, WAVES, Own, phrases, raw_words, speaks_for_itself
@@ -48,14 +47,16 @@ def check_names(questions: Sequence[Question], waves: int) -> None:
         refuse("a survey must have at least one question", "none", "there is nothing to answer")
     names = [question.name for question in questions]
     for name in names:
-        if names.count(name) > 1:
-            rule = "each question must have a `name` of its own"
-            refuse(rule, f"{name!r} {names.count(name)} times", "answers go by name")
-        if name in reserved:
-            refuse(f"a question must not be called {', '.join(reserved)}", repr(name), "the results use it themselves")
-        if re.sub(r"_(_\d+)?$", "", name) in {*names} - {name}:
-            rule = "a question must not be called as another one with _ or __ and a number after it"
-            refuse(rule, repr(name), "files for SPSS and Stata have such columns")
+        with error_location(question=name, field="name"):
+            if names.count(name) > 1:
+                rule = "each question must have a `name` of its own"
+                refuse(rule, f"{name!r} {names.count(name)} times", "answers go by name")
+            if name in reserved:
+                rule = f"a question must not be called {', '.join(reserved)}"
+                refuse(rule, repr(name), "the results use it themselves")
+            if re.sub(r"_(_\d+)?$", "", name) in {*names} - {name}:
+                rule = "a question must not be called as another one with _ or __ and a number after it"
+                refuse(rule, repr(name), "files for SPSS and Stata have such columns")
 
 
 def check_translations(
@@ -63,38 +64,39 @@ def check_translations(
 ) -> None:
     """Refuse what people could not read in every language of the survey."""
     for name, text in words.items():
-        _check_text(name, text, languages)
+        _check_text(name, name, text, languages)
     for code, ours in (own or {}).items():
         for name, word in ours.items():
-            _check_text(f"words.{code}.{name}", in_language(word, code), [code])
+            _check_text("words", f"words.{code}.{name}", in_language(word, code), [code])
     for question in questions:
-        with naming(f"question {question.name!r}"):
-            for name in LONGEST:
-                _check_text(name, getattr(question, name), languages)
+        with error_location(question=question.name):
+            for name in TEXTS:
+                _check_text(name, name, getattr(question, name), languages)
             for option in dict.fromkeys((*question.options, *question.report_options)):
                 _check_label(option, question.labels.get(option), languages)
             _check_distinct(question, languages, own)
 
 
-def _check_text(name: str, text: Text | None, languages: Sequence[str]) -> None:
+def _check_text(field: str, name: str, text: Text | None, languages: Sequence[str]) -> None:
     if text is None:
         return
     if absent := [language for language in languages if language not in text]:
         rule = f"`{name}` must be there in every language of the survey ({', '.join(languages)})"
-        refuse(rule, f"none in {', '.join(absent)}", "those who chose that language could not read it")
+        refuse_field(field, rule, f"none in {', '.join(absent)}", "those who chose that language could not read it")
     if character := next(filter(None, map(turning, text.values())), None):
         rule = f"`{name}` must not turn the writing round; isolates (U+2066 to U+2069) may set words apart"
-        refuse(rule, character_name(character), "what stands beside it would be read backwards")
+        refuse_field(field, rule, character_name(character), "what stands beside it would be read backwards")
 
 
 def _check_label(option: str | int, label: str | Text | None, languages: Sequence[str]) -> None:
     if label is not None:
-        _check_text(f"labels.{option}", in_language(label, languages[0]), languages)
+        _check_text("labels", f"labels.{option}", in_language(label, languages[0]), languages)
     elif not speaks_for_itself(option) and len(languages) > 1:
         rule = f"the option {option!r} must have a label in every language ({', '.join(languages)})"
         one, other = languages[:2]
         in_file = f'in TOML labels.{option} = {{{one} = "…", {other} = "…"}}'
-        refuse(rule, "none", f'write labels={{{option!r}: {{"{one}": "…", "{other}": "…"}}}}, {in_file}')
+        why = f'write labels={{{option!r}: {{"{one}": "…", "{other}": "…"}}}}, {in_file}'
+        refuse_field("labels", rule, "none", why)
 
 
 def check_labels(questions: Sequence[Question], languages: Sequence[str], own: Own | None) -> None:
@@ -108,7 +110,7 @@ def check_labels(questions: Sequence[Question], languages: Sequence[str], own: O
                 label = question.label(option, code, phrases(code, own))
                 theirs = option in question.labels or label == str(option)  # else it is a word of ours
                 if theirs and (character := unquotable(label, quote)) is not None:
-                    with naming(f"question {question.name!r}"):
+                    with error_location(question=question.name, field="labels"):
                         refuse(
                             "a label must be one line of text without quotation marks, and without "
                             "characters that are not seen or turn the writing round",
@@ -125,18 +127,24 @@ def check_claims(words: Mapping[str, Text | None], questions: Sequence[Question]
     for name, text in {**asking, **titles}.items():
         if (claim := _claim(text)) is not None:
             rule = f"`{name}` may ask, name or lead on, not say what becomes of answers"
-            refuse(rule, repr(claim), "the page says it itself, from the designs, so that it is true")
-    texts: dict[str, str | Text] = {name: text for name, text in words.items() if name != "title" and text is not None}
+            why = "the page says it itself, from the designs, so that it is true"
+            refuse_field(name.partition(".")[0], rule, repr(claim), why)
+    for name, sentences in words.items():
+        if name != "title":
+            _warn_of_claim(sentences, None, name)
     for question in questions:  # its text and instructions may say what others know of a debt or of a birthday
-        parts = {f"{question.name}.{name}": getattr(question, name) for name in ("help", "warning")}
-        texts |= {name: text for name, text in parts.items() if text is not None}
-    for name, sentence in texts.items():
-        if claim := next(filter(None, map(_claim, _versions(sentence))), None):
-            warnings.warn(
-                f"`{name}` says what becomes of answers ({claim!r}): the page says it itself, from "
-                "the designs. Leave it out, unless it is exactly true of every answer here.",
-                stacklevel=2,
-            )
+        for name in ("help", "warning"):
+            _warn_of_claim(getattr(question, name), question.name, name)
+
+
+def _warn_of_claim(text: str | Text | None, question: str | None, field: str) -> None:
+    if claim := next(filter(None, map(_claim, _versions(text or ""))), None):
+        name = field if question is None else f"{question}.{field}"
+        message = (
+            f"`{name}` says what becomes of answers ({claim!r}): the page says it itself, from "
+            "the designs. Leave it out, unless it is exactly true of every answer here."
+        )
+        warnings.warn(SurveyWarning(message, question=question, field=field), stacklevel=3)
 
 
 def _claim(text: str) -> str | None:
@@ -155,7 +163,7 @@ def _check_distinct(question: Question, languages: Sequence[str], own: Own | Non
             labels = Counter(looks(question.label(option, language, sentences)) for option in options)
             if twice := next((words for words, count in labels.items() if count > 1), None):
                 rule = f"options must be shown by different words in {language}"
-                refuse(rule, f"{twice!r} twice"[:80], "people could not choose between them")
+                refuse_field("labels", rule, f"{twice!r} twice"[:80], "people could not choose between them")
 
 
 def check_conditions(questions: Sequence[Question]) -> None:
@@ -163,7 +171,7 @@ def check_conditions(questions: Sequence[Question]) -> None:
     names = [question.name for question in questions]
     for place, question in enumerate(questions):
         for name, options in (question.show_if or {}).items():
-            with naming(f"question {question.name!r}"):
+            with error_location(question=question.name, field="show_if"):
                 if name not in names[:place]:
                     received = f"{name!r}, which " + ("comes later" if name in names else "is not in the survey")
                     refuse("`show_if` must name a question before this one", received, "its answer is not known yet")
@@ -196,9 +204,11 @@ def check_waves(questions: Sequence[Question], waves: int, languages: Sequence[s
     with_memo = next((question.name for question in questions if question.memo is not None), None)
     if with_memo is not None and waves == 1:
         rule = "a question with a memo needs a survey with at least 2 `waves`"
-        refuse(rule, f"{with_memo!r} in 1", "a permanent answer is of use only if the same people are asked again")
+        why = "a permanent answer is of use only if the same people are asked again"
+        refuse_field("waves", rule, f"{with_memo!r} in 1", why)
     if with_memo is None and waves > 1:
-        refuse(
+        refuse_field(
+            "waves",
             "a survey with `waves` must have a question with a memo",
             f"none, and {waves} waves",
             "each wave would cost all of it again; ask in surveys of their own, or take a Memo of "
@@ -207,25 +217,26 @@ def check_waves(questions: Sequence[Question], waves: int, languages: Sequence[s
     for language in languages if waves > 1 else ():
         if absent := [name for name in WAVES if name not in phrases(language, own)]:
             rule = f"`words` must hold {OWN}{absent[0]} where a survey has waves"
-            refuse(rule, f"none in {language!r}", "people must be told what being asked again means")
+            refuse_field("words", rule, f"none in {language!r}", "people must be told what being asked again means")
 
 
 def check_leaks(questions: Sequence[Question]) -> None:
     """Refuse ways to answer a randomized question in the open, or to leave it out."""
     randomized = [question for question in questions if question.randomized]
     for question in questions:
-        with naming(f"question {question.name!r}"):
+        with error_location(question=question.name):
             if question.randomized and not question.required:
                 evade = 'who leaves it out tells something; make "prefer not to say" an option of its design instead'
-                refuse("a randomized question must be required", "required = false", evade)
+                refuse_field("required", "a randomized question must be required", "required = false", evade)
             if randomized and question.free_text and question.warning is None:
                 rule = "free text in a survey with randomized questions needs a `warning`"
-                refuse(rule, "none", "people could write there what the design hides; tell them not to")
+                why = "people could write there what the design hides; tell them not to"
+                refuse_field("warning", rule, "none", why)
             twins = [other for other in randomized if _letters(question) & _letters(other)]
             twin = next((other for other in twins if not _apart(question, other)), None)
             if twin is not None and not question.randomized:
                 rule = "a plain question must not ask what a randomized one asks"
-                refuse(rule, f"the text of {twin.name!r}", "its answer would be sent as it is")
+                refuse_field("text", rule, f"the text of {twin.name!r}", "its answer would be sent as it is")
 
 
 def _apart(question: Question, other: Question) -> bool:
@@ -256,7 +267,8 @@ def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int) -> None
     if certain is not None and not spent <= ceiling:
         what = "a report" if waves == 1 else f"the reports of {waves} waves"
         why = "write ceiling=math.inf, in TOML ceiling = inf, to allow it; the consent text then says what it can prove"
-        refuse(f"question {certain!r}: {what} must not be able to prove an answer", "a design with epsilon ∞", why)
+        with error_location(question=certain):
+            refuse_field("design", f"{what} must not be able to prove an answer", "a design with epsilon ∞", why)
     if not spent <= ceiling:
         costs = ", ".join(
             f"{question.name} {question.cost(waves).epsilon:.3g}" for question in questions if question.randomized
@@ -264,7 +276,8 @@ def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int) -> None
         often, fewer = ("", "questions") if waves == 1 else (f" in {waves} waves", "questions or waves")
         most = f"at most epsilon {ceiling.epsilon:.4g}{often}, the survey's `ceiling`"
         remedy = f"choose smaller epsilons or fewer {fewer}, or raise `ceiling`: the consent text then says so"
-        refuse(f"all questions together must cost a respondent {most}", f"{spent.epsilon:.4g} ({costs})", remedy)
+        rule = f"all questions together must cost a respondent {most}"
+        refuse_field("ceiling", rule, f"{spent.epsilon:.4g} ({costs})", remedy)
 
 
 def warn_of_what_can_be_looked_up(questions: Sequence[Question]) -> None:
@@ -272,12 +285,12 @@ def warn_of_what_can_be_looked_up(questions: Sequence[Question]) -> None:
     known = re.compile("|".join(phrases(code)["found_out"] for code in LANGUAGES))
     for question in filter(needs_secret_answer, questions):
         if match := next(filter(None, map(known.search, _lines(question))), None):
-            warnings.warn(
+            message = (
                 f"question {question.name!r} asks for what others may find out ({match.group()!r}): whoever "
                 "knows it reads the true answer off the report. Ask about a person whose birthday nobody "
-                "here can find out, chosen by the respondent and told to nobody.",
-                stacklevel=2,
+                "here can find out, chosen by the respondent and told to nobody."
             )
+            warnings.warn(SurveyWarning(message, question=question.name), stacklevel=2)
 
 
 def warn_of_months(questions: Sequence[Question]) -> None:
@@ -289,12 +302,12 @@ def warn_of_months(questions: Sequence[Question]) -> None:
         if share is None or question.innocent is not None or (12 * share).denominator != 1:
             continue
         if any(map(months.search, _lines(question))):
-            warnings.warn(
+            message = (
                 f"question {question.name!r} counts {share} of all birthdays in some months: birthdays are days, and "
                 "January to April are 120.25 of 365.25, which moves an estimate by about a percentage point. Write "
-                'innocent = {born = "jan-apr"} with the months that you mean, and leave the share out.',
-                stacklevel=2,
+                'innocent = {born = "jan-apr"} with the months that you mean, and leave the share out.'
             )
+            warnings.warn(SurveyWarning(message, question=question.name, field="design"), stacklevel=2)
 
 
 def check_wheels(questions: Sequence[Question]) -> None:
@@ -304,7 +317,7 @@ def check_wheels(questions: Sequence[Question]) -> None:
         if question.mode != "guided" or design is None or not has_matrix(design) or is_mixture(design):
             continue
         if len(design.options) > _AT_ONCE:
-            with naming(f"question {question.name!r}"):
+            with error_location(question=question.name, field="mode"):
                 design_rule = "a design that is either a report for everybody or the real answer"
                 rule = f"a guided question with more than {_AT_ONCE} options must have {design_rule}"
                 why = 'nobody can follow the orders of its wheel; take mode="auto", or k_ary or forced_options'
@@ -324,7 +337,7 @@ def check_size(questions: Sequence[Question]) -> None:
     """Refuse a survey whose longest possible submission, or longest number, no server takes."""
     for question in questions:
         if not question.randomized and question.bounds and max(map(abs, question.bounds)) >= 10**MOST_DIGITS:
-            with naming(f"question {question.name!r}"):
+            with error_location(question=question.name, field="bounds"):
                 why = "phones and spreadsheets keep no more of a number, and the server would refuse it"
                 refuse(f"`bounds` must have at most {MOST_DIGITS} digits before the point", "more", why)
     if (total := largest(questions)) > LARGEST:

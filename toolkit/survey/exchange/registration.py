@@ -13,7 +13,8 @@ from toolkit.core.checks import refuse, whole
 from toolkit.core.document import Block, Document
 from toolkit.planning import plan as solve
 from toolkit.survey.questions import files
-from toolkit.survey.questions.files import naming, refuse_unknown
+from toolkit.survey.questions.errors import error_location
+from toolkit.survey.questions.files import refuse_unknown
 from toolkit.survey.results.table import checked_groups
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in
@@ -204,7 +205,7 @@ def _checked(survey: Survey, plan: object) -> dict[str, Any]:
     for groups in fields.get("groups", []):
         checked_groups(survey, groups)
     for contrast in fields.get("contrasts", []):
-        with naming("contrasts"):
+        with error_location("contrasts"):
             refuse_unknown(contrast, list(_CONTRAST), "a contrast")
             for name in _CONTRAST:
                 if name not in contrast:
@@ -245,7 +246,7 @@ def _powers(survey: Survey, fields: Mapping[str, Any]) -> list[Block]:
         design = survey[name].design
         if design is None:
             refuse("`power` must be of randomized questions", f"{name!r}, which is plain", "leave it out")
-        with naming(f"power of {name!r}"):
+        with error_location(f"power of {name!r}"):
             if not isinstance(wish, Mapping) or "detect" not in wish:
                 refuse("it must have prevalence and detect", "others", "write {prevalence = 0.1, detect = 0.2}")
             solution = solve(design, n=fields["n"], level=fields["level"], **wish)

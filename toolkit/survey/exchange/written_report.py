@@ -25,10 +25,10 @@ _SERVER = (
 _CERTAIN = "Reports of {names} can prove an answer: their epsilon is infinite. "
 
 
-def written(results: Results, level: float) -> Document:
+def written(results: Results, level: float, title: str) -> Document:
     """Return the report of results that are shown: what has too few people for them is not in it."""
     survey = results.survey
-    blocks = [Block("h1", survey.name), *(Block("p", note) for note in results.remarks), Block("h2", "What was asked")]
+    blocks = [Block("h1", title), *(Block("p", note) for note in results.remarks), Block("h2", "What was asked")]
     wordings = [(one.name, text_in(one.text, survey.languages[0]), _hidden(one)) for one in survey.questions]
     blocks += [Block("table", rows=(("question", "wording", "how it was protected"), *wordings))]
     blocks += [Block("h2", "Who answered"), *_people(results)]
@@ -59,7 +59,7 @@ def _people(results: Results) -> list[Block]:
     """How many answered each question, or left it, over all groups that are shown."""
     rows = []
     for question in results.estimated:
-        own = [finding.counts for finding in results.findings if finding.question == question.name]
+        own = [finding.counts for finding in results.group_estimates if finding.question == question.name]
         rows.append((question.name, *(f"{sum(one[name] for one in own):,}" for name in own[0])))
     head = ("question", "answered", "refused", "missing", "not asked")
     return [Block("table", rows=(head, *rows))] if rows else [Block("p", "There is nothing to show.")]
@@ -67,7 +67,7 @@ def _people(results: Results) -> list[Block]:
 
 def _estimated(results: Results, question: Question, level: float) -> list[Block]:
     """One question: its picture, if it can be drawn, its table and what stands below it."""
-    own = tuple(one for one in results.findings if one.question == question.name)
+    own = tuple(one for one in results.group_estimates if one.question == question.name)
     rows = [
         (*row.group, row.option, row.estimate, row.se, row.interval, f"{row.n:,}")
         for row in results.rows(question.name, level)
@@ -76,7 +76,7 @@ def _estimated(results: Results, question: Question, level: float) -> list[Block
     table = Block("table", rows=(head, *rows))
     title = Block("h3", text_in(question.text, results.survey.languages[0]))
     below = [Block("p", line) for line in results.below(question)]
-    return [title, *_picture(replace(results, findings=own), level), table, *below]
+    return [title, *_picture(replace(results, group_estimates=own), level), table, *below]
 
 
 def _picture(results: Results, level: float) -> list[Block]:
@@ -91,7 +91,7 @@ def _picture(results: Results, level: float) -> list[Block]:
 
 def _differences(results: Results, level: float) -> list[Block]:
     """Each group less the first that is shown, with p-values for all of them together."""
-    groups = sorted({finding.group for finding in results.findings}, key=str)
+    groups = sorted({finding.group for finding in results.group_estimates}, key=str)
     if not results.by or len(groups) < 2:
         return []
     reference = groups[0][0] if len(results.by) == 1 else groups[0]
@@ -122,9 +122,9 @@ def _in_unit(question: Question, row: Any) -> tuple[str, str]:
 def methods(results: Results, level: float) -> str:
     """Return a paragraph for a paper: design, estimator, interval, sample, software, hash."""
     survey = results.survey
-    people = max((sum(one.counts.values()) for one in results.findings), default=0)
+    people = max((sum(one.counts.values()) for one in results.group_estimates), default=0)
     hidden = [f"{one.name} ({_hidden(one)})" for one in survey.questions if one.randomized]
-    numbers = [one.estimate for one in results.findings if one.estimate.n]
+    numbers = [one.estimate for one in results.group_estimates if one.estimate.n]
     ways = sorted({f"{one.method}; {one.interval(level).method} intervals" for one in numbers})
     covers = sorted({str(one.covers) for one in numbers})
     version = lazy("toolkit", "__version__")

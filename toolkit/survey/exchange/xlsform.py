@@ -16,7 +16,7 @@ from toolkit.survey.consent.page_data import as_number
 from toolkit.survey.consent.statement import odds_in_all, stated_layers
 from toolkit.survey.consent.wheel import filled
 from toolkit.survey.exchange.raw_files import MOST_DIGITS, cell_text, sheets
-from toolkit.survey.questions.files import naming
+from toolkit.survey.questions.errors import error_location
 from toolkit.survey.questions.question import Question, answers_of
 from toolkit.survey.questions.strict_json import loads
 from toolkit.survey.spec import Survey
@@ -231,7 +231,7 @@ def from_xlsform(path: str | Path, *, consent: object, **fields: Any) -> Survey:
             if kind in _GROUPS and row.get("relevant"):
                 refuse("a group must have no condition of its own", name, "write it as relevant of its questions")
             continue
-        with naming(f"question {name!r}"):
+        with error_location(question=name):
             questions.append(_question(row, choices, languages, questions))
     if left_out:
         warnings.warn(f"Left out of the form: {', '.join(left_out)}.", stacklevel=2)

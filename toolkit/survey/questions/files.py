@@ -5,34 +5,14 @@ not have, with the reason why some that other tools offer are not offered here.
 import json
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from toolkit.core.checks import refuse
 from toolkit.core.extras import extra
+from toolkit.survey.questions.errors import refuse_field
 from toolkit.survey.questions.strict_json import loads
-
-
-class SurveyError(ValueError):
-    """A survey that cannot be used as it is: the message says where, the rule, what was received, and why.
-
-    Examples
-    --------
-    >>> issubclass(SurveyError, ValueError)
-    True
-    """
-
-
-@contextmanager
-def naming(where: str) -> Iterator[None]:
-    """Make errors that are raised inside say where they happened."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        raise SurveyError(f"{where}: {error}") from None
-
 
 _ORDER = (
     "such rules are not offered, since an order that depends on answers tells them; questions come as they are listed"
@@ -63,11 +43,13 @@ _WHY = {
 
 
 def refuse_unknown(fields: Mapping[str, Any], known: Collection[str], what: str) -> None:
+    """Refuse a field that is not one of the known ones, with the reason if other tools have it."""
     for field in fields:
         if field not in known:
             spelled = str(field).lower().replace("-", "_")
             why = next((reason for reason, names in _WHY.items() if spelled in names.split()), None)
-            refuse(f"{what} has the fields {', '.join(known)}", repr(field)[:60], why or "check its spelling")
+            rule = f"{what} has the fields {', '.join(known)}"
+            refuse_field(str(field), rule, repr(field)[:60], why or "check its spelling")
 
 
 _MOST_DIGITS = 4000  # a fraction of a fine budget has long parts

@@ -1,11 +1,13 @@
 """`Question`: what one person is asked, and how the answer is hidden before it leaves the phone."""
 
-import inspect
+# ruff: noqa: RUF009 (`declare` returns a field of a dataclass)
+
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, count
@@ -19,8 +21,17 @@ from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.local.protocol import Randomizer, is_code, is_set
 from toolkit.local.questionnaire import Likert
 from toolkit.local.waves import Memo
-from toolkit.survey.questions.files import naming, refuse_unknown
-from toolkit.survey.questions.question_fields import LONGEST, normalize, read_design
+from toolkit.survey.questions import question_fields as checks
+from toolkit.survey.questions.declaring import (
+    Declared,
+    check_fields,
+    declare,
+    declared_fields,
+    is_omitted,
+    names_checked_by,
+)
+from toolkit.survey.questions.errors import error_location, in_field, refuse_field
+from toolkit.survey.questions.files import refuse_unknown
 from toolkit.survey.questions.strict_json import as_plain
 from toolkit.survey.questions.survey_fields import ARM
 from toolkit.texts.multilingual import Frozen, Text, Words, in_language
@@ -35,7 +46,6 @@ LONGEST_ANSWER = 2000
 MOST_QUESTIONS = 1000
 """In one survey."""
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _WHOLE = re.compile(r"-?[0-9]{1,9}")
 _STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
@@ -44,7 +54,7 @@ _STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
     'Question("cheated", "Have you ever cheated?", design=warner("3/4"))',
     type="a number has bounds=(0, 80), a choice options=[…], and words free_text=True",
 )
-@dataclass(frozen=True, init=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Question:
     """One question: with a `design` its answer is randomized on the respondent's device, else sent as it is.
 
@@ -98,54 +108,37 @@ class Question:
     <Question cheated: choice, auto, epsilon 0.6931>
     """
 
-    name: str
-    text: str | Text
-    design: Randomizer | None
-    options: Labels
-    labels: Frozen[str | int, str | Text]
-    mode: Mode
-    help: str | Text | None
-    instructions: str | Text | None
-    anchor: str | int | None
-    show_if: Frozen[str, Labels] | None
-    required: bool
-    bounds: tuple[Fraction, Fraction] | None
-    multiple: bool
-    free_text: bool
-    warning: str | Text | None
-    memo: Memo | None
-    whole: bool
-    innocent: Frozen[str, str] | None
-    chances: tuple[Fraction, ...] | None = None  # of each option, where chance answers, as for the arms of a survey
+    # in the order in which a file has them, and in which they are checked
+    name: str = declare(checks.checked_name)
+    text: Declared[Words, str | Text] = declare(checks.question_text, most=2000)
+    _: dataclasses.KW_ONLY
+    design: Declared[Randomizer | Memo | Likert | None, Randomizer | None] = declare(checks.checked_design, None)
+    options: Declared[Sequence[str | int] | None, Labels] = declare(checks.checked_options, None)
+    labels: Declared[Mapping[Any, Words] | None, Frozen[str | int, str | Text]] = declare(checks.checked_labels, None)
+    mode: Declared[str, Mode] = declare(checks.checked_mode, "auto")
+    help: Declared[Words | None, str | Text | None] = declare(checks.question_text, None, most=4000)
+    instructions: Declared[Words | None, str | Text | None] = declare(checks.checked_instructions, None, most=4000)
+    anchor: str | int | None = declare(checks.checked_anchor, None)
+    show_if: Declared[Mapping[str, Sequence[str | int]] | None, Frozen[str, Labels] | None] = declare(
+        checks.checked_condition, None
+    )
+    required: bool = declare(checks.flag, True)
+    bounds: Declared[Sequence[Number] | None, tuple[Fraction, Fraction] | None] = declare(checks.question_bounds, None)
+    multiple: bool = declare(checks.plain_flag, False)
+    free_text: bool = declare(checks.plain_flag, False)
+    warning: Declared[Words | None, str | Text | None] = declare(checks.question_text, None, most=2000)
+    memo: Memo | None = dataclasses.field(init=False, default=None)
+    whole: bool = declare(checks.whole_flag, False, omit_default=True)
+    innocent: Declared[Mapping[str, str] | None, Frozen[str, str] | None] = declare(checks.question_innocent, None)
+    chances: tuple[Fraction, ...] | None = dataclasses.field(init=False, default=None)
+    """Of each option, where chance answers, as for the arms of a survey."""
 
-    def __init__(
-        self,
-        name: str,
-        text: Words,
-        *,
-        design: Randomizer | Memo | Likert | None = None,
-        options: Sequence[str | int] | None = None,
-        labels: Mapping[Any, Words] | None = None,
-        mode: str = "auto",
-        help: Words | None = None,  # noqa: A002
-        instructions: Words | None = None,
-        anchor: str | int | None = None,
-        show_if: Mapping[str, Sequence[str | int]] | None = None,
-        required: bool = True,
-        bounds: Sequence[Number] | None = None,
-        multiple: bool = False,
-        free_text: bool = False,
-        warning: Words | None = None,
-        whole: bool = False,
-        innocent: Mapping[str, str] | None = None,
-    ) -> None:
-        arguments = {key: value for key, value in locals().items() if key != "self"}
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            rule = "a question's `name` must be up to 40 of a–z, 0–9 and _, starting with a letter"
-            refuse(rule, repr(name)[:60], "it heads a column of the results")
-        with naming(f"question {name!r}"):
-            for key, value in normalize(arguments).items():
-                object.__setattr__(self, key, value)
+    def __post_init__(self) -> None:
+        given: Any = self.design
+        object.__setattr__(self, "memo", given if isinstance(given, Memo) else None)
+        in_field("name", checks.checked_name, self.name, "name", self)  # before an error names the question by it
+        with error_location(question=self.name):
+            check_fields(self)
 
     @property
     def kind(self) -> Kind:
@@ -284,7 +277,7 @@ class Question:
             A copy.
         """
         question = copy(self)
-        for name in LONGEST:
+        for name in TEXTS:
             if (words := getattr(self, name)) is not None:
                 object.__setattr__(question, name, in_language(words, language))
         labels = {option: in_language(words, language) for option, words in self.labels.items()}
@@ -299,18 +292,20 @@ class Question:
         dict
             Nothing in it is null.
         """
-        derived = {"chances", *({"options", "bounds"} if self.randomized else ())}
-        data = {field.name: as_plain(getattr(self, field.name)) for field in fields(self) if field.name not in derived}
-        memo = data.pop("memo")
-        if not self.whole:
-            data.pop("whole")  # as in files and hashes of earlier versions
+        derived = ("options", "bounds") if self.randomized else ()
+        given = {field: getattr(self, field.name) for field in declared_fields(self) if field.name not in derived}
+        data = {field.name: as_plain(value) for field, value in given.items() if not is_omitted(field, value)}
         if self.memo is not None:
-            data["design"] = memo
-        return {key: value for key, value in data.items() if value not in (None, [], {})}
+            data["design"] = as_plain(self.memo)
+        return {key: value for key, value in data.items() if value not in ([], {})}
 
     def __repr__(self) -> str:
         cost = f", epsilon {self.loss.epsilon:.4g}" if self.randomized else ""
         return f"<Question {self.name}: {self.kind}, {self.mode}{cost}>"
+
+
+TEXTS = names_checked_by(Question, checks.question_text, checks.checked_instructions)
+"""The fields of a question that people read, in the languages of the survey."""
 
 
 def drawn_question(name: str, text: Mapping[str, str], chances: Mapping[str, Fraction]) -> Question:
@@ -325,9 +320,10 @@ def by_wheel(question: Question) -> Question:
     if question.mode != "auto" or question.design is None:
         return question
     if not has_matrix(question.design):
-        rule = f"question {question.name!r}: on a station it must be asked by a wheel, or by hand"
         received = f"{question.design.name}, which has none"
-        refuse(rule, received, "write auto = true in [field]: your device is then told the truth, and people read so")
+        why = "write auto = true in [field]: your device is then told the truth, and people read so"
+        with error_location(question=question.name, field="mode"):
+            refuse("on a station it must be asked by a wheel, or by hand", received, why)
     turned = copy(question)
     object.__setattr__(turned, "mode", "guided")
     return turned
@@ -338,42 +334,43 @@ def _cost_of_waves(memo: Memo, waves: int) -> Pure:
     return Pure(memo.epsilon(waves, truth="changing", memo="lost"))
 
 
-def checked_questions(items: Sequence[Question], language: str) -> tuple[Question, ...]:
-    """Return the questions of a survey, with every plain string in its first language."""
-    if isinstance(items, str | Question) or not isinstance(items, Sequence):
-        refuse(
-            "`questions` must be a list of questions", type(items).__name__, "they are asked in its order", TypeError
-        )
-    whole(len(items), "questions", least=0, most=MOST_QUESTIONS)
+def checked_questions(value: object, _name: str, survey: Any) -> tuple[Question, ...]:
+    """Return the questions of a survey, with every plain string in its first language; the arm is drawn anew."""
+    items = _checked_list(value, "questions", "they are asked in its order")
     for question in items:
         if not isinstance(question, Question):
             refuse("`questions` must be questions", type(question).__name__, "make them with Question(…)", TypeError)
-    return tuple(question.in_language(language) for question in items)
+    return tuple(question.in_language(survey.languages[0]) for question in items if question.chances is None)
 
 
 def read_questions(data: object) -> list[Question]:
     """Return questions from plain data: what a file holds, or `to_dict` wrote; designs may be given by name."""
-    if not isinstance(data, Sequence) or isinstance(data, str):
-        refuse(
-            "`questions` must be a list of tables", type(data).__name__, "write [[questions]] before each", TypeError
-        )
-    whole(len(data), "questions", least=0, most=MOST_QUESTIONS)
-    return [_read_question(item, place) for place, item in enumerate(data, start=1)]
+    items = in_field("questions", _checked_list, data, "tables", "write [[questions]] before each")
+    return [_read_question(item, place) for place, item in enumerate(items, start=1)]
+
+
+def _checked_list(items: object, of: str, consequence: str) -> Sequence[Any]:
+    if isinstance(items, str | Question) or not isinstance(items, Sequence):
+        refuse(f"`questions` must be a list of {of}", type(items).__name__, consequence, TypeError)
+    whole(len(items), "questions", least=0, most=MOST_QUESTIONS)
+    return items
 
 
 def _read_question(data: object, place: int) -> Question:
     name = data.get("name") if isinstance(data, Mapping) else None
-    with naming(f"question {name!r}"[:60] if name is not None else f"question {place}"):
+    where = f"question {place}" if name is None else f"question {name!r}"[:60]
+    with error_location(where, question=name if isinstance(name, str) else None):
         if not isinstance(data, Mapping):
             refuse("a question must be a table", type(data).__name__, "write [[questions]] before it", TypeError)
-        refuse_unknown(data, list(inspect.signature(Question).parameters), "a question")
+        refuse_unknown(data, [field.name for field in declared_fields(Question)], "a question")
         for field, why in (("name", "answers go by it"), ("text", "it is what people read")):
             if field not in data:
-                refuse(f"a question must have `{field}`", "none", why)
+                refuse_field(field, f"a question must have `{field}`", "none", why)
         design = {}
         if "design" in data:
             around = {name: data.get(name) for name in ("options", "bounds", "innocent")}
-            design["design"] = read_design(data["design"], **around)
+            with error_location(field="design"):
+                design["design"] = checks.read_design(data["design"], **around)
     return Question(**{**data, **design})
 
 

@@ -1,9 +1,11 @@
-"""What a question may be made of: its arguments, checked and brought to their final form.
+"""Checks of a question's fields, each of which brings a value to its final form.
 
 Designs are read as people write them in a file, `{warner = {p = "2/3"}}`, and as `to_dict` writes them.
 """
 
+import re
 from collections.abc import Mapping, Sequence, Sized
+from fractions import Fraction
 from typing import Any
 
 from toolkit.core.arrays import Labels
@@ -16,84 +18,56 @@ from toolkit.local.protocol import Randomizer
 from toolkit.local.questionnaire import Likert, likert
 from toolkit.local.waves import KIND as MEMO
 from toolkit.local.waves import Memo
-from toolkit.survey.questions.files import naming
+from toolkit.survey.questions.errors import error_location
 from toolkit.texts.multilingual import Frozen, Text, checked_words
 from toolkit.texts.odds import NEEDS_SECRET_ANSWER
-
-LONGEST = {"text": 2000, "help": 4000, "instructions": 4000, "warning": 2000}
-"""Characters of each text of a question."""
 
 MOST_OPTIONS = 1000
 """That a question may have, so that somebody finds an answer among them."""
 
 _LONGEST_OPTION = 100
 _LONGEST_LABEL = 300
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
-def flag(value: object, name: str) -> bool:
+def flag(value: object, name: str, *_: object) -> bool:
     """Return a truth value; refuse anything else."""
     if not isinstance(value, bool):
         refuse(f"`{name}` must be true or false", type(value).__name__, "nothing else is defined", TypeError)
     return value
 
 
-def normalize(args: dict[str, Any]) -> dict[str, Any]:
-    design = args["design"].distribution if isinstance(args["design"], Likert) else args["design"]
-    memo = design if isinstance(design, Memo) else None
-    design = design if memo is None else _one_report(memo, args["mode"])
-    args = {**args, "design": design}
-    if design is not None and not isinstance(design, Randomizer):
+def checked_name(value: object, *_: object) -> str:
+    """Return the name of a question, which becomes the name of a column."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        rule = "a question's `name` must be up to 40 of a–z, 0–9 and _, starting with a letter"
+        refuse(rule, repr(value)[:60], "it heads a column of the results")
+    return value
+
+
+def question_text(value: object, name: str, _question: object, most: int) -> str | Text | None:
+    """Return what people read with a question; only its `text` must be there."""
+    if value is None and name != "text":
+        return None
+    return checked_words(value, name, most)
+
+
+def checked_design(value: object, *_: object) -> Randomizer | None:
+    """Return the randomizer of one report."""
+    if value is None:
+        return None
+    design = value.distribution if isinstance(value, Likert) else value
+    design = _one_report(design) if isinstance(design, Memo) else design
+    if not isinstance(design, Randomizer):
         refuse(
             "`design` must be a randomizer", type(design).__name__, 'make one, for example warner(p="2/3")', TypeError
         )
-    for name in ("required", "multiple", "free_text", "whole"):
-        flag(args[name], name)
-    words = {
-        key: None if args[key] is None and key != "text" else checked_words(args[key], key, longest)
-        for key, longest in LONGEST.items()
-    }
-    fields = {**args, **words, **(_plain(args) if design is None else _randomized(args, design))}
-    reports = () if design is None else design.report_options
-    _check_options(fields["options"])
-    _check_options(reports)
-    _check_whole(fields)
-    labels = _labels(args["labels"], (*fields["options"], *reports))
-    rest = {"labels": labels, "anchor": _anchor(args["anchor"], fields), "show_if": _condition(args["show_if"])}
-    return {**fields, **rest, "memo": memo, "innocent": _innocent(args["innocent"], design, fields["mode"])}
+    design.browser_data()  # refuses what a browser could not draw exactly
+    return design
 
 
-def checked_innocent(question: object) -> dict[str, str]:
-    """Return the innocent question as it was written; its months are checked where they are counted."""
-    if not isinstance(question, Mapping) or set(question) != {"born"} or not isinstance(question["born"], str):
-        rule = "`innocent` must be the months of a birthday"
-        refuse(
-            rule, type(question).__name__, 'write {"born": "jan-apr"}, in TOML innocent = {born = "jan-apr"}', TypeError
-        )
-    return dict(question)
-
-
-def _innocent(innocent: object, design: Any, mode: str) -> Frozen[str, str] | None:
-    """Months whose days are the share that the design was made with."""
-    if innocent is None:
-        return None
-    months = checked_innocent(innocent)["born"]
-    share = innocent_share(design) if design is not None and has_matrix(design) else None
-    if share is None or mode != "physical":
-        rule = '`innocent` needs mode "physical" and a crosswise, triangular or unrelated design'
-        refuse(rule, f"{getattr(design, 'name', 'no design')} in mode {mode!r}", "there is no other question")
-    if share != born(months):
-        rule = f"the innocent share of the design must be that of the days, {float(days(months)):g} of 365.25"
-        refuse(
-            rule, share, f'leave it out in a file, and write {design.name}(toolkit.local.born("{months}")) in Python'
-        )
-    return Frozen({"born": months})
-
-
-def _one_report(memo: Memo, mode: object) -> Design:
+def _one_report(memo: Memo) -> Design:
     """The design of one report of a memo, whose odds people are told: those that a phone draws with."""
-    if mode != "auto":
-        rule = '`mode` must be "auto" with a memo'
-        refuse(rule, repr(mode)[:40], "no wheel, die or sheet of paper keeps an answer for later waves")
     if not memo.is_exact:
         rule = "the denominators of a memo's two designs must multiply to at most 2**32"
         why = 'the odds that people read would not be those that are drawn; take fractions, as warner("3/4")'
@@ -101,73 +75,37 @@ def _one_report(memo: Memo, mode: object) -> Design:
     return memo.design
 
 
-def _randomized(args: dict[str, Any], design: Randomizer) -> dict[str, Any]:
-    design.browser_data()  # refuses what a browser could not draw exactly
-    hidden = "an answer beside them would not be hidden; leave it out, or make it equal"
-    options = design.options
-    if args["options"] is not None and tuple(args["options"]) != options:
-        rule = f"a randomized question has the options of its design, in their order ({_said(options)})"
-        refuse(rule, _said(args["options"]), hidden)
-    bounds = design.bounds
-    if args["bounds"] is not None and checked_bounds(args["bounds"]) != bounds:
-        refuse("a randomized question has the bounds of its design", args["bounds"], hidden)
-    if args["multiple"] or args["free_text"]:
-        refuse(
-            "`multiple` and `free_text` are for plain questions", "a design too", "the design says what is asked for"
-        )
-    mode = choice(args["mode"], "mode", ("auto", "guided", "physical"))
-    if mode != "auto" and design.matrix is None:
-        rule = f'`mode` must be "auto" with {design.name}'
-        refuse(rule, repr(mode), "only a design that is a matrix can be drawn by hand")
-    unworded = has_matrix(design) and design.procedure == "unrelated"  # there are built-in words for comparisons only
-    plain = args["instructions"] is None and (args["innocent"] is None or unworded)
-    if mode == "physical" and plain and not any(one.exact and one.by_hand for one in design.devices()):  # type: ignore[attr-defined]
-        rule = 'a question in mode "physical" needs `instructions`, or a design that a coin, a die or slips draw'
-        refuse(rule, design.name, f"people must know what to do; {_advice(design)}")
-    return {"options": options, "mode": mode, "bounds": bounds}
+_HIDDEN = "an answer beside them would not be hidden; leave it out, or make it equal"
 
 
-def _said(options: Any) -> str:
+def checked_options(value: Any, name: str, question: Any) -> Labels:
+    """Return the options: those of the design, or those that were given."""
+    design = question.design
+    if design is None:
+        kinds = _kinds(question)
+        if len(kinds) != 1:
+            rule = "a question without a `design` must have exactly one of `options`, `bounds` and `free_text`"
+            refuse(rule, " and ".join(kinds) or "none", "it says what is asked for")
+        check_count(value)
+        options = labels(value, name) if kinds == ["options"] else ()
+    else:
+        options = design.options
+        if value is not None and tuple(value) != options:
+            rule = f"a randomized question has the options of its design, in their order ({_preview(options)})"
+            refuse(rule, _preview(value), _HIDDEN)
+        _check_options(design.report_options)
+    _check_options(options)
+    return options
+
+
+def _kinds(question: Any) -> list[str]:
+    """What a plain question says about the answer that it asks for."""
+    given = {name: getattr(question, name) for name in ("options", "bounds", "free_text")}
+    return [name for name, value in given.items() if value is not None and value is not False]
+
+
+def _preview(options: Any) -> str:
     return ", ".join(map(str, options[:8])) + (", …" if len(options) > 8 else "")
-
-
-def _advice(design: Any) -> str:
-    near = next((one for one in design.devices() if one.by_hand), None)
-    return (
-        "take fewer options"
-        if near is None
-        else f"nearest comes {near!r}: take its design, {near.design.weights.tolist()} of {near.design.denominator}"
-    )
-
-
-def _plain(args: dict[str, Any]) -> dict[str, Any]:
-    kinds = [key for key in ("options", "bounds", "free_text") if args[key] is not None and args[key] is not False]
-    if len(kinds) != 1:
-        rule = "a question without a `design` must have exactly one of `options`, `bounds` and `free_text`"
-        refuse(rule, " and ".join(kinds) or "none", "it says what is asked for")
-    if args["multiple"] and kinds != ["options"]:
-        refuse("`multiple` needs `options`", kinds[0], "there is nothing to tick")
-    if args["instructions"] is not None:
-        refuse("`instructions` are for randomized questions", "a plain one", "say it in `text` or `help`")
-    choice(args["mode"], "mode", ("auto", "plain"))
-    check_count(args["options"])
-    options = labels(args["options"], "options") if kinds == ["options"] else ()
-    return {
-        "options": options,
-        "mode": "plain",
-        "bounds": checked_bounds(args["bounds"]) if kinds == ["bounds"] else None,
-    }
-
-
-def _check_whole(fields: dict[str, Any]) -> None:
-    """Whole numbers are demanded where a number is asked for, between bounds that are whole."""
-    if not fields["whole"]:
-        return
-    if fields["bounds"] is None:
-        refuse("`whole` needs a question for a number", "another kind", "give it `bounds`")
-    if any(bound.denominator != 1 for bound in fields["bounds"]):
-        low, high = map(float, fields["bounds"])
-        refuse("`bounds` must be whole numbers where answers must be", f"{low:g} and {high:g}", "write [0, 80]")
 
 
 def check_count(options: object) -> None:
@@ -186,47 +124,145 @@ def _check_options(options: Labels) -> None:
             checked_words(option, "options", _LONGEST_OPTION)
 
 
-def _labels(named: object, options: Labels) -> Frozen[str | int, str | Text]:
-    """By option; in a file all keys are strings, so options are known by how they are written."""
-    if named is not None and not isinstance(named, Mapping):
+def checked_labels(value: object, _name: str, question: Any) -> Frozen[str | int, str | Text]:
+    """Return labels by option; in a file all keys are strings, so options are known by how they are written."""
+    if value is not None and not isinstance(value, Mapping):
         rule = "`labels` must be words by option"
-        refuse(rule, type(named).__name__, 'write {"yes": "Yes, I have"}, in TOML {yes = "Yes, I have"}', TypeError)
-    known = {str(option): option for option in options}
-    for key in named or {}:
+        refuse(rule, type(value).__name__, 'write {"yes": "Yes, I have"}, in TOML {yes = "Yes, I have"}', TypeError)
+    known = {str(option): option for option in (*question.options, *question.report_options)}
+    for key in value or {}:
         if str(key) not in known:
-            listed = ", ".join([*known][:8]) or "there are none"
-            refuse(
-                f"`labels` must name options ({listed})", repr(key)[:60], "an answer beside them would not be hidden"
-            )
+            received, why = repr(key)[:60], "an answer beside them would not be hidden"
+            refuse(f"`labels` must name options ({', '.join([*known][:8]) or 'there are none'})", received, why)
     return Frozen(
-        {known[str(key)]: checked_words(words, f"labels.{key}", _LONGEST_LABEL) for key, words in (named or {}).items()}
+        {known[str(key)]: checked_words(words, f"labels.{key}", _LONGEST_LABEL) for key, words in (value or {}).items()}
     )
 
 
-def _anchor(anchor: object, fields: dict[str, Any]) -> str | int | None:
-    if anchor is None:
+def checked_mode(value: object, name: str, question: Any) -> str:
+    """Return how a question is asked; a plain one has a mode of its own."""
+    design = question.design
+    if question.memo is not None and value != "auto":
+        rule = '`mode` must be "auto" with a memo'
+        refuse(rule, repr(value)[:40], "no wheel, die or sheet of paper keeps an answer for later waves")
+    if design is None:
+        choice(value, name, ("auto", "plain"))
+        return "plain"
+    mode = choice(value, name, ("auto", "guided", "physical"))
+    if mode != "auto" and design.matrix is None:
+        rule = f'`mode` must be "auto" with {design.name}'
+        refuse(rule, repr(mode), "only a design that is a matrix can be drawn by hand")
+    return mode
+
+
+def checked_instructions(value: object, name: str, question: Any, most: int) -> str | Text | None:
+    """Return what people do themselves; without it, a coin, a die or slips must draw the design."""
+    design = question.design
+    if value is not None:
+        if design is None:
+            refuse("`instructions` are for randomized questions", "a plain one", "say it in `text` or `help`")
+        return checked_words(value, name, most)
+    by_months = question.innocent is not None and design is not None and design.name != "unrelated"
+    if question.mode == "physical" and not by_months and not any(one.exact and one.by_hand for one in design.devices()):
+        rule = 'a question in mode "physical" needs `instructions`, or a design that a coin, a die or slips draw'
+        refuse(rule, design.name, f"people must know what to do; {_advice(design)}")
+    return None
+
+
+def _advice(design: Any) -> str:
+    near = next((one for one in design.devices() if one.by_hand), None)
+    return (
+        "take fewer options"
+        if near is None
+        else f"nearest comes {near!r}: take its design, {near.design.weights.tolist()} of {near.design.denominator}"
+    )
+
+
+def checked_anchor(value: object, _name: str, question: Any) -> str | int | None:
+    """Return everybody's true answer, if it is known."""
+    if value is None:
         return None
-    design, options = fields["design"], fields["options"]
-    if fields["multiple"] or not options or (design is not None and design.asks != "choice"):
+    if question.multiple or not question.options or (question.randomized and question.design.asks != "choice"):
         refuse(
             "`anchor` needs a question with one answer out of several", "another kind", "it is everybody's true answer"
         )
-    if isinstance(anchor, bool) or anchor not in options:
-        refuse("`anchor` must be one of the options", repr(anchor)[:60], "it is everybody's true answer")
-    return options[options.index(anchor)]  # type: ignore[no-any-return]
+    if isinstance(value, bool) or value not in question.options:
+        refuse("`anchor` must be one of the options", repr(value)[:60], "it is everybody's true answer")
+    return question.options[question.options.index(value)]  # type: ignore[no-any-return]
 
 
-def _condition(condition: object) -> Frozen[str, Labels] | None:
-    if condition is None:
+def checked_condition(value: object, *_: object) -> Frozen[str, Labels] | None:
+    """Return the answers by question that a question is asked after."""
+    if value is None:
         return None
-    if not isinstance(condition, Mapping) or not condition:
+    if not isinstance(value, Mapping) or not value:
         rule = "`show_if` must be options by question"
-        refuse(rule, type(condition).__name__, 'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}', TypeError)
-    for options in condition.values():
+        refuse(rule, type(value).__name__, 'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}', TypeError)
+    for options in value.values():
         if isinstance(options, str) or not isinstance(options, Sequence) or not options:
             rule = "`show_if` must give a list of options"
             refuse(rule, type(options).__name__, 'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}', TypeError)
-    return Frozen({str(name): tuple(options) for name, options in condition.items()})
+    return Frozen({str(other): tuple(options) for other, options in value.items()})
+
+
+def question_bounds(value: Any, _name: str, question: Any) -> tuple[Fraction, Fraction] | None:
+    """Return the range of a number: that of the design, or that which was given."""
+    bounds = None if value is None else checked_bounds(value)
+    if bounds is not None and question.whole is True and any(bound.denominator != 1 for bound in bounds):
+        low, high = map(float, bounds)
+        refuse("`bounds` must be whole numbers where answers must be", f"{low:g} and {high:g}", "write [0, 80]")
+    if question.design is None:
+        return bounds
+    if bounds is not None and bounds != question.design.bounds:
+        refuse("a randomized question has the bounds of its design", value, _HIDDEN)
+    return question.design.bounds  # type: ignore[no-any-return]
+
+
+def plain_flag(value: object, name: str, question: Any) -> bool:
+    """Return a truth value that only a plain question may set: `multiple`, or `free_text`."""
+    if flag(value, name) and question.randomized:
+        rule = "`multiple` and `free_text` are for plain questions"
+        refuse(rule, "a design too", "the design says what is asked for")
+    if value and name == "multiple" and not question.options:
+        kind = "free_text" if question.bounds is None else "bounds"
+        refuse("`multiple` needs `options`", kind, "there is nothing to tick")
+    return bool(value)
+
+
+def whole_flag(value: object, name: str, question: Any) -> bool:
+    """Return whether numbers must be whole ones: where a number is asked for, between bounds."""
+    if not flag(value, name):
+        return False
+    if question.bounds is None:
+        refuse("`whole` needs a question for a number", "another kind", "give it `bounds`")
+    return True
+
+
+def question_innocent(value: object, _name: str, question: Any) -> Frozen[str, str] | None:
+    """Return months whose days are the share that the design was made with."""
+    if value is None:
+        return None
+    design, mode, months = question.design, question.mode, checked_innocent(value)["born"]
+    share = innocent_share(design) if design is not None and has_matrix(design) else None
+    if share is None or mode != "physical":
+        rule = '`innocent` needs mode "physical" and a crosswise, triangular or unrelated design'
+        refuse(rule, f"{getattr(design, 'name', 'no design')} in mode {mode!r}", "there is no other question")
+    if share != born(months):
+        rule = f"the innocent share of the design must be that of the days, {float(days(months)):g} of 365.25"
+        refuse(
+            rule, share, f'leave it out in a file, and write {design.name}(toolkit.local.born("{months}")) in Python'
+        )
+    return Frozen({"born": months})
+
+
+def checked_innocent(innocent: object) -> dict[str, str]:
+    """Return the innocent question as it was written; its months are checked where they are counted."""
+    if not isinstance(innocent, Mapping) or set(innocent) != {"born"} or not isinstance(innocent["born"], str):
+        rule = "`innocent` must be the months of a birthday"
+        refuse(
+            rule, type(innocent).__name__, 'write {"born": "jan-apr"}, in TOML innocent = {born = "jan-apr"}', TypeError
+        )
+    return dict(innocent)
 
 
 _AS_A_MEMO = 'write design = {memo = {permanent = {warner = {p = "3/4"}}, fresh = {warner = {p = "3/4"}}}}'
@@ -275,7 +311,7 @@ def _memo(parts: object, question: Mapping[str, Any]) -> Memo:
         refuse("`design.memo` must have the designs permanent and fresh", received or "nothing", _AS_A_MEMO)
     designs: dict[str, Any] = {}
     for name in ("permanent", "fresh"):
-        with naming(f"design.memo.{name}"):
+        with error_location(f"design.memo.{name}"):
             designs[name] = read_design(parts[name], **question)
     return Memo(**designs)
 

@@ -1,4 +1,4 @@
-"""What a survey may be made of, besides its questions: languages, words of one's own, days, waves and their panel."""
+"""Checks of a survey's fields, each of which brings a value to its final form; and the panel of several waves."""
 
 import datetime as dt
 import math
@@ -11,25 +11,17 @@ from typing import Any
 
 from toolkit.core.checks import choice, exact, refuse, whole
 from toolkit.core.loss import Amount, Pure
+from toolkit.survey.questions.errors import in_field
 from toolkit.survey.questions.files import refuse_unknown
 from toolkit.survey.questions.question_fields import flag
 from toolkit.survey.questions.strict_json import as_plain
 from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, checked_words, in_language
-from toolkit.texts.phrases import OWN, Own, base_language, phrases
-
-STATED = ("controller", "contact", "purpose", "retention", "publication", "withdrawal", "approval", "hashes")
-"""What those who ask say of themselves: who is responsible, whom to write to, what it is for, how long
-answers are kept, what is published, how to take something back, who approved it, where the page's two
-hashes can be compared.
-"""
+from toolkit.texts.phrases import OWN, base_language, phrases
 
 PROTECTION = (*("legal_basis", "subjects", "processors", "transfers", "officer", "authority", "review", "necessity"),)
 """What a data protection assessment asks for besides: on what basis, whom, who helps, where to, who advises, who
 watches over it, when it is looked at again, and why it is needed.
 """
-
-ENDING = ("debrief", "help")
-"""What those who ask say at the end, whatever it is."""
 
 ARM = "arm"
 """What decides, by chance, which questions a person is asked, in a survey with arms: `show_if` may name it."""
@@ -70,84 +62,123 @@ can be called so.
 """
 
 
-def checked_stated(value: object, name: str, language: str) -> Text:
-    """Return a statement by language, checked: a single letter is none."""
-    text = in_language(checked_words(value, name, 2000), language)
+def prose(value: object, name: str, survey: Any, most: int) -> Text:
+    """Return words that must be there, by language."""
+    return in_language(checked_words(value, name, most), survey.languages[0])
+
+
+def ending(value: object, name: str, survey: Any, most: int) -> Text | None:
+    """Return words for every last screen, by language, if there are any."""
+    return None if value is None else prose(value, name, survey, most)
+
+
+def statement(value: object, name: str, survey: Any) -> Text | None:
+    """Return what those who ask say of themselves, by language, if they do."""
+    return None if value is None else _stated(value, name, survey)
+
+
+def _stated(value: object, name: str, survey: Any) -> Text:
+    """A statement by language; a single letter says nothing."""
+    text = prose(value, name, survey, 2000)
     if any(sum(map(str.isalnum, words)) < 2 for words in text.values()):
         refuse(f"`{name}` must be a statement", "a single letter", "people, or a board, must be able to rely on it")
     return text
 
 
-def checked_protection(protection: object, language: str) -> Frozen[str, Text] | None:
+def checked_protection(value: object, _name: str, survey: Any) -> Frozen[str, Text] | None:
     """Return what the block `protection` says, by name and language; a review is a day."""
-    if protection is None:
+    if value is None:
         return None
-    if not isinstance(protection, Mapping):
-        refuse("`protection` must be a table", type(protection).__name__, "write [protection] before it", TypeError)
-    refuse_unknown(protection, PROTECTION, "`protection`")
-    if "review" in protection and not isinstance(protection["review"], Mapping):
-        protection = {**protection, "review": str(read_day(protection["review"], "review"))}
-    return Frozen({name: checked_stated(words, f"protection.{name}", language) for name, words in protection.items()})
+    if not isinstance(value, Mapping):
+        refuse("`protection` must be a table", type(value).__name__, "write [protection] before it", TypeError)
+    refuse_unknown(value, PROTECTION, "`protection`")
+    return Frozen({key: in_field(key, _protection_text, text, key, survey) for key, text in value.items()})
 
 
-def checked_practice(number: object) -> bool | int:
+def _protection_text(value: object, key: str, survey: Any) -> Text:
+    if key == "review" and not isinstance(value, Mapping):
+        value = str(read_day(value, key))
+    return _stated(value, f"protection.{key}", survey)
+
+
+def count(value: object, name: str, _survey: object, most: int = MOST_REPORTS) -> int:
+    """Return a whole number from 1 on."""
+    return whole(value, name, most=most)
+
+
+def optional_count(value: object, name: str, survey: Any) -> int | None:
+    """Return a whole number from 1 on, if there is one."""
+    return None if value is None else count(value, name, survey)
+
+
+def one_of(value: object, name: str, _survey: object, allowed: Sequence[str]) -> str:
+    """Return one of the allowed words."""
+    return choice(value, name, allowed)
+
+
+def amount(value: Any, *_: object) -> Amount:
+    """Return an epsilon, exactly; it may be infinite."""
+    return Pure(math.inf if value == "inf" else value).amount
+
+
+def checked_practice(value: object, *_: object) -> bool | int:
     """Return how many questions there are to try it out: True for one."""
-    if not isinstance(number, bool) and number not in (2, 3):
+    if not isinstance(value, bool) and value not in (2, 3):
         refuse(
-            "`practice` must be true or false, or 2 or 3 for so many questions", repr(number)[:40], "write true for one"
+            "`practice` must be true or false, or 2 or 3 for so many questions", repr(value)[:40], "write true for one"
         )
-    return number if isinstance(number, bool) else int(number)
+    return value if isinstance(value, bool) else int(value)
 
 
-def checked_check(check: object) -> bool | str:
+def checked_check(value: object, *_: object) -> bool | str:
     """Return which question there is on how it works, if there is one."""
-    if check is not True and check is not False and check != "device":
-        refuse('`check` must be true or false, or "device"', repr(check)[:40], "nothing else is defined", TypeError)
-    return check
+    if value is not True and value is not False and value != "device":
+        refuse('`check` must be true or false, or "device"', repr(value)[:40], "nothing else is defined", TypeError)
+    return value
 
 
-def checked_completion(completion: object, access: str) -> str | None:
+def checked_completion(value: object, name: str, survey: Any) -> str | None:
     """Return the code for payment; one for each link needs personal links."""
-    if completion == BY_LINK and access == "open":
+    if value == BY_LINK and survey.access == "open":
         refuse("`completion` by link needs access by token or blind", "open", "everybody has the same link")
-    return None if completion is None else checked_string(completion, "completion", 40)
+    return None if value is None else checked_string(value, name, 40)
 
 
-def checked_household(household: object, access: object, waves: int) -> bool:
+def checked_household(value: object, name: str, survey: Any) -> bool:
     """Return whether several people may answer on one phone."""
-    if flag(household, "household") and (access != "open" or waves > 1):
-        received = f"access {access!r}" if access != "open" else f"{waves} waves"
+    if flag(value, name) and (survey.access != "open" or survey.waves > 1):
+        received = f"access {survey.access!r}" if survey.access != "open" else f"{survey.waves} waves"
         refuse("`household` needs open access, and one wave", received, "a phone would take people for one another")
-    return bool(household)
+    return bool(value)
 
 
-def checked_field(field: object, access: object, waves: int, languages: Sequence[str]) -> Frozen[str, Any] | None:
+def checked_field(value: object, _name: str, survey: Any) -> Frozen[str, Any] | None:
     """Return how it is asked on the researchers' own devices; `auto` says that these may be told the truth."""
-    if field is None:
+    if value is None:
         return None
-    if not isinstance(field, Mapping):
-        refuse("`field` must be a table", type(field).__name__, "write [field] before it", TypeError)
-    refuse_unknown(field, ("station", "auto"), "`field`")
-    if access != "token" or waves > 1:
-        received = f"{waves} waves" if waves > 1 else f"access {access!r}"
+    if not isinstance(value, Mapping):
+        refuse("`field` must be a table", type(value).__name__, "write [field] before it", TypeError)
+    refuse_unknown(value, ("station", "auto"), "`field`")
+    if survey.access != "token" or survey.waves > 1:
+        received = f"{survey.waves} waves" if survey.waves > 1 else f"access {survey.access!r}"
         refuse(
             '`field` needs access "token", and one wave', received, "each use of a station is a link that works once"
         )
-    if strange := [code for code in languages if base_language(code) is None]:
+    if strange := [code for code in survey.languages if base_language(code) is None]:
         rule = "a survey with stations must be in languages that the toolkit speaks"
         refuse(rule, repr(strange[0]), "what is promised on a phone is not true on a station")
-    auto = flag(field.get("auto", False), "field.auto")
-    return Frozen({"station": choice(field.get("station"), "field.station", STATIONS), "auto": auto})
+    auto = flag(value.get("auto", False), "field.auto")
+    return Frozen({"station": choice(value.get("station"), "field.station", STATIONS), "auto": auto})
 
 
-def checked_arms(arms: object) -> Frozen[str, Fraction] | None:
+def checked_arms(value: object, *_: object) -> Frozen[str, Fraction] | None:
     """Return the shares of people by arm; they are drawn with exactly these probabilities."""
-    if arms is None:
+    if value is None:
         return None
-    if not isinstance(arms, Mapping) or not 2 <= len(arms) <= MOST_ARMS:
+    if not isinstance(value, Mapping) or not 2 <= len(value) <= MOST_ARMS:
         rule = f"`arms` must be shares by name, of 2 to {MOST_ARMS} arms"
-        refuse(rule, type(arms).__name__, "write {direct = 0.3, randomized = 0.7}", TypeError)
-    shares = {checked_string(name, "arms", 40): exact(share, f"arms.{name}") for name, share in arms.items()}
+        refuse(rule, type(value).__name__, "write {direct = 0.3, randomized = 0.7}", TypeError)
+    shares = {checked_string(arm, "arms", 40): exact(share, f"arms.{arm}") for arm, share in value.items()}
     total = sum(shares.values())
     if total != 1 or min(shares.values()) <= 0:
         refuse("the shares of `arms` must be above 0 and add up to 1", f"{float(total):g}", "everybody is in one arm")
@@ -156,12 +187,12 @@ def checked_arms(arms: object) -> Frozen[str, Fraction] | None:
     return Frozen(shares)
 
 
-def checked_waves(waves: object, wave: object) -> tuple[int, int]:
-    """Return how often the same people are asked, and which time this is."""
-    of, this = whole(waves, "waves", most=MOST_WAVES), whole(wave, "wave")
-    if this > of:
-        refuse(f"`wave` must be at most `waves`, {of}", this, "people are told how often they are asked")
-    return of, this
+def checked_wave(value: object, name: str, survey: Any) -> int:
+    """Return which of the waves this is."""
+    wave = whole(value, name)
+    if wave > survey.waves:
+        refuse(f"`wave` must be at most `waves`, {survey.waves}", wave, "people are told how often they are asked")
+    return wave
 
 
 @dataclass(frozen=True)
@@ -211,17 +242,17 @@ class Panel:
         return {"identity": self.identity, "loss": as_plain(self.loss)}
 
 
-def checked_panel(panel: object, waves: int) -> Panel | None:
+def checked_panel(value: object, name: str, survey: Any) -> Panel | None:
     """Return the panel as it was written; None before there is a collection."""
-    if panel is None or isinstance(panel, Panel):
-        return panel
+    if value is None or isinstance(value, Panel):
+        return value
     fields = ["identity", "loss"]
-    if not isinstance(panel, Mapping) or sorted(panel) != fields or waves == 1:
+    if not isinstance(value, Mapping) or sorted(value) != fields or survey.waves == 1:
         rule = f"`panel` must have the fields {', '.join(fields)}, in a survey with `waves`"
         refuse(rule, "others", "leave it out: it is made with the collection of the first wave")
-    if not re.fullmatch("[0-9a-f]{32}", str(panel["identity"])):
+    if not re.fullmatch("[0-9a-f]{32}", str(value["identity"])):
         refuse("a panel's identity must be 32 hexadecimal digits", "others", "leave `panel` out")
-    return Panel(panel["identity"], Pure(math.inf if panel["loss"] == "inf" else panel["loss"]).amount)
+    return Panel(value["identity"], amount(value["loss"], name, survey))
 
 
 def panel_terms(survey: Any) -> dict[str, Any]:
@@ -259,35 +290,35 @@ def check_panel(survey: Any, earlier: Any, rule: str, consequence: str) -> None:
         refuse(rule, "another panel", consequence)
 
 
-def checked_languages(languages: Sequence[str]) -> tuple[str, ...]:
+def checked_languages(value: object, name: str, _survey: object) -> tuple[str, ...]:
     """Return the language codes of a survey, each once."""
-    if isinstance(languages, str) or not isinstance(languages, Sequence) or not languages:
-        refuse("`languages` must be a list of codes", type(languages).__name__, 'write ["en", "de"]', TypeError)
-    whole(len(languages), "languages", most=MOST_LANGUAGES)
-    codes = tuple(checked_language(code) for code in languages)
+    if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+        refuse("`languages` must be a list of codes", type(value).__name__, 'write ["en", "de"]', TypeError)
+    whole(len(value), name, most=MOST_LANGUAGES)
+    codes = tuple(checked_language(code) for code in value)
     if len(set(codes)) < len(codes):
         refuse("`languages` must be distinct", ", ".join(codes), "people choose one of them")
     return codes
 
 
-def own_words(own: Own | None, languages: Sequence[str]) -> Frozen[str, Text] | None:
+def own_words(value: object, _name: str, survey: Any) -> Frozen[str, Text] | None:
     """Return the researcher's words by language and name, checked."""
-    if not own:
+    if not value:
         return None
-    if not isinstance(own, Mapping) or not all(isinstance(words, Mapping) for words in own.values()):
+    if not isinstance(value, Mapping) or not all(isinstance(words, Mapping) for words in value.values()):
         why = 'write {"it": {"next": "Avanti"}}, in TOML {it = {next = "Avanti"}}'
-        refuse("`words` must be words by language and name", type(own).__name__, why, TypeError)
-    if unused := [code for code in own if code not in languages]:
-        rule = f"`words` must be in a language of the survey ({', '.join(languages)})"
+        refuse("`words` must be words by language and name", type(value).__name__, why, TypeError)
+    if unused := [code for code in value if code not in survey.languages]:
+        rule = f"`words` must be in a language of the survey ({', '.join(survey.languages)})"
         refuse(rule, repr(unused[0])[:40], "nobody would see them")
-    for code, words in own.items():
+    for code, words in value.items():
         if base_language(code) and (ours := next((key for key in words if str(key).startswith(OWN)), None)):
             rule = f"`words` must not hold a sentence of the promise in {code!r}, which the toolkit speaks"
             refuse(rule, repr(ours)[:60], "it would not be said: a promise that could be reworded could become untrue")
     return Frozen(
         {
             code: Frozen({str(key): checked_string(text, f"words.{code}.{key}", 2000) for key, text in words.items()})
-            for code, words in own.items()
+            for code, words in value.items()
         }
     )
 
@@ -296,7 +327,7 @@ Day = dt.date
 _LAST_ZONE = dt.timezone(dt.timedelta(hours=-12))  # there a day ends last
 
 
-def read_day(value: object, name: str) -> Day | None:
+def read_day(value: object, name: str, *_: object) -> Day | None:
     """Return a day as TOML or a person writes it; None for none."""
     if value is None or (isinstance(value, dt.date) and not isinstance(value, dt.datetime)):
         return value

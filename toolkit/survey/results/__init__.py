@@ -1,5 +1,6 @@
 """Counts of a survey's reports, and an estimate for each question, in all or by group."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -24,14 +25,14 @@ from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import CHANNEL, REHEARSAL, UNDERSTOOD
-from toolkit.survey.results.survey_results import AGAIN, PASSED, Finding, Results
+from toolkit.survey.results.survey_results import AGAIN, PASSED, Results, SurveyEstimate
 from toolkit.survey.results.table import Rows, checked_groups, refuse_strange, turnout, value_of
 from toolkit.survey.spec import TRIED_OUT, Survey
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Finding", "Results", "estimate", "tally"]
+__all__ = ["Results", "SurveyEstimate", "estimate", "tally"]
 
 
 def tally(
@@ -134,35 +135,54 @@ def estimate(
     rows = Rows(survey, reports, groups)
     people = rows.people()
     _check_groups(survey, groups, people)
-    analysis = Findings(designs, groups, (), CountSource(reports, groups, {}))
+    found = Findings(designs, groups, (), CountSource(reports, groups, {}))
     if designs and any(people.values()):
-        analysis = estimates(reports, designs, groups, sample=sample, missing=missing, method=way)
+        found = estimates(reports, designs, groups, sample=sample, missing=missing, method=way)
     eligible = {name: rows.asked(survey[name]) for name in designs}
-    findings = tuple(_finding(survey[one.question], one, eligible[one.question]) for one in analysis.group_estimates)
-    remarks: tuple[str, ...] = (TRIED_OUT,) if survey.rehearsal or has_column(reports, REHEARSAL) else ()
-    trust = _understood(survey, reports), _attention(survey, reports), rows.groupless()
+    with_turnout = [_with_turnout(survey[one.question], one, eligible[one.question]) for one in found.group_estimates]
     least = _least(survey, minimum)
-    if least != survey.minimum:
-        remark = f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
-        remarks = (*remarks, remark)
-    own = (
-        groupless_notes(analysis.source.groupless(), groups) if analysis.group_estimates else ()
-    )  # `Results.notes` says it
-    remarks += tuple(f"{note[:1].upper()}{note[1:]}." for note in analysis.notes if note not in own)
-    results = Results(survey, analysis, findings, *trust, remarks).from_minimum(least)
-    born = {name: survey[name].innocent for name in designs}
+    results = Results(
+        designs,
+        groups,
+        group_estimates=tuple(with_turnout),
+        source=found.source,
+        remarks=_remarks(survey, reports, found, least),
+        survey=survey,
+        understood=_understood(survey, reports),
+        attention=_attention(survey, reports),
+    ).from_minimum(least)
     # Only from what is shown: the remark depends on the estimate.
-    seasons = (_seasons(survey[name], one["born"], results.findings) for name, one in born.items() if one is not None)
-    return replace(results, remarks=(*results.remarks, *seasons))
+    return replace(results, remarks=(*results.remarks, *_birthdays(results)))
 
 
-def _seasons(question: Question, months: str, findings: Sequence[Finding]) -> str:
+def _birthdays(results: Results) -> list[str]:
+    """Remarks on the questions whose innocent question is about birthdays."""
+    return [
+        _seasons(results.survey[name], innocent["born"], results.group_estimates)
+        for name in results.designs
+        if (innocent := results.survey[name].innocent) is not None
+    ]
+
+
+def _remarks(survey: Survey, reports: DataFrame, found: Findings, least: int) -> tuple[str, ...]:
+    """What a reader must know of all estimates, as sentences."""
+    remarks = [TRIED_OUT] if survey.rehearsal or has_column(reports, REHEARSAL) else []
+    if least != survey.minimum:
+        shown = f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
+        remarks.append(shown)
+    # `Results.notes` says who is in no group.
+    said_elsewhere = groupless_notes(found.groupless, found.by) if found.group_estimates else ()
+    return *remarks, *(f"{note[:1].upper()}{note[1:]}." for note in found.remarks if note not in said_elsewhere)
+
+
+def _seasons(question: Question, months: str, estimates: Sequence[SurveyEstimate]) -> str:
     """That birthdays are taken as days, and what a season with more births would do to an estimate at most."""
     taken = f"{question.name}: birthdays in {months} are taken as {float(days(months)):g} of 365.25 days"
-    own = [one.estimate.value for one in findings if one.question == question.name and one.answered]
-    if not own or not has_matrix(question.design) or question.design.procedure == "unrelated":
+    own = [one.estimate.value for one in estimates if one.question == question.name and one.used]
+    design = question.design
+    if not own or design is None or not has_matrix(design) or design.procedure == "unrelated":
         return f"{taken}; births differ by season."
-    most = max((shift(question.design, float(np.clip(value, 0, 1))) for value in own), key=abs)
+    most = max((shift(design, float(np.clip(value, 0, 1))) for value in own), key=abs)
     each = "each percentage point more of them in these months moves an estimate by"
     return f"{taken}. Births differ by season: {each} {100 * most:+.2g} points."
 
@@ -178,11 +198,12 @@ def _check_groups(survey: Survey, by: Sequence[str], people: Mapping[Group, int]
             refuse_strange(survey[name], {group[place]: value_of(survey[name], group[place]) for group in people})
 
 
-def _finding(question: Question, one: GroupEstimate, eligible: Mapping[Group, int]) -> Finding:
+def _with_turnout(question: Question, one: GroupEstimate, eligible: Mapping[Group, int]) -> SurveyEstimate:
     known = question.design is not None and one.used
     liars = _worst(question.design, one.estimate) if known else None  # type: ignore[arg-type]
-    people = turnout(question, one.used, eligible.get(one.group, 0), one.rows)
-    return Finding(question.name, one.group, one.estimate, liars, **people)
+    fields: dict[str, Any] = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
+    fields |= turnout(question, one.used, eligible.get(one.group, 0), one.rows)
+    return SurveyEstimate(**fields, liars=liars)
 
 
 def _worst(design: Randomizer, estimate: Estimate) -> float | None:

@@ -7,12 +7,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from toolkit.analysis.findings import Findings
 from toolkit.analysis.paper_table import is_outside, lines_of
+from toolkit.analysis.reports import GroupEstimate
 from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
@@ -86,76 +87,61 @@ OUTSIDE = (
 )
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One question in one group. Where nobody answered, the estimate is NaN and says so.
+@dataclass(frozen=True, kw_only=True)
+class SurveyEstimate(GroupEstimate):
+    """One question in one group, and what became of its people. Where nobody answered, the estimate is NaN.
 
     Parameters
     ----------
-    question : str
-        Its name.
-    group : tuple
-        One value for each question that people are sorted by.
-    estimate : Estimate
-        The estimate with its errors.
     liars : float or None
         How far 1 % of people who agree on what to send can move the estimate at most; None without a meaning.
-    answered : int
-        People with an answer or a report.
     refused : int
         People who were asked and left it empty, as a question that is not required may be.
-    missing : int
-        People who were asked and had to answer, and there is nothing.
     not_asked : int
         People to whom it does not apply, by the plain answers before it.
 
     Examples
     --------
     >>> from toolkit import warner
-    >>> finding = Finding("cheated", (), warner(p="3/4").estimate([0, 1, 0, 1]), None, 4, 1, 0, 0)
-    >>> finding.question, finding.answered, finding.refused
-    ('cheated', 4, 1)
+    >>> reports = warner(p="3/4").estimate([0, 1, 0, 1])
+    >>> SurveyEstimate("cheated", (), reports, 5, 1, liars=None, refused=1, not_asked=0).counts
+    {'n': 4, 'refused': 1, 'missing': 0, 'not asked': 0}
     """
 
-    question: str
-    group: Group
-    estimate: Estimate
     liars: float | None
-    answered: int
     refused: int
-    missing: int
     not_asked: int
+
+    @property
+    def unanswered(self) -> int:
+        """People who were asked and had to answer, and there is nothing."""
+        return self.missing - self.refused - self.not_asked
 
     @property
     def counts(self) -> dict[str, int]:
         """What became of each row, under the names of the tables' columns."""
-        return {"n": self.answered, "refused": self.refused, "missing": self.missing, "not asked": self.not_asked}
+        return {"n": self.used, "refused": self.refused, "missing": self.unanswered, "not asked": self.not_asked}
+
+    @property
+    def turnout(self) -> dict[str, int]:
+        """What became of each row, and that it is in a group."""
+        return {**self.counts, "missing group": 0}
 
 
-@dataclass(frozen=True, repr=False)
-class Results:
-    """All findings of a survey, and how far they can be trusted.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Results(Findings):
+    """Findings of a survey, in the words that people read, and how far they can be trusted.
 
     Parameters
     ----------
     survey : Survey
         What was asked.
-    analysis : Findings
-        The same estimates, with their designs, as `toolkit.analysis.estimates` makes them.
-    findings : tuple of Finding
-        One for each question and group.
     understood : tuple of int or None
         How many passed the comprehension check, of one about the device at each of two tries; and how many took it.
     attention : mapping
         For each anchor question the share of people who did not answer at random.
-    groupless : int
-        How many people are in no group, as the plain answer that they are sorted by is missing.
-    remarks : tuple of str
-        Sentences about the collection that it comes from.
     complete : bool
         Whether no more reports can come.
-    minimum : int
-        The people below which no part of them is shown.
     registration : Registration, optional
         What was planned before anybody was asked; see `registered`.
 
@@ -169,43 +155,29 @@ class Results:
     <Results of 'Exams': 1 estimates, up to 100 people>
     """
 
+    group_estimates: tuple[SurveyEstimate, ...]
     survey: Survey
-    analysis: Findings
-    findings: tuple[Finding, ...]
     understood: tuple[int, ...] | None
     attention: Mapping[str, Estimate]
-    groupless: int = 0
-    remarks: tuple[str, ...] = ()
     complete: bool = True
-    minimum: int = 0
     registration: Any = None
 
-    @property
-    def by(self) -> tuple[str, ...]:
-        """The plain questions that people are sorted by."""
-        return self.analysis.by
+    def _check(self, *names: str) -> None:
+        for name in names:
+            self.survey[name]  # refuses a name that is none
+            if name not in self.designs:
+                self._refuse_nothing(name)
 
-    def __getitem__(self, name: str) -> Any:
-        """The estimate of a question; if there are groups, one for each of them."""
-        self.survey[name]  # refuses a name that is none
-        estimates = {finding.group: finding.estimate for finding in self._of(name)}
-        if not estimates:
-            why = "it is free text, or there are no reports, or too few to show: see notes()"
-            refuse("the question must have something to estimate", f"{name!r}", why, KeyError)
-        if not self.by:
-            return estimates[()]
-        return {group[0] if len(self.by) == 1 else group: estimate for group, estimate in estimates.items()}
-
-    def _of(self, name: str) -> list[Finding]:
-        return [finding for finding in self.findings if finding.question == name]
+    def _of(self, name: str) -> list[SurveyEstimate]:
+        return [one for one in self.group_estimates if one.question == name]
 
     @property
     def estimated(self) -> tuple[Question, ...]:
         """The questions that there are findings of, in the order of the survey."""
-        names = {finding.question for finding in self.findings}
+        names = {finding.question for finding in self.group_estimates}
         return tuple(question for question in self.survey.questions if question.name in names)
 
-    def from_minimum(self, minimum: int) -> "Results":
+    def from_minimum(self, minimum: int) -> Self:
         """Return only what at least `minimum` people answered; a remark counts what is left out.
 
         Parameters
@@ -218,12 +190,13 @@ class Results:
         Results
             The results without the others.
         """
-        findings = tuple(one for one in self.findings if (one.estimate.n or 0) >= minimum)
+        enough = super().from_minimum(minimum)
+        shown = tuple(one for one in enough.group_estimates if (one.estimate.n or 0) >= minimum)
         remarks = self.remarks
-        if left_out := len(self.findings) - len(findings):
+        if left_out := len(self.group_estimates) - len(shown):
             remark = (
-                f"{left_out:,} of {len(self.findings):,} estimates are not shown, as fewer than {minimum:,} people "
-                "answered (the survey's `minimum`)."
+                f"{left_out:,} of {len(self.group_estimates):,} estimates are not shown, as fewer than {minimum:,} "
+                "people answered (the survey's `minimum`)."
             )
             if self.by:
                 remark += (
@@ -231,13 +204,10 @@ class Results:
                     "publish one of the two."
                 )
             remarks = (*remarks, remark)
-        enough = {name: share for name, share in self.attention.items() if (share.n or 0) >= minimum}
+        attention = {name: share for name, share in self.attention.items() if (share.n or 0) >= minimum}
         few = self.understood is not None and 0 < self.understood[-1] < minimum
-        names = {(one.question, one.group) for one in findings}
-        rows = tuple(one for one in self.analysis.group_estimates if (one.question, one.group) in names)
-        analysis = replace(self.analysis.from_minimum(minimum), group_estimates=rows)
-        shown = replace(self, findings=findings, attention=enough, understood=None if few else self.understood)
-        return replace(shown, analysis=analysis, minimum=minimum, remarks=remarks)
+        understood = None if few else self.understood
+        return replace(enough, group_estimates=shown, attention=attention, understood=understood, remarks=remarks)
 
     def differences(self, reference: object, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
         """Return every group less the reference, for each question and option, with a test of no difference.
@@ -256,7 +226,7 @@ class Results:
         DataFrame
             A row per question, group and option.
         """
-        frame = self.analysis.differences(reference, adjust=adjust, level=level)
+        frame = super().differences(reference, adjust=adjust, level=level)
         if self.registration is not None:
             frame["status"] = [self.registration.status(name, self.by, reference) for name in frame["question"]]
         return frame
@@ -303,13 +273,15 @@ class Results:
     def _marked(self, name: str) -> dict[str, str]:
         return {} if self.registration is None else {"status": self.status(name)}
 
-    def report(self, path: str | Path, *, level: float = 0.95) -> Path:
+    def report(self, path: str | Path, *, title: str | None = None, level: float = 0.95) -> Path:
         """Write a report for readers: what was asked, who answered, estimates with pictures, methods, protection.
 
         Parameters
         ----------
         path : str or Path
             A .html, .docx, .pdf or .md file.
+        title : str, optional
+            What it is about; by default the survey's title.
         level : float
             Level of the intervals.
 
@@ -318,7 +290,9 @@ class Results:
         Path
             The file.
         """
-        written = lazy("toolkit.survey.exchange.written_report", "written")(self, checked_level(level))
+        written = lazy("toolkit.survey.exchange.written_report", "written")(
+            self, checked_level(level), title or self.survey.name
+        )
         target: Path = written.save(path)
         return target
 
@@ -332,25 +306,8 @@ class Results:
         """
         if self.by:
             refuse("arms are compared in all", f"groups by {', '.join(self.by)}", "leave `by` out")
-        single = {one.question: one.estimate for one in self.findings}
+        single = {one.question: one.estimate for one in self.group_estimates}
         return differences(self.survey.questions, single.get)
-
-    def joint(self, first: str, second: str) -> Any:
-        """Return two hidden questions together: a share for each pair of answers.
-
-        Parameters
-        ----------
-        first : str
-            The name of a question.
-        second : str
-            The name of another one.
-
-        Returns
-        -------
-        Estimate or dict
-            The estimate; if there are groups, one for each of them.
-        """
-        return self.analysis.joint(first, second)
 
     def change(self, earlier: "Results", name: str) -> Estimate:
         """Return how much the prevalence of a question with a memo has changed since an earlier wave.
@@ -391,25 +348,9 @@ class Results:
 
     def _since(self, earlier: "Results", name: str, estimate: Between) -> Estimate:
         check_waves(self.survey, earlier.survey)
-        before, now = (frame_of(one.analysis.source, one.by, one.complete) for one in (earlier, self))
+        before, now = (frame_of(one.source, one.by, one.complete) for one in (earlier, self))
         least = max(self.minimum, earlier.minimum)
         return between(self.survey[name], before, now, estimate, least)
-
-    @property
-    def missing(self) -> "pd.DataFrame":
-        """What became of every row, per question and group; rows without a group are a row of their own."""
-        rows = [
-            {"question": one.question, **dict(zip(self.by, one.group, strict=True))}
-            | {"rows": sum(one.counts.values()), **one.counts, "missing group": 0}
-            for one in self.findings
-        ]
-        if self.groupless:
-            rows += [
-                {"question": one.question, **dict.fromkeys(self.by), "rows": self.groupless}
-                | {**dict.fromkeys(one.counts, 0), "missing group": self.groupless}
-                for one in {one.question: one for one in self.findings}.values()
-            ]
-        return extra("pandas").DataFrame(rows)
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
         """Return numbers for further work, shares as 0.25; `to_table` has them as people read them.
@@ -423,7 +364,7 @@ class Results:
         -------
         DataFrame
             A row per question, group and option: estimate, standard error, interval, fit, `n` that answered,
-            the others as `Finding` explains them, and the 1 % of liars.
+            the others as `SurveyEstimate` explains them, and the 1 % of liars.
         """
         rows = [
             {
@@ -436,7 +377,7 @@ class Results:
             | finding.counts
             | {"shift by 1 % of liars": finding.liars}
             | self._marked(finding.question)
-            for finding in self.findings
+            for finding in self.group_estimates
             for option, numbers in finding.estimate.to_frame(level).iterrows()
         ]
         return extra("pandas").DataFrame(rows)
@@ -473,7 +414,7 @@ class Results:
         """
         numbers = ("estimate", "standard error", f"{100 * checked_level(level):g} % interval", "people")
         marks = () if self.registration is None else ("status",)
-        if not self.findings:
+        if not self.group_estimates:
             warnings.warn(f"The table is empty: {' '.join([f'{NOTHING}.', *self.remarks])}", stacklevel=2)
         rows = [
             (question.name, *row.group, row.option, row.estimate, row.se, row.interval, row.n, *marked)
@@ -498,7 +439,7 @@ class Results:
         list of Row
             A line per group and option.
         """
-        survey, estimates = self.survey, [one for one in self.analysis.group_estimates if one.question == name]
+        survey = self.survey
         return [
             Row(
                 tuple(label_of(survey, of, value) for of, value in zip(self.by, line.of.group, strict=True)),
@@ -508,10 +449,10 @@ class Results:
                 line.interval,
                 line.of.used,
             )
-            for line in lines_of(estimates, checked_level(level), share=survey[name].is_share)
+            for line in lines_of(self._of(name), checked_level(level), share=survey[name].is_share)
         ]
 
-    def plot(self, level: float = 0.95) -> Any:
+    def plot(self, level: float = 0.95) -> Any:  # type: ignore[override]  # several panels, on axes of their own
         """Draw all estimates with their intervals: shares on one axis in percent, each mean on its own.
 
         Parameters
@@ -535,7 +476,7 @@ class Results:
             Sentences.
         """
         notes = [*self._trust(), *([OUTSIDE] if any(map(self._outside, self.estimated)) else [])]
-        for finding in self.findings:
+        for finding in self.group_estimates:
             if finding.estimate.contradicted:
                 where = f" ({self.group_words(finding.group)})" if self.by else ""
                 notes += [f"{finding.question}{where}: {note}." for note in finding.estimate.notes]
@@ -571,8 +512,8 @@ class Results:
         notes += [f"By the anchor question {name}, {at_random(share)}." for name, share in self.attention.items()]
         for question in self.estimated:
             own = self._of(question.name)
-            answered = sum(one.answered for one in own)
-            refused, missing = sum(one.refused for one in own), sum(one.missing for one in own)
+            answered = sum(one.used for one in own)
+            refused, missing = sum(one.refused for one in own), sum(one.unanswered for one in own)
             if refused or missing:
                 notes.append(f"{question.name}: {answered:,} answered, {refused:,} refused, {missing:,} missing.")
         if self.groupless:
@@ -585,14 +526,15 @@ class Results:
 
     def __repr__(self) -> str:
         groups = f" by {', '.join(self.by)}" if self.by else ""
-        if not self.findings:
+        if not self.group_estimates:
             return f"<Results of {self.survey.name!r}{groups}: {' '.join([f'{NOTHING}.', *self.remarks])}>"
-        people = max(finding.estimate.n or 0 for finding in self.findings)
-        return f"<Results of {self.survey.name!r}{groups}: {len(self.findings)} estimates, up to {people:,} people>"
+        people = max(finding.estimate.n or 0 for finding in self.group_estimates)
+        count = len(self.group_estimates)
+        return f"<Results of {self.survey.name!r}{groups}: {count} estimates, up to {people:,} people>"
 
     def _repr_html_(self) -> str:
         parts = [f"<h3>{html.escape(self.survey.name)}</h3>"]
-        parts += [] if self.findings else [f"<p>{NOTHING}.</p>"]
+        parts += [] if self.group_estimates else [f"<p>{NOTHING}.</p>"]
         for question in self.estimated:
             parts += [
                 f"<h4>{html.escape(text_in(question.text, self.survey.languages[0]))}</h4>",

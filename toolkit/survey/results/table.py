@@ -10,7 +10,7 @@ from toolkit.core.arrays import DataFrame
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.extras import extra
 from toolkit.frames.counts import Group, rows_by
-from toolkit.survey.questions.files import naming
+from toolkit.survey.questions.errors import error_location
 from toolkit.survey.questions.question import Question, code_labels
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON, PHONE, REHEARSAL, UNDERSTOOD
 from toolkit.survey.spec import Survey
@@ -97,7 +97,7 @@ def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str,
 
 def refuse_strange(question: Question, values: Mapping[Any, Any]) -> None:
     """Refuse values that the question cannot have; the message counts them, as each is somebody's."""
-    with naming(f"question {question.name!r}"):
+    with error_location(question=question.name):
         strange = sum(not question.accepts(value) for value in values.values())
         if strange:
             rule = "the column must hold reports of this question"
@@ -127,10 +127,6 @@ class Rows:
         """Return how many rows each group has; those without a group are not among them."""
         return _sums((self._group(row), count) for row, count in self._by())
 
-    def groupless(self) -> int:
-        """Return how many rows have no group, because what they are sorted by is missing."""
-        return sum(count for row, count in self._by() if self._group(row) is None)
-
     def asked(self, question: Question) -> dict[Group, int]:
         rows = self._by(question.show_if or ())
         return _sums((self._group(row), count) for row, count in rows if self._shown(question, row))
@@ -146,12 +142,10 @@ class Rows:
 
 
 def turnout(question: Question, answered: int, asked: int, people: int) -> dict[str, int]:
-    """Return what became of the people of a group, as fields of a `Finding`."""
-    empty = max(asked - answered, 0)
+    """Return who of a group did not have to answer, as fields of a `SurveyEstimate`."""
     optional = not question.randomized and not question.required
-    refused, missing = (empty, 0) if optional else (0, empty)
-    not_asked = max(people - max(asked, answered), 0)
-    return {"answered": answered, "refused": refused, "missing": missing, "not_asked": not_asked}
+    refused = max(asked - answered, 0) if optional else 0
+    return {"refused": refused, "not_asked": max(people - max(asked, answered), 0)}
 
 
 def _sums(counted: Iterable[tuple[Group | None, int]]) -> dict[Group, int]:

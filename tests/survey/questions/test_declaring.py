@@ -1,0 +1,53 @@
+"""A field is declared once: its check, its default, and whether files have it are read from the declaration."""
+
+import inspect
+from dataclasses import FrozenInstanceError, dataclass
+
+import pytest
+
+from toolkit import Question, Survey
+from toolkit.survey.questions.declaring import Declared, check_fields, declare, declared_fields, is_omitted
+from toolkit.survey.questions.errors import SurveyError
+
+
+def _twice(value, _name, thing, times=2):
+    return times * value + thing.first
+
+
+def _positive(value, name, _thing):
+    if value <= 0:
+        raise ValueError(f"{name} is not positive")
+    return value
+
+
+@dataclass(frozen=True)
+class Thing:
+    second: Declared[int, str] = declare(_twice, 1, times=3)  # noqa: RUF009 (it is a field)
+    first: int = declare(_positive, 4, omit_default=True)
+
+    def __post_init__(self):
+        check_fields(self, first="first")
+
+
+def test_fields_are_checked_with_their_options_after_the_one_that_all_depend_on():
+    assert (Thing().second, Thing(second=2, first=1).second) == (7, 7)
+    with pytest.raises(SurveyError, match=r"^first is not positive$") as caught:
+        Thing(first=0)
+    assert caught.value.field == "first"
+    with pytest.raises(FrozenInstanceError):
+        Thing().first = 3
+
+
+def test_a_signature_shows_what_may_be_given():
+    assert str(inspect.signature(Thing)) == "(second: int = 1, first: int = 4) -> None"
+
+
+def test_only_a_default_that_earlier_versions_lacked_is_left_out():
+    second, first = declared_fields(Thing)
+    assert [is_omitted(first, value) for value in (4, 5, None)] == [True, False, True]
+    assert [is_omitted(second, value) for value in (1, None)] == [False, True]
+
+
+@pytest.mark.parametrize("kind", [Survey, Question])
+def test_every_argument_is_a_declared_field_of_a_file(kind):
+    assert {field.name for field in declared_fields(kind)} == set(inspect.signature(kind).parameters)

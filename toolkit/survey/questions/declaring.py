@@ -1,0 +1,76 @@
+"""Fields of a survey and of a question, declared once: what may be given, what is kept, the default and the check.
+
+A class is a frozen dataclass whose fields hold their check as metadata; `check_fields` runs them when it is made.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from toolkit.survey.questions.errors import in_field
+
+if TYPE_CHECKING:
+    from typing import Generic, TypeVar
+
+    Given = TypeVar("Given")
+    Kept = TypeVar("Kept")
+
+    class Declared(Generic[Given, Kept]):
+        """A field that takes more than it keeps, as type checkers see it: given to the class, and read from it."""
+
+        def __get__(self, instance: object, owner: type) -> Kept: ...
+        def __set__(self, instance: object, value: Given) -> None: ...
+
+else:
+
+    class Declared:
+        """`Declared[Given, Kept]` is what may be given, which `help` shows in the signature."""
+
+        def __class_getitem__(cls, types: tuple[Any, Any]) -> Any:
+            return types[0]
+
+
+Check = Callable[..., Any]
+"""Takes the value, the name of the field, and what the field belongs to, whose fields above it are checked already.
+Returns the value to keep. What is kept must pass again as it is.
+"""
+
+
+def declare(check: Check, default: object = dataclasses.MISSING, *, omit_default: bool = False, **options: Any) -> Any:
+    """Declare a field; without a default it must be given. Options go to the check.
+
+    With `omit_default` the default is left out of files and hashes, which are then those of earlier versions, where the
+    field did not exist.
+    """
+    metadata = {"check": partial(check, **options) if options else check, "omit_default": omit_default}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def check_fields(owner: Any, first: str | None = None) -> None:
+    """Check every declared field in turn, and bring it to its final form; an error knows its field.
+
+    All others may depend on the field `first`.
+    """
+    for field in sorted(declared_fields(owner), key=lambda field: field.name != first):
+        value = in_field(field.name, field.metadata["check"], getattr(owner, field.name), field.name, owner)
+        object.__setattr__(owner, field.name, value)
+
+
+def declared_fields(owner: Any) -> Iterator[dataclasses.Field[Any]]:
+    """Return the fields that a person may give, in the order of a file."""
+    return (field for field in dataclasses.fields(owner) if "check" in field.metadata)
+
+
+def names_checked_by(owner: Any, *checks: Check) -> tuple[str, ...]:
+    """Return the names of the fields with one of these checks."""
+    return tuple(
+        field.name
+        for field in declared_fields(owner)
+        if getattr(field.metadata["check"], "func", field.metadata["check"]) in checks
+    )
+
+
+def is_omitted(field: dataclasses.Field[Any], value: object) -> bool:
+    """Return whether a value is left out of files: there is none, or it is a default that earlier versions lacked."""
+    return value is None or bool(field.metadata.get("omit_default") and value == field.default)
