@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.survey.samples import panel
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import sensible
 from toolkit.central.publishing.keys import RangeFinder
@@ -30,10 +31,10 @@ from toolkit.local.matrix.tables import check_table
 from toolkit.local.numeric.grid import AnswerGrid, checked_bounds, laplace_in_browser
 from toolkit.local.questions import _table_of
 from toolkit.survey.questions.question import Question
-from toolkit.survey.questions.survey_fields import checked_arms, checked_waves
+from toolkit.survey.questions.survey_fields import checked_arms
+from toolkit.survey.serving.options import ServeOptions
 from toolkit.survey.serving.station import new_link
 from toolkit.survey.spec import Survey
-from toolkit.verbs.collecting import _port
 
 GREAT, TINY = 10**300, 10**100
 FRAME, NONE = Frame(pd.DataFrame({"a": [1], "b": [1]})), np.zeros(0)
@@ -68,11 +69,11 @@ LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
     "few arms": (lambda size: checked_arms({f"a{i}": Fraction(1, size) for i in range(size)}), 2, 1),
     "many arms": (lambda size: checked_arms({f"a{i}": Fraction(1, size) for i in range(size)}), 8, 9),
     "shares of arms": (lambda n: checked_arms({"a": Fraction(1, n), "b": Fraction(n - 1, n)}), 2**32, 2**32 + 1),
-    "waves": (lambda waves: checked_waves(waves, 1), 24, 25),
+    "waves": (lambda waves: panel(waves=waves), 24, 25),
     "reports": (lambda cap: Survey("T", [Question("a", "A?", free_text=True)], consent="C", cap=cap), 10**9, 10**9 + 1),
     "digits": (lambda high: Survey("T", [Question("a", "A?", bounds=(0, high))], consent="C"), 10**15 - 1, 10**15),
     "people at a station": (lambda uses: new_link("https://survey.example/", uses), 10_000, 10_001),
-    "a port": (lambda port: _port(str(port)), 65_535, 65_536),
+    "a port": (lambda port: ServeOptions(port=port), 65_535, 65_536),
 }  # fmt: skip
 
 

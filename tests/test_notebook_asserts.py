@@ -616,8 +616,8 @@ MUTANTS = {
     "06: everybody who is invited answers": Mutant(
         "06",
         "toolkit.planning.fieldwork",
-        "return math.ceil(n / self.response - 1e-9)",
-        "return math.ceil(n - 1e-9)",
+        "return whole_people(n / self.response)",
+        "return whole_people(n)",
         "cell-27",
     ),
     "06: a curator with half the noise": Mutant(

@@ -71,7 +71,7 @@ GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DA
         ({"design": "warner"}, "`design` must be a Design, got str"),
         ({"design": ASKED, "formula": "female ~ age"}, "name one of its questions, got 'female': it has forced"),
         ({"design": ASKED, "formula": DATA.forced, "data": DATA[["age"]]}, "got reports without a name: it has forced"),
-        ({"design": type(DIE)}, "`design` must be a Design, got type"),
+        ({"design": type(DIE)}, "`design` must be a Design, got the class Design"),
         ({"design": SimpleNamespace(matrix=DIE.matrix)}, "`design` must be a Design, got SimpleNamespace"),
         ({"design": SimpleNamespace(scores_sent=len)}, "`design` must be a Design, got SimpleNamespace"),
         ({"design": {"a": DIE, "b": COINS}}, "`design_by` must say which design is whose"),

@@ -167,7 +167,8 @@ def with_matrix(design: object) -> Design:
     restored: Any = restore(design) if isinstance(design, dict) else as_design(design)
     if isinstance(restored, type) or getattr(restored, "matrix", None) is None or not hasattr(restored, "scores_sent"):
         consequence = "give a design such as warner('3/4'); a bare name leaves its probabilities open"
-        refuse("`design` must be a Design", type(design).__name__, consequence, TypeError)
+        received = f"the class {design.__name__}" if isinstance(design, type) else type(design).__name__
+        refuse("`design` must be a Design", received, consequence, TypeError)
     return restored  # type: ignore[no-any-return]
 
 
