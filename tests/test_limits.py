@@ -69,7 +69,7 @@ LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
     "few arms": (lambda size: checked_arms({f"a{i}": Fraction(1, size) for i in range(size)}), 2, 1),
     "many arms": (lambda size: checked_arms({f"a{i}": Fraction(1, size) for i in range(size)}), 8, 9),
     "shares of arms": (lambda n: checked_arms({"a": Fraction(1, n), "b": Fraction(n - 1, n)}), 2**32, 2**32 + 1),
-    "waves": (lambda waves: panel(waves=waves), 24, 25),
+    "waves": (lambda waves: panel(waves=waves, ceiling=20), 24, 25),
     "reports": (lambda cap: Survey("T", [Question("a", "A?", free_text=True)], consent="C", cap=cap), 10**9, 10**9 + 1),
     "digits": (lambda high: Survey("T", [Question("a", "A?", bounds=(0, high))], consent="C"), 10**15 - 1, 10**15),
     "people at a station": (lambda uses: new_link("https://survey.example/", uses), 10_000, 10_001),
