@@ -71,34 +71,12 @@ class Survey:
         What people read first; a string, or strings by language.
     questions : sequence of Question
         In the order in which they are asked.
-    consent : str or mapping
-        What people agree to, in your words. The promise is added by itself.
     languages : sequence of str
         Language codes; the first is that of plain strings.
-    practice : bool or int
-        Whether there is a question to try it out, never sent; 2 for two of them. Skipped above epsilon 3, where it
-        would mislead.
-    check : bool or "device"
-        Whether there is a question on how it works, whose result is sent: whether an answer gives the truth away, or
-        with "device" what chance makes of an answer, in two tries. Skipped above epsilon 3, too.
-    access : str
-        "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be traced).
-    cap : int, optional
-        The largest number of reports.
-    closes : date or str, optional
-        The last day on which reports are taken, as "2026-12-01", wherever a person is; people are told.
-    ceiling : number
-        The largest epsilon that a respondent may spend in all; `inf` allows reports that prove an answer.
-    minimum : int
-        The people below which no estimate is shown in any result, and nothing while the collection is open.
-    words : mapping, optional
-        The page's own words, by language and name, for languages that the toolkit does not know.
-    step : int
-        By how many reports at once what is shown of an open collection moves on.
-    rehearsal : bool
-        Whether it is only tried out: every screen, result and file says so, and no report fits the real survey.
+    consent : str or mapping
+        What people agree to, in your words. The promise is added by itself.
     controller : str or mapping, optional
-        Who is responsible. This and all below but two are needed beyond this machine.
+        Who is responsible. Beyond this machine this, contact, purpose, retention, publication and approval are needed.
     contact : str or mapping, optional
         Whom to write to.
     purpose : str or mapping, optional
@@ -123,6 +101,28 @@ class Survey:
     completion : str, optional
         A code for payment on the last screen of those who have answered: one for everybody; or "link", for the last
         eight characters of each personal link, by which you can tell it in your list, but no report.
+    practice : bool or int
+        Whether there is a question to try it out, never sent; 2 for two of them. Skipped above epsilon 3, where it
+        would mislead.
+    check : bool or "device"
+        Whether there is a question on how it works, whose result is sent: whether an answer gives the truth away, or
+        with "device" what chance makes of an answer, in two tries. Skipped above epsilon 3, too.
+    access : str
+        "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be traced).
+    cap : int, optional
+        The largest number of reports.
+    closes : date or str, optional
+        The last day on which reports are taken, as "2026-12-01", wherever a person is; people are told.
+    ceiling : number
+        The largest epsilon that a respondent may spend in all; `inf` allows reports that prove an answer.
+    minimum : int
+        The people below which no estimate is shown in any result, and nothing while the collection is open.
+    words : mapping, optional
+        The page's own words, by language and name, for languages that the toolkit does not know.
+    step : int
+        By how many reports at once what is shown of an open collection moves on.
+    rehearsal : bool
+        Whether it is only tried out: every screen, result and file says so, and no report fits the real survey.
     waves : int
         How often the same people are asked; with several, a question has a `Memo`, and each wave is a
         collection of its own.
