@@ -140,12 +140,12 @@ def body() -> str:
 
 def filling(url: str, seconds: float) -> int:
     """Reports that a server stores below a cap, in full commits of 64, for some seconds."""
-    from toolkit.survey.storage import Entry
+    from toolkit.survey.storage import NewReport
 
     store, text, count = open_store(url), body(), 0
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
-        outcomes = store.add([Entry(secrets.token_bytes(16), text) for _ in range(BATCH)])
+        outcomes = store.add([NewReport(secrets.token_bytes(16), text) for _ in range(BATCH)])
         count += len(outcomes)
     store.close()
     return count

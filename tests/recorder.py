@@ -21,9 +21,9 @@ import pytest
 from toolkit.central import laplace, selection
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.noise.grid import Answer
+from toolkit.central.noise.grid import PrivateValue
 from toolkit.central.publishing.keys import KeyThreshold, TopK
-from toolkit.central.publishing.quantiles import RecursiveQuantiles, Spread
+from toolkit.central.publishing.quantiles import RecursiveQuantiles, StepCounts
 from toolkit.central.robust import releases
 from toolkit.central.robust.inverse import InverseSensitivity
 from toolkit.central.selection import Exponential, Odds
@@ -100,7 +100,7 @@ class Met:
     numbers: Any
 
 
-def _values(spread: Spread) -> Any:
+def _values(spread: StepCounts) -> Any:
     """The step of every value."""
     counts = np.diff(spread._below)
     return np.repeat(np.arange(len(counts)), counts)
@@ -142,7 +142,7 @@ class Meeting:
         return float(made[0]) if answer.scalar else made.astype(float), one.whole_law
 
     def _integers(self, one: Laplace | Gaussian, numbers: list[int]) -> Any:
-        noisy, law = self._noisy(one, Answer(np.array(numbers, dtype=object), whole=True, scalar=False))
+        noisy, law = self._noisy(one, PrivateValue(np.array(numbers, dtype=object), whole=True, scalar=False))
         return noisy.tolist(), law
 
     def _watch(

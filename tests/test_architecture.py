@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -199,3 +200,13 @@ def test_the_pictures_show_files_and_functions_that_are_there(mark: str) -> None
     assert len(arrows) > 10
     for function, file in arrows:
         assert re.search(rf"(def|class) {function}\b", files[file].read_text(encoding="utf-8")), (function, file)
+
+
+def test_every_class_name_exists_once():
+    """A reader who looks for a class finds one. (A class may be defined twice in one file, for type checkers.)"""
+    files = defaultdict(set)
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                files[node.name].add(path.relative_to(ROOT).as_posix())
+    assert {name: sorted(paths) for name, paths in files.items() if len(paths) > 1} == {}

@@ -79,7 +79,7 @@ ARRAYS: dict[str, Callable[[Any], Any]] = {
     ).share(x),
     "marginals.marginals_of": lambda x: marginals.marginals_of(x, [(0,)]),
     "marginals.from_marginals": lambda x: marginals.from_marginals({(0,): x}, (2, 2)),
-    "marginals.Block.share": lambda x: marginals.Block(*[np.ones(5, dtype=int)] * 3).share(x),
+    "marginals.Block.share": lambda x: marginals.FittingTable(*[np.ones(5, dtype=int)] * 3).share(x),
     "differencing.GuardedTable": lambda x: GuardedTable(x, 1).sum(np.array([1, 1, 0, 0, 0], dtype=bool), "zip"),
     "membership.canary_game": lambda x: membership.canary_game(lambda *_: 1 / 0, x, [1], ([1.0], 1)),
     "membership.canary_scores": lambda x: membership.canary_scores(lambda *_: 1 / 0, x, [1], ([1.0], 1), games=1),

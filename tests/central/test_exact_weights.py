@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.slowly import each
-from toolkit.central.noise.grid import Answer, read
+from toolkit.central.noise.grid import PrivateValue, read
 from toolkit.central.selection import _LN2, _SURE, UNIT_BITS, Odds, lower_powers, upper_powers
 
 PRECISE = Context(prec=120)
@@ -142,7 +142,7 @@ def test_the_envelopes_of_any_number_of_candidates_add_up_to_less_than_a_word() 
     """Each is at most 1.0615 units and 1; of up to four millions the unit is 2**40."""
     for bits in (0, 21, 22, 30, 45):
         size = 2**bits
-        found = Odds(Answer(np.broadcast_to(np.int64(7), size), whole=True, scalar=False), Fraction(1))
+        found = Odds(PrivateValue(np.broadcast_to(np.int64(7), size), whole=True, scalar=False), Fraction(1))
         assert size * (1.0615 * 2**found.unit_bits + 1) < 2**64
         assert found.unit_bits == 40 or size * 2**found.unit_bits >= 2**61
 

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from toolkit.core.covers import NOISE, SAMPLED, Covers, Source
+from toolkit.core.covers import NOISE, SAMPLED, Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 
@@ -18,10 +18,16 @@ def estimate(covers: object) -> Estimate:
     [
         (SAMPLED, "sampling and randomization"),
         (NOISE, "noise"),
-        (Covers([Source.NOISE], unit="ranks"), "noise, in ranks"),
-        (Covers([Source.SAMPLING, Source.SCORES], "(9 df)"), "sampling (9 df) and what is random in the scores"),
-        (Covers([Source.SAMPLING, Source.RANDOMIZATION, Source.ANCHOR]), "sampling, randomization and the anchor"),
-        (SAMPLED.replaced(Source.RANDOMIZATION), "sampling"),
+        (Covers([ErrorSource.NOISE], unit="ranks"), "noise, in ranks"),
+        (
+            Covers([ErrorSource.SAMPLING, ErrorSource.SCORES], "(9 df)"),
+            "sampling (9 df) and what is random in the scores",
+        ),
+        (
+            Covers([ErrorSource.SAMPLING, ErrorSource.RANDOMIZATION, ErrorSource.ANCHOR]),
+            "sampling, randomization and the anchor",
+        ),
+        (SAMPLED.replaced(ErrorSource.RANDOMIZATION), "sampling"),
         (SAMPLED.adding(", of these people"), "sampling and randomization, of these people"),
         (SAMPLED.both(Covers(SAMPLED.sources)), "sampling and randomization"),
         (SAMPLED.both(NOISE), "sampling and randomization; noise"),
@@ -34,9 +40,9 @@ def test_the_text_is_made_of_the_sources_and_both_travel(covers: Covers, text: s
 
 
 def test_a_difference_covers_what_both_cover() -> None:
-    other = Covers([Source.ANCHOR, Source.SAMPLING], unit="ranks")
-    assert SAMPLED.both(other).sources == (Source.SAMPLING,)
-    assert other.both(Covers([Source.ANCHOR, Source.SAMPLING], unit="ranks")).unit == "ranks"
+    other = Covers([ErrorSource.ANCHOR, ErrorSource.SAMPLING], unit="ranks")
+    assert SAMPLED.both(other).sources == (ErrorSource.SAMPLING,)
+    assert other.both(Covers([ErrorSource.ANCHOR, ErrorSource.SAMPLING], unit="ranks")).unit == "ranks"
     assert (SAMPLED.both(other).unit, SAMPLED.both(NOISE).sources) == ("", ())
 
 

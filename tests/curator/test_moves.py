@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from toolkit import MISSING, OTHER, Curator, Estimate, Gaussian, Laplace, Ledger, Zcdp
-from toolkit.central.noise.grid import Answer
+from toolkit.central.noise.grid import PrivateValue
 
 Call = Callable[[Curator, dict[str, Any]], Estimate]
 BY = {"g": ["a", "b", MISSING]}
@@ -83,14 +83,14 @@ class Noises:
             monkeypatch.setattr(kind, "_noisy", lambda mechanism, answer, _: self.given(mechanism, answer))
             monkeypatch.setattr(kind, "integers", lambda mechanism, numbers, _: self.whole(mechanism, numbers))
 
-    def given(self, mechanism: Laplace | Gaussian, answer: Answer) -> Any:
+    def given(self, mechanism: Laplace | Gaussian, answer: PrivateValue) -> Any:
         assert answer.whole
         self.met.append((mechanism, [int(number) for number in np.ravel(answer.entries)]))
         made = np.arange(answer.size) * 2**33 + len(self.met)
         return int(made[0]) if answer.scalar else made, mechanism.whole_law
 
     def whole(self, mechanism: Laplace | Gaussian, numbers: list[int]) -> Any:
-        noisy, law = self.given(mechanism, Answer(np.array(numbers, dtype=object), whole=True, scalar=False))
+        noisy, law = self.given(mechanism, PrivateValue(np.array(numbers, dtype=object), whole=True, scalar=False))
         return noisy.tolist(), law
 
     def run(self, call: Call, table: pd.DataFrame, neighbors: str, pay: dict[str, Any]) -> tuple[Any, str]:

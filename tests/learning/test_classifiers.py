@@ -17,7 +17,7 @@ from toolkit import Ledger
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.learning import PrivateLinearRegression, PrivateLogisticRegression, PrivatePCA, PrivateSVC
 from toolkit.learning.classifiers import default_strength
-from toolkit.learning.perturbation import Logistic, minimum
+from toolkit.learning.perturbation import LogisticLoss, minimum
 
 LEARNERS = [PrivateLogisticRegression, PrivateSVC]
 
@@ -254,7 +254,7 @@ def test_much_epsilon_gives_the_minimum_itself() -> None:
     X, y = two_groups()  # noqa: N806
     model = PrivateLogisticRegression(1e6, C=2.0, missing="middle", bounds=(-20, 40)).fit(X, y)
     rows = np.column_stack([(X - 10) / 30, np.ones(len(X))]) / np.sqrt(3) * (2 * y - 1)[:, None]
-    weights = minimum(np.clip(rows.T, -1, 1), Logistic(), 0.5, np.zeros(3), 1e-8) / np.sqrt(3)
+    weights = minimum(np.clip(rows.T, -1, 1), LogisticLoss(), 0.5, np.zeros(3), 1e-8) / np.sqrt(3)
     slopes = weights[:2] / 30
     np.testing.assert_allclose(model.coef_[0], slopes, atol=1e-3)
     np.testing.assert_allclose(model.intercept_[0], weights[2] - slopes.sum() * 10, atol=1e-2)

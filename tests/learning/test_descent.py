@@ -7,14 +7,14 @@ import pytest
 from toolkit import Ledger
 from toolkit.core.loss import Approx, Zcdp
 from toolkit.learning import PrivateLogisticRegression, PrivateSVC
-from toolkit.learning.descent import NoisyDescent, sampled_epsilon, sampled_sigma
-from toolkit.learning.perturbation import Logistic, minimum
+from toolkit.learning.descent import NoisyGradientDescent, sampled_epsilon, sampled_sigma
+from toolkit.learning.perturbation import LogisticLoss, minimum
 
-LOGISTIC = Logistic()
+LOGISTIC = LogisticLoss()
 
 
-def descent(loss, *, neighbors="replace", steps=50, rate=Fraction(1), people=1000, size=3) -> NoisyDescent:
-    return NoisyDescent(loss, 10.0, LOGISTIC, size, people, neighbors, steps, rate)
+def descent(loss, *, neighbors="replace", steps=50, rate=Fraction(1), people=1000, size=3) -> NoisyGradientDescent:
+    return NoisyGradientDescent(loss, 10.0, LOGISTIC, size, people, neighbors, steps, rate)
 
 
 def test_everybody_at_every_step_adds_up_in_zcdp() -> None:

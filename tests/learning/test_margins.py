@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from toolkit.learning.perturbation import HuberHinge, Logistic
+from toolkit.learning.perturbation import HuberHinge, LogisticLoss
 
-LOSSES = [Logistic(), HuberHinge(0.5), HuberHinge(0.01), HuberHinge(1)]
+LOSSES = [LogisticLoss(), HuberHinge(0.5), HuberHinge(0.01), HuberHinge(1)]
 MARGINS = np.linspace(-8, 8, 16001)
 
 

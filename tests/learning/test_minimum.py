@@ -5,7 +5,7 @@ from scipy.optimize import approx_fprime, minimize, minimize_scalar
 from tests.slowly import each
 from toolkit.learning.perturbation import (
     HuberHinge,
-    Logistic,
+    LogisticLoss,
     _careful,
     _furthest,
     _gradient,
@@ -26,7 +26,7 @@ def people(rng: np.random.Generator, size: int, n: int) -> np.ndarray:
     kind=["random", "apart", "alike"],
     pushed=[0.0, 5.0, 1e4],
     ridge=[1e-6, 0.01, 1.0, 1e6],
-    loss=[Logistic(), HuberHinge(0.5), HuberHinge(1e-3)],
+    loss=[LogisticLoss(), HuberHinge(0.5), HuberHinge(1e-3)],
 )
 def test_the_gradient_is_within_the_tolerance_in_extended_precision(loss, ridge, pushed, kind) -> None:
     """Random rows, two groups that can be told apart without an error, and columns that are equal."""
@@ -37,7 +37,7 @@ def test_the_gradient_is_within_the_tolerance_in_extended_precision(loss, ridge,
     weights = minimum(rows, loss, ridge, push, allowed).astype(np.longdouble)
     wide = rows.astype(np.longdouble)
     margins = weights @ wide
-    if isinstance(loss, Logistic):
+    if isinstance(loss, LogisticLoss):
         slopes = -1 / (1 + np.exp(np.clip(margins, -5000, 5000)))
     else:
         slopes = -np.clip((1 + np.longdouble(loss.width) - margins) / (2 * np.longdouble(loss.width)), 0, 1)
@@ -46,7 +46,7 @@ def test_the_gradient_is_within_the_tolerance_in_extended_precision(loss, ridge,
 
 
 def test_it_is_where_another_solver_finds_it() -> None:
-    rng, loss = np.random.default_rng(4), Logistic()
+    rng, loss = np.random.default_rng(4), LogisticLoss()
     rows, push = people(rng, 4, 300), rng.normal(size=4)
 
     def objective(w: np.ndarray) -> float:
@@ -57,7 +57,7 @@ def test_it_is_where_another_solver_finds_it() -> None:
 
 
 def test_many_rows_start_from_a_sixteenth_and_end_at_the_same_place() -> None:
-    rng, loss = np.random.default_rng(5), Logistic()
+    rng, loss = np.random.default_rng(5), LogisticLoss()
     rows = np.tile(people(rng, 2, 700), 32)  # 22,400 people, 700 of them different
     found = minimum(rows, loss, 32.0, np.zeros(2), tolerance(22_400, loss, 32.0, 2))
     once = minimum(rows[:, :700], loss, 1.0, np.zeros(2), 1e-12)
@@ -72,34 +72,34 @@ def test_all_parts_are_taken(parts: list[int]) -> None:
 
 
 def test_nobody_at_all_leaves_the_push_alone() -> None:
-    np.testing.assert_allclose(minimum(np.zeros((2, 0)), Logistic(), 2.0, np.array([1.0, -4.0]), 1e-9), [-0.5, 2])
+    np.testing.assert_allclose(minimum(np.zeros((2, 0)), LogisticLoss(), 2.0, np.array([1.0, -4.0]), 1e-9), [-0.5, 2])
 
 
 def test_the_tolerance_is_a_small_part_of_what_one_person_does() -> None:
     """A person pulls with 1. At a million people the tolerance is a ten-thousandth of that."""
-    assert tolerance(1000, Logistic(), 1.0, 20) < 1e-9
-    assert tolerance(10**6, Logistic(), 1.0, 20) < 1e-4
-    assert tolerance(10**8, Logistic(), 100.0, 20) < 0.01
+    assert tolerance(1000, LogisticLoss(), 1.0, 20) < 1e-9
+    assert tolerance(10**6, LogisticLoss(), 1.0, 20) < 1e-4
+    assert tolerance(10**8, LogisticLoss(), 100.0, 20) < 0.01
 
 
 def test_a_gradient_that_is_within_the_tolerance_but_not_half_of_it_is_not_the_end() -> None:
     """At 0 it is 1, and the tolerance 1.5: half of it is left for what the rounding of sums may hide."""
     rows, nothing = np.array([[2.0, 0.0]]), np.zeros(1)
-    found = minimum(rows, Logistic(), 1.0, nothing, 1.5)
-    assert abs((rows @ Logistic().slope(found @ rows) + found)[0]) <= 0.75
+    found = minimum(rows, LogisticLoss(), 1.0, nothing, 1.5)
+    assert abs((rows @ LogisticLoss().slope(found @ rows) + found)[0]) <= 0.75
 
 
 def test_the_tolerance_is_four_times_what_rounding_comes_to() -> None:
     """Of 100 rows with two weights and a ridge of 2: |w| is at most sqrt(2 * 2 * 100) / 2 = 10."""
     people = 100 * (60 + 0.25 * 4 * 10)
-    assert tolerance(100, Logistic(), 2.0, 2) == pytest.approx(4 * 2.0**-53 * (people + 8 * 2 * 10 + 1))
+    assert tolerance(100, LogisticLoss(), 2.0, 2) == pytest.approx(4 * 2.0**-53 * (people + 8 * 2 * 10 + 1))
 
 
 def test_where_a_matrix_is_singular_the_step_is_the_shortest() -> None:
     assert _solved(np.ones((2, 2)), np.array([2.0, 2.0])) == pytest.approx([1, 1])
 
 
-@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.5)], ids=["logistic", "hinge"])
+@pytest.mark.parametrize("loss", [LogisticLoss(), HuberHinge(0.5)], ids=["logistic", "hinge"])
 def test_along_a_direction_the_lowest_point_is_found(loss) -> None:
     """Against another solver; the directions are too short, too long and of any length."""
     rng = np.random.default_rng(6)

@@ -9,16 +9,16 @@ from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.learning.perturbation import (
     Ball,
     Cube,
+    GaussianPerturbation,
     HuberHinge,
-    Logistic,
-    Normal,
+    LogisticLoss,
     ObjectivePerturbation,
     OutputPerturbation,
     minimum,
     tolerance,
 )
 
-LOGISTIC = Logistic()
+LOGISTIC = LogisticLoss()
 PRECISE = Context(prec=50)
 
 
@@ -155,7 +155,7 @@ def test_what_the_determinants_and_the_solver_cost_is_taken_from_epsilon() -> No
         (Pure(1), 3, 1.0, Ball),
         (Pure(1), 3, 0.6, Cube),
         (Pure(10**6), 3, 0.6, Cube),
-        (Approx(1, 1e-6), 400, 0.05, Normal),
+        (Approx(1, 1e-6), 400, 0.05, GaussianPerturbation),
     ],
 )
 def test_the_tolerance_leaves_room_for_half_a_cell_of_the_push(loss, size, widest, kind) -> None:
@@ -173,7 +173,7 @@ def test_the_tolerance_leaves_room_for_half_a_cell_of_the_push(loss, size, wides
 def test_gaussian_noise_in_the_objective_keeps_to_delta_on_the_line() -> None:
     """delta = integral of (p - e**epsilon q)+ over the exact densities, for pairs in one dimension."""
     noise = ObjectivePerturbation(Approx(1.0, 1e-3), 5.0, LOGISTIC, 1, 100, 1.0)
-    sigma = Normal(noise.inside, 1, 1e-3, noise.determinants).spread
+    sigma = GaussianPerturbation(noise.inside, 1, 1e-3, noise.determinants).spread
     assert lost(noise, sigma) <= 1e-3
     assert lost(noise, sigma / 5) > 1e-3  # so that the comparison can fail
 
@@ -203,6 +203,6 @@ def test_a_push_has_the_law_that_was_calibrated() -> None:
     cubic = ObjectivePerturbation(Pure(1), 5.0, LOGISTIC, 3, 100, 1 / np.sqrt(3))
     largest = [np.abs(cubic.pushing.draw(rng)).max() for _ in range(120)]
     assert abs(np.mean(largest) / (3 * cubic.pushing.scale) - 1) < 5 / np.sqrt(3 * 120)
-    gauss = Normal(cubic.inside, 3, 1e-6, cubic.determinants)
+    gauss = GaussianPerturbation(cubic.inside, 3, 1e-6, cubic.determinants)
     squares = np.concatenate([gauss.draw(rng) for _ in range(120)]) ** 2 / gauss.spread**2
     assert abs(squares.mean() - 1) < 5 * np.sqrt(2 / 360)

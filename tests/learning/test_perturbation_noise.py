@@ -8,7 +8,7 @@ from scipy.stats import chi, gamma
 
 from toolkit.learning import PrivateLogisticRegression
 from toolkit.learning import perturbation as laws
-from toolkit.learning.perturbation import Ball, Cube, Normal, cubic_laplace, push_law
+from toolkit.learning.perturbation import Ball, Cube, GaussianPerturbation, cubic_laplace, push_law
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**9), Fraction(1, 2), Fraction(7), Fraction(10**6)])
@@ -38,7 +38,7 @@ def test_delta_makes_noise_normal_where_there_are_many_columns_and_never_larger(
         pure, either = (push_law(Fraction(1), 0.1, size, size**-0.5, delta) for delta in (0.0, 1e-6))
         assert either.spread <= pure.spread
         kinds.append(type(either))
-    assert kinds == [Cube, Cube, Cube, Normal, Normal]
+    assert kinds == [Cube, Cube, Cube, GaussianPerturbation, GaussianPerturbation]
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def test_entries_have_the_spread_that_is_said() -> None:
 
 def test_normal_entries_have_the_spread_that_is_said() -> None:
     """Of 400: the mean square within five standard errors."""
-    law = Normal(Fraction(1), 400, 1e-6, 0.1)
+    law = GaussianPerturbation(Fraction(1), 400, 1e-6, 0.1)
     entries = law.draw(np.random.default_rng(4)) / law.spread
     assert np.mean(entries**2) == pytest.approx(1, abs=5 * math.sqrt(2 / 400))
 
@@ -66,7 +66,11 @@ def test_a_push_four_times_as_long_as_the_longest_is_less_likely_than_e_to_minus
     size,
 ) -> None:
     """The length of a ball, and the radius of a cube, as the laws say."""
-    ball, cube, normal = (Ball(Fraction(9), size), Cube(Fraction(9), size, 0.3), Normal(Fraction(1), size, 1e-6, 0.1))
+    ball, cube, normal = (
+        Ball(Fraction(9), size),
+        Cube(Fraction(9), size, 0.3),
+        GaussianPerturbation(Fraction(1), size, 1e-6, 0.1),
+    )
     for law, longest in (
         (gamma(size), ball.longest / ball.scale),
         (gamma(size + 1), cube.longest / cube.scale / math.sqrt(size)),

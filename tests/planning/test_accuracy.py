@@ -8,7 +8,7 @@ import pytest
 from tests.slowly import each
 from toolkit import forced, k_ary, warner
 from toolkit.local import numeric, oracles
-from toolkit.planning.accuracy import Accuracy, Case, Spread, critical, margin_grid, spread_of
+from toolkit.planning.accuracy import Accuracy, Case, VarianceSources, critical, margin_grid, spread_of
 from toolkit.planning.fieldwork import Compliance, Field
 
 
@@ -122,7 +122,11 @@ def test_a_test_that_is_on_the_edge_without_any_spread_detects_nothing():
     """The estimate is sure to lie where the test begins to reject: 0 / 0, and no promise."""
     edge = critical(0.95, 2)
     accuracy = Accuracy(
-        Field(), 0.95, Spread(np.zeros(1), np.ones(1)), Spread(np.zeros(1), np.zeros(1)), np.array([edge])
+        Field(),
+        0.95,
+        VarianceSources(np.zeros(1), np.ones(1)),
+        VarianceSources(np.zeros(1), np.zeros(1)),
+        np.array([edge]),
     )
     assert accuracy.power(1) == 0
     assert Accuracy(Field(), 0.95, accuracy.here, accuracy.other, np.array([1.001 * edge])).power(1) == 1
@@ -130,7 +134,7 @@ def test_a_test_that_is_on_the_edge_without_any_spread_detects_nothing():
 
 def test_without_a_truth_to_detect_there_is_no_power():
     with pytest.raises(ValueError, match="detect"):
-        Accuracy(Field(), 0.95, Spread(np.ones(1), np.ones(1))).power(10)
+        Accuracy(Field(), 0.95, VarianceSources(np.ones(1), np.ones(1))).power(10)
 
 
 def test_the_option_with_the_widest_interval_governs():

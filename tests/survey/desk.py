@@ -13,7 +13,7 @@ from toolkit import warner
 from toolkit.local import oracles
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage import Entry, Outcome, State
+from toolkit.survey.storage import NewReport, Outcome, State
 
 JSON = [(b"content-type", b"application/json")]
 
@@ -54,7 +54,7 @@ class Memory:
         self.before: Callable[[], Awaitable[None]] | None = None
         self.is_working = True
 
-    async def put(self, entry: Entry) -> Outcome:
+    async def put(self, entry: NewReport) -> Outcome:
         if self.before is not None:
             await self.before()
         if self.access == "token" and self.state is not State.CLOSED and entry.pass_ not in self.invited:

@@ -8,7 +8,7 @@ from toolkit import warner
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.collection import Collection
-from toolkit.survey.storage.protocol import Entry, Outcome, State
+from toolkit.survey.storage.protocol import NewReport, Outcome, State
 
 STORED, REPEATED = Outcome.STORED, Outcome.REPEATED
 PAUSED, CLOSED, FULL, SPENT = Outcome.PAUSED, Outcome.CLOSED, Outcome.FULL, Outcome.SPENT
@@ -28,8 +28,8 @@ def opened(store: Collection, **options: Any) -> Collection:
     return store
 
 
-def entry(body: str = BODY, *, by: str | None = None, key: bytes | None = None) -> Entry:
-    return Entry(key or secrets.token_bytes(16), body, None if by is None else sha(by))
+def entry(body: str = BODY, *, by: str | None = None, key: bytes | None = None) -> NewReport:
+    return NewReport(key or secrets.token_bytes(16), body, None if by is None else sha(by))
 
 
 def sha(token: str) -> bytes:

@@ -24,7 +24,7 @@ from toolkit.survey.results import estimate
 from toolkit.survey.serving import background
 from toolkit.survey.serving.background import CollectError, find, launch
 from toolkit.survey.serving.options import ServeOptions
-from toolkit.survey.storage import Entry, Outcome, StoreError
+from toolkit.survey.storage import NewReport, Outcome, StoreError
 
 
 @pytest.fixture
@@ -351,7 +351,7 @@ def test_the_next_wave_takes_links_and_port_and_a_change_waits_until_both_are_cl
     for collector in (first, second):
         body = json.dumps({"answers": {"cheated": 1, "faculty": 0}, "understood": True, "person": "a" * 32})
         collector._store.invite([bytes([1] * 32)])
-        assert collector._store.add([Entry(bytes(16), body, bytes([1] * 32))]) == [Outcome.STORED]
+        assert collector._store.add([NewReport(bytes(16), body, bytes([1] * 32))]) == [Outcome.STORED]
     first.close()
     assert not second.results().complete
     with pytest.raises(ValueError, match="both collections must be closed, got one that is not"):

@@ -4,7 +4,7 @@ import re
 
 from tests.survey.samples import cheated, survey
 from toolkit.survey import client
-from toolkit.survey.serving.page import Preview
+from toolkit.survey.serving.page import FormPreview
 
 
 def shown(asked):
@@ -43,5 +43,5 @@ def test_texts_of_the_survey_cannot_break_out_of_the_frame():
 
 def test_it_can_be_written_to_a_file(tmp_path):
     path = survey().preview().save(tmp_path / "form.html")
-    assert path.read_text(encoding="utf-8") == Preview(survey()).html
+    assert path.read_text(encoding="utf-8") == FormPreview(survey()).html
     assert repr(survey().preview()) == "<Preview of 'Exams': its form, which sends nothing>"

@@ -9,7 +9,7 @@ from toolkit.survey import read_reports
 from toolkit.survey.client import code_hash
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import rehearse
-from toolkit.survey.storage import Entry, State, open_store
+from toolkit.survey.storage import NewReport, State, open_store
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_a_closed_collection_is_reported_and_exported_with_labels(folder, capsys
     store.create(survey())
     store.set_state(State.OPEN)
     body = '{"answers":{"faculty":0,"cheated":%d},"understood":true}'
-    store.add([Entry(bytes([i]) * 16, body % (i % 2)) for i in range(40)])
+    store.add([NewReport(bytes([i]) * 16, body % (i % 2)) for i in range(40)])
     assert main(["report", "r.html"]) == 2
     assert "a report must be of a closed collection" in capsys.readouterr().err
     store.set_state(State.CLOSED)

@@ -20,18 +20,26 @@ from toolkit.analysis.regression.tables import FitTable, compare_models
 from toolkit.analysis.reports import GroupEstimate
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
-from toolkit.analysis.tipping import Bounds, Sensitivity, TippingPoint, bounds, sensitivity, tipping_point
+from toolkit.analysis.tipping import (
+    ComplianceSensitivity,
+    IdentificationBounds,
+    TippingPoint,
+    bounds,
+    sensitivity,
+    tipping_point,
+)
 
 __all__ = [
     "Association",
-    "Bounds",
     "Cheating",
     "CombinedList",
     "Comparison",
+    "ComplianceSensitivity",
     "ExtendedCrosswise",
     "Findings",
     "FitTable",
     "GroupEstimate",
+    "IdentificationBounds",
     "LatentFit",
     "LinearFit",
     "ListExperiment",
@@ -44,7 +52,6 @@ __all__ = [
     "PredictorFit",
     "Replicates",
     "Sample",
-    "Sensitivity",
     "TableTest",
     "TippingPoint",
     "Unknown",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Source(Protocol):
+class EstimateSource(Protocol):
     """What findings are made from: counts, or the rows of a sample."""
 
     def groups(self) -> dict[Group, int]: ...
@@ -72,7 +72,7 @@ class Findings:
     designs: Mapping[str, QuestionModel]
     by: tuple[str, ...]
     group_estimates: tuple[GroupEstimate, ...]
-    source: Source
+    source: EstimateSource
     remarks: tuple[str, ...] = ()
     minimum: int = 0
 

@@ -14,7 +14,7 @@ from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample, described, df_of, weights_of
 from toolkit.core.arrays import Array, Codes, Labels, Mask
 from toolkit.core.checks import choice, is_missing, refuse
-from toolkit.core.covers import Covers, Source
+from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, fit_notes
 from toolkit.frames.counts import Group, in_order
@@ -279,7 +279,7 @@ def _of_known(statistic: Callable[..., Estimate], scores: Array, labels: Labels,
 
 def _covers_of(covers: Covers, *, plain: bool = False) -> Covers:
     """What errors of scores cover, said of answers: plain ones are not randomized."""
-    return covers.replaced(Source.SCORES, *() if plain else (Source.RANDOMIZATION,))
+    return covers.replaced(ErrorSource.SCORES, *() if plain else (ErrorSource.RANDOMIZATION,))
 
 
 def _scores_of(design: QuestionModel, values: Sequence[Any]) -> Array:

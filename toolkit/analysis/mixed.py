@@ -29,7 +29,7 @@ from toolkit.analysis.regression.fitted import (
     margin_estimate,
     provenance_of,
 )
-from toolkit.analysis.regression.rows import Codes, People, Rows, check_order, read_rows
+from toolkit.analysis.regression.rows import Codes, ModelRows, People, check_order, read_rows
 from toolkit.analysis.regression.scoring import Point, curvature, newton
 from toolkit.analysis.reports import Asked, Data
 from toolkit.core.arrays import Array, Values
@@ -487,7 +487,7 @@ def mixed_logistic(
     return _as_fit(rows, model, point, plain, back, (group, places, weights is not None))
 
 
-def _group_weights(rows: Rows, codes: Codes, first: Codes) -> Array:
+def _group_weights(rows: ModelRows, codes: Codes, first: Codes) -> Array:
     """One weight per group; weights within groups have no agreed scaling, and are refused."""
     if rows.people.weights is None:
         return np.ones(len(first))
@@ -499,7 +499,12 @@ def _group_weights(rows: Rows, codes: Codes, first: Codes) -> Array:
 
 
 def _as_fit(
-    rows: Rows, model: GroupModel, point: Point, plain: Point, back: Array, named: tuple[str, Mapping[Any, int], bool]
+    rows: ModelRows,
+    model: GroupModel,
+    point: Point,
+    plain: Point,
+    back: Array,
+    named: tuple[str, Mapping[Any, int], bool],
 ) -> MixedFit:
     group, places, weighted = named
     zero = bool(point.at[-1] <= LEAST_LOG_SD or point.height <= plain.height + 1e-9)  # alike groups fit as well
@@ -530,7 +535,7 @@ def _as_fit(
     )
 
 
-def _direct(rows: Rows, group: str, places: Mapping[Any, int]) -> tuple[tuple[int, float, float], ...]:
+def _direct(rows: ModelRows, group: str, places: Mapping[Any, int]) -> tuple[tuple[int, float, float], ...]:
     """Of each group its people, and the share that its own reports say, with its error: where all that came through a
     design agree, they say nothing of it, and it is the design's.
     """

@@ -32,7 +32,7 @@ _LATEX = {
 
 
 @dataclass(frozen=True)
-class Line:
+class TableRow:
     """One option of one question in one group: numbers as text, in one unit and with the same decimals per question."""
 
     of: GroupEstimate
@@ -50,13 +50,13 @@ def is_outside(shares: Any) -> Any:
     return (np.asarray(shares) < -1e-9) | (np.asarray(shares) > 1 + 1e-9)
 
 
-def lines_of(estimates: Iterable[GroupEstimate], level: float, *, share: bool) -> list[Line]:
+def lines_of(estimates: Iterable[GroupEstimate], level: float, *, share: bool) -> list[TableRow]:
     """The lines of one question; shares in percent, errors in points, and where no value fits, no limits."""
     scale, unit = (100.0, " %") if share else (1.0, "")
     rows = [(one, *row) for one in estimates for row in _numbers(one, level, scale)]
     decimals = decimals_of([numbers for _, _, numbers, empty, *_ in rows if empty is None])
     return [
-        Line(
+        TableRow(
             one,
             option,
             fixed(numbers[0], decimals, unit),
@@ -115,7 +115,7 @@ def paper_rows(
     ]
 
 
-def _sample_columns(line: Line) -> dict[str, Any]:
+def _sample_columns(line: TableRow) -> dict[str, Any]:
     """What a reader must know of a sample; a dash where there is none."""
     df = "—" if line.of.df is None else f"{line.of.df:,}"
     deff = "—" if np.isnan(line.deff) else f"{line.deff:.2f}"

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.reports import Question, QuestionModel
+from toolkit.analysis.reports import AnalyzedQuestion, QuestionModel
 from toolkit.analysis.sampling.units import ALIKE
 from toolkit.core.arrays import Array, Codes, Counts, Label, Labels
 from toolkit.core.checks import Number, exact, limits, refuse
-from toolkit.core.covers import Covers, Source
+from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Shares, Student
 from toolkit.local.design import Design
 from toolkit.local.protocol import AnswerKind, is_code, is_set
 
-_COVERS = Covers([Source.SAMPLING])
+_COVERS = Covers([ErrorSource.SAMPLING])
 _PLAIN = "plain answers"
 
 
@@ -124,7 +124,7 @@ def as_design(model: Any) -> Any:
     return Design(np.eye(len(model.options), dtype=np.int64), 1, model.options, name="direct")
 
 
-def question_model(question: Question) -> QuestionModel:
+def question_model(question: AnalyzedQuestion) -> QuestionModel:
     """What was asked by a question of a survey: its design, or plain answers."""
     if question.design is not None:
         return question.design

@@ -59,7 +59,7 @@ class QuestionModel(Protocol):
     def describe(self) -> str: ...
 
 
-class Question(Protocol):
+class AnalyzedQuestion(Protocol):
     """A question of a survey, as an analysis reads it; plain answers have no design."""
 
     @property
@@ -78,7 +78,7 @@ class Asked(Protocol):
     """A survey, as an analysis reads it."""
 
     @property
-    def questions(self) -> Sequence[Question]: ...
+    def questions(self) -> Sequence[AnalyzedQuestion]: ...
 
 
 Data: TypeAlias = DataFrame | Mapping[str, Values]
@@ -342,7 +342,7 @@ def empty_estimate(design: QuestionModel) -> Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class EntryIntervals:
     """The intervals of one entry of an estimate that has several."""
 
     basis: IntervalBasis
@@ -368,6 +368,6 @@ def entry(estimate: Estimate, place: int) -> Estimate:
         se=float(se),
         labels=(estimate.labels[place],),
         cov=np.array([[se**2]]),
-        basis=None if estimate.basis is None else Entry(estimate.basis, place),
+        basis=None if estimate.basis is None else EntryIntervals(estimate.basis, place),
         fit=None,
     )

@@ -221,7 +221,7 @@ def _mixed(matrix: Array, way: str, share: float) -> Array:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sensitivity:
+class ComplianceSensitivity:
     """What an estimate becomes if a share of each group does not follow the instructions.
 
     Parameters
@@ -378,7 +378,7 @@ def sensitivity(
     null: float = 0.0,
     level: float = 0.95,
     design: Design | None = None,
-) -> Sensitivity:
+) -> ComplianceSensitivity:
     """Ask what becomes of an estimate if people did not follow the instructions, and how many would explain it away.
 
     Estimates are made again as if a share of people reported the same whatever is true. Equal shares in all groups
@@ -422,14 +422,14 @@ def sensitivity(
             refuse("`result` must be a fit, an estimate, or two estimates by name", len(named), "two are subtracted")
         rows = tuple(_row(one, design) for one in named.values())
         source: Any = _Shares(tuple(named.values()), rows)
-        return Sensitivity(tuple(map(str, named)), way, float(null), level, source)
+        return ComplianceSensitivity(tuple(map(str, named)), way, float(null), level, source)
     if of is None:
         refuse(
             "`of` must say what of the fit is meant", "nothing", f"a label such as {result.labels[-1]!r}, or a function"
         )
     groups, places = _groups(result, by)
     source = _Model(result, places, of if callable(of) else itemgetter(of))
-    return Sensitivity(groups, way, float(null), level, source)
+    return ComplianceSensitivity(groups, way, float(null), level, source)
 
 
 def _groups(fit: Any, by: Values | None) -> tuple[tuple[str, ...], Codes]:
@@ -447,7 +447,7 @@ def _groups(fit: Any, by: Values | None) -> tuple[tuple[str, ...], Codes]:
 
 
 @dataclass(frozen=True, repr=False)
-class Bounds:
+class IdentificationBounds:
     """Where a share lies if nothing is assumed of those who do not follow; a difference of two has bounds, too.
 
     Parameters
@@ -470,11 +470,11 @@ class Bounds:
     high: float
     interval: Interval
 
-    def __sub__(self, other: "Bounds") -> "Bounds":
+    def __sub__(self, other: "IdentificationBounds") -> "IdentificationBounds":
         low, high = self.low - other.high, self.high - other.low
         below = math.hypot(self.low - self.interval.low, other.interval.high - other.high)
         above = math.hypot(self.interval.high - self.high, other.low - other.interval.low)
-        return Bounds(low, high, replace(self.interval, low=low - below, high=high + above))
+        return IdentificationBounds(low, high, replace(self.interval, low=low - below, high=high + above))
 
     def __repr__(self) -> str:
         limits = f"{self.interval.low:.3f} to {self.interval.high:.3f}"
@@ -488,7 +488,7 @@ def bounds(
     way: str | None = None,
     level: float = 0.95,
     design: Design | None = None,
-) -> Bounds:
+) -> IdentificationBounds:
     """Bound a share if nothing is assumed of those who do not follow: all of them may have the trait, or none.
 
     In 432 cells, enumerated (a die, crosswise; 30, 100, 400 people; shares of 0.01 to 0.5; 0.05 to 0.2 of all do not
@@ -545,7 +545,7 @@ def bounds(
         refuse("the arms must have a share in common", "none at this level", "more people do not follow, or otherwise")
     # Arms whose points contradict each other within their errors agree somewhere between them.
     low, high = (low, high) if low <= high else ((low + high) / 2,) * 2
-    return Bounds(low, high, Interval(min(least, low), max(most, high), level, "bounds"))
+    return IdentificationBounds(low, high, Interval(min(least, low), max(most, high), level, "bounds"))
 
 
 def _arm(

@@ -15,7 +15,7 @@ Marginals = Mapping[tuple[int, ...], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class FittingTable:
     """A table that fits, and bounds for each cell over all tables that fit.
 
     Parameters
@@ -29,7 +29,7 @@ class Block:
 
     Examples
     --------
-    >>> Block(np.array([[2]]), np.array([[1]]), np.array([[3]])).high.tolist()
+    >>> FittingTable(np.array([[2]]), np.array([[1]]), np.array([[3]])).high.tolist()
     [[3]]
     """
 
@@ -83,7 +83,7 @@ def marginals_of(table: ArrayLike, axes: list[tuple[int, ...]]) -> dict[tuple[in
     return {axis: counts.sum(axis=tuple(i for i in range(counts.ndim) if i not in axis)) for axis in axes}
 
 
-def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: float = 0.0) -> Block:
+def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: float = 0.0) -> FittingTable:
     """Find the table of people from published counts.
 
     The guess has the smallest sum of deviations; low and high are the ends over all tables within the
@@ -124,7 +124,7 @@ def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: f
         if ends is None:
             break
         low[part.start], high[part.start] = ends
-    return Block(guess.reshape(shape), low.reshape(shape), high.reshape(shape))
+    return FittingTable(guess.reshape(shape), low.reshape(shape), high.reshape(shape))
 
 
 def _system(published: Marginals, shape: tuple[int, ...]) -> tuple[Array, Array]:

@@ -132,7 +132,7 @@ CREATE TABLE main.visits (name bytea PRIMARY KEY, times bigint NOT NULL)
 
 
 @dataclass(frozen=True)
-class Session:
+class LedgerTransaction:
     """One transaction, asked as SQLite is."""
 
     connection: "psycopg.Connection[Any]"
@@ -164,13 +164,13 @@ class Schema:
         return folder / f"{self.name}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
 
     @contextmanager
-    def connected(self, rule: str, consequence: str) -> Iterator[Session]:
+    def connected(self, rule: str, consequence: str) -> Iterator[LedgerTransaction]:
         """A transaction that is rolled back unless it was committed; failures in our words, without a value."""
         try:
             with psycopg.connect(**self.options, application_name="ledger", prepare_threshold=None) as connection:
                 connection.isolation_level = IsolationLevel.READ_COMMITTED  # who waited for the lock reads what is new
                 set_locally(connection, _SETTINGS)
-                yield Session(connection, self.name)
+                yield LedgerTransaction(connection, self.name)
                 connection.rollback()
         except errors.InsufficientPrivilege:
             rule = f"the role must be allowed to do this in schema {self.name}"
@@ -181,15 +181,15 @@ class Schema:
             kind = f"{type(error).__name__}{f' ({error.sqlstate})' if error.sqlstate else ''}"
             refuse("the ledger's database must be there and work", kind, consequence, RecordError)
 
-    def lock(self, database: Session) -> None:
+    def lock(self, database: LedgerTransaction) -> None:
         """Until this transaction ends, nobody else has it."""
         key = int.from_bytes(hashlib.sha256(f"toolkit {self.name}".encode()).digest()[:8], signed=True)
         database.execute("SELECT pg_advisory_xact_lock(?)", (key,))
 
-    def is_there(self, database: Session) -> bool:
+    def is_there(self, database: LedgerTransaction) -> bool:
         return bool(database.execute("SELECT to_regnamespace(?) IS NOT NULL", (self.name,)).fetchone()[0])  # type: ignore[index]
 
-    def make(self, database: Session, statements: str) -> None:
+    def make(self, database: LedgerTransaction, statements: str) -> None:
         check_encoding(*one(database, "SHOW server_encoding"))
         database.connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(self.name)))
         execute_all(database, statements)
@@ -214,7 +214,7 @@ class PostgresRecord(DurableRecord):
                 self._create(database, make)
             self._open(database, noted)
 
-    def _create(self, database: Session, made: Head) -> None:
+    def _create(self, database: LedgerTransaction, made: Head) -> None:
         self.schema.lock(database)
         if not self.schema.is_there(database):  # still, now that nobody else writes
             self.schema.make(database, _TABLES)
@@ -230,13 +230,13 @@ class PostgresRecord(DurableRecord):
     def stream_place(self, label: str) -> "StreamSchema":
         return StreamSchema.of(self.schema, label)
 
-    def _connected(self) -> AbstractContextManager[Session]:
+    def _connected(self) -> AbstractContextManager[LedgerTransaction]:
         return self.schema.connected("the database must hold a ledger", "nothing was released")
 
-    def _begin(self, database: Session) -> None:
+    def _begin(self, database: LedgerTransaction) -> None:
         self.schema.lock(database)
 
-    def _commit(self, database: Session) -> None:
+    def _commit(self, database: LedgerTransaction) -> None:
         database.connection.commit()
 
 
@@ -301,11 +301,11 @@ class StreamSchema:
     def connected(self) -> Any:
         return self.schema.connected("the database must hold the stream", "nothing was published")
 
-    def check_version(self, database: Session) -> None:
+    def check_version(self, database: LedgerTransaction) -> None:
         one(database, "SELECT number FROM main.periods")
 
-    def begin(self, database: Session) -> None:
+    def begin(self, database: LedgerTransaction) -> None:
         self.schema.lock(database)
 
-    def commit(self, database: Session) -> None:
+    def commit(self, database: LedgerTransaction) -> None:
         database.connection.commit()

@@ -17,7 +17,7 @@ from toolkit.core.checks import refuse, untold
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import lazy
 from toolkit.core.loss import Pure
-from toolkit.core.publishing import Register, ReleaseFacts
+from toolkit.core.publishing import PublicationRegister, ReleaseFacts
 from toolkit.core.randomness import Rng
 from toolkit.frames.conditions import Where
 from toolkit.frames.frame import Frame
@@ -36,7 +36,7 @@ class Account(Protocol):
     """What a stream asks of the ledger that paid."""
 
     @property
-    def register(self) -> Register: ...
+    def register(self) -> PublicationRegister: ...
 
     def facts(self, entry: Entry) -> dict[str, Any]: ...
 

@@ -10,8 +10,8 @@ from toolkit.central.noise.gaussian_delta import grid_bits, is_private, least_ra
 from toolkit.central.noise.grid import (
     NO_END,
     NO_NOISE,
-    Answer,
     Noisy,
+    PrivateValue,
     add_on_grid,
     add_whole,
     grid_exponent,
@@ -261,7 +261,7 @@ class Gaussian(Additive):
         finest = grid_bits(Fraction(loss.amount), loss.slack, size) if isinstance(loss, Approx) else 0
         return min(grid_exponent(sigma, self.sensitivity), grid_exponent(sigma, bits=finest))
 
-    def _noisy(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
+    def _noisy(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:
         if answer.whole and self.sensitivity >= 1:
             sampler, bits = self._whole_noise(answer.size)
             return add_whole(answer, (sampler.draw(answer.size, rng) + (1 << bits >> 1)) >> bits), self.whole_law

@@ -10,8 +10,8 @@ from typing import Literal
 from toolkit.central.noise.grid import (
     NO_END,
     NO_NOISE,
-    Answer,
     Noisy,
+    PrivateValue,
     add_on_grid,
     add_whole,
     grid_exponent,
@@ -209,7 +209,7 @@ class Laplace(Additive):
             refuse("whole noise needs norm 'l1'", "'l2'", "a direction is not whole; `noisy` adds its noise on a grid")
         return laplace_sampler(self.exact_scale), 0
 
-    def _noisy(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
+    def _noisy(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:
         if answer.whole and self.sensitivity >= 1 and (self.norm == "l1" or answer.size == 1):
             return add_whole(answer, self._whole_noise(answer.size)[0].draw(answer.size, rng)), self.whole_law
         exponent, draw, law = _real_noise(self, answer.size)

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from toolkit.central.noise.grid import Answer, Noisy, read
+from toolkit.central.noise.grid import Noisy, PrivateValue, read
 from toolkit.central.noise.laws import NoiseBasis, NoiseLaw
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, refuse
@@ -241,7 +241,7 @@ class Additive(ABC):
         """What draws the noise of so many whole numbers, and how many of its last bits are rounded away."""
 
     @abstractmethod
-    def _noisy(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
+    def _noisy(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:
         """The value with noise, and the law of what was added."""
 
     def preview(self, level: Number = 0.95) -> Preview:

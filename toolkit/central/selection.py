@@ -24,7 +24,7 @@ import numpy.typing as npt
 from toolkit.central.noise.grid import (
     NO_END,
     NO_NOISE,
-    Answer,
+    PrivateValue,
     gaps_in_steps,
     grid_exponent,
     read,
@@ -76,7 +76,7 @@ def _tables() -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
 class Odds:
     """The weights base * e**(-rate * (best - score)) of all candidates; `rate` is exact."""
 
-    scores: Answer
+    scores: PrivateValue
     rate: Fraction
     base: npt.NDArray[Any] | None = None
 
@@ -216,7 +216,7 @@ def lower_powers(logs: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
     return np.asarray(bound - np.minimum((bound >> np.uint64(19)) + np.uint64(2), bound))
 
 
-def check_base(base: Answer, size: int) -> npt.NDArray[Any]:
+def check_base(base: PrivateValue, size: int) -> npt.NDArray[Any]:
     """Weights of the candidates before any score: not negative, not all 0."""
     if base.size != size:
         refuse("`base` must have one weight for each candidate", f"{base.size} weights", f"there are {size} candidates")
@@ -307,7 +307,7 @@ class Selection:
         _check_lengths(candidates, numbers)
         return _item(candidates, self._index(numbers, source))
 
-    def _index(self, scores: Answer, rng: Rng) -> int:
+    def _index(self, scores: PrivateValue, rng: Rng) -> int:
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -519,7 +519,7 @@ class PermuteAndFlip(Selection):
     'a'
     """
 
-    def _index(self, scores: Answer, rng: Rng) -> int:
+    def _index(self, scores: PrivateValue, rng: Rng) -> int:
         odds = Odds(scores, self.rate)
         heads = np.concatenate([part.start + self._heads(odds, part, rng) for part in odds.parts()])
         return int(heads[int(below(len(heads), 1, rng)[0])])
@@ -560,7 +560,7 @@ class NoisyMax(Selection):
     'a'
     """
 
-    def _index(self, scores: Answer, rng: Rng) -> int:
+    def _index(self, scores: PrivateValue, rng: Rng) -> int:
         whole = scores.whole and self.sensitivity >= 1
         exponent = 0 if whole else grid_exponent(self.sensitivity, 1 / self.rate)
         reach = self.sensitivity if whole else rounded_sensitivity(self.sensitivity / Fraction(2) ** exponent, 1, "l1")
@@ -579,14 +579,14 @@ def root_below(square: Fraction) -> Fraction:
     return Fraction(math.isqrt(math.floor(square * 4**shift)), 2**shift)
 
 
-def _read_scores(scores: object) -> Answer:
+def _read_scores(scores: object) -> PrivateValue:
     if isinstance(scores, np.ndarray) and scores.dtype == np.int64 and scores.ndim == 1 and len(scores):
-        return Answer(scores, whole=True, scalar=False)  # as every rank is, without a look
+        return PrivateValue(scores, whole=True, scalar=False)  # as every rank is, without a look
     numbers = read(scores, "scores")
-    return Answer(np.array([numbers.entries]), numbers.whole, False) if numbers.scalar else numbers
+    return PrivateValue(np.array([numbers.entries]), numbers.whole, False) if numbers.scalar else numbers
 
 
-def _check_lengths(candidates: Sequence[Any], scores: Answer) -> None:
+def _check_lengths(candidates: Sequence[Any], scores: PrivateValue) -> None:
     if len(candidates) != scores.size:
         received = f"{len(candidates)} and {scores.size} scores"
         refuse("`candidates` must have one score each", received, "pair them first")

@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Any
 
 
-class Source(Enum):
+class ErrorSource(Enum):
     """A source of error, by the word that people read."""
 
     SAMPLING = "sampling"
@@ -33,18 +33,18 @@ class Covers(str):
 
     Examples
     --------
-    >>> Covers([Source.SAMPLING, Source.RANDOMIZATION])
+    >>> Covers([ErrorSource.SAMPLING, ErrorSource.RANDOMIZATION])
     'sampling and randomization'
-    >>> Covers([Source.NOISE], unit="ranks")
+    >>> Covers([ErrorSource.NOISE], unit="ranks")
     'noise, in ranks'
     """
 
-    sources: tuple[Source, ...]
+    sources: tuple[ErrorSource, ...]
     words: str
     unit: str
-    _made_of: tuple[tuple[Source, ...], str, str, str]
+    _made_of: tuple[tuple[ErrorSource, ...], str, str, str]
 
-    def __new__(cls, sources: Iterable[Source], detail: str = "", unit: str = "", more: str = "") -> "Covers":
+    def __new__(cls, sources: Iterable[ErrorSource], detail: str = "", unit: str = "", more: str = "") -> "Covers":
         listed = tuple(sources)
         words = [source.value for source in listed]
         if words and detail:
@@ -63,7 +63,7 @@ class Covers(str):
     def __reduce__(self) -> Any:
         return _again, (str(self), vars(self))
 
-    def replaced(self, old: Source, *new: Source) -> "Covers":
+    def replaced(self, old: ErrorSource, *new: ErrorSource) -> "Covers":
         """The same, with another source in the place of one, or without it."""
         sources, *rest = self._made_of
         return Covers([one for source in sources for one in (new if source is old else [source])], *rest)
@@ -88,7 +88,7 @@ def _again(text: str, parts: dict[str, Any]) -> Covers:
     return covers
 
 
-SAMPLED = Covers([Source.SAMPLING, Source.RANDOMIZATION])
+SAMPLED = Covers([ErrorSource.SAMPLING, ErrorSource.RANDOMIZATION])
 """Of randomized reports of people who were drawn at random."""
-NOISE = Covers([Source.NOISE])
+NOISE = Covers([ErrorSource.NOISE])
 """Of a released number: the people are those of the table."""

@@ -12,7 +12,7 @@ from toolkit.core.arrays import Array, ArrayLike, Label
 from toolkit.core.checks import Number, choice, exact, explains, positive, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.composition import parallel
-from toolkit.core.covers import Covers, Source
+from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.extras import extra
 from toolkit.core.inference import contrasts
 from toolkit.core.inference.digits import between, written
@@ -685,7 +685,7 @@ def _of_both(first: Estimate, second: Estimate, what: str, **numbers: Any) -> Es
     """What is made of two independent estimates, with all that is said of both."""
     same = first.labels == second.labels
     covers = [Covers.of(one.covers) for one in (first, second)]
-    sampled = all(Source.SAMPLING in one.sources for one in covers)
+    sampled = all(ErrorSource.SAMPLING in one.sources for one in covers)
     notes = [f"{which}: {note}" for which, one in (("first", first), ("second", second)) for note in one.notes]
     others = [note for note in notes if not note.endswith(SIMULATED)]
     notes = [SIMULATED, *others] if len(others) < len(notes) else notes

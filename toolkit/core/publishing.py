@@ -25,7 +25,7 @@ from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.rounding import apportion
 
 
-class Register(Protocol):
+class PublicationRegister(Protocol):
     """Where a publication is written down: a ledger's list of what was published."""
 
     def add(self, entry: int, file: str, digest: str) -> None: ...
@@ -44,7 +44,7 @@ class ReleaseFacts:
     noise: Mapping[str, Any]
     ledger: Mapping[str, Any]
     steps: tuple[str, ...] = ()
-    register: Register | None = field(default=None, repr=False)
+    register: PublicationRegister | None = field(default=None, repr=False)
 
     def after(self, step: str) -> "ReleaseFacts":
         """The same facts, and one more thing that was done to the numbers."""

@@ -11,7 +11,7 @@ from toolkit.central.release import chosen
 from toolkit.central.sensitivity import table_counts
 from toolkit.core.arrays import Label, Steps
 from toolkit.core.checks import Number, exact, refuse, whole
-from toolkit.core.covers import Covers, Source
+from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator.counts import Bins
@@ -21,7 +21,7 @@ from toolkit.frames.persons import check_keys
 from toolkit.frames.reader import counted, counted_by_key
 from toolkit.frames.values import Keys
 
-_COUNTS = Covers([Source.NOISE], unit="counts")
+_COUNTS = Covers([ErrorSource.NOISE], unit="counts")
 
 
 def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:

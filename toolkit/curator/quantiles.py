@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.central.publishing.quantiles import MOST_ROWS, RecursiveQuantiles, Spread, rank_unit
+from toolkit.central.publishing.quantiles import MOST_ROWS, RecursiveQuantiles, StepCounts, rank_unit
 from toolkit.central.release import chosen
 from toolkit.core.arrays import Array, Codes, Label, Steps
 from toolkit.core.checks import Number, probability, refuse
-from toolkit.core.covers import Covers, Source
+from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, words
 from toolkit.curator.release import Price, Query, Release, cells_by
@@ -24,7 +24,7 @@ from toolkit.frames.sums import Bounds, BoundsLike, Variable, split
 GRID_BITS = 20
 """Quantiles are sought on 2**20 to 2**21 steps: values that share a step split the parts less well."""
 _MOST_SHARES = 1000
-_RANKS = Covers([Source.NOISE], unit="ranks")
+_RANKS = Covers([ErrorSource.NOISE], unit="ranks")
 _PLACES = 52  # bits of a place: its step, and a random part that tells equal values apart
 
 
@@ -47,7 +47,7 @@ def quantiles(
             values_by_cell = split(np.where(places < 0, -1, read[0]), places, rows.cells)
             cuts = [mechanism.choose(cell, grid.most, rng) for cell in values_by_cell]
         else:
-            cuts = [mechanism.choose_spread(Spread(counts, grid.extra, rng), rng) for counts in read]
+            cuts = [mechanism.choose_spread(StepCounts(counts, grid.extra, rng), rng) for counts in read]
         values = [grid.value(one[ordered.index(share)]) for one in cuts for share in shares]
         cells = cells_by(rows, "quantile", names)
         estimate = chosen(values, mechanism.loss, _RANKS, "Exponential", rng, **cells)

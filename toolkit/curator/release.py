@@ -39,7 +39,7 @@ CHANGED = object()
 """Instead of an estimate: the table has not the public number of rows, so the noise would be for another table."""
 
 
-class Mechanism(Protocol):
+class PricedMechanism(Protocol):
     """What a release needs of a mechanism: its price, and what a document says of it."""
 
     @property
@@ -125,7 +125,7 @@ class Release(Generic[Data]):
     """
 
     label: str
-    mechanism: Mechanism
+    mechanism: PricedMechanism
     unit: Unit
     read: Callable[[], Data]
     draw: Callable[[Data, Rng], Any]
@@ -195,7 +195,7 @@ class Query:
     def release(
         self,
         statistic: str,
-        mechanism: Mechanism,
+        mechanism: PricedMechanism,
         read: Callable[[], Data],
         draw: Callable[[Data, Rng], Any],
         *,

@@ -20,7 +20,7 @@ from toolkit.core.checks import ENDS, refuse
 from toolkit.frames.engines import cells
 from toolkit.frames.engines.cells import Day, Moment
 from toolkit.frames.frame import Frame, as_list
-from toolkit.frames.values import OTHER, Keys, Mark, Range
+from toolkit.frames.values import OTHER, Keys, Range, SpecialValue
 
 Where = Mapping[Any, Any] | Callable[[dict[Any, Any]], Any]
 
@@ -109,7 +109,7 @@ def _items(frame: Frame, label: object, value: object) -> list[Any]:
         refuse(f"a condition on column {name} must not be a tuple", "one", remedy, TypeError)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return [value[()]]
-    if isinstance(value, str | bytes | Range | Mark) or not isinstance(value, Iterable):
+    if isinstance(value, str | bytes | Range | SpecialValue) or not isinstance(value, Iterable):
         value = [value]
     if isinstance(value, Set) and not isinstance(value, MappingView):  # in the same order in every process
         try:

@@ -36,7 +36,7 @@ from toolkit.frames.engines.column import (
 )
 from toolkit.frames.engines.polars import Lazy, polars_column
 from toolkit.frames.engines.sql import Relation, Spark
-from toolkit.frames.engines.streams import Source
+from toolkit.frames.engines.streams import EngineTable
 
 MOST_CELLS = 10**6
 """Cells of a table, and so entries of a list."""
@@ -50,7 +50,7 @@ _FRAMES = {
     "pyspark": ("pyspark.sql", "DataFrame"),
 }
 
-SOURCES: dict[str, Callable[[Any], Source]] = {"polars lazy": Lazy, "duckdb": Relation, "pyspark": Spark}
+SOURCES: dict[str, Callable[[Any], EngineTable]] = {"polars lazy": Lazy, "duckdb": Relation, "pyspark": Spark}
 """Engines that compute rows when they are read."""
 
 _REMEDIES = {
@@ -85,7 +85,7 @@ class Frame:
 
     def __init__(self, table: DataFrame) -> None:
         self._engine = _recognized(table)
-        self.source: Source | None = None
+        self.source: EngineTable | None = None
         """The engine that computes its rows when they are read, perhaps each time in another order."""
         self._length: int | None = None
         native: Any = table
@@ -165,10 +165,10 @@ def _column(engine: str, table: Any, place: int) -> Column:
     return polars_column(table.to_series(place)) if engine == "polars" else arrow_column(table.column(place))
 
 
-def _opened(engine: str, table: Any) -> tuple[Source, Any]:
+def _opened(engine: str, table: Any) -> tuple[EngineTable, Any]:
     """A table of an engine, and an empty one with the same columns."""
 
-    def both() -> tuple[Source, Any]:
+    def both() -> tuple[EngineTable, Any]:
         source = SOURCES[engine](table)
         return source, source.empty()
 
@@ -244,7 +244,7 @@ class Streamed(Column):
     so their rows need not be in the same order: what needs several goes through `Frame.parts`.
     """
 
-    def __init__(self, source: Source, name: str, empty: Column, wrap: Any) -> None:
+    def __init__(self, source: EngineTable, name: str, empty: Column, wrap: Any) -> None:
         self._source, self._name, self._empty, self._wrap, self.kind = source, name, empty, wrap, empty.kind
 
     def _columns(self) -> list[Column]:

@@ -31,7 +31,7 @@ from toolkit.core.arrays import Codes, Label, Mask, Steps
 from toolkit.core.checks import refuse, whole
 from toolkit.frames.engines import cells
 from toolkit.frames.engines.column import Column
-from toolkit.frames.engines.streams import TAG_BITS, Source, text_tag
+from toolkit.frames.engines.streams import TAG_BITS, EngineTable, text_tag
 from toolkit.frames.frame import Frame
 from toolkit.frames.values import numeric
 
@@ -222,7 +222,7 @@ class Persons:
         digests = [hashlib.blake2b(bytes([place]), key=self.key, digest_size=16).digest() for place in range(5)]
         return tuple(int.from_bytes(digest) % 2**size | 1 for digest, size in zip(digests, bits, strict=True))
 
-    def draws(self, tag: Any, cell: Any, step: Any, source: Source | None = None) -> tuple[Any, Any]:
+    def draws(self, tag: Any, cell: Any, step: Any, source: EngineTable | None = None) -> tuple[Any, Any]:
         """Hashes of a person and a cell, and of the two and a step: of arrays, or of an engine's expressions. Tags
         and cells have at most 31 bits and steps 34, so that all stay below 2**63.
         """
@@ -237,7 +237,7 @@ class Persons:
         return mixed(group, d, e), mixed(group + step * c, e, d)
 
     @staticmethod
-    def packed(draw: Any, value: Any, width: int, source: Source | None = None) -> tuple[Any, ...]:
+    def packed(draw: Any, value: Any, width: int, source: EngineTable | None = None) -> tuple[Any, ...]:
         """What rows are ordered by: a draw, and then a value of so many bits, in one number where both fit into it."""
         spare = min(TAG_BITS, _PACKED_BITS - width)
         if spare < _LEAST_BITS:

@@ -20,11 +20,11 @@ import numpy.typing as npt
 from toolkit.core.arrays import Label, Steps
 from toolkit.frames.conditions import OfColumns
 from toolkit.frames.engines.column import Kind
-from toolkit.frames.engines.streams import TAG_BITS, Rows, Source, Term
+from toolkit.frames.engines.streams import TAG_BITS, EngineTable, Rows, Term
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Persons, key_of
 from toolkit.frames.sums import Axis, Bounds, Cuts, Grouping, Variable
-from toolkit.frames.values import MISSING, OTHER, Keys, Mark, Range
+from toolkit.frames.values import MISSING, OTHER, Keys, Range, SpecialValue
 
 _MOST_KEYS, _MOST_RANGES = 2**16, 2**10
 _MOST_STEPS = 2**24  # of a histogram in all cells
@@ -62,7 +62,7 @@ def _names(frame: Frame, people: Persons) -> bool:
     return kind.name in ("whole", "text", "day") and not kind.long
 
 
-def _says(frame: Frame, source: Source, axis: Axis) -> bool:
+def _says(frame: Frame, source: EngineTable, axis: Axis) -> bool:
     column = frame.column(axis.label)
     if not isinstance(axis, Keys):
         return column.kind.name in ("number", "whole", "truth") and len(axis.labels) <= _MOST_RANGES
@@ -145,7 +145,7 @@ def people_by_key(frame: Frame, rows: Grouping, label: Label, most: int) -> Iter
             yield key, int(number)
 
 
-def _source(frame: Frame) -> Source:
+def _source(frame: Frame) -> EngineTable:
     assert frame.source is not None
     return frame.source
 
@@ -174,7 +174,7 @@ def _where(frame: Frame, rows: Grouping, table: Rows, names: Mapping[str, str]) 
             for item, stored in both
             if isinstance(item, Range)
         ]
-        values = [stored for item, stored in both if not isinstance(item, Range | Mark)]
+        values = [stored for item, stored in both if not isinstance(item, Range | SpecialValue)]
         either += [source.among(key, values)] if values else []
         either += [source.missing(key)] if MISSING in keys.items else []
         parts.append(reduce(or_, either))
@@ -185,7 +185,7 @@ def _stored(keys: Keys, frame: Frame) -> list[Any]:
     """Values as `key` of a source has them: truth values are whole numbers there."""
     if frame.column(keys.label).kind.name != "truth":
         return list(keys.stored)
-    return [one if isinstance(one, Mark) else int(one) for one in keys.stored]
+    return [one if isinstance(one, SpecialValue) else int(one) for one in keys.stored]
 
 
 def _added_up(
@@ -228,7 +228,7 @@ def _steps(columns: Sequence[Any]) -> list[str]:
     return [f"s{place}" for place in range(len(columns))]
 
 
-def _same(source: Source, names: Sequence[str]) -> dict[str, Term]:
+def _same(source: EngineTable, names: Sequence[str]) -> dict[str, Term]:
     return {name: source.term(name) for name in names}
 
 
@@ -268,7 +268,7 @@ def _coded(
     return source.extended(table, same | codes, only=True) if codes else table
 
 
-def _step(source: Source, clamped: Term, limits: Bounds, fill: int | None) -> Term:
+def _step(source: EngineTable, clamped: Term, limits: Bounds, fill: int | None) -> Term:
     """As `Bounds.steps`: clamped, scaled and rounded with the same operations in the same order."""
     start, rate, first = limits.factors
     scaled = (clamped - source.constant(start) if start else clamped) * source.constant(rate)
@@ -276,7 +276,7 @@ def _step(source: Source, clamped: Term, limits: Bounds, fill: int | None) -> Te
     return step if fill is None else source.case(source.missing(step), source.constant(fill), step)
 
 
-def _found(source: Source, key: Term, axis: Axis, kind: Kind) -> Term:
+def _found(source: EngineTable, key: Term, axis: Axis, kind: Kind) -> Term:
     """The code of a number, by halving; -1 where it has none."""
     numbers, codes = _cuts(axis, kind) if isinstance(axis, Keys) else axis.cuts
     absent, other = _marks(axis)
@@ -295,7 +295,7 @@ def _cuts(keys: Keys, kind: Kind) -> Cuts:
     """Where values and ranges, of which no two overlap, begin and end."""
     ends = []
     for place, (item, stored) in enumerate(zip(keys.items, keys.stored, strict=True)):
-        if not isinstance(item, Mark):
+        if not isinstance(item, SpecialValue):
             low, high = stored if isinstance(item, Range) else (stored, stored)
             ends.append((low, high, place))
     numbers, codes = list[Any](), [-1]
@@ -329,7 +329,7 @@ def _placed(
     for place, axis in enumerate(rows.axes):
         codes[f"c{place}"] = source.term(f"c{place}")
         if isinstance(axis, Keys) and _listed(axis):
-            pairs = [(one, at) for at, one in enumerate(_stored(axis, frame)) if not isinstance(one, Mark)]
+            pairs = [(one, at) for at, one in enumerate(_stored(axis, frame)) if not isinstance(one, SpecialValue)]
             key, (absent, other) = source.term(f"k{place}"), _marks(axis)
             rest = source.case(source.missing(key), source.constant(absent), source.constant(other))
             if pairs:
@@ -350,7 +350,7 @@ def _placed(
     return source.extended(table, {"code": cell, **_same(source, more)}, only=True)
 
 
-def _cell(source: Source, rows: Grouping, axes: Sequence[int]) -> Term:
+def _cell(source: EngineTable, rows: Grouping, axes: Sequence[int]) -> Term:
     """The number of a cell, the last axis fastest."""
     code = source.constant(0)
     for number, place in enumerate(axes):
@@ -403,7 +403,7 @@ def _capped(frame: Frame, rows: Grouping, table: Rows, columns: Sequence[tuple[L
     return source.extended(table, used, only=True) if used else table
 
 
-def _together(source: Source, fields: Mapping[str, tuple[Term, int]]) -> Term:
+def _together(source: EngineTable, fields: Mapping[str, tuple[Term, int]]) -> Term:
     """Whole numbers of so many bits each, one after the other."""
     together = source.constant(0)
     for number, (term, width) in enumerate(fields.values()):

@@ -312,7 +312,7 @@ def _between(key: Any, low: Any, high: Any, below: bool) -> bool:
     return bool(low <= key <= high) and not (below and key == high)
 
 
-class Mark:
+class SpecialValue:
     """The type of `MISSING` and of `OTHER`."""
 
     def __init__(self, name: str) -> None:
@@ -325,15 +325,15 @@ class Mark:
         return self._name
 
 
-MISSING = Mark("MISSING")
+MISSING = SpecialValue("MISSING")
 """Asks for missing values: in a condition, in a list of values, among the keys of a table."""
 
-OTHER = Mark("OTHER")
+OTHER = SpecialValue("OTHER")
 """The last key of a table: every row that has none of the other keys, a missing value too unless MISSING is
 one of them.
 """
 
-Item = Value | Range | Mark
+Item = Value | Range | SpecialValue
 
 
 @explains("between(30, 39)")
@@ -424,7 +424,8 @@ class Keys:
                 keys._check_apart(apart)
             return keys
         read = [
-            item if isinstance(item, Range | Mark) else value_of(item, f"a value for column {name}") for item in items
+            item if isinstance(item, Range | SpecialValue) else value_of(item, f"a value for column {name}")
+            for item in items
         ]
         compared = [end for item in read for end in _values_in(item)]
         check_kinds(compared, kind, f"column {name}")
@@ -442,7 +443,7 @@ class Keys:
         """The condition, as the ledger writes it."""
         if self.plain and len(self.items) > 1:
             return f"{self.name} in [{', '.join(map(repr, self.items))}]"
-        values = [text_of(item) for item in self.items if not isinstance(item, Range | Mark)]
+        values = [text_of(item) for item in self.items if not isinstance(item, Range | SpecialValue)]
         parts = [f"= {values[0]}"] if len(values) == 1 else [f"in [{', '.join(values)}]"] if values else []
         parts += [
             f"from {item.words}" if item.below else f"between {text_of(item.low)} and {text_of(item.high)}"
@@ -457,7 +458,7 @@ class Keys:
         if self.plain:
             text = column.kind.name == "text"
             return column.places(self.stored) if text else places_among(column, self.stored, days=False)
-        values = [place for place, item in enumerate(items) if not isinstance(item, Range | Mark)]
+        values = [place for place, item in enumerate(items) if not isinstance(item, Range | SpecialValue)]
         ranges = [place for place, item in enumerate(items) if isinstance(item, Range)]
         codes: Codes = np.full(0 if values else len(frame), -1, dtype=np.int64)
         if values:
@@ -476,7 +477,9 @@ class Keys:
         column = frame.column(self.label)
         if column.kind.name != "text" or any(isinstance(item, Range) or item is OTHER for item in self.items):
             return self.codes(frame) >= 0
-        values = [stored for item, stored in zip(self.items, self.stored, strict=True) if not isinstance(item, Mark)]
+        values = [
+            stored for item, stored in zip(self.items, self.stored, strict=True) if not isinstance(item, SpecialValue)
+        ]
         if MISSING not in self.items:
             return column.has(values)
         return column.has(values) | column.missing() if values else column.missing()
@@ -484,8 +487,8 @@ class Keys:
     def _check_apart(self, name: str) -> None:
         """No value could have two of the items: a row of a table is in one cell."""
         pairs = zip(self.items, self.stored, strict=True)
-        spans = sorted(_span(item, stored) for item, stored in pairs if not isinstance(item, Mark))
-        marks = [item for item in self.items if isinstance(item, Mark)]
+        spans = sorted(_span(item, stored) for item, stored in pairs if not isinstance(item, SpecialValue))
+        marks = [item for item in self.items if isinstance(item, SpecialValue)]
         twice = any(a[0] == b[0] and (b[1] < a[2] or (b[1] == a[2] and not a[3])) for a, b in pairwise(spans))
         if not self.items or twice or len(set(marks)) < len(marks):
             received = "none" if not self.items else "repetitions, as the column holds them"
@@ -519,13 +522,13 @@ def _ordered(first: Value, last: Value) -> bool:
 def _values_in(item: Item) -> tuple[Value, ...]:
     if isinstance(item, Range):
         return (item.low, item.high)
-    return () if isinstance(item, Mark) else (item,)
+    return () if isinstance(item, SpecialValue) else (item,)
 
 
 def _stored(item: Item, kind: Kind, name: str) -> Any:
     if isinstance(item, Range):
         return ends(item, kind, name)
-    return item if isinstance(item, Mark) else fitted(item, kind, name)
+    return item if isinstance(item, SpecialValue) else fitted(item, kind, name)
 
 
 def _span(item: Item, stored: Any) -> tuple[str, Any, Any, bool]:
@@ -540,7 +543,7 @@ def _span(item: Item, stored: Any) -> tuple[str, Any, Any, bool]:
 def _label(item: Item) -> str | int:
     if isinstance(item, Range):
         return item.words
-    if isinstance(item, Mark):
+    if isinstance(item, SpecialValue):
         return repr(item).lower()
     if isinstance(item, str) or type(item) is int:
         return item

@@ -16,11 +16,11 @@ from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.frames.engines.column import Column
 from toolkit.learning.base import PrivateLearner
-from toolkit.learning.descent import NoisyDescent
+from toolkit.learning.descent import NoisyGradientDescent
 from toolkit.learning.perturbation import (
     MOST_ROWS,
     HuberHinge,
-    Logistic,
+    LogisticLoss,
     MarginLoss,
     ObjectivePerturbation,
     OutputPerturbation,
@@ -30,7 +30,7 @@ from toolkit.learning.tables import Scale, places
 
 METHODS = ("objective", "output", "descent")
 WHERE = {"objective": "in the objective", "output": "on the weights", "descent": "on every step"}
-Noise = OutputPerturbation | ObjectivePerturbation | NoisyDescent
+Noise = OutputPerturbation | ObjectivePerturbation | NoisyGradientDescent
 
 
 class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[misc]
@@ -112,7 +112,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
             refuse(rule, "rho", "its cost is no Zcdp; method='output' takes all three")
         return ObjectivePerturbation(loss, ridge, margins, size, rows, scaling.widest)
 
-    def _descent(self, loss: Loss, ridge: float, size: int, rows: int) -> NoisyDescent:
+    def _descent(self, loss: Loss, ridge: float, size: int, rows: int) -> NoisyGradientDescent:
         if self.neighbors == "replace":
             people = rows
         elif self.people is None:
@@ -122,7 +122,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         share = probability(self.rate, "rate")
         if share == 0:
             refuse("`rate` must be above 0", self.rate, "nobody would take part")
-        return NoisyDescent(
+        return NoisyGradientDescent(
             loss, ridge, self._margins(), size, people, self.neighbors, whole(self.steps, "steps"), share
         )
 
@@ -268,7 +268,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         self.neighbors, self.ledger, self.rng = neighbors, ledger, rng
 
     def _margins(self) -> MarginLoss:
-        return Logistic()
+        return LogisticLoss()
 
     def predict_proba(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803
         """Compute the probabilities of both classes.

@@ -33,7 +33,7 @@ _LEAST = 0.25  # no less noise than that, in units of a gradient: else the grid 
 
 
 @dataclass(frozen=True)
-class NoisyDescent:
+class NoisyGradientDescent:
     """w <- w - pace ((sum of gradients + noise) / (rate people) + w / (C people)), a fixed number of times. `people` is
     public: their number under "replace", a guess of it under "add_remove".
     """

@@ -16,7 +16,7 @@ from toolkit.core.checks import Number, exact, positive, refuse, untold, whole
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.learning.base import randomness_of
-from toolkit.learning.tables import Target, one_column
+from toolkit.learning.tables import TargetColumn, one_column
 
 _UNITS = 2**20  # a score is read as a whole number of 2**-20
 
@@ -163,7 +163,7 @@ class Thresholdout:
         )
 
 
-def _scores(scores: ArrayLike, name: str) -> Target:
+def _scores(scores: ArrayLike, name: str) -> TargetColumn:
     """A column of numbers or truth values, known by its type."""
     target = one_column(scores)
     target.column.adds_up(f"`{name}`, a column of scores,")
@@ -172,7 +172,7 @@ def _scores(scores: ArrayLike, name: str) -> Target:
     return target
 
 
-def _mean(scores: Target) -> Fraction:
+def _mean(scores: TargetColumn) -> Fraction:
     """In whole numbers of 2**-20; what is no number counts as 0."""
     numbers: Array = untold(scores.column.floats)
     cut = np.nan_to_num(np.clip(numbers, 0.0, 1.0), nan=0.0)

@@ -50,7 +50,7 @@ from toolkit.core.search import bisect, bracket, least
 
 
 @dataclass(frozen=True)
-class Logistic:
+class LogisticLoss:
     """ln(1 + e**-m)."""
 
     curvature: float = 0.25
@@ -88,7 +88,7 @@ class HuberHinge:
         return np.where(np.abs(margins - 1) <= self.width, self.curvature, 0.0)
 
 
-MarginLoss = Logistic | HuberHinge
+MarginLoss = LogisticLoss | HuberHinge
 """A convex loss with 0 <= -slope <= 1 and 0 <= second derivative <= curvature."""
 
 
@@ -342,7 +342,7 @@ class Cube:
 
 
 @dataclass(frozen=True)
-class Normal:
+class GaussianPerturbation:
     """Gaussian noise, on a grid, for a shift of at most 2 in length and what the determinants cost."""
 
     epsilon: Fraction
@@ -366,7 +366,7 @@ class Normal:
         return np.asarray(np.ldexp(cells.astype(float), exponent))
 
 
-Push: TypeAlias = Ball | Cube | Normal
+Push: TypeAlias = Ball | Cube | GaussianPerturbation
 
 
 def push_law(epsilon: Fraction, determinants: float, size: int, widest: float, delta: float = 0.0) -> Push:
@@ -374,7 +374,7 @@ def push_law(epsilon: Fraction, determinants: float, size: int, widest: float, d
     left = epsilon - Fraction(determinants)
     laws: list[Push] = [Ball(left, size), Cube(left, size, widest)]
     if delta:
-        laws.append(Normal(epsilon, size, delta, determinants))
+        laws.append(GaussianPerturbation(epsilon, size, delta, determinants))
     return min(laws, key=lambda law: law.spread)
 
 

@@ -53,7 +53,7 @@ class Examples:
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetColumn:
     """A column that is not read yet, and how many cells it has."""
 
     column: Column
@@ -125,14 +125,14 @@ def places(column: Column, classes: tuple[Any, ...]) -> Callable[[Column], Codes
     return lambda some: values.places_among(some, targets, days=False)
 
 
-def one_column(y: Any, rows: int | None = None) -> Target:
+def one_column(y: Any, rows: int | None = None) -> TargetColumn:
     """The target, one cell for each row. An entry of a list is a cell, whatever it is."""
     if y is None:
         refuse("a learner requires y to be passed, but the target y is None", "None", "nothing is learnt")
     if issparse(y):
         refuse("y must be a column", "a sparse matrix", "write y.toarray()", TypeError)
     if isinstance(y, np.ndarray) and y.ndim == 1:
-        target = Target(numpy_column(y), len(y))
+        target = TargetColumn(numpy_column(y), len(y))
     elif engine_of(y) is not None or (hasattr(y, "__array__") and getattr(y, "ndim", 1) != 1):
         target = _only_column(y)
     else:
@@ -140,7 +140,7 @@ def one_column(y: Any, rows: int | None = None) -> Target:
         if column is None:
             y = np.asarray(y) if hasattr(y, "__array__") else objects(_listed(y))
             column = numpy_column(y)
-        target = Target(column, len(y))
+        target = TargetColumn(column, len(y))
     if rows is not None and target.rows != rows:
         _refuse_shape(getattr(y, "shape", (target.rows,)))
     if isinstance(y, np.ndarray) and y.dtype.kind == "c":
@@ -148,7 +148,7 @@ def one_column(y: Any, rows: int | None = None) -> Target:
     return target
 
 
-def _only_column(y: Any) -> Target:
+def _only_column(y: Any) -> TargetColumn:
     engine = engine_of(y)
     y = np.asarray(y) if engine is None else y
     shape: tuple[int, ...] = () if engine in SOURCES else y.shape
@@ -159,7 +159,7 @@ def _only_column(y: Any) -> Target:
         DataConversionWarning,
         stacklevel=5,
     )
-    return Target(numpy_column(y[:, 0]) if engine is None else Frame(y).all()[0], shape[0])
+    return TargetColumn(numpy_column(y[:, 0]) if engine is None else Frame(y).all()[0], shape[0])
 
 
 def _refuse_shape(shape: tuple[int, ...]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike, Values
 from toolkit.core.checks import refuse
-from toolkit.core.covers import Covers, Source
+from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, edge_fit, fit_notes, wald_fit
 from toolkit.core.inference.intervals import Normal, Shares
@@ -23,7 +23,7 @@ _ASSUMED = (
     "those who did not follow the instructions are taken to answer at random, the anchor and the "
     "question alike; those who always give the harmless answer are not seen"
 )
-_COVERS = Covers([Source.SAMPLING, Source.RANDOMIZATION, Source.ANCHOR])
+_COVERS = Covers([ErrorSource.SAMPLING, ErrorSource.RANDOMIZATION, ErrorSource.ANCHOR])
 
 
 def attention(design: Design, reports: Values, *, truth: str | int | None = None) -> Estimate:

@@ -149,7 +149,7 @@ class Precision(Protocol):
 
 
 @dataclass(frozen=True)
-class Spread:
+class VarianceSources:
     """The variance of one person's contribution, by its sources; one entry for each option.
 
     `alike` is the noise of a mean if all gave the same answer, where their standard deviation is not known:
@@ -201,8 +201,8 @@ class Accuracy:
 
     field: Field
     level: float
-    here: Spread
-    other: Spread | None = None
+    here: VarianceSources
+    other: VarianceSources | None = None
     shift: Array | None = None
     sides: int = 2
     counted: ScoreTest | None = None
@@ -210,7 +210,7 @@ class Accuracy:
     assured: Assured | None = None
     assured_directly: Assured | None = None
 
-    def variance(self, n: ArrayLike, spread: Spread | None = None) -> Array:
+    def variance(self, n: ArrayLike, spread: VarianceSources | None = None) -> Array:
         """Variance of the estimate when n people answer; n may be an array, options are the last axis."""
         people = np.asarray(n, dtype=np.float64)[..., None]
         return np.asarray((spread or self.here).left(self.field.left(people)) / self.field.behind(people))
@@ -249,7 +249,10 @@ class Accuracy:
     def with_noise(self, variance: float | Array) -> "Accuracy":
         """The same people with another noise: that of one person's contribution."""
         loud = np.broadcast_to(variance, self.here.noise.shape)
-        here, other = Spread(loud, self.here.sampling), self.other and Spread(loud, self.other.sampling)
+        here, other = (
+            VarianceSources(loud, self.here.sampling),
+            self.other and VarianceSources(loud, self.other.sampling),
+        )
         return replace(self, here=here, other=other, counted=None, assured=None)
 
 
@@ -337,7 +340,7 @@ class Case:
         return self.field.compliance.seen_through(randomizer)
 
 
-def spread_of(randomizer: Randomizer, truth: Any, sd: Number | None) -> Spread:
+def spread_of(randomizer: Randomizer, truth: Any, sd: Number | None) -> VarianceSources:
     """Noise and sampling variance of one person, through `variance` alone.
 
     Of a mean whose standard deviation is not known both ends are kept: answers as far apart as the bounds
@@ -357,10 +360,10 @@ def spread_of(randomizer: Randomizer, truth: Any, sd: Number | None) -> Spread:
     return replace(_split(randomizer, truth, sd=widest), alike=_noise(randomizer, truth, sd=0))
 
 
-def _split(randomizer: Randomizer, truth: ArrayLike, **sd: Any) -> Spread:
+def _split(randomizer: Randomizer, truth: ArrayLike, **sd: Any) -> VarianceSources:
     total = np.atleast_1d(np.asarray(randomizer.variance(truth, 1, **sd), dtype=np.float64))
     noise = _noise(randomizer, truth, **sd)
-    return Spread(noise, np.maximum(total - noise, 0))
+    return VarianceSources(noise, np.maximum(total - noise, 0))
 
 
 def _noise(randomizer: Randomizer, truth: object, **sd: object) -> Array:

@@ -33,7 +33,7 @@ from toolkit.studio.fieldwork import Fieldwork
 from toolkit.studio.folder import ConflictError, Folder
 from toolkit.studio.surveys import Surveys
 from toolkit.survey.paper.sheets import on_paper
-from toolkit.survey.serving.answer import Answer, RefusalError, Scope, in_json
+from toolkit.survey.serving.answer import RefusalError, Response, Scope, in_json
 from toolkit.survey.serving.background import CollectError, check_system
 from toolkit.survey.serving.limits import Limits, Receive, whole_body
 from toolkit.survey.storage import StoreError
@@ -99,7 +99,7 @@ class Desk:
             "table_notebook": self.curating.notebook,
         }
 
-    def do(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+    def do(self, name: str, arguments: Mapping[str, Any]) -> Response:
         """Return what one action answers; a refusal is a sentence."""
         action = self.actions.get(name)
         if action is None:
@@ -205,7 +205,7 @@ class Page:
             answer = _in_json(500, {"error": f"An error of the studio itself: {type(problem).__name__}."})
         await answer.give(scope, send)
 
-    async def _to(self, scope: Scope, receive: Receive) -> Answer:
+    async def _to(self, scope: Scope, receive: Receive) -> Response:
         self._gate.check(scope)
         path, method = scope["path"], scope["method"]
         if method == "GET":
@@ -225,7 +225,7 @@ class Page:
             return await asyncio.to_thread(self._desk.do, path.removeprefix("/api/"), arguments)
         raise RefusalError(404, "There is nothing at this address.")
 
-    def _seen(self, ticket: str) -> Answer:
+    def _seen(self, ticket: str) -> Response:
         if ticket not in self._desk.pages:
             raise RefusalError(404, "There is nothing at this address.")
         text, runs = self._desk.pages[ticket]
@@ -243,12 +243,12 @@ def _arguments(body: bytes) -> dict[str, Any]:
     return data
 
 
-def _answer(status: int, body: bytes, kind: str, *, policy: str = POLICY, frame: str = "DENY") -> Answer:
+def _answer(status: int, body: bytes, kind: str, *, policy: str = POLICY, frame: str = "DENY") -> Response:
     own = {"content-type": f"{kind}; charset=utf-8", "content-security-policy": policy, "x-frame-options": frame}
-    return Answer(status, body, own)
+    return Response(status, body, own)
 
 
-def _in_json(status: int, data: object) -> Answer:
+def _in_json(status: int, data: object) -> Response:
     return _answer(status, in_json(status, data).body, "application/json")
 
 

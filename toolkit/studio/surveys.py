@@ -11,7 +11,7 @@ from toolkit.studio.editing import edited, is_safe, plain
 from toolkit.studio.folder import RELEASED, SESSION, SURVEYS, TABLES, ConflictError, Folder, fingerprint
 from toolkit.survey.dpia import sheet_html
 from toolkit.survey.paper.sheets import on_paper, sheets
-from toolkit.survey.serving.page import Preview
+from toolkit.survey.serving.page import FormPreview
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import LANGUAGES
 
@@ -123,7 +123,7 @@ class Surveys:
         code = choice(language, "language", survey.languages)
         if what == "phone":
             likes = f'<script>Object.defineProperty(navigator, "languages", {{ get: () => ["{code}"] }});</script>\n'
-            return Preview(survey).html.replace(
+            return FormPreview(survey).html.replace(
                 '<script type="importmap">', f'{likes}<script type="importmap">', 1
             ), True
         if what == "assessment":

@@ -26,7 +26,7 @@ from toolkit.survey.storage.stepwise_disclosure import in_steps, look, remarks, 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from toolkit.survey.serving.page import Preview
+    from toolkit.survey.serving.page import FormPreview
 
 
 PORT, _PUBLIC_URL, KEY_FILE = "port", "public url", "issuer's key"
@@ -267,7 +267,7 @@ class Collector:
         results = self.results(by, method=method)
         return (results if registration is None else results.registered(registration)).report(path, level=level)
 
-    def preview(self) -> "Preview":
+    def preview(self) -> "FormPreview":
         """Show the form as respondents see it, here and without a network.
 
         Returns
@@ -275,7 +275,7 @@ class Collector:
         Preview
             A notebook shows it; `save` writes it to a file.
         """
-        preview: Preview = self.survey.preview()
+        preview: FormPreview = self.survey.preview()
         return preview
 
     def invitations(self, count: int) -> list[str]:

@@ -495,7 +495,7 @@ class Survey:
         Preview
             A notebook shows it; `save` writes it to a file.
         """
-        return lazy("toolkit.survey.serving.page", "Preview")(self)
+        return lazy("toolkit.survey.serving.page", "FormPreview")(self)
 
     def simulate(self, answers: object, rng: "np.random.Generator | None" = None) -> "pd.DataFrame":
         """Return a frame to practise on: reports of invented people, as a rehearsal's collection hands them out.

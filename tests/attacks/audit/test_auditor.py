@@ -10,7 +10,7 @@ import pytest
 from tests.attacks.faults import FAULTS
 from toolkit import crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.attacks.audit import running
-from toolkit.attacks.audit.auditor import Exact, _claim, _judged, audit
+from toolkit.attacks.audit.auditor import ExactAudit, _claim, _judged, audit
 from toolkit.attacks.audit.bounds import epsilon_bound
 from toolkit.attacks.audit.running import shapes
 from toolkit.attacks.audit.verdict import Trial
@@ -227,10 +227,10 @@ def test_the_p_value_of_the_claim_counts_how_many_events_were_tried():
 
 def test_draws_that_do_not_follow_the_told_law_refute_with_a_tenth_of_the_error():
     quiet = [Trial("pair", "event", 1, 99, 1, 99, 0.0, 0.0, 1.0, share=1.0)]
-    told = Exact(1.0, violated=False)
+    told = ExactAudit(1.0, violated=False)
     assert _judged(quiet, told, 0.004, 0.05, has_claim=True) == (True, "its draws do not follow the law that it tells")
     assert _judged(quiet, told, 0.006, 0.05, has_claim=True)[0] is False
-    assert _judged(quiet, Exact(2.0, violated=True), 1.0, 0.05, has_claim=True)[0] is True
+    assert _judged(quiet, ExactAudit(2.0, violated=True), 1.0, 0.05, has_claim=True)[0] is True
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chi2
 
 from toolkit.central.publishing import quantiles
-from toolkit.central.publishing.quantiles import RecursiveQuantiles, Spread, rank_scores
+from toolkit.central.publishing.quantiles import RecursiveQuantiles, StepCounts, rank_scores
 from toolkit.central.selection import Exponential, root_below
 from toolkit.core.loss import Zcdp
 
@@ -54,7 +54,7 @@ def test_digits_drawn_where_they_decide_have_the_law_of_digits_drawn_at_once() -
         places = [2 * step + digit for step, digit in zip([0, 0, 2, 2, 2], digits, strict=True)]
         for cuts, mass in law(listed, tuple(places), most=6).items():
             expected[cuts] += mass / 2**5
-    seen = [Counter(tuple(listed.choose_spread(Spread(np.array([2, 0, 3]), 1, rng), rng)) for _ in range(draws))]
+    seen = [Counter(tuple(listed.choose_spread(StepCounts(np.array([2, 0, 3]), 1, rng), rng)) for _ in range(draws))]
     laws = [expected]
     median, laws = RecursiveQuantiles.for_epsilon(1, [Fraction(1, 2)], neighbors=AR), [*laws, defaultdict(float)]
     for counts in itertools.product(range(13), repeat=3):
@@ -64,7 +64,7 @@ def test_digits_drawn_where_they_decide_have_the_law_of_digits_drawn_at_once() -
             mass = math.factorial(12) / math.prod(map(math.factorial, np.diff(ranks).tolist())) / 4**12
             for cut, chance in enumerate(chances.tolist()):
                 laws[1][cut,] += mass * chance
-    seen.append(Counter(tuple(median.choose_spread(Spread(np.array([12]), 2, rng), rng)) for _ in range(draws)))
+    seen.append(Counter(tuple(median.choose_spread(StepCounts(np.array([12]), 2, rng), rng)) for _ in range(draws)))
     for found, law_of in zip(seen, laws, strict=True):
         assert sum(law_of.values()) == pytest.approx(1)
         assert found.keys() <= law_of.keys()
@@ -77,7 +77,7 @@ def test_digits_drawn_where_they_decide_have_the_law_of_digits_drawn_at_once() -
 
 def test_halves_of_many_values_are_fair_coins_that_are_remembered() -> None:
     """10**8 + 3 equal values: 4.5 standard errors, 7e-6; ranks do not decrease, and do not change."""
-    values = Spread(np.array([0, 10**8 + 3]), 30, np.random.default_rng(1))
+    values = StepCounts(np.array([0, 10**8 + 3]), 30, np.random.default_rng(1))
     cuts = [(1 << 30) + (place << 26) for place in range(17)]
     ranks = [values.rank(cut) for cut in cuts]
     assert abs(ranks[8] - 10**8 / 2) < 4.5 * 10**4 / 2
@@ -86,7 +86,7 @@ def test_halves_of_many_values_are_fair_coins_that_are_remembered() -> None:
 
 
 def test_edges_are_where_steps_begin_and_ranks_are_counted_from_the_start() -> None:
-    values, unit = Spread(np.array([5, 0, 70, 3, 1]), 3, np.random.default_rng(4)), 8
+    values, unit = StepCounts(np.array([5, 0, 70, 3, 1]), 3, np.random.default_rng(4)), 8
     for low, high in itertools.combinations_with_replacement((0, 3, 8, 13, 16, 21, 24, 39, 40), 2):
         start = values.rank(low)
         edges, ranks = values.edges(low, high, start)
@@ -98,7 +98,7 @@ def test_edges_are_where_steps_begin_and_ranks_are_counted_from_the_start() -> N
 @pytest.mark.parametrize(("low", "high"), [(0, 40), (5, 33), (13, 24), (17, 18), (20, 20)])
 def test_no_cut_has_a_better_score_than_its_interval(low: int, high: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is drawn by the best score of an interval, and kept by the share of it, then has the law of the scores."""
-    values, rng = Spread(np.array([5, 0, 70, 3, 1]), 3, np.random.default_rng(4)), np.random.default_rng(5)
+    values, rng = StepCounts(np.array([5, 0, 70, 3, 1]), 3, np.random.default_rng(4)), np.random.default_rng(5)
     mechanism = RecursiveQuantiles.for_epsilon(9, [Fraction(1, 3), Fraction(2, 3)], neighbors=AR)
     drawn, seen = Exponential.choose_step, []
     monkeypatch.setattr(Exponential, "choose_step", lambda self, *given: seen.append(given) or drawn(self, *given))
@@ -121,7 +121,7 @@ def test_a_cut_is_kept_by_how_much_worse_it_is_than_its_interval_which_is_halved
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The exponent of what is flipped is the rate times the ranks that the cut is worse by; none is flipped for 0."""
-    values = Spread(np.array([5, 0, 70, 3, 1]), 3, np.random.default_rng(4))
+    values = StepCounts(np.array([5, 0, 70, 3, 1]), 3, np.random.default_rng(4))
     (part,) = (mechanism := RecursiveQuantiles.for_epsilon("1/100", [Fraction(1, 3)], neighbors=AR)).parts
     cuts, seen, flipped = (17, 18, 22, 2, 24), [], []
     drawn = iter(cuts)
@@ -140,7 +140,7 @@ def test_a_cut_is_kept_by_how_much_worse_it_is_than_its_interval_which_is_halved
 
 @pytest.mark.parametrize("digits", [0, 4])
 def test_with_hardly_any_noise_each_cut_leaves_its_share_of_the_values_below(digits: int) -> None:
-    values = Spread(np.array([10, 10, 0, 10, 10]), digits)
+    values = StepCounts(np.array([10, 10, 0, 10, 10]), digits)
     mechanism = RecursiveQuantiles.for_epsilon(10**4, THREE, neighbors=AR)
     assert [values.rank(cut) for cut in mechanism.choose_spread(values)] == [10, 20, 30]
     steps = np.repeat([0, 1, 3, 4], 10)

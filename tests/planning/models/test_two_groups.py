@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from toolkit import analysis, crosswise, plan
 from toolkit.planning import plan_two_groups
-from toolkit.planning.models.two_groups import _Case
+from toolkit.planning.models.two_groups import _TwoGroupCase
 
 MODELS = {  # p, prevalence, the other unknown
     "unknown_question": ((0.75, 0.2), 0.3, 0.4),
@@ -31,7 +31,7 @@ def carriers(model: str, counts, p) -> tuple[float, float]:
 def test_planned_errors_are_those_that_the_analysis_estimates(model: str, n: int) -> None:
     """Counts as they are expected: then the estimate is the truth, and its error the planned one, up to n and n - 1."""
     p, prevalence, other = MODELS[model]
-    yes = np.rint(n * _Case(model, p, other, 0.95, 1.96, 1.0).yes(prevalence))
+    yes = np.rint(n * _TwoGroupCase(model, p, other, 0.95, 1.96, 1.0).yes(prevalence))
     value, se = carriers(model, np.stack([n - yes, yes], axis=1), p)
     assert value == pytest.approx(prevalence, abs=2e-4)
     planned = plan_two_groups(model, p, prevalence=prevalence, other=other, n=n)
@@ -50,7 +50,7 @@ def test_cheater_detection_is_planned_for_the_interval_that_is_shown() -> None:
     """
     planned = plan_two_groups("cheater_detection", (0.2, 0.8), prevalence=0.25, other=0.05, margin=0.06)
     rng, n = np.random.default_rng(4), planned.n[0]
-    shares = _Case("cheater_detection", (0.2, 0.8), 0.05, 0.95, 1.96, 1.0).yes(0.25)
+    shares = _TwoGroupCase("cheater_detection", (0.2, 0.8), 0.05, 0.95, 1.96, 1.0).yes(0.25)
     widths = []
     for _ in range(300):
         yes = rng.binomial(n, shares)
@@ -65,7 +65,7 @@ def test_power_is_that_of_the_analysis_over_all_counts(model: str) -> None:
     """Groups of 8 and 12: every pair of counts is estimated, and its interval looked at."""
     p, prevalence, other = MODELS[model]
     planned = plan_two_groups(model, p, prevalence=0.02, detect=prevalence, other=other, n=8, ratio=1.5)
-    yes, sum_of = _Case(model, p, other, 0.95, 1.96, 1.5).yes(prevalence), 0.0
+    yes, sum_of = _TwoGroupCase(model, p, other, 0.95, 1.96, 1.5).yes(prevalence), 0.0
     for a, b in product(range(9), range(13)):
         value, se = carriers(model, [[8 - a, a], [12 - b, b]], p)
         if abs(value - 0.02) > ndtri(0.975) * se:  # false where there is no error
@@ -79,7 +79,7 @@ def test_an_unknown_prevalence_costs_power_and_people() -> None:
     power.rr.test says 0.92, as if the prevalence were known; the z test with the null's variance has 0.70
     (Monte Carlo 0.7017), and the test that goes with our interval less, as its error is estimated.
     """
-    case = _Case("unknown_question", (0.7, 0.3), 0.25, 0.95, 1.6449, 1.0)
+    case = _TwoGroupCase("unknown_question", (0.7, 0.3), 0.25, 0.95, 1.6449, 1.0)
     null, there = case._se(0.05, 200), case._se(0.15, 200)
     assert ndtr((0.1 - ndtri(0.95) * null) / there) == pytest.approx(0.7016, abs=5e-5)
     planned = plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.05, detect=0.15, other=0.25, n=200, sides=1)
@@ -102,8 +102,8 @@ def test_enough_people_have_the_power_and_fewer_do_not() -> None:
 
 def test_power_is_counted_for_up_to_5000_people_in_the_larger_group() -> None:
     for people, ratio, counted in ((5000, 1, True), (5001, 1, False), (2500, 2, True), (2501, 2, False)):
-        assert _Case("lie_detector", (0.3, 0.8), 0.7, 0.95, 1.96, ratio).counts(people) == counted
-    case = _Case("lie_detector", (0.3, 0.8), 0.7, 0.95, 1.96, 1.0)
+        assert _TwoGroupCase("lie_detector", (0.3, 0.8), 0.7, 0.95, 1.96, ratio).counts(people) == counted
+    case = _TwoGroupCase("lie_detector", (0.3, 0.8), 0.7, 0.95, 1.96, 1.0)
     assert replace(case, ratio=0.1).sizes(5) == (5, 2)  # one person has no error
     assert replace(case, ratio=0.1).sizes(30) == (30, 3)
     assert case.power(0.2, 0.22, 5001) == pytest.approx(ndtr(0.02 / case._se(0.22, 5001) - 1.96))
@@ -136,7 +136,7 @@ def test_what_cannot_be_planned_is_refused(change, words) -> None:
     given = {"model": "unknown_question", "p": (0.7, 0.3), "prevalence": 0.1, "other": 0.25, "n": 100}
     with pytest.raises(ValueError, match=words):
         plan_two_groups(**(given | change))
-    assert _Case("cheater_detection", (0.7, 0.3), 0.75, 0.95, 1.96, 1.0).yes(0.25).tolist() == [0.25, 0.25]
+    assert _TwoGroupCase("cheater_detection", (0.7, 0.3), 0.75, 0.95, 1.96, 1.0).yes(0.25).tolist() == [0.25, 0.25]
 
 
 def test_the_extended_crosswise_model_is_planned_as_one_group_of_all() -> None:

@@ -13,7 +13,7 @@ from toolkit.survey.questions.question import Question
 from toolkit.survey.results import estimate
 from toolkit.survey.serving.background import find
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage import Entry, State, open_store
+from toolkit.survey.storage import NewReport, State, open_store
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def answer(collector, count):
     rng = np.random.default_rng([count, collector.status().stored])
     bodies = [f'{{"answers":{{"faculty":{i % 2},"cheated":{i // 2 % 2}}},"understood":true}}' for i in range(count)]
     store = open_store(collector.database)
-    store.add([Entry(rng.bytes(16), body) for body in bodies])
+    store.add([NewReport(rng.bytes(16), body) for body in bodies])
     store.close()
 
 

@@ -13,7 +13,7 @@ from toolkit import Design, Question, Survey, k_ary, warner
 from toolkit.core.document import as_written
 from toolkit.survey import read_reports
 from toolkit.survey.exchange.raw_files import whole_number
-from toolkit.survey.exchange.stat_files import _codes, _cut, _File, file_name, is_set
+from toolkit.survey.exchange.stat_files import _codes, _cut, _StatFile, file_name, is_set
 from toolkit.survey.export import SUFFIXES, write
 
 pyreadstat = pytest.importorskip("pyreadstat")
@@ -104,11 +104,11 @@ def test_what_is_too_long_is_cut_within_the_limit_of_the_program():
     assert {text: tuple(_cut(text, 10, in_bytes=so) for so in (True, False)) for text in cases} == cases
     same = ["B" * 120, "B" * 121, "B" * 122]
     cut = {0: "B" * 120, 1: "B" * 117 + "…", 2: "B" * 117 + "…"}
-    assert _File(".sav")._named({0: same[0], 1: same[1]}) == {0: cut[0], 1: cut[1]}
-    numbered = _File(".sav")._named(dict(zip((0, 5, -2), same, strict=True)))  # two would read the same
+    assert _StatFile(".sav")._named({0: same[0], 1: same[1]}) == {0: cut[0], 1: cut[1]}
+    numbered = _StatFile(".sav")._named(dict(zip((0, 5, -2), same, strict=True)))  # two would read the same
     assert [text[:4] for text in numbered.values()] == ["1. B", "2. B", "3. B"]
     for suffix, *sizes in ((".sav", 256 - 2, 120 - 2), (".dta", 80, 2000 - 2)):  # a label of Stata counts characters
-        file = _File(suffix)
+        file = _StatFile(suffix)
         file.add("a", "x" * 3000, [0], {0: "y" * 3000})
         assert [len(file.labels["a"]), len(file.values["a"][0])] == sizes
 

@@ -13,7 +13,7 @@ from toolkit.analysis import estimates
 from toolkit.survey import Collector, estimate, read_reports
 from toolkit.survey.client import code_hash
 from toolkit.survey.exchange.written_report import _differences, _people, methods, written
-from toolkit.survey.storage import Entry, State, open_store
+from toolkit.survey.storage import NewReport, State, open_store
 
 pytest.importorskip("matplotlib")
 ASKED = survey(
@@ -139,7 +139,7 @@ def test_only_a_closed_collection_is_reported(tmp_path):
     store.create(ASKED)
     store.set_state(State.OPEN)
     body = '{"answers":{"faculty":0,"cheated":%d,"moon":%d},"understood":true}'
-    store.add([Entry(bytes([i]) * 16, body % (i % 2, i % 5 < 2)) for i in range(40)])
+    store.add([NewReport(bytes([i]) * 16, body % (i % 2, i % 5 < 2)) for i in range(40)])
     collector = Collector.attach(url)
     with pytest.raises(ValueError, match="a report must be of a closed collection"):
         collector.report(tmp_path / "r.html")

@@ -8,7 +8,7 @@ import pytest
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question, Survey, forced, kuk
 from toolkit.survey.paper.coding import (
-    Exact,
+    NumberCell,
     box_codes,
     earlier_key,
     is_serial,
@@ -124,7 +124,7 @@ def test_anything_else_has_no_meaning(name: str, text: str) -> None:
         ("1.5", 1.5),
         ("9.500", 9.5),
         ("0,125", 0.125),
-        (Exact("1.500"), 1.5),
+        (NumberCell("1.500"), 1.5),
     ],
 )
 def test_a_mark_that_may_stand_between_thousands_is_not_guessed(text: str, value: float | None) -> None:

@@ -22,7 +22,7 @@ from toolkit.survey.paper.sheets import sheets
 from toolkit.survey.results import estimate
 from toolkit.survey.storage import absolute_url, open_store
 from toolkit.survey.storage.collection import PAPER_SETTING
-from toolkit.survey.storage.protocol import Entry, State
+from toolkit.survey.storage.protocol import NewReport, State
 from toolkit.texts.phrases import phrases
 
 N = 4000
@@ -345,7 +345,7 @@ def test_sheets_and_phones_are_estimated_together_whatever_the_access(access: st
         with closing(open_store(absolute_url(database))) as store:
             store.set_state(State.OPEN)
             body = json.dumps({"answers": {"faculty": 0, "cheated": 1}, "understood": True})
-            store.add([Entry(bytes([i] * 16), body) for i in range(40)])
+            store.add([NewReport(bytes([i] * 16), body) for i in range(40)])
     store_entries(made, entered, database)
     collector = Collector(database)
     collector.close()
@@ -481,7 +481,7 @@ def test_a_sheet_that_an_earlier_version_stored_counts_once(tmp_path) -> None:
     body = json.dumps({"answers": {"cheated": 0}, "understood": None, "channel": "paper"}, separators=(",", ":"))
     with closing(open_store(absolute_url(database))) as store:
         store.create(made)
-        store.enter([Entry(earlier_key(made, serials[0]), body)])
+        store.enter([NewReport(earlier_key(made, serials[0]), body)])
     entered = entered_sheets(tmp_path, made, serials)
     assert store_entries(made, entered, database) == {"stored": 2, "repeated": 1}
     assert store_entries(made, entered, database) == {"stored": 0, "repeated": 3}

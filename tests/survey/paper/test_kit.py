@@ -9,7 +9,7 @@ import pytest
 from tests.survey.samples import cheated, survey
 from toolkit import Question, forced, warner
 from toolkit.core.extras import MissingExtraError
-from toolkit.survey.paper.coding import Exact, is_serial, remainder
+from toolkit.survey.paper.coding import NumberCell, is_serial, remainder
 from toolkit.survey.paper.kit import _rule, typed, write_kit
 
 DIE = forced("1/6", "1/6")
@@ -91,7 +91,7 @@ def test_files_of_spreadsheets_are_read_whatever_parts_their_cells(tmp_path) -> 
     book.active.append([183103819.0, 1.5, None])
     book.save(tmp_path / "x.xlsx")
     assert typed(tmp_path / "x.xlsx") == [["serial", "age", "x"], ["", "", ""], ["183103819", "1.5", ""]]
-    assert isinstance(typed(tmp_path / "x.xlsx")[2][1], Exact)
+    assert isinstance(typed(tmp_path / "x.xlsx")[2][1], NumberCell)
 
 
 def test_without_the_package_for_spreadsheets_the_extra_is_named_and_the_rest_written(tmp_path, monkeypatch) -> None:

@@ -1,6 +1,6 @@
 import asyncio
 
-from toolkit.survey.serving.answer import HEADERS, Answer, in_json
+from toolkit.survey.serving.answer import HEADERS, Response, in_json
 
 
 def given(answer, scope):
@@ -33,14 +33,14 @@ def test_an_answer_with_another_body_of_the_same_length_is_the_same_otherwise():
 
 
 def test_an_answer_without_its_body_states_the_length_that_it_would_have():
-    answer = Answer(200, b"12345", {})
+    answer = Response(200, b"12345", {})
     assert answer.without_body.body == b""
     assert answer.without_body.headers == answer.headers
 
 
 def test_after_a_good_bye_the_connection_is_to_be_closed():
-    assert (b"connection", b"close") in Answer(200, b"", {}).then_close.headers
-    assert Answer(200, b"12345", {}).without_body.then_close.length == 5
+    assert (b"connection", b"close") in Response(200, b"", {}).then_close.headers
+    assert Response(200, b"12345", {}).without_body.then_close.length == 5
 
 
 def test_an_answer_is_given_in_two_messages_and_for_head_without_its_body():

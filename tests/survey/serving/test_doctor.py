@@ -113,7 +113,7 @@ def examined(monkeypatch):
                 name = "head" if method == "HEAD" else "long" if len(body) > Limits.body else "report"
             if isinstance(answers[name], Exception):
                 raise answers[name]
-            return doctor.Answer(*answers[name])
+            return doctor.ProbeResult(*answers[name])
 
         monkeypatch.setattr(Address, "ask", ask)
         monkeypatch.setattr(Address, "certificate", {"notAfter": until, "version": "TLSv1.3"})

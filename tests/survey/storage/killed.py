@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from toolkit.survey.storage import Entry, Outcome, open_store
+from toolkit.survey.storage import NewReport, Outcome, open_store
 
 
 def serve(url: str, folder: Path) -> None:
@@ -33,9 +33,9 @@ def serve(url: str, folder: Path) -> None:
         os.write(sent, b"".join(key.hex().encode() + b"\n" for key in keys))
 
 
-def report(key: bytes) -> Entry:
+def report(key: bytes) -> NewReport:
     """The report of a key, made from it so that nobody has to remember it; token and body alike."""
-    return Entry(key, f"the report of {key.hex()}" * 10, key * 2)
+    return NewReport(key, f"the report of {key.hex()}" * 10, key * 2)
 
 
 def lines(path: Path) -> list[bytes]:

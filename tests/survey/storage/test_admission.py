@@ -3,12 +3,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.survey.entries import CLOSED, FULL, PAUSED, REPEATED, SPENT, STORED
-from toolkit.survey.storage import Entry, Outcome, State
+from toolkit.survey.storage import NewReport, Outcome, State
 from toolkit.survey.storage.protocol import Head, decide
 
 KEYS = [bytes([i]) * 16 for i in range(4)]
 TOKENS = [bytes([i]) * 32 for i in range(3)]
-ENTRIES = st.builds(Entry, st.sampled_from(KEYS), st.sampled_from(["a", "b"]), st.sampled_from([None, *TOKENS]))
+ENTRIES = st.builds(NewReport, st.sampled_from(KEYS), st.sampled_from(["a", "b"]), st.sampled_from([None, *TOKENS]))
 HEADS = st.builds(
     Head,
     st.just("hash"),
@@ -43,8 +43,12 @@ def test_a_batch_is_decided_as_if_its_entries_had_come_alone(batch, head, found,
     assert len(made.passes) == (0 if head.access == "open" else len(made.reports))
 
 
-THERE, OTHER, NEW = (Entry(KEYS[0], "a", TOKENS[0]), Entry(KEYS[0], "b", TOKENS[0]), Entry(KEYS[1], "a", TOKENS[0]))
-STRANGE = Entry(KEYS[0], "a", TOKENS[2])
+THERE, OTHER, NEW = (
+    NewReport(KEYS[0], "a", TOKENS[0]),
+    NewReport(KEYS[0], "b", TOKENS[0]),
+    NewReport(KEYS[1], "a", TOKENS[0]),
+)
+STRANGE = NewReport(KEYS[0], "a", TOKENS[2])
 
 
 @pytest.mark.parametrize(
@@ -65,7 +69,9 @@ STRANGE = Entry(KEYS[0], "a", TOKENS[2])
         (NEW, State.OPEN, 2, {TOKENS[0]}, STORED),
     ],
 )
-def test_the_order_of_the_checks(entry: Entry, state: State, cap: int, known: set[bytes], expected: Outcome) -> None:
+def test_the_order_of_the_checks(
+    entry: NewReport, state: State, cap: int, known: set[bytes], expected: Outcome
+) -> None:
     head = Head("hash", "token", cap, state)
     assert decide([entry], head, count=1, existing={THERE.key}, known=known, invited=set(TOKENS[:2])).outcomes == [
         expected
@@ -74,7 +80,7 @@ def test_the_order_of_the_checks(entry: Entry, state: State, cap: int, known: se
 
 @pytest.mark.parametrize(("access", "known"), [("token", {TOKENS[0]}), ("blind", set())])
 def test_of_two_reports_with_one_token_in_a_batch_the_first_is_stored(access: str, known: set[bytes]) -> None:
-    batch = [Entry(key, "a", TOKENS[0]) for key in KEYS[:2]]
+    batch = [NewReport(key, "a", TOKENS[0]) for key in KEYS[:2]]
     head = Head("hash", access, None, State.OPEN)
     made = decide(batch, head, count=0, existing=set(), known=known, invited=set(TOKENS))
     assert made.outcomes == [STORED, SPENT]
@@ -82,7 +88,7 @@ def test_of_two_reports_with_one_token_in_a_batch_the_first_is_stored(access: st
 
 
 def test_the_reports_of_a_batch_count_toward_the_cap_one_by_one() -> None:
-    batch = [Entry(key, "a") for key in KEYS]
+    batch = [NewReport(key, "a") for key in KEYS]
     head = Head("hash", "open", 3, State.OPEN)
     made = decide(batch, head, count=1, existing=set(), known=set())
     assert made.outcomes == [STORED, STORED, FULL, FULL]

@@ -16,7 +16,7 @@ from psycopg import errors
 from tests.postgres_server import Postgres, new_name
 from tests.survey.entries import BODY, CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
 from toolkit.core.postgres import set_locally
-from toolkit.survey.storage import Collection, Entry, Outcome, State, StoreError, open_store
+from toolkit.survey.storage import Collection, NewReport, Outcome, State, StoreError, open_store
 from toolkit.survey.storage.postgres import _failure
 from toolkit.survey.storage.writer import Writer
 
@@ -457,7 +457,7 @@ def test_a_restart_in_the_midst_loses_nothing_that_was_acknowledged_and_stores_n
     """`immediate` is a crash: the server recovers from its log. Forty phones go on sending all the time."""
     opened(store, access="blind")
     writer = Writer(store)
-    sent: list[Entry] = []
+    sent: list[NewReport] = []
     outcomes: list[Outcome] = []
     failures: list[StoreError] = []
     restarted = asyncio.Event()
@@ -469,7 +469,7 @@ def test_a_restart_in_the_midst_loses_nothing_that_was_acknowledged_and_stores_n
             outcomes.append(await stubborn(sent[-1]))
             afterwards += restarted.is_set()
 
-    async def stubborn(one: Entry) -> Outcome:
+    async def stubborn(one: NewReport) -> Outcome:
         while True:
             try:
                 return await writer.put(one)

@@ -15,7 +15,7 @@ import pytest
 
 from tests.survey.entries import CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
 from toolkit.survey.serving.station import SETTING
-from toolkit.survey.storage import Collection, Entry, State, StoreError, open_store, sqlite
+from toolkit.survey.storage import Collection, NewReport, State, StoreError, open_store, sqlite
 from toolkit.survey.storage.collection import PAPER_SETTING
 
 ROOT = Path(__file__).parents[3]
@@ -119,7 +119,7 @@ def test_a_dump_holds_the_reports_and_nothing_else_of_anybody(store: Collection,
     assert rows == sorted([*others, *there, "INSERT INTO \"tally\" VALUES('all',2);"])
 
 
-def closed_file(path: Path, batches: list[list[Entry]], tokens: list[str]) -> bytes:
+def closed_file(path: Path, batches: list[list[NewReport]], tokens: list[str]) -> bytes:
     store = opened(open_store(f"sqlite:///{path}"), access="token")
     store.invite(map(sha, tokens))
     for batch in batches:

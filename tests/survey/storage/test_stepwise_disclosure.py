@@ -10,7 +10,7 @@ from matplotlib.text import Text
 
 from tests.survey.samples import cheated, faculty, panel, survey
 from toolkit.survey.collector import Collector
-from toolkit.survey.storage import Entry, State, StoreError, open_store
+from toolkit.survey.storage import NewReport, State, StoreError, open_store
 from toolkit.survey.storage import stepwise_disclosure as steps
 from toolkit.survey.storage.protocol import KEY_BYTES
 from toolkit.survey.storage.stepwise_disclosure import enlarged, look, steps_note
@@ -31,7 +31,7 @@ class Field:
         """So many people, who cheated by a coin where nothing else is said, in one transaction."""
         chosen = [{"faculty": 0, "cheated": int(self.rng.integers(2)), **answers} for _ in range(count)]
         bodies = [json.dumps({"answers": one, "understood": True}) for one in chosen]
-        self.store.add([Entry(self.rng.bytes(KEY_BYTES), body) for body in bodies])
+        self.store.add([NewReport(self.rng.bytes(KEY_BYTES), body) for body in bodies])
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -69,7 +69,7 @@ def test_of_an_open_wave_only_the_number_of_reports_is_shown_in_steps(database, 
         for i in range(27)
     ]
     for one, body in zip(passes, bodies, strict=True):
-        field.store.add([Entry(field.rng.bytes(KEY_BYTES), body, one if access == "token" else None)])
+        field.store.add([NewReport(field.rng.bytes(KEY_BYTES), body, one if access == "token" else None)])
     collector = Collector.attach(database)
     with pytest.warns(UserWarning, match="only how many reports there are is shown"):
         seen = collector.reports()
@@ -141,7 +141,7 @@ def test_who_sends_nine_reports_after_each_person_cannot_tell_that_persons(tmp_p
             field.arrive(1, cheated=sent)
             known = json.dumps({"answers": {"faculty": 0, "cheated": 0}, "understood": True})
             own = [key * (KEY_BYTES - 2) + bytes([victim, place]) for place in range(9)]
-            field.store.add([Entry(one, known) for one in own])
+            field.store.add([NewReport(one, known) for one in own])
             after = collector.reports()
             assert len(after) - len(before) == 10
             more = Counter(after["cheated"])["yes"] - Counter(before["cheated"])["yes"]

@@ -36,7 +36,7 @@ from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import (
     Collection,
-    Entry,
+    NewReport,
     Outcome,
     State,
     StoreError,
@@ -428,17 +428,17 @@ def test_reports_that_no_phone_has_sent_are_stored_all_or_none_whatever_access(s
     assert store.count() == 3 + (access == "token")
 
 
-def raced(stores: list[Collection], batches: list[list[Entry]]) -> list[Outcome]:
+def raced(stores: list[Collection], batches: list[list[NewReport]]) -> list[Outcome]:
     """Every store adds its own batches, all at the same time; one that waits too long tries again, as a server does."""
     gate = threading.Barrier(len(stores))
 
-    def added(store: Collection, batch: list[Entry]) -> list[Outcome]:
+    def added(store: Collection, batch: list[NewReport]) -> list[Outcome]:
         for _ in range(20):
             with suppress(StoreError):
                 return store.add(batch)
         return store.add(batch)
 
-    def work(store: Collection, mine: list[list[Entry]]) -> list[Outcome]:
+    def work(store: Collection, mine: list[list[NewReport]]) -> list[Outcome]:
         gate.wait()
         return [outcome for batch in mine for outcome in added(store, batch)]
 
@@ -573,7 +573,7 @@ def test_closing_forgets_the_tokens_and_keeps_the_reports(store: Collection, con
 )
 def test_entries_that_no_database_could_hold_cannot_be_made(wrong: tuple) -> None:
     with pytest.raises(ValueError, match="must be"):
-        Entry(*wrong)
+        NewReport(*wrong)
 
 
 @pytest.mark.parametrize(
@@ -645,7 +645,7 @@ def test_whatever_was_acknowledged_survives_twenty_deaths_and_is_there_once(
 # Several collections become one
 
 
-def closed_one(url: str, *entries: Entry, **options) -> str:
+def closed_one(url: str, *entries: NewReport, **options) -> str:
     with closing(open_store(url)) as store:
         opened(store, **options).add(entries)
         store.set_state(State.CLOSED)

@@ -17,7 +17,7 @@ from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import Panel
 from toolkit.survey.serving.access import digest, invitations
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage import Collection, Entry, Outcome, State, collection, open_store
+from toolkit.survey.storage import Collection, NewReport, Outcome, State, collection, open_store
 from toolkit.survey.storage.editions import check_next
 from toolkit.texts.phrases import interface, phrases
 
@@ -48,8 +48,8 @@ def opened(place: Callable[[int], str], wave: int, again: int | None = None, acc
     return store
 
 
-def entry(number: int, token: str) -> Entry:
-    return Entry(bytes([number] * 16), "{}", digest(token))
+def entry(number: int, token: str) -> NewReport:
+    return NewReport(bytes([number] * 16), "{}", digest(token))
 
 
 def test_a_link_works_once_in_each_wave_also_after_the_first_one_was_closed(place):
@@ -104,7 +104,7 @@ def test_of_an_open_survey_there_is_nobody_to_invite(tmp_path):
             store.follow(panel(wave=2), earlier)
             assert store.invitations() == []
             store.set_state(State.OPEN)
-            assert store.add([Entry(bytes.fromhex(KEY), "{}")]) == [Outcome.STORED]
+            assert store.add([NewReport(bytes.fromhex(KEY), "{}")]) == [Outcome.STORED]
 
 
 def test_what_is_not_the_next_wave_is_refused():

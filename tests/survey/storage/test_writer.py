@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.survey.entries import REPEATED, STORED, entry, opened, sha
-from toolkit.survey.storage import Collection, Entry, Outcome, State, StoreError, open_store
+from toolkit.survey.storage import Collection, NewReport, Outcome, State, StoreError, open_store
 from toolkit.survey.storage.writer import Writer
 
 
@@ -15,14 +15,14 @@ class Shelf:
     """A store that does what it is told, and remembers the batches. `gate` holds it up, as a slow disk would."""
 
     def __init__(self) -> None:
-        self.batches: list[list[Entry]] = []
+        self.batches: list[list[NewReport]] = []
         self.kept: dict[bytes, str] = {}
         self.failures: list[BaseException] = []
         self.gate = threading.Event()
         self.gate.set()
         self.busy = threading.Event()
 
-    def add(self, batch: Sequence[Entry]) -> list[Outcome]:
+    def add(self, batch: Sequence[NewReport]) -> list[Outcome]:
         self.busy.set()
         self.gate.wait(10)
         self.batches.append(list(batch))
@@ -69,7 +69,7 @@ def finished(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(asyncio.wait_for(work, 30))
 
 
-async def together(writer: Writer, entries: Sequence[Entry]) -> list[Any]:
+async def together(writer: Writer, entries: Sequence[NewReport]) -> list[Any]:
     return await asyncio.gather(*(writer.put(one) for one in entries), return_exceptions=True)
 
 
@@ -287,7 +287,7 @@ def test_many_phones_at_once_are_each_stored_once(kind: str, request: pytest.Fix
     store.invite(map(sha, tokens))
     writer = Writer(store)
 
-    async def phone(mine: list[Entry]) -> list[Outcome]:
+    async def phone(mine: list[NewReport]) -> list[Outcome]:
         return [await writer.put(one) for one in mine for _ in range(2)]  # each sends twice
 
     async def run() -> list[list[Outcome]]:

@@ -14,7 +14,7 @@ from toolkit.analysis.latent.group_counts import ModelTest, in_errors
 from toolkit.analysis.sampling.units import ALIKE
 from toolkit.core.arrays import Array, Codes, Mask, Values
 from toolkit.core.checks import explains, refuse, whole
-from toolkit.core.covers import Covers, Source
+from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.inference.special import ndtr
@@ -233,7 +233,7 @@ def _of_lists(
         cov=np.array([[se**2]]),
         n=n,
         loss=None,
-        covers=Covers([Source.SAMPLING]),
+        covers=Covers([ErrorSource.SAMPLING]),
         method=method,
         notes=(NO_EPSILON, *notes),
         basis=Student(value, se, df),

@@ -15,8 +15,8 @@ from toolkit.analysis.homogeneity import wald_f
 from toolkit.analysis.latent.joint import JointLaw, ListLaw
 from toolkit.analysis.latent.list_counts import NO_EPSILON, ListExperiment, item_counts, list_of_counts, mean_difference
 from toolkit.analysis.latent.model import (
-    Fit,
     FitOptions,
+    FitSettings,
     LatentFit,
     Model,
     Predictor,
@@ -36,7 +36,7 @@ from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Mask, Values
 from toolkit.core.checks import choice, explains, refuse, whole
-from toolkit.core.covers import Source
+from toolkit.core.covers import ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.inference.special import expit, ndtr
@@ -356,7 +356,7 @@ def _difference(people: People, told: Array, treated: Mask, method: str) -> tupl
     if not people.complex:
         return plain, moves
     value, cov = float(means[0] - means[1]), people.scatter(moves[:, None])
-    se, covers = float(np.sqrt(cov[0, 0])), covers_of(people).replaced(Source.RANDOMIZATION)
+    se, covers = float(np.sqrt(cov[0, 0])), covers_of(people).replaced(ErrorSource.RANDOMIZATION)
     return replace(plain, value=value, se=se, cov=cov, covers=covers, basis=Student(value, se, people.df)), moves
 
 
@@ -522,7 +522,7 @@ def _as_list_fit(
 
 def _without_randomization(estimate: Estimate) -> Estimate:
     """No device randomizes a list."""
-    return replace(estimate, covers=estimate.covers.replaced(Source.RANDOMIZATION))
+    return replace(estimate, covers=estimate.covers.replaced(ErrorSource.RANDOMIZATION))
 
 
 # Likelihoods
@@ -551,7 +551,7 @@ def _likelihood(answers: Answers, law: ListLaw | JointLaw, codes: Codes, design:
             break
         law, notes = law.without(gone), (*notes, f"no {gone} was seen: fitted without it")
     title, shared = f"{design.title} with covariates ({law.form})", (law.treated, law.direct)
-    how = Fit(title, f"{design.title}, {law.form} control count{law.more}", shared, trait_share, se, notes)
+    how = FitSettings(title, f"{design.title}, {law.form} control count{law.more}", shared, trait_share, se, notes)
     fit = fit_latent(answers, codes, law.probabilities, predictors, how)
     parts = {field.name: getattr(fit, field.name) for field in fields(LatentFit)}
     parts |= {"coefficients": _without_randomization(fit.coefficients)}

@@ -323,7 +323,7 @@ class LatentFit(Fitted):
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class FitSettings:
     """What a law is fitted with, and how the fit is described."""
 
     title: str
@@ -334,7 +334,9 @@ class Fit:
     notes: tuple[str, ...] = ()
 
 
-def fit_latent(answers: Answers, codes: Codes, law: Law, predictors: Sequence[Predictor], how: Fit) -> LatentFit:
+def fit_latent(
+    answers: Answers, codes: Codes, law: Law, predictors: Sequence[Predictor], how: FitSettings
+) -> LatentFit:
     """Climb the likelihood by Fisher scoring to an inner maximum; what is not identified is refused."""
     kind = kind_of_error(how.error, answers.people, False)
     scaled = [standardize(one.covariates) for one in predictors]

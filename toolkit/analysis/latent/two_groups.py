@@ -25,8 +25,8 @@ from toolkit.analysis.latent.group_counts import (
     unknown_in,
 )
 from toolkit.analysis.latent.model import (
-    Fit,
     FitOptions,
+    FitSettings,
     LatentFit,
     Predictor,
     fit_latent,
@@ -392,5 +392,5 @@ def _fit(
     if design.exclusive:
         second = Predictor(design.other, answers.covariates, lean(answers.covariates.labels, _STARTS[design.other]))
     share = _carriers if design.exclusive else trait_share
-    how = Fit(f"{design.title} with covariates", design.title, (design.title, odds), share, se)
+    how = FitSettings(f"{design.title} with covariates", design.title, (design.title, odds), share, se)
     return fit_latent(answers, codes, GroupLaw(design, odds), (first, second), how)

@@ -11,7 +11,7 @@ import numpy as np
 
 from toolkit.analysis.homogeneity import wald_f
 from toolkit.analysis.regression.covariates import Covariates
-from toolkit.analysis.regression.rows import People, Rows
+from toolkit.analysis.regression.rows import ModelRows, People
 from toolkit.analysis.regression.tables import FitTable, p_value
 from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import choice, exact, refuse
@@ -511,7 +511,7 @@ def as_estimate(
     return Estimate(value, se, labels, cov, people.n, loss, covers_of(people), method, notes, basis)
 
 
-def provenance_of(rows: Rows, form: str, kind: str, jeffreys: bool) -> FitProvenance:
+def provenance_of(rows: ModelRows, form: str, kind: str, jeffreys: bool) -> FitProvenance:
     """What another fit must share with this one to be compared with it."""
     matrices = tuple(design.matrix for design in rows.channel.designs)
     shared = (form, *matrices, rows.channel.which, rows.channel.codes, rows.people.mass)
@@ -646,7 +646,7 @@ class AnswerFit(Fitted):
         The rows that it was fitted to.
     """
 
-    data: Rows
+    data: ModelRows
 
     @property
     def covariates(self) -> Covariates:

@@ -18,7 +18,7 @@ from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Mask, Values
 from toolkit.core.checks import choice, refuse
-from toolkit.core.covers import Source
+from toolkit.core.covers import ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.loss import Pure
@@ -256,7 +256,7 @@ def _fit(
     error, (known, loss) = np.sqrt(np.diag(cov)), device
     through = " and ".join(dict.fromkeys("plain" if one is None else one.name for one in known))
     how = "design" if people.complex else kind or "HC3"
-    covers = covers_of(people) if loss is not None else covers_of(people).replaced(Source.RANDOMIZATION)
+    covers = covers_of(people) if loss is not None else covers_of(people).replaced(ErrorSource.RANDOMIZATION)
     method = f"{through}, {'item sum, ' if on is not None else ''}least squares of scores, {how} errors"
     basis = Student(value, error, df)
     estimate = Estimate(value, error, labels, cov, people.n, loss, covers, method, answers.notes, basis)

@@ -10,7 +10,7 @@ import numpy as np
 
 from toolkit.analysis.regression.covariates import standardize
 from toolkit.analysis.regression.fitted import MANY, AnswerFit, Effect, as_estimate, provenance_of
-from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
+from toolkit.analysis.regression.rows import Channel, ModelRows, People, read_rows
 from toolkit.analysis.regression.scoring import (
     Error,
     Point,
@@ -353,7 +353,7 @@ def logistic(
     return _fit(rows, link_named(link), kind_of_error(se, rows.people, jeffreys), jeffreys)
 
 
-def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
+def _fit(rows: ModelRows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
     """The maximum, its errors, and both in the units of the covariates."""
     columns, back = standardize(rows.covariates)
     model = BinaryModel(columns, link, rows.channel, rows.people, jeffreys)

@@ -17,7 +17,7 @@ from toolkit.core.checks import refuse
 from toolkit.core.inference.special import expit
 
 
-class Outcome(Protocol):
+class OutcomeLaw(Protocol):
     """A law of the outcome given the linear predictor, with `extra` more parameters; `told` : what one outcome is
     expected to tell about each of them.
 
@@ -35,7 +35,7 @@ class Outcome(Protocol):
     def bends(self, outcome: Array, eta: Array, more: Array) -> tuple[Array, Array, Array]: ...
 
 
-class Linear:
+class NormalOutcome:
     """Normal errors of one spread; the extra parameter is the logarithm of their standard deviation."""
 
     extra = 1
@@ -55,7 +55,7 @@ class Linear:
         return flat, (2 * error * np.exp(-more[0]))[:, None], (2 * error**2)[:, None]
 
 
-class Logistic:
+class BinaryOutcome:
     """Yes or no, with the logit link."""
 
     extra = 0
@@ -72,7 +72,7 @@ class Logistic:
         return expit(eta) * expit(-eta), nothing, nothing
 
 
-FAMILIES: dict[str, Outcome] = {"linear": Linear(), "logistic": Logistic()}
+FAMILIES: dict[str, OutcomeLaw] = {"linear": NormalOutcome(), "logistic": BinaryOutcome()}
 
 
 def checked_outcome(values: Array, family: str) -> Array:
@@ -96,7 +96,7 @@ class MixtureModel:
     truths: Array
     seen: Array
     outcome: Array
-    law: Outcome
+    law: OutcomeLaw
     people: People
     newton: bool = False
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from toolkit.analysis.regression.covariates import standardize
 from toolkit.analysis.regression.fitted import AnswerFit, Effect, as_estimate, basis_of, provenance_of
-from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
+from toolkit.analysis.regression.rows import Channel, ModelRows, People, read_rows
 from toolkit.analysis.regression.scoring import (
     Error,
     Point,
@@ -283,7 +283,7 @@ def multinomial(
     return _fit(rows, order, kind_of_error(se, rows.people, jeffreys), jeffreys)
 
 
-def _fit(rows: Rows, order: tuple[int, ...], kind: str, jeffreys: bool) -> MultinomialFit:
+def _fit(rows: ModelRows, order: tuple[int, ...], kind: str, jeffreys: bool) -> MultinomialFit:
     """The maximum, its errors, and both in the units of the covariates."""
     options = rows.channel.options
     columns, back = standardize(rows.covariates)

@@ -282,7 +282,7 @@ def _above_zero(values: Values, what: str, whose: str) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ModelRows:
     """Rows that a model is fitted to, and how many were left out, by reason."""
 
     covariates: Covariates
@@ -294,7 +294,7 @@ class Rows:
 
 def read_rows(
     formula: Any, data: Any, design: object, design_by: object, sampling: Mapping[str, Any], missing: object
-) -> Rows:
+) -> ModelRows:
     """A formula and a frame, or reports and a table of numbers in their place."""
     by_formula = isinstance(formula, str)
     if isinstance(data, str):
@@ -322,7 +322,7 @@ def read_rows(
     rows = some_rows(frame, used)
     covariates = from_formula(right, rows, own) if by_formula else from_arrays(rows)
     reports = channel(columns["reports"], design, columns.get("design_by"), codes)
-    return Rows(covariates, reports, drawn, dropped, notes)
+    return ModelRows(covariates, reports, drawn, dropped, notes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,10 +18,10 @@ from toolkit.analysis.sampling.inputs import (
     positive_weights,
     table,
 )
-from toolkit.analysis.sampling.units import Linear, Names, Units
+from toolkit.analysis.sampling.units import Linearization, Names, Units
 from toolkit.core.arrays import Array, ArrayLike, DataFrame, Mask, Values
 from toolkit.core.checks import Number, choice, exact, positive, refuse, whole
-from toolkit.core.covers import Covers, Source
+from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.frames.table import index_of
 
@@ -215,7 +215,7 @@ class Replicates:
         scores: Values,
         domains: tuple[Values | None, ...],
         labels: Names,
-        statistic: Callable[[Array, Array, Mask], Linear],
+        statistic: Callable[[Array, Array, Mask], Linearization],
     ) -> Estimate:
         check_index(self.index, scores, "scores")
         numbers, single = table(scores, len(self.known_weights))
@@ -232,7 +232,7 @@ class Replicates:
         whole_one = [statistic(numbers, self.weights, one) for one in inside]
         whole_sample = whole_one[0] - whole_one[1] if len(whole_one) == 2 else whole_one[0]
         cov, lost = spread(self, value, whole_sample.value)
-        covers = Covers([Source.SAMPLING, Source.SCORES], f"({len(self.factors)} replicates, {self.df} df)")
+        covers = Covers([ErrorSource.SAMPLING, ErrorSource.SCORES], f"({len(self.factors)} replicates, {self.df} df)")
         estimate = linear.as_estimate(whole_sample, cov, self.df, single, labels, self.method, covers)
         estimate = linear.without_certainty(estimate, numbers, inside[0]) if len(inside) == 1 else estimate
         note = f"{lost} of {len(self.factors)} replicates have nobody there, and are left out of the error"

@@ -23,10 +23,10 @@ from toolkit.analysis.sampling.inputs import (
     table,
 )
 from toolkit.analysis.sampling.replicates import Replicates, jackknife, spread
-from toolkit.analysis.sampling.units import Linear, Lonely, Names, Noise, Units, units
+from toolkit.analysis.sampling.units import Linearization, Lonely, Names, Noise, Units, units
 from toolkit.core.arrays import Array, DataFrame, Mask, Values
 from toolkit.core.checks import explains, refuse
-from toolkit.core.covers import Covers, Source
+from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 
 _COLUMNS = ("weights", "strata", "clusters")
@@ -358,7 +358,7 @@ class Sample:
         return inside if where is None else np.asarray(inside & domain(where, numbers.shape))
 
     def _estimated(
-        self, sums: Linear, numbers: Array, single: bool, noise: Noise, labels: Names, method: str
+        self, sums: Linearization, numbers: Array, single: bool, noise: Noise, labels: Names, method: str
     ) -> Estimate:
         weights = self.final_weights(len(numbers))
         drawn, cov = self.units(len(numbers)), scatter(self, weights[:, None] * sums.influence, finite=True)
@@ -368,7 +368,7 @@ class Sample:
 
     def _covers(self, df: int) -> Covers:
         used = [word for word in described(self) if word != "finite population"]
-        return Covers([Source.SAMPLING, Source.SCORES], f"({', '.join([*used, f'{df} df'])})")
+        return Covers([ErrorSource.SAMPLING, ErrorSource.SCORES], f"({', '.join([*used, f'{df} df'])})")
 
     def __repr__(self) -> str:
         used = [name for name in _FIELDS if getattr(self, name) is not None]

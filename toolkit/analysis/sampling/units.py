@@ -31,7 +31,7 @@ ALIKE = "all answers are equal, which says nothing about the error of their mean
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class Linearization:
     """`influence` : what one more unit of weight of a row moves the value by. `factors` : what a row's score is
     multiplied with. `people` : rows that have a score and are meant.
     """
@@ -41,8 +41,8 @@ class Linear:
     factors: Array
     people: int
 
-    def __sub__(self, other: "Linear") -> "Linear":
-        return Linear(
+    def __sub__(self, other: "Linearization") -> "Linearization":
+        return Linearization(
             self.value - other.value,
             self.influence - other.influence,
             self.factors - other.factors,
@@ -50,7 +50,7 @@ class Linear:
         )
 
 
-def mean(scores: Array, weights: Array, inside: Mask) -> Linear:
+def mean(scores: Array, weights: Array, inside: Mask) -> Linearization:
     """Sum w d S / sum w d, column by column."""
     if not inside.any(axis=0).all():
         refuse("`where` must hold for somebody with a score", "nobody", "an empty domain has no mean")
@@ -58,14 +58,14 @@ def mean(scores: Array, weights: Array, inside: Mask) -> Linear:
     share /= share.sum(axis=0)
     known = np.where(inside, scores, 0.0)
     value = (share * known).sum(axis=0)
-    return Linear(value, (known - value) * share / weights[:, None], share, int(inside.any(axis=1).sum()))
+    return Linearization(value, (known - value) * share / weights[:, None], share, int(inside.any(axis=1).sum()))
 
 
-def total(scores: Array, weights: Array, inside: Mask) -> Linear:
+def total(scores: Array, weights: Array, inside: Mask) -> Linearization:
     """Sum w d S, column by column."""
     known = np.where(inside, scores, 0.0)
     factors = np.where(inside, weights[:, None], 0.0)
-    return Linear((factors * known).sum(axis=0), known, factors, int(inside.any(axis=1).sum()))
+    return Linearization((factors * known).sum(axis=0), known, factors, int(inside.any(axis=1).sum()))
 
 
 def randomization(factors: Array, scores: Array, fraction: Array, noise: Noise) -> Array:
@@ -91,7 +91,7 @@ def randomization(factors: Array, scores: Array, fraction: Array, noise: Noise) 
 
 
 def as_estimate(
-    sums: Linear, cov: Array, df: int, single: bool, labels: Names, method: str, covers: Covers
+    sums: Linearization, cov: Array, df: int, single: bool, labels: Names, method: str, covers: Covers
 ) -> Estimate:
     """With a t interval of the design's degrees of freedom."""
     se = np.sqrt(np.maximum(np.diag(cov), 0))

@@ -37,7 +37,7 @@ _ENOUGH = 10
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactAudit:
     """Epsilon over all pairs by enumeration (rounded up), and whether the claim fails for certain."""
 
     epsilon: float
@@ -105,7 +105,7 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
     )
 
 
-def enumerate_laws(mechanism: object, pairs: dict[str, Pair], target: tuple[float, float] | None) -> Exact | None:
+def enumerate_laws(mechanism: object, pairs: dict[str, Pair], target: tuple[float, float] | None) -> ExactAudit | None:
     """Epsilon of all pairs whose laws the mechanism tells, held against the claim; None if it tells none."""
     laws = [(law_of(mechanism, a), law_of(mechanism, b)) for a, b in pairs.values()]
     known = [(a, b) for a, b in laws if a is not None and b is not None]
@@ -116,7 +116,7 @@ def enumerate_laws(mechanism: object, pairs: dict[str, Pair], target: tuple[floa
     if target is not None:
         worst = max(exact_delta(a, b, target[0]) for a, b in known)
         violated = worst > Fraction(target[1]) + _ALMOST
-    return Exact(epsilon, violated)
+    return ExactAudit(epsilon, violated)
 
 
 def law_misfit(mechanism: object, pairs: dict[str, Pair], rng: Rng) -> float | None:
@@ -381,7 +381,7 @@ def _trial(
 
 
 def _judged(
-    tried: list[Trial], exact: Exact | None, misfit: float | None, error: float, *, has_claim: bool
+    tried: list[Trial], exact: ExactAudit | None, misfit: float | None, error: float, *, has_claim: bool
 ) -> tuple[bool, str]:
     """Whether the claim is refuted, and by what; nine tenths of the error are for the events, one for the draws."""
     if exact is not None and exact.violated:

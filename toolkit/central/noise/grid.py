@@ -31,7 +31,7 @@ _SMALLEST, _LARGEST = Fraction(1, 10**300), Fraction(10**300)
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class PrivateValue:
     """A private number or vector: an int, a Fraction, or an array of int64, of float64, or of Python's integers."""
 
     entries: Any
@@ -43,7 +43,7 @@ class Answer:
         return 1 if self.scalar else len(self.entries)
 
 
-def read(value: object, name: str = "value") -> Answer:
+def read(value: object, name: str = "value") -> PrivateValue:
     """A number, or a one-dimensional array or list of numbers. The type says whether they are whole; it must not depend
     on the data. Integers inside arrays and lists are cut to 64 bits, and to 53 bits where a list also holds floats:
     unlike rounding, that moves no two of them further apart.
@@ -64,7 +64,7 @@ def read(value: object, name: str = "value") -> Answer:
         refuse(rule, type(value).__name__, "noise is added to numbers", TypeError)
     if isinstance(value, float):
         _check_finite(math.isfinite(value), name)
-    return Answer(value if isinstance(value, int) else Fraction(value), isinstance(value, int), True)
+    return PrivateValue(value if isinstance(value, int) else Fraction(value), isinstance(value, int), True)
 
 
 def _numeric(array: npt.NDArray[Any]) -> bool:
@@ -84,7 +84,7 @@ def _from_list(values: list[Any] | tuple[Any, ...], name: str) -> npt.NDArray[An
     return np.array([_cut_to_float(int(entry)) if isinstance(entry, int | np.integer) else entry for entry in values])
 
 
-def _from_array(array: npt.NDArray[Any], name: str) -> Answer:
+def _from_array(array: npt.NDArray[Any], name: str) -> PrivateValue:
     if not _numeric(array):
         rule = f"`{name}` must be an array of integers or floats"
         refuse(rule, f"dtype {array.dtype}", "noise is added to numbers", TypeError)
@@ -93,10 +93,10 @@ def _from_array(array: npt.NDArray[Any], name: str) -> Answer:
         refuse(rule, f"shape {array.shape}", "release each part, or flatten it first")
     if array.dtype.kind == "f":
         _check_finite(bool(np.isfinite(array).all()), name)
-        return Answer(array.astype(np.float64, copy=False), False, False)
+        return PrivateValue(array.astype(np.float64, copy=False), False, False)
     if array.dtype == np.uint64:
         array = np.minimum(array, np.uint64(_INT64.max))
-    return Answer(array.astype(np.int64, copy=False), True, False)
+    return PrivateValue(array.astype(np.int64, copy=False), True, False)
 
 
 def _check_finite(finite: bool, name: str) -> None:
@@ -140,7 +140,7 @@ def proper(delta: Number, meaning: str = "what a probability may exceed the boun
     return number
 
 
-def add_whole(answer: Answer, noise: Integers) -> int | npt.NDArray[np.int64]:
+def add_whole(answer: PrivateValue, noise: Integers) -> int | npt.NDArray[np.int64]:
     """Whole number plus whole noise; in an array a sum is cut to 64 bits."""
     if answer.scalar:
         return int(answer.entries) + int(noise[0])
@@ -152,7 +152,7 @@ def add_whole(answer: Answer, noise: Integers) -> int | npt.NDArray[np.int64]:
     return np.where(wrapped, np.where(noise < 0, _INT64.min, _INT64.max), total)
 
 
-def add_on_grid(answer: Answer, noise: Integers, exponent: int) -> float | npt.NDArray[np.float64]:
+def add_on_grid(answer: PrivateValue, noise: Integers, exponent: int) -> float | npt.NDArray[np.float64]:
     """Number rounded to the grid, plus noise in units of the grid, as the nearest float to the exact sum. In an array
     both terms are doubles without error, so their sum is rounded once; the few that are not are added as fractions.
     """
@@ -176,7 +176,7 @@ def steps_of(number: Fraction, exponent: int) -> int:
     return (2 * number.numerator * up + half) // (2 * half)
 
 
-def gaps_in_steps(answer: Answer, exponent: int) -> npt.NDArray[np.float64]:
+def gaps_in_steps(answer: PrivateValue, exponent: int) -> npt.NDArray[np.float64]:
     """Steps of the grid that each entry is below the largest: exact up to 2**53, above rounded once or twice."""
     with np.errstate(over="ignore"):
         if answer.whole:  # the difference of two int64 fits into uint64, wrapped or not

@@ -144,14 +144,14 @@ class RecursiveQuantiles:
             cuts[part.place] = self.choice(part).choose_step(*rank_scores(inside, part.share, low, high), source)
         return [cuts[place] for place in range(len(self.quantiles))]
 
-    def choose_spread(self, values: "Spread", rng: Rng = None) -> list[int]:
+    def choose_spread(self, values: "StepCounts", rng: Rng = None) -> list[int]:
         """The same of values whose digits after their steps are drawn where they decide: the same law."""
         source, cuts = check_rng(rng), {-1: 0, len(self.quantiles): values.most}
         for part in self.parts:
             cuts[part.place] = self._cut(part, values, cuts[part.start - 1], cuts[part.stop], source)
         return [cuts[place] for place in range(len(self.quantiles))]
 
-    def _cut(self, part: Part, values: "Spread", low: int, high: int, rng: Rng) -> int:
+    def _cut(self, part: Part, values: "StepCounts", low: int, high: int, rng: Rng) -> int:
         """A cut of one part. Cuts are drawn by the best score that their interval can have, and kept with the share
         of it that is theirs; an interval whose cut is not kept is halved. Whatever the intervals, what is kept has
         the law of the scores; they are short where scores are high, so that most cuts are.
@@ -261,7 +261,7 @@ class RecursiveQuantiles:
         yield from self._parts(middle + 1, stop, quantile, high, level + 1)
 
 
-class Spread:
+class StepCounts:
     """How many values each step has. The random digits after a step are drawn where a cut asks for them, by halves: of
     n values each has the next digit 0 with probability 1/2. So the law is that of drawing all digits of all values,
     and what is remembered is as large as the steps and the cuts, not as the data.

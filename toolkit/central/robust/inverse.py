@@ -15,7 +15,7 @@ from toolkit.central.robust.estimators import Huber
 from toolkit.central.selection import Exponential
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, floats, positive, probability, refuse, whole
-from toolkit.core.covers import Covers, Source
+from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
@@ -153,7 +153,7 @@ class Quantile:
         return f"Quantile({written(float(self.q))})"
 
 
-COVERS = Covers([Source.NOISE], unit="people")
+COVERS = Covers([ErrorSource.NOISE], unit="people")
 Statistic = Quantile | Huber | Callable[[Array], float]
 
 

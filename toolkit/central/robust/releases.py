@@ -20,7 +20,7 @@ from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.arrays import ArrayLike, Steps
 from toolkit.core.checks import Number, choice, floats, refuse
 from toolkit.core.checks import level as check_level
-from toolkit.core.covers import Covers, Source
+from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Loss, Pure
 from toolkit.core.randomness import Rng, check_rng
@@ -304,7 +304,7 @@ def _rounded_up(number: Fraction) -> Fraction:
     return Fraction(math.ceil(number * 2**128), 2**128)
 
 
-COVERS = Covers([Source.NOISE], "of a size that is private")
+COVERS = Covers([ErrorSource.NOISE], "of a size that is private")
 _LOG_ERROR = Fraction(1, 2**30)  # twice the error of a logarithm in floats, with much room
 
 

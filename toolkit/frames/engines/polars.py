@@ -12,7 +12,7 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.frames.engines import streams
 from toolkit.frames.engines.column import DAY, TICKS, YEARS, Cells, Column, Kind, decimal_kind, whole_kind
-from toolkit.frames.engines.streams import TAG_BITS, Rows, Source, Term, text_tag
+from toolkit.frames.engines.streams import TAG_BITS, EngineTable, Rows, Term, text_tag
 
 if TYPE_CHECKING:
     import polars as pl
@@ -203,7 +203,7 @@ class Hashed:
         return (hashes >> np.uint64(64 - bits)).view(np.int64)
 
 
-class Lazy(Source):
+class Lazy(EngineTable):
     """A LazyFrame of polars."""
 
     def __init__(self, table: Any) -> None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from toolkit.frames.engines import streams
 from toolkit.frames.engines.column import Column
-from toolkit.frames.engines.streams import TAG_BITS, Rows, Source, Term
+from toolkit.frames.engines.streams import TAG_BITS, EngineTable, Rows, Term
 
 _DIGITS = 8  # hexadecimal ones of a hash: of which TAG_BITS bits are used
 _MOST_LISTED = 100  # numbers of a group that are collected without sorting
@@ -43,7 +43,7 @@ for _name, _sign in (_SIGNS | {"or": "or"}).items():
     setattr(Text, f"__{_name}__", partialmethod(Text._with, _sign))
 
 
-class Sql(Source):
+class Sql(EngineTable):
     """What both say alike; a table of it is the text of a query."""
 
     _text = "{}"

@@ -1,6 +1,6 @@
 """Tables that an engine computes when they are read: polars LazyFrames, DuckDB relations and PySpark frames.
 
-What can be said in an engine's own expressions is counted and added up there (`pushed`): a `Source` says them,
+What can be said in an engine's own expressions is counted and added up there (`pushed`): a `EngineTable` says them,
 and only the counts come here. All else is read some rows at a time, only the columns that are asked for, and as
 tables in memory are read; so the same integers come out of every engine. What an engine says when it fails may
 quote data: it is read only where nothing of that comes out.
@@ -27,7 +27,7 @@ Rows: TypeAlias = Any
 """A table of an engine that is not computed yet."""
 
 
-class Source(ABC):
+class EngineTable(ABC):
     """A table of an engine, and the few expressions that integers of it are made of.
 
     No expression can fail, whatever a cell holds; a comparison with what is missing holds for no row.

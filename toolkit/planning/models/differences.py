@@ -117,7 +117,7 @@ def plan_difference(
     >>> plan_difference(forced("1/6", "1/6"), prevalence=(0.1, 0.2), power=0.8).n
     (689, 689)
     """
-    case = _Case(
+    case = _DifferenceCase(
         _binary(design),
         tuple(float(probability(share, "prevalence")) for share in _two(prevalence)),
         check_level(level),
@@ -133,7 +133,7 @@ def plan_difference(
 
 
 @dataclass(frozen=True)
-class _Case:
+class _DifferenceCase:
     design: Design
     shares: tuple[float, ...]
     level: float

@@ -134,7 +134,7 @@ def plan_list_experiment(
     else:
         variance = float(positive(spread, "spread", "counts differ")) ** 2  # type: ignore[arg-type]  # given
     other = None if detect is None else float(probability(detect, "detect"))
-    case = _Case(variance, lambda share: variance + share * (1 - share), *_checked(level, sides, ratio))
+    case = _ListCase(variance, lambda share: variance + share * (1 - share), *_checked(level, sides, ratio))
     return _planned("list experiment", case, (guess, other), (n, margin, power), (none, every))
 
 
@@ -184,7 +184,7 @@ def plan_item_sum(
     short = float(positive(spread, "spread", "sums differ")) ** 2
     long = short + float(positive(sd, "sd", "a quantity that is the same for all needs no survey")) ** 2
     other = None if detect is None else float(exact(detect, "detect"))
-    case = _Case(short, lambda _: long, *_checked(level, sides, ratio))
+    case = _ListCase(short, lambda _: long, *_checked(level, sides, ratio))
     return _planned("item sum", case, (float(exact(mean, "mean")), other), (n, margin, power), (None, None))
 
 
@@ -196,7 +196,7 @@ def _checked(level: Number, sides: int, ratio: Number) -> tuple[float, int, floa
 
 def _planned(
     model: str,
-    case: "_Case",
+    case: "_ListCase",
     values: tuple[float, float | None],
     goals: tuple[Any, Any, Any],
     shares: tuple[float | None, float | None],
@@ -220,7 +220,7 @@ def _planned(
 
 
 @dataclass(frozen=True)
-class _Case:
+class _ListCase:
     short: float
     long: Callable[[float], float]
     level: float

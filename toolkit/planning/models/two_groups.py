@@ -135,7 +135,7 @@ def plan_two_groups(
     confidence, guess = check_level(level), float(probability(prevalence, "prevalence"))
     if sides not in (1, 2):
         refuse("`sides` must be 1 or 2", sides, "a test looks on one side or on both")
-    case = _Case(
+    case = _TwoGroupCase(
         choice(model, "model", MODELS),
         _two(p),
         float(probability(other, "other")),
@@ -167,7 +167,7 @@ def _two(p: tuple[Number, Number]) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class _Case:
+class _TwoGroupCase:
     model: str
     p: tuple[float, float]
     other: float

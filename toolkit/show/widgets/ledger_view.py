@@ -27,7 +27,7 @@ _ROWS = 8  # lines that are told apart; all earlier ones are one
 
 
 @dataclass(frozen=True)
-class Line:
+class ChargeRow:
     """Charges one after the other for the same thing: a line of the table and a segment of the bar."""
 
     first: int
@@ -121,21 +121,21 @@ def ledger_table(ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def _lines(entries: Sequence[Entry]) -> list[Line]:
-    lines: list[Line] = []
+def _lines(entries: Sequence[Entry]) -> list[ChargeRow]:
+    lines: list[ChargeRow] = []
     for entry in entries:
         what = f"{entry.label or 'no label'}{f' ({entry.mechanism})' if entry.mechanism else ''}"
         amounts = parts(entry.charged)
         if lines and lines[-1].what == what:
             before = lines.pop()
             amounts = tuple(a + b for a, b in zip(before.amounts, amounts, strict=True))
-            lines.append(Line(before.first, entry.number, what, amounts))
+            lines.append(ChargeRow(before.first, entry.number, what, amounts))
         else:
-            lines.append(Line(entry.number, entry.number, what, amounts))
+            lines.append(ChargeRow(entry.number, entry.number, what, amounts))
     return lines
 
 
-def _measure(lines: Sequence[Line], ledger: Ledger, place: int) -> dict[str, Any]:
+def _measure(lines: Sequence[ChargeRow], ledger: Ledger, place: int) -> dict[str, Any]:
     """One bar: shares of the ceiling, the earliest charge first."""
     limit = parts(ledger.ceiling)[place]
     charged = [line.amounts[place] for line in lines]
@@ -148,7 +148,7 @@ def _measure(lines: Sequence[Line], ledger: Ledger, place: int) -> dict[str, Any
     }
 
 
-def _row(line: Line) -> list[str]:
+def _row(line: ChargeRow) -> list[str]:
     several = line.last - line.first + 1
     number = str(line.last) if several == 1 else f"{line.first}–{line.last}"
     what = line.what if several == 1 else f"{line.what}, {several:,} times"

@@ -56,7 +56,7 @@ def is_set(question: Question) -> bool:
 
 
 @dataclass
-class _File:
+class _StatFile:
     """What goes into a file, column by column."""
 
     suffix: str
@@ -115,7 +115,7 @@ def _cut(text: str, most: int, *, in_bytes: bool) -> str:
 def write_stat(frame: "pd.DataFrame", path: Path, suffix: str, survey: Survey, language: str, note: list[str]) -> None:
     """Write reports as an SPSS (.sav) or Stata (.dta) file, with labels in a language."""
     program = extra("pyreadstat")
-    file = _File(suffix)
+    file = _StatFile(suffix)
     for question in survey.questions:
         _add_question(file, survey, question, frame, language)
     for name, text in ((UNDERSTOOD, "passed the comprehension check"), (REHEARSAL, "a rehearsal: no real reports")):
@@ -142,7 +142,7 @@ def write_stat(frame: "pd.DataFrame", path: Path, suffix: str, survey: Survey, l
         program.write_sav(data, str(path), file_label=title, missing_ranges=missing, note=note, **by_name)
 
 
-def _add_question(file: _File, survey: Survey, question: Question, frame: "pd.DataFrame", language: str) -> None:
+def _add_question(file: _StatFile, survey: Survey, question: Question, frame: "pd.DataFrame", language: str) -> None:
     """One column; of a set of options one for each of them."""
     text, cells = text_in(question.text, language), _cells(question, frame)
     if question.randomized:

@@ -26,7 +26,7 @@ NO_ANSWER = "-"
 _DIGITS = 7
 
 
-class Exact(str):
+class NumberCell(str):
     """A cell of a spreadsheet that is a number: its point does not stand between thousands."""
 
 
@@ -84,7 +84,7 @@ def _value(survey: Survey, question: Question, text: str) -> Any:
         return text
     plain = plainly(text)
     if question.kind == "number":
-        return _number(question, plain.replace(",", ".").replace("−", "-"), isinstance(text, Exact))
+        return _number(question, plain.replace(",", ".").replace("−", "-"), isinstance(text, NumberCell))
     names = _names(question, survey.languages, survey.words)
     if question.kind == "choice":
         return names.get(plain)

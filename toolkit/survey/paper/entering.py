@@ -19,7 +19,7 @@ from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, UNDERSTOOD
 from toolkit.survey.spec import Survey, asked
 from toolkit.survey.storage import absolute_url, open_store
 from toolkit.survey.storage.collection import PAPER_SETTING
-from toolkit.survey.storage.protocol import Entry, Outcome, StoreError
+from toolkit.survey.storage.protocol import NewReport, Outcome, StoreError
 
 _DECIDING = attrgetter("name", "options", "design", "bounds", "whole", "multiple", "free_text", "show_if", "required")
 
@@ -37,10 +37,10 @@ class Entered:
 
 def read_entries(survey: Survey, first: str | Path, second: str | Path | None = None) -> Entered:
     """Read a .csv or .xlsx file with the columns of entry.csv, and compare it with a second entry of its sheets."""
-    one = _File(survey, Path(first))
+    one = _EntryFile(survey, Path(first))
     if second is None:
         return Entered(one.sheets, tuple(one.problems))
-    other = _File(survey, Path(second))
+    other = _EntryFile(survey, Path(second))
     differing = [
         f"sheet {serial} (rows {one.rows[serial]} and {other.rows[serial]}), {name}: the two entries differ"
         for serial in one.cells.keys() & other.cells.keys()
@@ -55,7 +55,7 @@ def read_entries(survey: Survey, first: str | Path, second: str | Path | None = 
     return Entered(one.sheets, (*one.problems, *other.problems, *sorted(differing), *sorted(alone)))
 
 
-class _File:
+class _EntryFile:
     """One file of entries: its cells as they are compared, its sheets as they are stored, and what is wrong in it."""
 
     def __init__(self, survey: Survey, path: Path) -> None:
@@ -154,7 +154,7 @@ def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, 
         wanted = {*keys.values(), *earlier.values()}
         known = {key: body for key, body in store.rows() if key in wanted}
         keys |= {serial: key for serial, key in earlier.items() if key in known}
-        batch = [Entry(keys[serial], body) for serial, body in bodies.items()]
+        batch = [NewReport(keys[serial], body) for serial, body in bodies.items()]
         if other := sum(known.get(entry.key, entry.body) != entry.body for entry in batch):
             rule = "a sheet that was stored before must have the same answers"
             refuse(rule, f"{other} with others", "a sheet was copied, or typed wrongly; nothing was stored")

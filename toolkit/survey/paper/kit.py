@@ -11,7 +11,15 @@ from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.document import harmless
 from toolkit.core.extras import MissingExtraError, extra
 from toolkit.survey.exchange.raw_files import cell_text, text_rows, workbook
-from toolkit.survey.paper.coding import MODULUS, NO_ANSWER, Exact, box_codes, named_codes, remainder, serial_numbers
+from toolkit.survey.paper.coding import (
+    MODULUS,
+    NO_ANSWER,
+    NumberCell,
+    box_codes,
+    named_codes,
+    remainder,
+    serial_numbers,
+)
 from toolkit.survey.paper.sheets import columns, on_paper, sheets
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
@@ -97,4 +105,4 @@ def typed(path: str | Path) -> list[list[str]]:
         rows: Sequence[Sequence[Any]] = [*zip(*zip_longest(*next(iter(workbook(source).values()))), strict=True)]
     else:
         rows = text_rows(source, ",;\t")
-    return [[(Exact if isinstance(cell, float) else str)(cell_text(cell)) for cell in row] for row in rows]
+    return [[(NumberCell if isinstance(cell, float) else str)(cell_text(cell)) for cell in row] for row in rows]

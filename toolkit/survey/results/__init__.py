@@ -26,7 +26,7 @@ from toolkit.local.protocol import Randomizer
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import CHANNEL, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.survey_results import AGAIN, PASSED, Results, SurveyEstimate
-from toolkit.survey.results.table import Rows, checked_groups, refuse_strange, turnout, value_of
+from toolkit.survey.results.table import GroupedRows, checked_groups, refuse_strange, turnout, value_of
 from toolkit.survey.spec import TRIED_OUT, Survey
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def estimate(
         for question in survey.questions
         if question.kind != "text" and question.name not in groups
     }
-    rows = Rows(survey, reports, groups)
+    rows = GroupedRows(survey, reports, groups)
     people = rows.people()
     _check_groups(survey, groups, people)
     found = Findings(designs, groups, (), CountSource(reports, groups, {}))

@@ -104,7 +104,7 @@ def refuse_strange(question: Question, values: Mapping[Any, Any]) -> None:
             refuse(rule, f"{strange} kinds of value that are none", "check the survey")
 
 
-class Rows:
+class GroupedRows:
     """Rows of a frame by group, and by the plain answers that decide which questions are asked, each counted once."""
 
     def __init__(self, survey: Survey, reports: DataFrame, groups: tuple[str, ...]) -> None:

@@ -60,7 +60,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """A status, a body, and headers of its own; `length` is the body's, also where HEAD leaves it out."""
 
     status: int
@@ -74,20 +74,20 @@ class Answer:
         every = {**self.own, "content-length": str(length), **HEADERS, **self.own}
         return [(name.encode(), value.encode()) for name, value in every.items()]
 
-    def same(self, body: bytes) -> "Answer":
+    def same(self, body: bytes) -> "Response":
         """The same with another body of the same length; its headers are not made again."""
-        other = Answer(self.status, body, self.own, self.length)
+        other = Response(self.status, body, self.own, self.length)
         other.__dict__.update(headers=self.headers)
         return other
 
     @property
-    def then_close(self) -> "Answer":
-        return Answer(self.status, self.body, {**self.own, "connection": "close"}, self.length)
+    def then_close(self) -> "Response":
+        return Response(self.status, self.body, {**self.own, "connection": "close"}, self.length)
 
     @property
-    def without_body(self) -> "Answer":
+    def without_body(self) -> "Response":
         """What HEAD gets."""
-        return Answer(self.status, b"", self.own, len(self.body))
+        return Response(self.status, b"", self.own, len(self.body))
 
     async def give(self, scope: Scope, send: Send) -> None:
         """Answer a request by the two messages of ASGI; without a body for HEAD."""
@@ -96,6 +96,6 @@ class Answer:
         await send({"type": "http.response.body", "body": answer.body})
 
 
-def in_json(status: int, data: object, headers: Mapping[str, str] | None = None) -> Answer:
+def in_json(status: int, data: object, headers: Mapping[str, str] | None = None) -> Response:
     body = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
-    return Answer(status, body, {"content-type": "application/json", **(headers or {})})
+    return Response(status, body, {"content-type": "application/json", **(headers or {})})

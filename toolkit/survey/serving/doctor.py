@@ -28,7 +28,7 @@ _SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProbeResult:
     """What came back; the names of headers are in small letters."""
 
     status: int
@@ -73,7 +73,7 @@ class Address:
         *,
         plainly: bool = False,
         headers: dict[str, str] | None = None,
-    ) -> Answer:
+    ) -> ProbeResult:
         """The answer to one request; `plainly` without TLS at the usual port."""
         line: http.client.HTTPConnection
         if self.secure and not plainly:
@@ -85,7 +85,9 @@ class Address:
         try:
             line.request(method, path, body, headers or {})
             answer = line.getresponse()
-            return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+            return ProbeResult(
+                answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+            )
         finally:
             line.close()
 
@@ -119,7 +121,7 @@ class Visit:
     """An address and the page that was found there, with the survey in it."""
 
     address: Address
-    page: Answer
+    page: ProbeResult
     data: dict[str, Any]
 
 
@@ -168,7 +170,7 @@ def _unreached(problem: Exception) -> Finding:
     return Finding(f"no answer ({type(problem).__name__})", remedy, check="address")
 
 
-def _survey_in(page: Answer) -> dict[str, Any] | None:
+def _survey_in(page: ProbeResult) -> dict[str, Any] | None:
     block = _BLOCK.search(page.body)
     try:
         data = json.loads(block.group(1)) if block and page.status == 200 else None

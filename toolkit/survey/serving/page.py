@@ -1,7 +1,7 @@
 """The page that respondents see: one HTML file with the survey in it as data, and no program of its own.
 
 The survey stands in a block of JSON, in which no character can end the block; the scripts beside it put every
-text on the screen as text. The headers that go with it are in `answer`. `Preview` is the page itself, with its own
+text on the screen as text. The headers that go with it are in `answer`. `FormPreview` is the page itself, with its own
 program, without a server: in a frame that may not open a connection, and every heading says what it is.
 """
 
@@ -134,7 +134,7 @@ history.back = () => past.length > 1 && past.pop() && dispatchEvent(new PopState
 
 
 @dataclass(frozen=True, repr=False)
-class Preview:
+class FormPreview:
     """The form of a survey: a notebook shows it, `save` writes it to a file; nothing that is tapped goes anywhere."""
 
     survey: Survey

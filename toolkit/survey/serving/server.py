@@ -25,14 +25,14 @@ from typing import Any, TypeVar
 from toolkit.core.checks import refuse
 from toolkit.survey import client
 from toolkit.survey.serving.access import page_hash, pass_of, sign_request
-from toolkit.survey.serving.answer import Answer, RefusalError, Scope, Send, in_json
+from toolkit.survey.serving.answer import RefusalError, Response, Scope, Send, in_json
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.limits import Limits, Receive, whole_body
 from toolkit.survey.serving.page import page
 from toolkit.survey.serving.payload import OtherSurvey, PayloadError, Submission, checked
 from toolkit.survey.serving.station import StationKey, returned_uses, unsealed
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage import Entry, Outcome, StoreError
+from toolkit.survey.storage import NewReport, Outcome, StoreError
 from toolkit.survey.storage.writer import Writer
 
 _LOG = logging.getLogger("toolkit.survey")
@@ -88,7 +88,7 @@ _REFUSALS = {
     Outcome.SPENT: (403, "This link was used before, or is not one of this survey."),
 }
 _PAUSE_SECONDS, _BUSY_SECONDS = 60, 5
-Handler = Callable[[Scope, Receive], Awaitable[Answer]]
+Handler = Callable[[Scope, Receive], Awaitable[Response]]
 
 
 def application(
@@ -129,20 +129,20 @@ def application(
 
 def _fixed(content: bytes, kind: str) -> dict[str, Handler]:
     """What is the same for everybody, with gzip where the client takes it: a slow phone waits half as long."""
-    plain = Answer(200, content, {"content-type": kind})
-    packed = Answer(200, gzip.compress(content, mtime=0), {"content-type": kind, "content-encoding": "gzip"})
+    plain = Response(200, content, {"content-type": kind})
+    packed = Response(200, gzip.compress(content, mtime=0), {"content-type": kind, "content-encoding": "gzip"})
 
-    async def content_for(scope: Scope) -> Answer:
+    async def content_for(scope: Scope) -> Response:
         accepted = b",".join(value for name, value in scope["headers"] if name == b"accept-encoding").split(b",")
         return packed if b"gzip" in map(bytes.strip, accepted) else plain  # without a q value
 
     return _get(content_for)
 
 
-def _get(content_for: Callable[[Scope], Awaitable[Answer]]) -> dict[str, Handler]:
+def _get(content_for: Callable[[Scope], Awaitable[Response]]) -> dict[str, Handler]:
     """For GET the content; for HEAD its headers, as its body is left out when it is given."""
 
-    async def get(scope: Scope, _: Receive) -> Answer:
+    async def get(scope: Scope, _: Receive) -> Response:
         return await content_for(scope)
 
     return {"GET": get, "HEAD": get}
@@ -173,7 +173,7 @@ class Application:
         except Exception as problem:
             _LOG.error("%s", _place(problem))
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+    async def _answer(self, scope: Scope, receive: Receive) -> Response:
         methods = self._table.get(scope["path"])
         if methods is None:
             return _error(404, "There is nothing at this address.")
@@ -195,13 +195,13 @@ class _Endpoints:
     state: Health
     station: StationKey | None = None
 
-    async def report(self, scope: Scope, receive: Receive) -> Answer:
+    async def report(self, scope: Scope, receive: Receive) -> Response:
         """201 if a report with this key is on the disk now, by this request or by one before."""
         with _refusing():
             submission = checked(self.survey, await self._body(scope, receive), self.pages)
         return await self._stored(submission, submission.key.hex())
 
-    async def sealed(self, scope: Scope, receive: Receive) -> Answer:
+    async def sealed(self, scope: Scope, receive: Receive) -> Response:
         """The same for a report that a station has sealed, which is acknowledged by the hash of what was sent."""
         assert self.station is not None  # the address exists only with a key
         with _refusing():
@@ -209,21 +209,21 @@ class _Endpoints:
             submission = checked(self.survey, report, self.pages, token)
         return await self._stored(submission, name)
 
-    async def returned(self, scope: Scope, receive: Receive) -> Answer:
+    async def returned(self, scope: Scope, receive: Receive) -> Response:
         """200 when the uses that a station gives back are spent, by this request or by one before."""
         with _refusing():
             uses = returned_uses(await self._body(scope, receive))
         await self._done(self.writer.take_back(uses))
         return in_json(200, {"returned": len(uses)})
 
-    async def _stored(self, submission: Submission, name: str) -> Answer:
+    async def _stored(self, submission: Submission, name: str) -> Response:
         spent = pass_of(self.pages, submission, None if self.key is None else self.key.issuer)
-        outcome = await self._done(self.writer.put(Entry(submission.key, submission.body, spent)))
+        outcome = await self._done(self.writer.put(NewReport(submission.key, submission.body, spent)))
         if outcome in _REFUSALS:
             raise RefusalError(*_REFUSALS[outcome], retry_after=_PAUSE_SECONDS if outcome is Outcome.PAUSED else None)
         return _STORED.same(b'{"stored":"%s"}' % name.encode())
 
-    async def sign(self, scope: Scope, receive: Receive) -> Answer:
+    async def sign(self, scope: Scope, receive: Receive) -> Response:
         """200 with a blind signature; the invitation is used up before it is made."""
         assert self.key is not None  # the address exists only with a key
         with _refusing():
@@ -235,7 +235,7 @@ class _Endpoints:
         signature = await asyncio.to_thread(self.key.sign, request.blinded)
         return in_json(200, {"signature": signature.hex()})
 
-    async def health(self, _: Scope) -> Answer:
+    async def health(self, _: Scope) -> Response:
         """Whether reports can be stored, by the last one, and whether the collection is closed; no number is said."""
         if self.writer.is_working and self.state.is_good:
             if self.state.is_time and not self.state.is_closed:
@@ -289,11 +289,11 @@ def _refusing() -> Iterator[None]:
         raise RefusalError(409 if isinstance(problem, OtherSurvey) else 400, str(problem)) from None
 
 
-def _error(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Answer:
+def _error(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
     return in_json(status, {"error": sentence}, headers)
 
 
-def _refused(problem: RefusalError) -> Answer:
+def _refused(problem: RefusalError) -> Response:
     return _error(problem.status, problem.sentence, problem.headers)
 
 

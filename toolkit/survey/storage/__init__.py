@@ -18,9 +18,9 @@ from toolkit.core.checks import refuse
 from toolkit.core.extras import check_extras
 from toolkit.survey.storage.collection import Collection
 from toolkit.survey.storage.editions import check_same
-from toolkit.survey.storage.protocol import Entry, Outcome, State, StoreError
+from toolkit.survey.storage.protocol import NewReport, Outcome, State, StoreError
 
-__all__ = ["Collection", "Entry", "Outcome", "State", "StoreError", "absolute_url", "merge", "open_store"]
+__all__ = ["Collection", "NewReport", "Outcome", "State", "StoreError", "absolute_url", "merge", "open_store"]
 
 
 def open_store(url: str, *, readonly: bool = False) -> Collection:

@@ -39,8 +39,8 @@ from toolkit.survey.storage.protocol import (
     LARGEST,
     Decision,
     Edition,
-    Entry,
     Head,
+    NewReport,
     Outcome,
     State,
     StoreError,
@@ -168,7 +168,7 @@ class Collection:
             if state is State.CLOSED:
                 self._engine.finish()
 
-    def add(self, batch: Sequence[Entry]) -> list[Outcome]:
+    def add(self, batch: Sequence[NewReport]) -> list[Outcome]:
         """Store a batch in one transaction; the outcomes in the same order, when they are durable."""
         if not batch:
             return []
@@ -186,7 +186,7 @@ class Collection:
                 self._engine.wipe()
             return decision.outcomes
 
-    def enter(self, batch: Sequence[Entry]) -> list[Outcome]:
+    def enter(self, batch: Sequence[NewReport]) -> list[Outcome]:
         """Store reports that no phone has sent, all of them or none, until it is closed, whatever the access is."""
         with self._changing() as (session, head):
             if head.state is State.CLOSED:
@@ -368,7 +368,7 @@ def _gone() -> NoReturn:
     refuse("the database must hold a collection", "none", "create one first", StoreError)
 
 
-def _add_shared(session: Session, head: Head, batch: Sequence[Entry]) -> Decision | None:
+def _add_shared(session: Session, head: Head, batch: Sequence[NewReport]) -> Decision | None:
     """Others may store a report of the same key in this very moment; then theirs was first. None if it must be alone.
     The writers are read before the count: one that commits in between is taken twice, and none is missed.
     """
@@ -380,7 +380,7 @@ def _add_shared(session: Session, head: Head, batch: Sequence[Entry]) -> Decisio
     return decide(batch, head, count=0, existing=existing | late, known=set()) if late else decision
 
 
-def _add_alone(session: Session, head: Head, batch: Sequence[Entry], *, hold: bool) -> Decision:
+def _add_alone(session: Session, head: Head, batch: Sequence[NewReport], *, hold: bool) -> Decision:
     """Nobody else writes meanwhile. With tokens, reports and passes go through the pool: see `mixing.py`."""
     count, pool = session.count_and_pool()
     keys = sorted({entry.key for entry in batch})

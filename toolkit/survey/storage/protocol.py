@@ -69,7 +69,7 @@ class StoreError(Exception):
 
 
 @dataclass(frozen=True, repr=False)
-class Entry:
+class NewReport:
     """One report on its way into the store, without a `repr` of its content, which would end in a log. `pass_` is None
     in open mode, else the SHA-256 of the token (token mode) or of the nonce (blind mode).
     """
@@ -127,7 +127,7 @@ class Decision:
 
 
 def decide(
-    batch: Sequence[Entry],
+    batch: Sequence[NewReport],
     head: Head,
     *,
     count: int,
@@ -143,7 +143,7 @@ def decide(
     """
     decision = Decision()
 
-    def outcome(entry: Entry) -> Outcome:
+    def outcome(entry: NewReport) -> Outcome:
         if head.access == "token" and head.state is not State.CLOSED and entry.pass_ not in invited:
             return Outcome.SPENT
         if entry.key in existing or entry.key in decision.reports:

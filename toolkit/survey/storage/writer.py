@@ -18,7 +18,7 @@ from typing import Any
 from toolkit.survey.questions.survey_fields import is_over
 from toolkit.survey.storage.collection import Collection
 from toolkit.survey.storage.mixing import LEAST
-from toolkit.survey.storage.protocol import LARGEST, Entry, Outcome, State, StoreError
+from toolkit.survey.storage.protocol import LARGEST, NewReport, Outcome, State, StoreError
 
 _GATHERING = 0.005  # seconds
 
@@ -27,7 +27,7 @@ _GATHERING = 0.005  # seconds
 class _Job:
     """Somebody waits for a report to be stored or for something else that the store does."""
 
-    work: Entry | Callable[[], Any]
+    work: NewReport | Callable[[], Any]
     loop: asyncio.AbstractEventLoop
     answer: "asyncio.Future[Any]"
 
@@ -44,7 +44,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="survey-writer", daemon=True)
         self._thread.start()
 
-    async def put(self, entry: Entry) -> Outcome:
+    async def put(self, entry: NewReport) -> Outcome:
         """Store a report; returns when it is durable. After a `StoreError` sending it again is right."""
         outcome: Outcome = await self._wait_for(entry)
         return outcome
@@ -75,7 +75,7 @@ class Writer:
             self._changed.notify()
         self._thread.join()
 
-    def _wait_for(self, work: Entry | Callable[[], Any]) -> "asyncio.Future[Any]":
+    def _wait_for(self, work: NewReport | Callable[[], Any]) -> "asyncio.Future[Any]":
         loop = asyncio.get_running_loop()
         job = _Job(work, loop, loop.create_future())
         with self._changed:
@@ -101,16 +101,16 @@ class Writer:
 
     def _done(self, jobs: Sequence[_Job]) -> list[Any]:
         """The outcome of every job, in their order; failures as exceptions."""
-        entries = [job.work for job in jobs if isinstance(job.work, Entry)]
+        entries = [job.work for job in jobs if isinstance(job.work, NewReport)]
         self._is_busy = sum(entry.pass_ is not None for entry in entries) >= LEAST
         outcomes = iter(self._stored(entries))
-        return [next(outcomes) if isinstance(job.work, Entry) else _caught(job.work) for job in jobs]
+        return [next(outcomes) if isinstance(job.work, NewReport) else _caught(job.work) for job in jobs]
 
     def _is_over(self) -> bool:
         closes = self._store.survey().closes
         return self._store.state() is State.CLOSED or (closes is not None and is_over(closes))
 
-    def _stored(self, batch: list[Entry]) -> list[Any]:
+    def _stored(self, batch: list[NewReport]) -> list[Any]:
         """Store a batch. One that fails for another reason than the store's state is halved: the culprit ends alone."""
         outcomes = _caught(lambda: self._store.add(batch))
         if isinstance(outcomes, list):
