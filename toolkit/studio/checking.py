@@ -145,7 +145,8 @@ def _problem(problem: object, tables: Sequence[Any], index: int | None = None) -
     if index is None and problem.question is not None:
         names = [table.get("name") if isinstance(table, Mapping) else None for table in tables]
         index = names.index(problem.question) if problem.question in names else None
-    return {"question": index, "field": problem.field, "message": problem.reason}
+    field = problem.field and problem.field.removeprefix("design.")  # the page has a field for each of its arguments
+    return {"question": index, "field": field, "message": problem.reason}
 
 
 def _leave_out(rest: dict[str, Any], refusal: Mapping[str, Any], tables: Sequence[Any]) -> bool:

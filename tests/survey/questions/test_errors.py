@@ -49,7 +49,7 @@ HIDDEN = {"name": "q", "text": "Q?", "design": {"warner": {"p": "3/4"}}}
 IN_QUESTIONS = {
     "name": {**ONE, "name": "practice"},
     "text": {**ONE, "text": {}},
-    "design": {**HIDDEN, "design": {"warner": {"p": 3}}},
+    "design.p": {**HIDDEN, "design": {"warner": {"p": 3}}},
     "options": {**ONE, "options": ["a"]},
     "options of a design": {**HIDDEN, "options": ["a", "b"]},
     "options, bounds or text": {"name": "q", "text": "Q?"},
@@ -132,3 +132,24 @@ def test_warnings_know_their_place() -> None:
         survey(asked, consent="Nobody can see your answers.")
     places = [(one.message.question, one.message.field) for one in caught if isinstance(one.message, SurveyWarning)]
     assert places == [(None, "consent"), ("cheated", "help"), ("cheated", None), ("cheated", "design")]
+
+
+@pytest.mark.parametrize(
+    ("design", "around", "field"),
+    [
+        ({"piecewise": {"epsilon": 1}}, {"bounds": [0, -5]}, "design.bounds"),
+        ({"piecewise": {"bounds": [0, 5], "epsilon": -1}}, {}, "design.epsilon"),
+        ({"warner": {"p": 2}}, {}, "design.p"),
+        ({"warner": {"epsilon": -1}}, {}, "design.epsilon"),
+        ({"k_ary": {"epsilon": 1}}, {"options": ["a", "a"]}, "design.options"),
+        ({"likert": {"points": 1, "epsilon": 1}}, {}, "design.points"),
+        ({"warner": {"p": "1/2"}}, {}, "design.p"),
+        ({"forced": {"yes": "3/4", "no": "3/4"}}, {}, "design.yes"),  # either would do
+        ({"warner": {"q": 1}}, {}, "design"),
+    ],
+)
+def test_an_error_in_a_design_names_the_wrong_argument(design, around, field):
+    question = {"name": "q", "text": "How many?", "design": design, **around}
+    with pytest.raises(SurveyError) as caught:
+        Survey.from_dict({"title": "T", "consent": "C", "questions": [question]})
+    assert (caught.value.question, caught.value.field) == ("q", field)

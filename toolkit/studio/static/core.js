@@ -338,7 +338,7 @@ export async function look() {
 
 // ---------------------------------------------------------------- refusals
 
-const PROTECTING = ["design", "mode", "instructions", "innocent"];
+const PROTECTING = ["design", "mode", "p", "epsilon", "instructions", "innocent", "points"];
 
 /** On which screen a refusal belongs. */
 export function screenOf({ question, field: name }) {

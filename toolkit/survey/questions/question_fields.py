@@ -4,21 +4,23 @@ Designs are read as people write them in a file, `{warner = {p = "2/3"}}`, and a
 """
 
 import re
-from collections.abc import Mapping, Sequence, Sized
+import warnings
+from collections.abc import Callable, Mapping, Sequence, Sized
+from contextlib import suppress
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from toolkit.core.arrays import Labels
 from toolkit.core.checks import choice, labels, refuse
 from toolkit.local.birthdays import born, days, innocent_share
-from toolkit.local.catalogue import Maker, check_arguments, makers, parameters, restore
+from toolkit.local.catalogue import CATALOGUE, Maker, check_arguments, makers, parameters, restore
 from toolkit.local.design import Design, has_matrix
 from toolkit.local.numeric.grid import checked_bounds
 from toolkit.local.protocol import Randomizer
 from toolkit.local.questionnaire import Likert, likert
 from toolkit.local.waves import KIND as MEMO
 from toolkit.local.waves import Memo
-from toolkit.survey.questions.errors import error_location
+from toolkit.survey.questions.errors import SurveyError, error_location
 from toolkit.texts.multilingual import Frozen, Text, checked_words
 from toolkit.texts.odds import NEEDS_SECRET_ANSWER
 
@@ -265,6 +267,7 @@ def checked_innocent(innocent: object) -> dict[str, str]:
     return dict(innocent)
 
 
+Made = TypeVar("Made")
 _AS_A_MEMO = 'write design = {memo = {permanent = {warner = {p = "3/4"}}, fresh = {warner = {p = "3/4"}}}}'
 
 _MOST_CELLS = 10_000
@@ -301,7 +304,7 @@ def _likert(arguments: Any) -> Randomizer:
         known = ", ".join(map(str, arguments)) if isinstance(arguments, Mapping) else type(arguments).__name__
         rule = "`design.likert` must have points and epsilon"
         refuse(rule, known[:80] or "nothing", "write design = {likert = {points = 5, epsilon = 0.8}}")
-    return likert(arguments["points"], arguments["epsilon"]).distribution
+    return _make(likert, arguments, {"points": 5, "epsilon": 1.0}).distribution
 
 
 def _memo(parts: object, question: Mapping[str, Any]) -> Memo:
@@ -328,7 +331,24 @@ def _call_maker(name: str, maker: Maker, arguments: Mapping[str, Any], question:
     if cells > _MOST_CELLS:
         refuse(f"`design.{name}` must have at most {_MOST_CELLS:,} probabilities", f"{cells:,}", "take k_ary")
     check_arguments(maker, filled, said=f"design.{name}", example=_example(name, maker))
-    return maker(**filled)
+    return _make(maker, filled, {"epsilon": 1.0, **CATALOGUE[name].example})
+
+
+def _make(maker: Callable[..., Made], arguments: Mapping[str, Any], usable: Mapping[str, Any]) -> Made:
+    """Call a maker; an error knows which argument is wrong: the one in whose place a usable value would do."""
+    try:
+        return maker(**arguments)
+    except (ValueError, TypeError) as error:
+        message = str(error)
+    replaced = ((name, {**arguments, name: usable[name]}) for name in arguments if name in usable)
+    raise SurveyError(message, field=next((name for name, others in replaced if _succeeds(maker, others)), None))
+
+
+def _succeeds(maker: Callable[..., Any], arguments: Mapping[str, Any]) -> bool:
+    with suppress(ValueError, TypeError), warnings.catch_warnings(action="ignore"):
+        maker(**arguments)
+        return True
+    return False
 
 
 def _example(name: str, maker: Maker) -> str:
