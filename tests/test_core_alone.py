@@ -243,13 +243,13 @@ READ = (
     """
 import json, secrets
 from toolkit import Question, Survey, warner
-from toolkit.survey.storage import Entry, State, open_store
+from toolkit.survey.storage import NewReport, State, open_store
 survey = Survey("Exams", [Question("cheated", "?", design=warner(p="3/4"))], consent="Why.", check=False)
 store = open_store("sqlite:///survey.db")
 store.create(survey)
 store.set_state(State.OPEN)
 body = json.dumps({"answers": {"cheated": 1}, "understood": None})
-store.add([Entry(secrets.token_bytes(16), body) for _ in range(40)])
+store.add([NewReport(secrets.token_bytes(16), body) for _ in range(40)])
 store.set_state(State.CLOSED)
 store.close()
 """
