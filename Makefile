@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes: compiled 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-SCRIPTS := $(wildcard toolkit/survey/static/*.js toolkit/show/widgets/static/*.js)
+SCRIPTS := $(wildcard toolkit/survey/static/*.js toolkit/show/widgets/static/*.js toolkit/teaching/explorers/static/*.js)
 FIRST := notebooks/00_start_here.ipynb
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)  # in a container one often is root, and Jupyter asks to be told
 

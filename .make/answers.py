@@ -1,4 +1,4 @@
-"""Seal the key of the exercises: `make answers` writes the hashes that `toolkit.course.check` compares
+"""Seal the key of the exercises: `make answers` writes the hashes that `toolkit.teaching.check` compares
 with.
 """
 
@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from toolkit.course.checking import HINTED, number, rounded, seal, word
+from toolkit.teaching.checking import HINTED, number, rounded, seal, word
 
 ROOT = Path(__file__).parents[1]
 KEY = ROOT / "notebooks" / "teaching" / "answers.toml"

@@ -19,8 +19,10 @@ FACES = (
     *("toolkit.local", "toolkit.local.oracles", "toolkit.local.numeric", "toolkit.local.waves"),
     *("toolkit.central", "toolkit.central.stream", "toolkit.central.robust", "toolkit.budget", "toolkit.curator"),
     *("toolkit.analysis", "toolkit.planning", "toolkit.learning"),
-    *("toolkit.survey", "toolkit.survey.results", "toolkit.attacks", "toolkit.attacks.audit"),
-    *("toolkit.show", "toolkit.show.widgets", "toolkit.studio", "toolkit.course", "toolkit.core", "toolkit.frames"),
+    *("toolkit.survey", "toolkit.survey.results", "toolkit.audit"),
+    *("toolkit.show", "toolkit.studio", "toolkit.core", "toolkit.frames"),
+    *("toolkit.teaching", "toolkit.teaching.attacks", "toolkit.teaching.explorers", "toolkit.teaching.breaches"),
+    "toolkit.teaching.robust",
     "toolkit",
 )
 DIRECTIVE = re.compile(r"^```\{(room|commands)\} ?(\S*)\n```$", re.MULTILINE)

@@ -70,7 +70,7 @@ def _in_a_child(path: Path, other: int) -> list[str]:
 
 if __name__ == "__main__":
     os.environ.setdefault("MPLBACKEND", "agg")
-    for module in ("toolkit.show", "toolkit.survey", "toolkit.attacks", "pandas", "scipy.stats"):
+    for module in ("toolkit.show", "toolkit.survey", "toolkit.teaching.attacks", "pandas", "scipy.stats"):
         importlib.import_module(module)
     os.chdir(FOLDER)
     for name in sys.argv[1:] or sorted(path.name for path in FOLDER.glob("*.ipynb")):

@@ -13,7 +13,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from toolkit.course.copies import write
+from toolkit.teaching.copies import write
 
 ROOT = Path(__file__).parents[1]
 RECORDED = ("08", "15")

@@ -27,12 +27,12 @@ LIMIT = 20  # ms
 STEPS = 30
 PAUSE = 150  # ms between steps, so that what a step sends to the kernel is over before the next
 EXPLORERS = {
-    "design": "show.explore_design()",
-    "budget": "show.explore_budget(0.5, questions=3)",
-    "tradeoff": "show.explore_tradeoff()",
-    "mechanism": "show.explore_mechanism()",
-    "composition": "show.explore_composition()",
-    "game": "show.reconstruction_game()",
+    "design": "explorers.design()",
+    "budget": "explorers.budget(0.5, questions=3)",
+    "tradeoff": "explorers.tradeoff()",
+    "mechanism": "explorers.mechanism()",
+    "composition": "explorers.composition()",
+    "game": "explorers.reconstruction()",
 }
 LISTEN = """(slider) => {
   window.delays = [];

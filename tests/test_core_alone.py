@@ -26,7 +26,8 @@ CHECKED = {  # modules that import a package of an extra, and who has asked for 
     "budget/ledger_postgres.py": "toolkit/budget/ledger.py",
     "survey/storage/postgres.py": "toolkit/survey/storage/__init__.py",
     "survey/serving/connection.py": "toolkit/survey/serving/background.py",
-    "course/classroom.py": "toolkit/course/classroom.py",
+    "teaching/classroom.py": "toolkit/teaching/classroom.py",
+    "teaching/explorers/": "toolkit/teaching/explorers/__init__.py",
 }
 GIVEN = {  # functions that get an object of the package
     "frames/": "a frame",
@@ -36,7 +37,7 @@ GIVEN = {  # functions that get an object of the package
 NAMES = """
 import importlib, json
 found = {}
-for face in ("", ".attacks", ".attacks.audit", ".budget", ".central", ".core", ".local", ".local.numeric",
+for face in ("", ".teaching.attacks", ".audit", ".teaching", ".budget", ".central", ".core", ".local", ".local.numeric",
              ".local.oracles", ".planning", ".survey", ".learning", ".show"):
     try:
         module = importlib.import_module(f"toolkit{face}")
@@ -51,7 +52,7 @@ import json
 import toolkit
 from toolkit import *
 from toolkit.analysis import Findings, estimates
-from toolkit.attacks import audit
+from toolkit.audit import audit
 from toolkit.planning import split
 from toolkit.survey import Collector, Results, estimate, tally
 from toolkit.survey.serving.blind import Issuer, IssuerKey

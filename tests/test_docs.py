@@ -91,7 +91,7 @@ def test_lines_that_open_a_server_run(tmp_path: Path, monkeypatch: pytest.Monkey
     """The doctests leave them out, as a server takes seconds; in the order of the page, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("toolkit.course.classroom.own_address", lambda: "127.0.0.2")
+    monkeypatch.setattr("toolkit.teaching.classroom.own_address", lambda: "127.0.0.2")
     left_out = [page for page in PAGES if "+SKIP" in page.read_text(encoding="utf-8")]
     assert {page.name for page in left_out} == {"README.md", "class.md", "questionnaire.md"}
     for page in left_out:

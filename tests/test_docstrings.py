@@ -19,7 +19,7 @@ from toolkit.local import Randomizer
 
 ROOMS = [
     *("core", "frames", "local", "central", "budget", "curator"),
-    *("analysis", "planning", "learning", "survey", "attacks", "show", "studio"),
+    *("analysis", "planning", "learning", "survey", "audit", "teaching", "show", "studio"),
 ]
 KINDS = {
     *("GL03", "GL05", "GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "PR04", "PR06", "PR07", "PR08", "PR09", "PR10"),

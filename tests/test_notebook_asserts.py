@@ -79,7 +79,11 @@ MUTANTS = {
         "04", "toolkit.local.design", "max(Fraction(int(a), int(b))", "min(Fraction(int(a), int(b))", "cell-03"
     ),
     "a canary that is never planted": Mutant(
-        "11", "toolkit.attacks.membership", "planted[0], marked[0] =", "planted[:0], marked[:0] =", "eleven-005"
+        "11",
+        "toolkit.teaching.attacks.membership",
+        "planted[0], marked[0] =",
+        "planted[:0], marked[:0] =",
+        "eleven-005",
     ),
     "the larger loss for the sum of two": Mutant(
         "02",
@@ -218,14 +222,14 @@ MUTANTS = {
     ),
     "10: steps without noise": Mutant(
         "10",
-        "toolkit.central.robust.descent",
+        "toolkit.teaching.robust.descent",
         "noisy = float(mechanism.release(self.total(values, at), rng=source))",
         "noisy = float(self.total(values, at))",
         "descent-hand-check",
     ),
     "10: steps with half the noise": Mutant(
         "10",
-        "toolkit.central.robust.descent",
+        "toolkit.teaching.robust.descent",
         "noisy = float(mechanism.release(self.total(values, at), rng=source))",
         "noisy = (float(mechanism.release(self.total(values, at), rng=source)) + self.total(values, at)) / 2",
         "descent-hand-check",
@@ -396,35 +400,31 @@ MUTANTS = {
     ),
     "13: a bound that proves too much": Mutant(
         "13",
-        "toolkit.attacks.audit.bounds",
+        "toolkit.audit.bounds",
         "return max(_LEAST, min(1.0, (1 - log_value) * math.exp(max(log_value, -700.0))))",
         "return max(_LEAST, min(1.0, math.exp(max(2 * log_value, -700.0))))",
         "cell-47",
     ),
     "01: pairs that count as alone": Mutant(
         "01",
-        "toolkit.attacks.linkage",
+        "toolkit.teaching.attacks.linkage",
         "shares[names] = singletons(*join_codes([coded[name] for name in names])) / n",
         "shares[names] = 2 * singletons(*join_codes([coded[name] for name in names])) / n",
         "cell-05",
     ),
     "02: the smaller of two ratios": Mutant(
-        "02",
-        "toolkit.attacks.audit.auditor",
-        "max(largest, p / q, q / p)",
-        "max(largest, min(p / q, q / p))",
-        "cell-19",
+        "02", "toolkit.audit.auditor", "max(largest, p / q, q / p)", "max(largest, min(p / q, q / p))", "cell-19"
     ),
     "02: a delta of absolute differences": Mutant(
         "02",
-        "toolkit.attacks.audit.auditor",
+        "toolkit.audit.auditor",
         "(max(Fraction(p) - power * Fraction(other.get(x, 0)), Fraction(0)) for",
         "(abs(Fraction(p) - power * Fraction(other.get(x, 0))) for",
         "cell-51",
     ),
     "06: a delta in one direction only": Mutant(
         "06",
-        "toolkit.attacks.audit.auditor",
+        "toolkit.audit.auditor",
         "for one, other in ((first, second), (second, first))",
         "for one, other in ((first, second),)",
         "three-check",
@@ -473,7 +473,7 @@ MUTANTS = {
     ),
     "05: a phone that forgets": Mutant(
         "05",
-        "toolkit.attacks.averaging",
+        "toolkit.teaching.attacks.averaging",
         "        logs[1:] = logs[1]",
         "        logs[1:] = logs[1] * np.arange(1, number + 1)[:, None]",
         "cell-29",
@@ -550,51 +550,55 @@ MUTANTS = {
     ),
     "01: the smaller crowd for both": Mutant(
         "01",
-        "toolkit.attacks.anonymity",
+        "toolkit.teaching.attacks.anonymity",
         "left[row] &= present[place]",
         "left[row] = min(left[row], present[place], key=len)",
         "cell-25 cell-35",
     ),
     "01: sums that are not rounded": Mutant(
         "01",
-        "toolkit.attacks.reconstruction",
+        "toolkit.teaching.attacks.reconstruction",
         "np.asarray(np.round(counts / step) * step)",
         "np.asarray(counts)",
         "cell-57",
     ),
     "01: everybody counts as recognized": Mutant(
-        "01", "toolkit.attacks.linkage", "return self.eccentricity > 1.5", "return self.eccentricity > 0", "cell-23"
+        "01",
+        "toolkit.teaching.attacks.linkage",
+        "return self.eccentricity > 1.5",
+        "return self.eccentricity > 0",
+        "cell-23",
     ),
     "01: a membership score that is not in units": Mutant(
         "01",
-        "toolkit.attacks.membership",
+        "toolkit.teaching.attacks.membership",
         "return np.asarray((rows - p) @ ((average - p) / (p * (1 - p))))",
         "return np.asarray((rows - p) @ (average - p))",
         "cell-70a",
     ),
     "01: n for n - 1 who stay": Mutant(
         "01",
-        "toolkit.attacks.differencing",
+        "toolkit.teaching.attacks.differencing",
         "return people * before - (people - 1) * after",
         "return people * before - people * after",
         "cell-39",
     ),
     "01: a tracker that subtracts nothing": Mutant(
         "01",
-        "toolkit.attacks.differencing",
+        "toolkit.teaching.attacks.differencing",
         "return server.sum(common, column) - server.sum(common & ~special, column)",
         "return server.sum(common, column)",
         "cell-43",
     ),
     "02: an advantage of twice epsilon": Mutant(
         "02",
-        "toolkit.attacks.audit.bounds",
+        "toolkit.audit.bounds",
         "return math.tanh(epsilon / 2) + delta",
         "return math.tanh(epsilon) + delta",
         "cell-27b",
     ),
     "02: epsilon in one direction only": Mutant(
-        "02", "toolkit.attacks.audit.auditor", "max(largest, p / q, q / p)", "max(largest, p / q)", "my-epsilon-agrees"
+        "02", "toolkit.audit.auditor", "max(largest, p / q, q / p)", "max(largest, p / q)", "my-epsilon-agrees"
     ),
     "03: half of the reports are the truth": Mutant(
         "03",
@@ -604,7 +608,7 @@ MUTANTS = {
         "my-warner-agrees",
     ),
     "05: an observer who counts twice": Mutant(
-        "05", "toolkit.attacks.averaging", "logs[i] + np.log([", "logs[i] + 2 * np.log([", "cell-26a"
+        "05", "toolkit.teaching.attacks.averaging", "logs[i] + np.log([", "logs[i] + 2 * np.log([", "cell-26a"
     ),
     "05: a gain without its square": Mutant(
         "05",
@@ -657,7 +661,7 @@ MUTANTS = {
     ),
     "10: noise of 1 in place of 5": Mutant(
         "10",
-        "toolkit.central.robust.asymptotic",
+        "toolkit.teaching.robust.asymptotic",
         "gamma * 5 * root / (self.epsilon * n)",
         "gamma * root / (self.epsilon * n)",
         "promise-hand-check",

@@ -57,7 +57,7 @@ import json
 for name, source in json.load(sys.stdin).items():
     exec(compile(source, name, "exec"), {})
 from toolkit import Ledger, Pure
-from toolkit.course import check, dataset
+from toolkit.teaching import check, dataset
 ledger = Ledger(Pure(1))
 ledger.charge(Pure("1/2"), "a count")
 print(check("03.1", ("3/4", 1.0986, 5)), dataset("exam_survey.csv").exists(), ledger.remaining)
@@ -154,7 +154,7 @@ def test_the_site_holds_the_wheel_the_notebooks_and_the_parts_that_draw_widgets(
     (wheel,) = (site / "pypi").glob("privacy_survey_toolkit-*.whl")
     assert all(path.name.endswith("-none-any.whl") for path in (site / "pypi").glob("*.whl"))
     names = zipfile.ZipFile(wheel).namelist()
-    assert "toolkit/verbs/starter/data/attacks/grades.csv" in names
+    assert "toolkit/commands/starter/data/attacks/grades.csv" in names
     assert {path.name for path in (site / "files" / "notebooks").glob("*.ipynb")} == {
         path.name for path in FOLDER.glob("*.ipynb")
     }

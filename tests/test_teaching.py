@@ -17,8 +17,8 @@ import scipy.stats
 from tests.slowly import each
 from toolkit import forced, k_ary, mangat, plan, warner
 from toolkit.central import sensitivity
-from toolkit.course import check
 from toolkit.local import anchor
+from toolkit.teaching import check
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "notebooks"

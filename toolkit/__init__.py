@@ -8,41 +8,17 @@ the ledger is the only thing that remembers.
     >>> design.estimate_counts({"no": 60, "yes": 40}).value
     0.3
 
-Rooms: `toolkit.local` (each person randomizes), `toolkit.central` (a curator adds noise), `toolkit.frames` (any table),
-`toolkit.budget` (the ledger), `toolkit.curator` (statistics of a confidential table), `toolkit.analysis` (from reports
-to findings), `toolkit.planning` (before anybody is asked), `toolkit.learning` (classifiers that pay for what they
-learn), `toolkit.survey` (collect and read), `toolkit.attacks` (why, and whether it holds), `toolkit.show` (pictures and
-widgets), `toolkit.core` (losses, estimates, exact noise).
+Folders: `toolkit.local` (each person randomizes), `toolkit.central` (a curator adds noise), `toolkit.frames` (any
+table), `toolkit.budget` (the ledger), `toolkit.curator` (statistics of a confidential table), `toolkit.analysis`
+(from reports to findings), `toolkit.planning` (before anybody is asked), `toolkit.learning` (private learners),
+`toolkit.survey` (collect and read), `toolkit.audit` (is a mechanism as private as it claims), `toolkit.show`
+(pictures and widgets), `toolkit.core` (losses, estimates, exact noise), `toolkit.teaching` (the course).
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import lazy_loader
 
-from toolkit.budget import BudgetError, Ledger, RecordError
-from toolkit.central import Exponential, Gaussian, Laplace
-from toolkit.core import Approx, Estimate, Interval, Pure, Zcdp, compose, subsampled
-from toolkit.curator import Curator
-from toolkit.frames import MISSING, OTHER, bands, between
-from toolkit.local import (
-    Design,
-    crosswise,
-    forced,
-    forced_options,
-    k_ary,
-    kuk,
-    likert,
-    mangat,
-    shuffled,
-    triangular,
-    unrelated,
-    warner,
-)
-
-if TYPE_CHECKING:  # the upper floors are loaded when somebody asks for them
-    from toolkit.analysis import estimates, logistic
-    from toolkit.planning import plan
-    from toolkit.survey import CollectError, Question, StoreError, Survey, SurveyError, collect, rehearse
-
+# A folder is loaded when one of its names is first used; the names are in `__init__.pyi`.
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
     "MISSING",
     "OTHER",
@@ -87,27 +63,3 @@ __all__ = [
     "warner",
 ]
 __version__ = "0.2.0"
-
-_LATER = {
-    "estimates": "analysis",
-    "logistic": "analysis",
-    "plan": "planning",
-    **dict.fromkeys(
-        ["CollectError", "Question", "StoreError", "Survey", "SurveyError", "collect", "rehearse"], "survey"
-    ),
-}
-_ROOMS = ("analysis", "attacks", "learning", "planning", "show", "survey")
-
-
-def __getattr__(name: str) -> Any:
-    """A room of an upper floor, or a name from one."""
-    if name in _ROOMS:
-        return import_module(f"toolkit.{name}")
-    if name not in _LATER:
-        raise AttributeError(f"module 'toolkit' has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module(f"toolkit.{_LATER[name]}"), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return [*__all__, *_ROOMS, "budget", "central", "core", "curator", "frames", "local"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from toolkit import __version__
-from toolkit.verbs import collecting, planning, starting, surveys
+from toolkit.commands import collecting, planning, starting, surveys
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,9 +13,9 @@ from playwright.sync_api import expect
 from tests.browser.forms import PATIENT
 from tests.survey.samples import SAID
 from toolkit import Question, Survey, warner
-from toolkit.course import open_class
-from toolkit.show import CollectorView
+from toolkit.show.widgets.collector_view import CollectorView
 from toolkit.survey.rehearsal import report
+from toolkit.teaching import open_class
 
 pytestmark = pytest.mark.browser
 

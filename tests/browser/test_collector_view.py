@@ -7,7 +7,7 @@ import segno
 from PIL import Image
 from playwright.sync_api import expect
 
-from toolkit.show import CollectorView
+from toolkit.show.widgets.collector_view import CollectorView
 from toolkit.survey.client import qr_path
 
 LINK = "http://127.0.0.1:46205/"

@@ -8,7 +8,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.lab import in_kernel, run_all
 from toolkit import show
-from toolkit.show.widgets.design_explorer import PREVALENCES, explorer_table, reading
+from toolkit.teaching import explorers
+from toolkit.teaching.explorers.design_explorer import PREVALENCES, explorer_table, reading
 
 pytestmark = pytest.mark.browser
 
@@ -73,7 +74,7 @@ def test_the_kernel_hears_of_the_guess(explorer, notebook):
 
 def says(explorer: Locator, epsilon: float, n: int = 1200, prevalence: float = 0.25) -> None:
     """Every sentence on the screen is the one that Python computes for this setting."""
-    for name, text in show.explore_design(epsilon, n=n, prevalence=prevalence).describe().items():
+    for name, text in explorers.design(epsilon, n=n, prevalence=prevalence).describe().items():
         expect(explorer.locator(f"p[data-name={name}]")).to_have_text(text)
 
 
@@ -83,7 +84,7 @@ def in_python(notebook: Page, name: str) -> float:
 
 def step(epsilon: float, steps: int) -> float:
     """The epsilon so many rows further in the table that the slider walks along."""
-    rows = [row["epsilon"] for row in show.explore_design().table["rows"]]
+    rows = [row["epsilon"] for row in explorers.design().table["rows"]]
     return rows[rows.index(epsilon) + steps]
 
 
@@ -118,7 +119,7 @@ def test_dragging_redraws_without_the_kernel_which_hears_of_it_when_the_mouse_is
     notebook.mouse.down()
     for x in across[1:]:
         notebook.mouse.move(x, place["y"] + place["height"] / 2, steps=4)
-    rows = show.explore_design().table["rows"]
+    rows = explorers.design().table["rows"]
     reached = rows[int(slider.input_value())]["epsilon"]
     assert 2.5 < reached < 3.5
     says(explorer, reached)

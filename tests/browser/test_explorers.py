@@ -11,15 +11,15 @@ from playwright.sync_api import Page, expect
 from tests.browser.explorers import Shown, open_notebook, shown
 from tests.browser.lab import in_kernel
 from toolkit import show
-from toolkit.show.widgets import budget_explorer, mechanism_explorer, tradeoff_explorer
+from toolkit.teaching.explorers import budget_explorer, mechanism_explorer, tradeoff_explorer
 
 pytestmark = pytest.mark.browser
 
 CELLS = {
-    "design": "show.explore_design()",
-    "budget": "show.explore_budget(0.5, questions=3, years=2)",
-    "tradeoff": "show.explore_tradeoff()",
-    "mechanism": "show.explore_mechanism()",
+    "design": "explorers.design()",
+    "budget": "explorers.budget(0.5, questions=3, years=2)",
+    "tradeoff": "explorers.tradeoff()",
+    "mechanism": "explorers.mechanism()",
     "ledger": "show.show_ledger(account)",
 }
 SLIDERS = {

@@ -11,7 +11,7 @@ from toolkit.texts.phrases import LANGUAGES, interface
 pytestmark = pytest.mark.browser
 
 CAMPUS = Survey.load(Path(__file__).parents[2] / "data" / "campus.toml")
-STARTER = Survey.load(next(Path(__file__).parents[2].glob("toolkit/verbs/starter/*.toml")))
+STARTER = Survey.load(next(Path(__file__).parents[2].glob("toolkit/commands/starter/*.toml")))
 SAID = {
     "controller": "University of Example",
     "contact": "research@university.example",

@@ -10,13 +10,13 @@ from playwright.sync_api import Page, expect
 from tests.browser.explorers import Shown, open_notebook, shown
 from tests.browser.lab import in_kernel
 from toolkit import show
-from toolkit.show.widgets import composition_explorer
-from toolkit.show.widgets.reconstruction_game import game_table
-from toolkit.show.widgets.reconstruction_game import reading as game_reading
+from toolkit.teaching.explorers import composition_explorer
+from toolkit.teaching.explorers.reconstruction_game import game_table
+from toolkit.teaching.explorers.reconstruction_game import reading as game_reading
 
 pytestmark = pytest.mark.browser
 
-CELLS = {"game": "show.reconstruction_game(400, noise=3)", "composition": "show.explore_composition(52, epsilon=0.1)"}
+CELLS = {"game": "explorers.reconstruction(400, noise=3)", "composition": "explorers.composition(52, epsilon=0.1)"}
 SLIDERS = [
     ("game", "Sums", "sums"),
     ("game", "Noise on each", "noise"),

@@ -5,19 +5,19 @@ import json
 
 import pytest
 
-from toolkit import show
+from toolkit.teaching import explorers
 
 pytestmark = pytest.mark.browser
 
 WIDGETS = {
-    "design": lambda: show.explore_design(0.1, n=50, guess=True),  # a margin that leaves the axis
-    "budget": lambda: show.explore_budget(guess=True),
-    "tradeoff": lambda: show.explore_tradeoff(guess=True),
-    "mechanism": lambda: show.explore_mechanism(guess=True),
-    "composition": lambda: show.explore_composition(guess=True),
-    "game": lambda: show.reconstruction_game(guess=True),
-    "outlier": lambda: show.explore_outlier(guess=True),
-    "learning": lambda: show.explore_learning(guess=True),
+    "design": lambda: explorers.design(0.1, n=50, guess=True),  # a margin that leaves the axis
+    "budget": lambda: explorers.budget(guess=True),
+    "tradeoff": lambda: explorers.tradeoff(guess=True),
+    "mechanism": lambda: explorers.mechanism(guess=True),
+    "composition": lambda: explorers.composition(guess=True),
+    "game": lambda: explorers.reconstruction(guess=True),
+    "outlier": lambda: explorers.outlier(guess=True),
+    "learning": lambda: explorers.learning(guess=True),
 }
 GUESS = """async ([module, style, state]) => {   // a model as JupyterLab's; a guess is made, and what can be copied is asked for
   const widget = await import(URL.createObjectURL(new Blob([module], { type: "text/javascript" })));

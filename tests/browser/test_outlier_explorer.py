@@ -8,7 +8,7 @@ from tests.browser.lab import in_kernel
 
 pytestmark = pytest.mark.browser
 
-CELLS = {"outlier": "show.explore_outlier(30, epsilon=1)"}
+CELLS = {"outlier": "explorers.outlier(30, epsilon=1)"}
 
 
 @pytest.fixture(scope="module")

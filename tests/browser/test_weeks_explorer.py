@@ -8,10 +8,7 @@ from tests.browser.lab import in_kernel
 
 pytestmark = pytest.mark.browser
 
-CELLS = {
-    "weeks": "show.explore_weeks(52, epsilon=1)",
-    "learning": "show.explore_learning(2000, epsilon=1, strength=0.3)",
-}
+CELLS = {"weeks": "explorers.weeks(52, epsilon=1)", "learning": "explorers.learning(2000, epsilon=1, strength=0.3)"}
 
 
 @pytest.fixture(scope="module")

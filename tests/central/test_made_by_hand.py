@@ -12,8 +12,6 @@ from toolkit.central.publishing.agreeing import AgreeingTables, Margins
 from toolkit.central.publishing.keys import KeyThreshold, RangeFinder, TopK
 from toolkit.central.publishing.quantiles import RecursiveQuantiles
 from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
-from toolkit.central.robust.asymptotic import AvellaMedina
-from toolkit.central.robust.descent import NoisyDescent
 from toolkit.central.robust.estimators import Huber, Mean
 from toolkit.central.robust.inverse import InverseSensitivity, Quantile
 from toolkit.central.robust.releases import SmoothSensitivity
@@ -23,6 +21,8 @@ from toolkit.central.tables import Composed
 from toolkit.core.checks import exact
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.frames.sums import QUANTILE_BITS, Bounds
+from toolkit.teaching.robust.asymptotic import AvellaMedina
+from toolkit.teaching.robust.descent import NoisyDescent
 
 EPSILON = ("epsilon|the loss", [Pure(0), Pure(math.inf)])
 KIND = ("`loss` must be", [Approx(1, "1e-6"), 1.0])

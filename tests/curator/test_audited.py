@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from toolkit.attacks.audit import Verdict, audit
+from toolkit.audit import Verdict, audit
 from toolkit.budget.ledger import Ledger
 from toolkit.core.loss import Approx
 from toolkit.curator.curator import Curator

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from toolkit.attacks import audit
-from toolkit.attacks.audit import Verdict
+from toolkit.audit import Verdict, audit
 from toolkit.learning import PrivateLinearRegression, PrivateLogisticRegression, PrivatePCA, PrivateSVC
 
 LINE = {"row_norm": 1, "missing": "middle", "fit_intercept": False}

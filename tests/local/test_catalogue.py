@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.verbs.shell import said
+from tests.commands.shell import said
 from toolkit import Design, Survey, plan
-from toolkit.attacks import audit
+from toolkit.audit import audit
 from toolkit.core.randomness import drawer
 from toolkit.local import numeric, oracles, questions
 from toolkit.local.catalogue import CATALOGUE, NamedMaker, check_arguments, example, makers, parameters, restore

@@ -14,7 +14,7 @@ import pytest
 from tests.production.shipped import FOLDER, shipped
 from tests.survey.respondents import free_port
 from tests.survey.servers import opened
-from toolkit.verbs.collecting import TRY_AGAIN
+from toolkit.commands.collecting import TRY_AGAIN
 
 UNIT = "toolkit@.service"
 

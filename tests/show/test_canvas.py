@@ -14,12 +14,13 @@ from PIL import Image
 
 from toolkit import Pure, k_ary, plan, show, warner
 from toolkit.analysis import logistic, sensitivity
-from toolkit.attacks.averaging import Belief
-from toolkit.attacks.linkage import Profile
-from toolkit.attacks.membership import roc
 from toolkit.central.robust import Mean
 from toolkit.planning.split import budget_for
 from toolkit.show import canvas, plots
+from toolkit.teaching import breaches, explorers
+from toolkit.teaching.attacks.averaging import Belief
+from toolkit.teaching.attacks.linkage import Profile
+from toolkit.teaching.attacks.membership import roc
 
 DESIGN = warner(p="2/3")
 FIT = logistic("yes ~ x", {"yes": [0, 1] * 50, "x": [-1, 0, 1, 2, 0] * 20}, DESIGN)
@@ -45,7 +46,7 @@ def test_the_words_of_a_picture_are_words_whatever_they_hold():
 @pytest.mark.slow
 def test_a_figure_is_the_same_bytes_each_time_and_carries_no_date_or_version():
     """The solver of the layout rounds differently each time."""
-    widgets = [show.explore_mechanism("analytic", epsilon=0.1) for _ in range(3)]
+    widgets = [explorers.mechanism("analytic", epsilon=0.1) for _ in range(3)]
     (picture,) = {widget._repr_mimebundle_()[0]["image/png"] for widget in widgets}
     assert Image.open(io.BytesIO(base64.b64decode(picture))).info.keys() <= {"dpi", "transparency"}
 
@@ -57,12 +58,12 @@ FIGURES = [
     lambda ax: show.estimate_intervals([DESIGN.estimate_counts([6, 4])], ax=ax),
     lambda ax: show.auditing.outcome_ratios([0, 1], [0, 1], epsilon=1, ax=ax),
     lambda ax: show.auditing.bounds_against_runs({"one": [(10, 0.5)]}, epsilon=1, ax=ax),
-    lambda ax: show.breaches.bits_recovered(CURVE, 64, ax=ax),
-    lambda ax: show.breaches.roc_curves({"mean": roc([3], [1])}, ax=ax),
-    lambda ax: show.breaches.area_curves(CURVE, ax=ax),
-    lambda ax: show.breaches.uniqueness_bars(Profile({("zip",): 0.3}, 10), ax=ax),
-    lambda ax: show.breaches.belief_path({"one": Belief(("no", "yes"), np.full((2, 2), 0.5))}, "yes", ax=ax),
-    lambda ax: show.breaches.audit_bounds({}, ax=ax),
+    lambda ax: breaches.bits_recovered(CURVE, 64, ax=ax),
+    lambda ax: breaches.roc_curves({"mean": roc([3], [1])}, ax=ax),
+    lambda ax: breaches.area_curves(CURVE, ax=ax),
+    lambda ax: breaches.uniqueness_bars(Profile({("zip",): 0.3}, 10), ax=ax),
+    lambda ax: breaches.belief_path({"one": Belief(("no", "yes"), np.full((2, 2), 0.5))}, "yes", ax=ax),
+    lambda ax: breaches.audit_bounds({}, ax=ax),
     lambda ax: show.designing.conduct_lines(DESIGN, 0.1, ax=ax),
     lambda ax: show.designing.option_shares(k_ary(3, epsilon=2.0).estimate_counts([5, 3, 2]), ax=ax),
     lambda ax: show.designing.options_against_k(2.0, ks=(2, 8), ax=ax),
@@ -72,7 +73,7 @@ FIGURES = [
     lambda ax: show.promises.output_laws({"a": {0: 1}, "b": {0: 1}}, ax=ax),
     lambda ax: show.promises.ratios({0: 1}, {0: 1}, epsilon=1, ax=ax),
     lambda ax: show.promises.belief_band(1, ax=ax),
-    lambda ax: show.learning.accuracy_curves(CURVE, ax=ax),
+    lambda ax: show.robust.accuracy_curves(CURVE, ax=ax),
     lambda ax: show.robust.influence_functions({"mean": Mean()}, ax=ax),
     lambda ax: show.robust.sensitivities({"median": "median"}, [1, 2], bounds=(0, 3), beta=1, ax=ax),
     lambda ax: show.robust.sensitivity_along([1, 2], bounds=(0, 3), beta=1, ax=ax),
@@ -89,10 +90,8 @@ FIGURES = [
 
 
 def test_the_list_of_figures_is_complete_and_each_says_what_all_share():
-    rooms = [
-        getattr(show, name) for name in ("auditing", "breaches", "designing", "fits", "promises", "robust", "stream")
-    ]
-    rooms += [show.tables, show.tradeoffs, plots]
+    rooms = [getattr(show, name) for name in ("auditing", "designing", "fits", "promises", "robust", "stream")]
+    rooms += [show.tables, show.tradeoffs, plots, breaches]
     functions = {value for room in rooms for value in vars(room).values() if isfunction(value)}
     figures = [function for function in functions if "Axes to draw on" in (function.__doc__ or "")]
     assert len(figures) == len(FIGURES)

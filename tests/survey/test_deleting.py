@@ -4,10 +4,10 @@ from contextlib import closing
 import psycopg
 import pytest
 
+from tests.commands.shell import said
 from tests.survey.desk import campus
 from tests.survey.entries import entry
 from tests.survey.process import collection, serving
-from tests.verbs.shell import said
 from toolkit.command import main
 from toolkit.survey.collector import deletable, delete
 from toolkit.survey.serving.background import log_of, state_of

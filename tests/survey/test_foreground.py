@@ -11,10 +11,10 @@ from tests.survey.desk import campus, payload, sent
 from tests.survey.lines import exchange, post
 from tests.survey.servers import begin, finish, foreground, opened
 from toolkit.command import main
+from toolkit.commands.collecting import TRY_AGAIN
 from toolkit.survey.collector import Collector, serve
 from toolkit.survey.serving import background
 from toolkit.survey.serving.background import CollectError, find
-from toolkit.verbs.collecting import TRY_AGAIN
 
 
 @pytest.fixture

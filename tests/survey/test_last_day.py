@@ -6,10 +6,10 @@ import datetime as dt
 
 import pytest
 
+from tests.commands.shell import said
 from tests.survey.desk import campus
 from tests.survey.entries import BODY, CLOSED, REPEATED, STORED, entry, opened, sha, small_survey
 from tests.survey.samples import survey
-from tests.verbs.shell import said
 from toolkit.survey.serving.page import content
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, State, collection, open_store

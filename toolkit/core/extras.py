@@ -21,7 +21,7 @@ _EXTRAS = {
     "learning": ("sklearn",),
 }
 
-_ROOMS = {"analysis": "analysis", "survey": "collect", "verbs": "collect"}
+_ROOMS = {"analysis": "analysis", "survey": "collect", "commands": "collect"}
 
 # Below these an engine reads otherwise than promised: pandas 2 holds text as objects, which would be added up
 # as numbers; polars below 1.37 fails on a lazy frame after the charge, or prints a value of one that fails.

@@ -1,37 +1,35 @@
-"""Pictures and widgets: the only part of the toolkit that imports matplotlib, ipywidgets and anywidget.
+"""Pictures and widgets for designs, estimates, plans, surveys and ledgers.
 
-Widgets are in `widgets`. Figures of designs and estimates are in `plots`, that of a survey's results in
-`findings`, those of plans in `tradeoffs` and `designing`, those of attacks in `breaches` and `auditing`,
-those of fitted models in `fits`, those of the definition in `promises`, those of sensitivity and influence in
-`robust`, those of totals that are published every week in `stream`, that of a released table in `tables`,
-those of private learners in `learning`.
+Figures of designs and estimates are in `plots`, those of plans in `tradeoffs` and `designing`, of audits in `auditing`,
+of fitted models in `fits`, of the definition of privacy in `promises`, of sensitivity, influence and private learners
+in `robust`, of weekly totals in `stream`, of a released table in `tables`. What only the course shows is in
+`toolkit.teaching`.
 """
 
 from toolkit.core.extras import check_extras
 
 check_extras("matplotlib", "anywidget", "pandas")  # a sentence, before any of them is imported
 
-from toolkit.show import auditing, breaches, designing, fits, promises, robust, stream, tradeoffs, widgets
+from toolkit.show import auditing, designing, fits, promises, robust, stream, tradeoffs
 from toolkit.show import bars as tables
-from toolkit.show import robust as learning
 from toolkit.show.plots import design_matrix, estimate_intervals, posterior, repeated_estimates
-from toolkit.show.widgets import *  # noqa: F403 — all of them, and they are listed there
+from toolkit.show.widgets import AnswerCard, answer_card, show_ledger, watch
 
 __all__ = [
+    "AnswerCard",
+    "answer_card",
     "auditing",
-    "breaches",
     "design_matrix",
     "designing",
     "estimate_intervals",
     "fits",
-    "learning",
     "posterior",
     "promises",
     "repeated_estimates",
     "robust",
+    "show_ledger",
     "stream",
     "tables",
     "tradeoffs",
-    "widgets",
+    "watch",
 ]
-__all__ += widgets.__all__

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from toolkit.attacks.audit.bounds import clopper_pearson
+from toolkit.audit.bounds import clopper_pearson
 from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import refuse
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, axes, draws, finish, named_curves

@@ -38,7 +38,7 @@ def accuracy_curves(
     Examples
     --------
     >>> from toolkit import show
-    >>> show.learning.accuracy_curves({"objective": [(0.5, 0.77), (2, 0.84)]}, plain=0.85)
+    >>> show.robust.accuracy_curves({"objective": [(0.5, 0.77), (2, 0.84)]}, plain=0.85)
     <Picture: accuracy against ε: objective 77 % at 0.5 and 84 % at 2; without privacy 85 %>
     """
     choice(across, "across", tuple(_ACROSS))

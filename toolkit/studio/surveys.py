@@ -17,7 +17,7 @@ from toolkit.texts.phrases import LANGUAGES
 
 _STARTER = Path(__file__).parent / "starter"
 EXAMPLES = {
-    "exam": Path(__file__).parents[1] / "verbs" / "starter" / "survey.toml",
+    "exam": Path(__file__).parents[1] / "commands" / "starter" / "survey.toml",
     **{name: _STARTER / f"{name}.toml" for name in ("workplace", "health", "class", "empty")},
 }
 """What a new survey begins with."""

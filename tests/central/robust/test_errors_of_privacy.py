@@ -8,8 +8,9 @@ the data sets are drawn. Tolerances are 4 standard errors of the ratio of the tw
 import numpy as np
 import pytest
 
-from toolkit.central.robust import Huber, InverseSensitivity, NoisyDescent, SmoothSensitivity, location
+from toolkit.central.robust import Huber, InverseSensitivity, SmoothSensitivity, location
 from toolkit.core.loss import Zcdp
+from toolkit.teaching.robust import NoisyDescent
 
 BOUNDS = (0, 10**6)
 

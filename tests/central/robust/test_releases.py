@@ -8,7 +8,6 @@ from scipy.stats import chisquare, kstest
 
 from tests.recorder import recorded
 from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
-from toolkit.central.robust.descent import NoisyDescent
 from toolkit.central.robust.estimators import Huber
 from toolkit.central.robust.inverse import InverseSensitivity
 from toolkit.central.robust.proposing import ProposeTestRelease
@@ -18,6 +17,7 @@ from toolkit.central.robust.smooth import neighbors, smooth_sensitivity, tables
 from toolkit.core.loss import Approx, Pure
 from toolkit.core.sampling import exp_enclosure
 from toolkit.frames.sums import Bounds
+from toolkit.teaching.robust.descent import NoisyDescent
 
 SPAN = 6
 GRID = Bounds.of((0, SPAN)).with_step(1)

@@ -4,13 +4,13 @@ import re
 import pytest
 
 from toolkit.analysis.regression.fitted import Comparison
-from toolkit.attacks.audit.verdict import Trial
-from toolkit.attacks.linkage import Match
+from toolkit.audit.verdict import Trial
 from toolkit.central.robust.estimators import Huber
 from toolkit.central.robust.influence import influence
 from toolkit.core.inference.digits import between, decimals_of, digits, digits_up, fixed_between, short, written
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.local.compliance import Compliance
+from toolkit.teaching.attacks.linkage import Match
 
 
 def test_a_number_has_the_decimals_that_two_digits_of_its_error_reach() -> None:

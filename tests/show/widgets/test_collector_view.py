@@ -6,8 +6,7 @@ import pytest
 from tests.survey.results.test_printing import DRINKS, frame
 from tests.survey.samples import cheated, faculty, survey
 from toolkit.local.numeric import square_wave
-from toolkit.show import CollectorView, watch
-from toolkit.show.widgets.collector_view import _bars, _only_question, _private
+from toolkit.show.widgets.collector_view import CollectorView, _bars, _only_question, _private, watch
 from toolkit.survey.collector import Collector
 from toolkit.survey.questions.question import Question
 from toolkit.survey.results import estimate

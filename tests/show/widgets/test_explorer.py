@@ -12,6 +12,7 @@ import runpy
 import sys
 from functools import cache, partial
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 import traitlets
@@ -21,29 +22,34 @@ from tests.slowly import slowly
 from toolkit import Approx, Ledger, show
 from toolkit.show import canvas
 from toolkit.show.widgets.explorer import STATIC, Between, Explorer, OneOf, Whole, browser_code
+from toolkit.teaching import explorers
+from toolkit.teaching.explorers.design_explorer import DesignExplorer
 
 LEDGER = Ledger(Approx(1, 1e-5), neighbors="replace")
 for number in range(12):
     LEDGER.charge(Approx(0.02, 1e-7), f"count of faculty {number}")
 
 EXPLORERS = {
-    "design": show.explore_design,
-    "budget": show.explore_budget,
-    "many answers": partial(show.explore_budget, 0.5, questions=10, years=10),
-    "tradeoff": show.explore_tradeoff,
-    "mechanism": show.explore_mechanism,
-    "gaussian mechanism": partial(show.explore_mechanism, "analytic", epsilon=0.1, sensitivity=100.0),
+    "design": explorers.design,
+    "budget": explorers.budget,
+    "many answers": partial(explorers.budget, 0.5, questions=10, years=10),
+    "tradeoff": explorers.tradeoff,
+    "mechanism": explorers.mechanism,
+    "gaussian mechanism": partial(explorers.mechanism, "analytic", epsilon=0.1, sensitivity=100.0),
     "ledger": partial(show.show_ledger, LEDGER),
-    "composition": show.explore_composition,
-    "reconstruction": show.reconstruction_game,
-    "outlier": show.explore_outlier,
-    "one millionaire": partial(show.explore_outlier, 1000.0, epsilon=0.25),
-    "ten years of weeks": partial(show.explore_weeks, 520, epsilon=0.1),
-    "few people, no penalty": partial(show.explore_learning, 250, epsilon=0.1, strength=10.0),
-    "exact sums": partial(show.reconstruction_game, 1600, noise=0.0),
+    "composition": explorers.composition,
+    "reconstruction": explorers.reconstruction,
+    "outlier": explorers.outlier,
+    "one millionaire": partial(explorers.outlier, 1000.0, epsilon=0.25),
+    "ten years of weeks": partial(explorers.weeks, 520, epsilon=0.1),
+    "few people, no penalty": partial(explorers.learning, 250, epsilon=0.1, strength=10.0),
+    "exact sums": partial(explorers.reconstruction, 1600, noise=0.0),
 }
 AGAIN = {"many answers", "gaussian mechanism", "one millionaire", "exact sums"}  # other settings of widgets above
-SCRIPTS = sorted({path.name for path in STATIC.glob("*.js")} - {"answer_card.js"})  # whose own tests ask for more
+FOLDERS = (STATIC, Path(explorers.__file__).parent / "static")
+DESIGN_CODE = FOLDERS[1] / "design_explorer.js"
+# The answer card's own tests ask for more.
+SCRIPTS = sorted(path for folder in FOLDERS for path in folder.glob("*.js") if path.name != "answer_card.js")
 
 
 class Small(Explorer):
@@ -109,21 +115,21 @@ def test_the_still_picture_says_the_sentences_and_no_text_leaves_it_or_overlaps_
 
 
 def test_the_browser_code_is_the_widgets_own_file_after_what_it_imports():
-    assert show.DesignExplorer._esm == browser_code("design_explorer.js")
+    assert DesignExplorer._esm == browser_code(DESIGN_CODE)
     files = [
         (STATIC / name).read_text(encoding="utf-8")
-        for name in ("elements.js", "guess.js", "tools.js", "kit.js", "pictures.js", "design_explorer.js")
+        for name in ("elements.js", "guess.js", "tools.js", "kit.js", "pictures.js", DESIGN_CODE)
     ]
     plain = "\n".join(re.sub(r"^import .*\n", "", file, flags=re.MULTILINE) for file in files)
-    assert browser_code("design_explorer.js") == plain
+    assert browser_code(DESIGN_CODE) == plain
     styles = [(STATIC / name).read_text(encoding="utf-8") for name in ("theme.css", "kit.css")]
-    assert show.DesignExplorer._css == "\n".join(styles)
+    assert DesignExplorer._css == "\n".join(styles)
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", SCRIPTS, ids=lambda path: path.name)
 def test_the_browser_code_is_plain_and_draws_no_randomness_and_knows_no_formula_of_a_design(name):
-    code = (STATIC / name).read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
-    code = re.sub(r'^import .* from "./[a-z]+.js";$', "", code, flags=re.MULTILINE)
+    code = name.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+    code = re.sub(r'^import .* from "[a-z./]+.js";$', "", code, flags=re.MULTILINE)
     forbidden = ("import ", "Math.random", "Math.exp", "fetch(", "http:", "innerHTML")
     assert [word for word in forbidden if word in code] == []
 
@@ -158,44 +164,44 @@ GRIDS = [
 
 @pytest.mark.parametrize(("module", "name", "first", "last"), GRIDS)
 def test_the_steps_of_a_slider_rise_from_one_end_to_the_other(module, name, first, last):
-    steps = getattr(import_module(f"toolkit.show.widgets.{module}"), name)
+    steps = getattr(import_module(f"toolkit.teaching.explorers.{module}"), name)
     assert list(steps) == sorted(set(steps))
     assert (steps[0], steps[-1]) == (first, last)
 
 
 BOUNDS = [
-    ("explore_budget", "epsilon", 0.001, "between 0.01 and 10.0"),
-    ("explore_budget", "questions", 0, "at least 1"),
-    ("explore_budget", "questions", 51, "at most 50"),
-    ("explore_budget", "years", 11, "at most 10"),
-    ("explore_budget", "prior", 1.0, "strictly between 0 and 1"),
-    ("explore_composition", "releases", 0, "at least 1"),
-    ("explore_composition", "releases", 366, "at most 365"),
-    ("explore_composition", "epsilon", 0.0, "between 0.01 and 2.0"),
-    ("explore_composition", "delta", 0.0, "between 1e-12 and 0.01"),
-    ("explore_design", "epsilon", 0.0, "between 0.1 and 5.0, got 0.0"),
-    ("explore_design", "epsilon", 11.0, "between 0.1 and 5.0, got 11.0"),
-    ("explore_design", "epsilon", math.nan, "a finite number"),
-    ("explore_design", "n", 0, "at least 1"),
-    ("explore_design", "prevalence", 0.0, "strictly between 0 and 1"),
-    ("explore_design", "prevalence", 1.0, "strictly between 0 and 1"),
-    ("explore_learning", "people", 100, "at least 250"),
-    ("explore_learning", "epsilon", 9.0, "between"),
-    ("explore_learning", "strength", 20.0, "between"),
-    ("explore_mechanism", "law", "uniform", "one of laplace, analytic, classic"),
-    ("explore_mechanism", "epsilon", 0.05, "between 0.1 and 5.0"),
-    ("explore_mechanism", "delta", 0.0, "strictly between 0 and 0.1"),
-    ("explore_mechanism", "sensitivity", 0.0, "between 0.001"),
-    ("explore_mechanism", "level", 1.0, "strictly between 0 and 1"),
-    ("explore_outlier", "salary", -1.0, "between"),
-    ("explore_outlier", "epsilon", 9.0, "between"),
-    ("explore_tradeoff", "epsilon", 0.05, "between 0.1 and 5.0"),
-    ("explore_tradeoff", "n", 99, "at least 100"),
-    ("explore_tradeoff", "n", 100_001, "at most 100,000"),
-    ("explore_tradeoff", "prevalence", 0.17, "one of 0.01, .*, got 0.17: the table holds these; `plan` takes any"),
-    ("explore_tradeoff", "margin", 0.04, "one of 0.01, 0.02, 0.03, 0.05, 0.1, got 0.04"),
-    ("explore_weeks", "weeks", 521, "at most 520"),
-    ("explore_weeks", "epsilon", 9.0, "between"),
+    ("budget", "epsilon", 0.001, "between 0.01 and 10.0"),
+    ("budget", "questions", 0, "at least 1"),
+    ("budget", "questions", 51, "at most 50"),
+    ("budget", "years", 11, "at most 10"),
+    ("budget", "prior", 1.0, "strictly between 0 and 1"),
+    ("composition", "releases", 0, "at least 1"),
+    ("composition", "releases", 366, "at most 365"),
+    ("composition", "epsilon", 0.0, "between 0.01 and 2.0"),
+    ("composition", "delta", 0.0, "between 1e-12 and 0.01"),
+    ("design", "epsilon", 0.0, "between 0.1 and 5.0, got 0.0"),
+    ("design", "epsilon", 11.0, "between 0.1 and 5.0, got 11.0"),
+    ("design", "epsilon", math.nan, "a finite number"),
+    ("design", "n", 0, "at least 1"),
+    ("design", "prevalence", 0.0, "strictly between 0 and 1"),
+    ("design", "prevalence", 1.0, "strictly between 0 and 1"),
+    ("learning", "people", 100, "at least 250"),
+    ("learning", "epsilon", 9.0, "between"),
+    ("learning", "strength", 20.0, "between"),
+    ("mechanism", "law", "uniform", "one of laplace, analytic, classic"),
+    ("mechanism", "epsilon", 0.05, "between 0.1 and 5.0"),
+    ("mechanism", "delta", 0.0, "strictly between 0 and 0.1"),
+    ("mechanism", "sensitivity", 0.0, "between 0.001"),
+    ("mechanism", "level", 1.0, "strictly between 0 and 1"),
+    ("outlier", "salary", -1.0, "between"),
+    ("outlier", "epsilon", 9.0, "between"),
+    ("tradeoff", "epsilon", 0.05, "between 0.1 and 5.0"),
+    ("tradeoff", "n", 99, "at least 100"),
+    ("tradeoff", "n", 100_001, "at most 100,000"),
+    ("tradeoff", "prevalence", 0.17, "one of 0.01, .*, got 0.17: the table holds these; `plan` takes any"),
+    ("tradeoff", "margin", 0.04, "one of 0.01, 0.02, 0.03, 0.05, 0.1, got 0.04"),
+    ("weeks", "weeks", 521, "at most 520"),
+    ("weeks", "epsilon", 9.0, "between"),
     ("reconstruction_game", "sums", 0, "at least 1"),
     ("reconstruction_game", "sums", 1601, "at most 1,600"),
     ("reconstruction_game", "noise", -1.0, "between 0 and 1600.0"),
@@ -267,16 +273,16 @@ def test_the_code_that_is_copied_makes_the_same_widget(maker):
     ("value", "text"), [(0, "0"), (10, "10"), (100.0, "100"), (0.1235, "0.124"), (1234567.5, "1,234,567.5")]
 )
 def test_a_guess_is_written_as_it_was_typed(value, text):
-    game = show.reconstruction_game()
+    game = explorers.reconstruction()
     game.prediction = value
     assert game.verdict() == f"You guessed {text} of 100; at this setting it is 85."
 
 
 @pytest.mark.slow
 def test_the_code_has_quoted_names_and_the_question_the_epsilon_that_was_shown():
-    assert 'law="laplace"' in show.explore_mechanism(epsilon=1.0).code()
+    assert 'law="laplace"' in explorers.mechanism(epsilon=1.0).code()
     names = {}
-    first, second = show.explore_design(0.75).code("question").split("\n")
+    first, second = explorers.design(0.75).code("question").split("\n")
     exec(first, names)  # noqa: S102 — a line of ours
     assert abs(eval(second, names).design.epsilon - 0.75) < 1e-6  # noqa: S307
 
@@ -290,12 +296,12 @@ def test_a_widget_that_asks_for_no_number_cannot_be_guessed_and_has_no_code():
 
 @pytest.mark.slow
 def test_the_picture_that_is_saved_is_that_of_the_setting_in_the_browser(monkeypatch):
-    widget, sent = show.explore_design(), []
+    widget, sent = explorers.design(), []
     monkeypatch.setattr(widget, "send", lambda content, buffers: sent.append((content, *buffers)))
     widget._send_picture(widget, {"kind": "refresh"}, [])
     widget._send_picture(widget, {"kind": "picture", "setting": {"epsilon": 2.0, "table": {}}}, [])
     ((content, bits),) = sent
-    assert content == {"kind": "picture", "name": "explore_design.png"}
+    assert content == {"kind": "picture", "name": "design.png"}
     assert bits.startswith(b"\x89PNG")
     assert widget.epsilon == 2.0
     assert widget.table
@@ -305,10 +311,10 @@ def test_the_picture_that_is_saved_is_that_of_the_setting_in_the_browser(monkeyp
     "name", ["composition_explorer", "learning_explorer", "reconstruction_game", "tradeoff_explorer"]
 )
 def test_what_is_computed_afresh_replaces_the_file_that_is_kept_in_the_same_form(name, monkeypatch, tmp_path):
-    explorer = import_module(f"toolkit.show.widgets.{name}")
+    explorer = import_module(f"toolkit.teaching.explorers.{name}")
     kept = explorer.FILE.read_text(encoding="utf-8")
     monkeypatch.setattr(explorer, "compute", lambda: json.loads(kept))
     monkeypatch.setattr(explorer, "FILE", tmp_path / "fresh.json")
     monkeypatch.setattr(sys, "argv", ["widgets", name])
-    runpy.run_module("toolkit.show.widgets", run_name="__main__")
+    runpy.run_module("toolkit.teaching.explorers", run_name="__main__")
     assert explorer.FILE.read_text(encoding="utf-8") == kept

@@ -1,12 +1,17 @@
 """Modules of widgets: what they take from each other, and that nothing is used that was not taken."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from toolkit.show.widgets.explorer import STATIC, exports, imports, joined
+from toolkit.teaching import explorers
 
-SHARED = {path.name: path.read_text(encoding="utf-8") for path in sorted(STATIC.glob("*.js"))}
+EXPLORERS = Path(explorers.__file__).parent / "static"
+
+FILES = {path.name: path for folder in (STATIC, EXPLORERS) for path in sorted(folder.glob("*.js"))}
+SHARED = {name: path.read_text(encoding="utf-8") for name, path in FILES.items()}
 OFFERED = {name: other for other, code in SHARED.items() for name in exports(code) if not name.startswith("default")}
 
 
@@ -39,7 +44,7 @@ def test_a_module_imports_what_it_uses_of_the_others_and_nothing_else(name):
 
 @pytest.mark.parametrize("name", SHARED)
 def test_joined_modules_have_no_import_left_and_every_name_once(name):
-    code = joined(STATIC / name)
+    code = joined(FILES[name])
     assert not re.search(r"^import ", code, flags=re.MULTILINE)
     names = re.findall(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", code, flags=re.MULTILINE)
     assert len(names) == len(set(names))

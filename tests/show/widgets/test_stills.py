@@ -4,11 +4,12 @@ import math
 
 import pytest
 
-from toolkit import show
 from toolkit.show.canvas import BLUE, GREY, SKY, new_figure
-from toolkit.show.widgets import budget_explorer, ledger_view, mechanism_explorer, tradeoff_explorer
-from toolkit.show.widgets.design_explorer import point
+from toolkit.show.widgets import ledger_view
 from toolkit.show.widgets.explorer import bars, icons, say
+from toolkit.teaching import explorers
+from toolkit.teaching.explorers import budget_explorer, mechanism_explorer, tradeoff_explorer
+from toolkit.teaching.explorers.design_explorer import point
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_bars_stand_below_each_other_with_their_numbers_beyond_their_ends(ax):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [show.explore_outlier, show.explore_weeks])
+@pytest.mark.parametrize("make", [explorers.outlier, explorers.weeks])
 def test_the_longest_of_four_bars_fills_most_of_its_axis_and_numbers_stand_a_little_beyond(make):
     for ax in [ax for ax in make().picture().axes if ax.patches]:
         ends, reach = [start + width for start, width in boxes(ax)], ax.get_xlim()[1]
@@ -63,7 +64,7 @@ def test_the_longest_of_four_bars_fills_most_of_its_axis_and_numbers_stand_a_lit
 
 def test_as_many_people_are_filled_as_the_sentence_says_where_the_limit_is_a_whole_number():
     """75 of 100 guesses, and none more."""
-    widget = show.explore_composition()
+    widget = explorers.composition()
     widget.row = {**widget.row, "cell": [*widget.row["cell"][:5], 75.0]}
     assert "at most 75 come out right" in widget.describe()["icons"]
     assert [len(people) for ax in widget.picture().axes for people in marks(ax)] == [1, 75, 25]

@@ -1,7 +1,5 @@
 """When the worst case is too much noise: local, smooth and inverse sensitivity, and robust estimators."""
 
-from toolkit.central.robust.asymptotic import AvellaMedina, chaudhuri_hsu
-from toolkit.central.robust.descent import NoisyDescent
 from toolkit.central.robust.estimators import Huber, Logistic, Mean, Median, Tukey
 from toolkit.central.robust.influence import (
     Influence,
@@ -17,18 +15,14 @@ from toolkit.central.robust.proposing import ProposeTestRelease
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.central.robust.releases import ScaleBound, SmoothSensitivity, Summary
 from toolkit.central.robust.smooth import local_sensitivity, reaches, smooth_sensitivity
-from toolkit.core.loss import AsymptoticPromise
 
 __all__ = [
-    "AsymptoticPromise",
-    "AvellaMedina",
     "Huber",
     "Influence",
     "InverseSensitivity",
     "Logistic",
     "Mean",
     "Median",
-    "NoisyDescent",
     "ProposeTestRelease",
     "Quantile",
     "RankStatistic",
@@ -37,7 +31,6 @@ __all__ = [
     "SmoothSensitivity",
     "Summary",
     "Tukey",
-    "chaudhuri_hsu",
     "fixed_scale_influence",
     "gross_error_sensitivity",
     "influence",

@@ -126,9 +126,9 @@ def _in_order(path: Path, waiting: list[Path]) -> dict[Path, str]:
 STATIC = Path(__file__).parent / "static"
 
 
-def browser_code(name: str) -> str:
-    """The ES module of a widget, with the parts that it imports."""
-    return joined(STATIC / name)
+def browser_code(path: str | Path) -> str:
+    """The ES module of a widget, with the parts that it imports; a bare name is a file of this folder."""
+    return joined(STATIC / path)
 
 
 def browser_style(name: str) -> str:
@@ -180,7 +180,7 @@ class Explorer(anywidget.AnyWidget):
     @traitlets.default("codes")
     def _what_can_be_copied(self) -> dict[str, str]:
         gaps = ", ".join(f"{name}={{{name}}}" for name in self.settings())
-        code = self.maker and f"from toolkit import show\nshow.{self.maker}({gaps})"
+        code = self.maker and f"from toolkit.teaching import explorers\nexplorers.{self.maker}({gaps})"
         return {kind: text for kind, text in {"code": code, "question": self.as_question}.items() if text}
 
     @traitlets.validate("guess")

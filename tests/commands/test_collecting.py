@@ -1,0 +1,288 @@
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests.commands.shell import said
+from tests.survey.respondents import free_port
+from tests.survey.samples import SAID, cheated, panel, survey
+from tests.survey.storage.test_schema import fill_sqlite
+from toolkit import collect, forced
+from toolkit.command import main
+from toolkit.commands.collecting import UNWELL
+from toolkit.survey.serving import background, doctor
+from toolkit.survey.serving.access import digest
+from toolkit.survey.serving.background import find
+from toolkit.survey.serving.station import SETTING, StationKey, tokens
+from toolkit.survey.storage import State, open_store
+
+
+@pytest.mark.slow
+def test_status_lists_what_else_runs(folder, capsys):
+    said(capsys, "serve", "exams.toml")
+    said(capsys, "serve", "exams.toml", "--database", "sqlite:///other.db")
+    other = find(f"sqlite:///{folder / 'other.db'}")
+    assert said(capsys, "status").splitlines()[1:] == [f"also running: {other.url} (process {other.pid})"]
+    said(capsys, "close", "--database", "sqlite:///other.db")
+    assert len(said(capsys, "status").splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_invitations_are_printed_once_each(folder, capsys):
+    survey(access="token").save(folder / "exams.toml")
+    said(capsys, "serve", "exams.toml")
+    links = said(capsys, "invite", "3").split()
+    assert len(set(links)) == 3
+    assert all("#t=" in link for link in links)
+
+
+def make_of_another_version(path):
+    """As if the collection had been made by toolkit 0.0.1, with another file of the page."""
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE edition SET hash = ?, toolkit = '0.0.1'", ("0" * 64,))
+        database.commit()
+
+
+@pytest.mark.slow
+def test_a_collection_of_another_version_is_named_by_every_verb_and_goes_on_when_it_is_amended(folder, capsys):
+    said(capsys, "serve", "exams.toml")
+    make_of_another_version(folder / "survey.db")
+    assert main(["serve", "exams.toml"]) == 2
+    told = capsys.readouterr().err
+    assert (
+        "for 000000000000 of toolkit 0.0.1: use toolkit 0.0.1 as it was then, or amend the collection "
+        "(toolkit serve --amend)" in told
+    )
+    for verb in ("status", "pause", "resume"):
+        assert main([verb]) == 0
+        assert "This code makes another page than the collection's" in capsys.readouterr().err
+    before = find(f"sqlite:///{folder / 'survey.db'}")
+    said(capsys, "serve", "exams.toml", "--amend")
+    after = find(f"sqlite:///{folder / 'survey.db'}")
+    assert (after.url, after.pid != before.pid) == (before.url, True)
+    assert main(["status"]) == 0
+    assert capsys.readouterr().err == ""
+    said(capsys, "serve", "exams.toml")
+
+
+@pytest.mark.slow
+def test_another_question_is_no_amendment(folder, capsys):
+    said(capsys, "serve", "exams.toml")
+    survey(cheated()).save(folder / "exams.toml")
+    assert main(["serve", "exams.toml", "--amend"]) == 2
+    assert (
+        "may differ in title, consent, words, closes, protection and in the toolkit's own words and files, got others "
+        "in questions" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.slow
+def test_an_older_collection_is_migrated_by_a_verb(folder, capsys):
+    fill_sqlite(folder / "survey.db", "token")
+    assert main(["status"]) == 2
+    assert "got the older version 1: stop its servers, copy the database" in capsys.readouterr().err
+    assert said(capsys, "migrate") == "tables of version 1, now of version 2\n"
+    assert said(capsys, "migrate") == "tables of version 2\n"
+    assert said(capsys, "status").startswith("open: 1 report")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("folder")
+def test_collections_are_merged_by_a_verb(capsys):
+    for name in ("north", "south"):
+        where = ("--database", f"sqlite:///{name}.db")
+        said(capsys, "open", "exams.toml", *where)
+        said(capsys, "close", *where)
+    merged = ("merge", "sqlite:///north.db", "sqlite:///south.db", "--database", "sqlite:///all.db")
+    assert said(capsys, *merged) == "0 reports; 0 more were in two collections, and are in it once.\n"
+    assert said(capsys, "status", "--database", "sqlite:///all.db").startswith("closed: 0 reports")
+    assert main([*merged]) == 2
+    assert "must be new to take over others, got closed" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_collection_can_be_opened_without_a_server_and_served_later(folder, capsys):
+    address = ("--public-url", "https://survey.example.org/exams/")
+    assert main(["open", "exams.toml", *address]) == 2
+    assert "served beyond this machine must say controller" in capsys.readouterr().err
+    survey(**SAID).save("exams.toml")
+    told = said(capsys, "open", "exams.toml", *address)
+    assert told == (
+        "open: 0 reports (0 of them shown so far, in steps); no server that you started is running on this machine\n"
+    )
+    assert find(f"sqlite:///{folder / 'survey.db'}") is None
+    assert "https://survey.example.org/exams/" in said(capsys, "serve", "exams.toml").splitlines()
+    assert find(f"sqlite:///{folder / 'survey.db'}") is not None
+
+
+@pytest.mark.slow
+def test_whoever_opens_a_collection_with_blind_tokens_is_told_where_their_key_is(folder, capsys):
+    survey(access="blind").save(folder / "exams.toml")
+    assert f"is in {folder / 'issuer-key.pem'}: every server needs it" in said(capsys, "open", "exams.toml")
+
+
+@pytest.mark.slow
+def test_the_next_wave_is_opened_with_the_links_of_the_one_before(folder, capsys):
+    for wave in (1, 2):
+        panel(wave=wave, access="token").save(folder / f"wave{wave}.toml")
+    said(capsys, "open", "wave1.toml", "--database", "sqlite:///1.db")
+    said(capsys, "open", "wave2.toml", "--database", "sqlite:///2.db", "--again", "sqlite:///1.db")
+    assert main(["open", "wave1.toml", "--database", "sqlite:///3.db", "--again", "sqlite:///1.db"]) == 2
+    assert "the wave after wave 1 must be number 2, got number 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [["status"], ["results"], ["export", "out.csv"], ["close"], ["invite", "3"], ["pause"], ["resume"], ["delete"]],
+)
+def test_without_a_database_it_is_said_which_is_missing_and_what_runs_here(folder, capsys, verb, monkeypatch):
+    running = background.Server("http://127.0.0.1:8123/", 8123, 4711, "0" * 64, folder / "state")
+    monkeypatch.setattr(background, "servers", lambda: [running])
+    for name in "gfedcba":
+        (folder / f"{name}.db").touch()
+    assert main(verb) == 2
+    told = capsys.readouterr().err
+    assert f"toolkit {verb[0]}: there must be a collection in the database, got no file 'survey.db'" in told
+    assert "databases there are: a.db, b.db, c.db, d.db, e.db. --database names" in told
+    assert "--database names another one. Running here now: http://127.0.0.1:8123/ (process 4711)." in told
+    assert not (folder / "survey.db").exists()
+
+
+@pytest.mark.slow
+def test_a_rehearsal_never_takes_the_database_of_the_real_collection(folder, capsys, monkeypatch):
+    monkeypatch.setenv("TOOLKIT_DATABASE", f"sqlite:///{folder / 'real.db'}")
+    started = said(capsys, "serve", "exams.toml", "--rehearsal")
+    try:
+        assert f"with --database sqlite:///{folder / 'rehearsal.db'}." in started
+        assert sorted(path.name for path in folder.glob("*.db")) == ["rehearsal.db"]
+        assert main(["serve", "exams.toml", "--database", "sqlite:///rehearsal.db"]) == 2
+        told = capsys.readouterr().err
+        assert "databases of their own, got the real survey where a rehearsal is" in told
+        assert "close and delete the rehearsal" in told
+    finally:
+        said(capsys, "close", "--database", "sqlite:///rehearsal.db")
+    said(capsys, "open", "exams.toml")
+    assert main(["serve", "exams.toml", "--rehearsal", "--database", f"sqlite:///{folder / 'real.db'}"]) == 2
+    told = capsys.readouterr().err
+    assert "got a rehearsal where real reports are" in told
+    assert told.endswith("This was to be a rehearsal: it was not started.\n")
+
+
+def test_the_next_wave_while_the_one_before_runs_is_told_so(folder, capsys, monkeypatch):
+    panel().save("first.toml")
+    panel(wave=2).save("second.toml")
+    said(capsys, "open", "first.toml", "--database", "sqlite:///1.db")
+    running = background.Server("http://127.0.0.1:8123/", 8123, 4711, "0" * 64, folder / "state")
+    monkeypatch.setattr(background, "find", lambda url: running if url.endswith("1.db") else None)
+    again = ["--database", "sqlite:///2.db", "--again", "sqlite:///1.db"]
+    assert main(["serve", "second.toml", *again]) == 2
+    told = capsys.readouterr().err
+    assert "the wave before must have no server when the next one starts, got one that runs at http://127" in told
+    assert not (folder / "2.db").exists()
+
+
+@pytest.mark.slow
+def test_closing_through_a_link_ends_the_server_and_without_one_it_is_said_that_another_may_run(folder, capsys):
+    said(capsys, "serve", "exams.toml")
+    (folder / "link.db").symlink_to(folder / "survey.db")
+    told = said(capsys, "close", "--database", "sqlite:///link.db")
+    assert told.startswith("closed: 0 reports")
+    assert "may still run" not in told
+    assert find(f"sqlite:///{folder / 'survey.db'}") is None
+    said(capsys, "open", "exams.toml", "--database", "sqlite:///other.db")
+    told = said(capsys, "close", "--database", "sqlite:///other.db")
+    assert "One that another account or another machine runs may still run" in told
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("folder")
+def test_links_of_a_collection_that_has_none_or_is_closed_are_refused_for_that_reason(capsys):
+    said(capsys, "open", "exams.toml")
+    assert main(["results", "--by", "nothing"]) == 2
+    assert (
+        "toolkit results: a question of this survey must be one of faculty, cheated, got 'nothing'"
+        in capsys.readouterr().err
+    )
+    assert main(["invite", "3"]) == 2
+    assert "links that work once need access by token or blind, got open" in capsys.readouterr().err
+    survey(access="token").save("links.toml")
+    said(capsys, "open", "links.toml", "--database", "sqlite:///links.db")
+    said(capsys, "close", "--database", "sqlite:///links.db")
+    assert main(["invite", "3", "--database", "sqlite:///links.db"]) == 2
+    assert "invitations need a collection that is not closed, got closed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("address", "works"),
+    [("https://s.example/", True), ("http://127.0.0.1:8/", True), ("http://localhost/", True), ("http://s/", False)],
+)
+def test_a_station_gets_a_link_and_where_no_device_would_open_it_that_is_said(folder, capsys, address, works):
+    coin = {"mode": "guided", "design": forced("1/6", "1/6")}
+    survey(cheated(**coin), access="token", field={"station": "kiosk"}, **SAID).save(folder / "kiosk.toml")
+    said(capsys, "open", "kiosk.toml", "--public-url", address)
+    told = said(capsys, "station", "new", "1200").splitlines()
+    secret, uses = told[0].removeprefix(f"{address}station#s=").split(".")
+    with closing(open_store("sqlite:///survey.db")) as store:
+        assert store.invitations() == sorted(map(digest, tokens(secret, int(uses))))
+    assert uses == "1200"
+    assert told[2].startswith("For one device and 1,200 people.")
+    assert ["this address will not work on a device" in line for line in told[3:]] == [True] * (not works)
+
+
+def test_closing_asks_while_uses_of_stations_are_out_and_keeps_the_key_until_they_are_back_or_given_up(folder, capsys):
+    coin = {"mode": "guided", "design": forced("1/6", "1/6")}
+    survey(cheated(**coin), access="token", field={"station": "kiosk"}, **SAID).save(folder / "kiosk.toml")
+    said(capsys, "open", "kiosk.toml", "--public-url", "https://s.example/")
+    secret, uses = said(capsys, "station", "new", "7").splitlines()[0].partition("#s=")[2].split(".")
+    hashes = list(map(digest, tokens(secret, int(uses))))
+    with closing(open_store("sqlite:///survey.db")) as store:
+        key = StationKey.of(store)
+        store.take_back(hashes[:2])
+        assert "neither spent nor given back: 5\n" in said(capsys, "status")
+        assert main(["close"]) == 2
+        assert "got 5 that are out: what waits for them on tablets could never be opened." in capsys.readouterr().err
+        assert (store.state(), StationKey.of(store)) == (State.OPEN, key)
+        store.take_back(hashes[2:-1])
+        assert main(["close"]) == 2
+        assert "got 1 that is out" in capsys.readouterr().err
+        assert said(capsys, "close", "--anyway").startswith("closed: 0 reports")
+        assert store.setting(SETTING) is None
+        assert said(capsys, "close").startswith("closed: 0 reports")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_survey_file_that_is_not_there_is_said_with_those_that_are(capsys):
+    assert main(["serve", "no.toml"]) == 2
+    assert "a survey's file must be there, got no file 'no.toml' in '.': surveys there are: exams.toml" in (
+        capsys.readouterr().err
+    )
+    with pytest.raises(FileNotFoundError, match=r"surveys there are: exams\.toml"):
+        collect("no.toml")
+
+
+@pytest.mark.slow
+def test_the_database_may_come_from_the_environment(folder, capsys, monkeypatch):
+    monkeypatch.setenv("TOOLKIT_DATABASE", f"sqlite:///{folder / 'survey.db'}")
+    said(capsys, "serve", "exams.toml")
+    monkeypatch.chdir("/")
+    assert said(capsys, "status").startswith("open: 0 reports")
+    assert said(capsys, "close").startswith("closed: 0 reports")
+
+
+@pytest.mark.parametrize(("problems", "code"), [([], 0), ([""], 0), (["", "Mend it", "And it"], 1)])
+def test_the_doctor_says_all_that_was_seen_and_what_cannot_be(capsys, monkeypatch, problems, code):
+    seen = [doctor.Finding("well", remedy, check=f"part {number}") for number, remedy in enumerate(problems)]
+    monkeypatch.setattr(doctor, "examine", lambda _: iter(seen))
+    assert main(["doctor", "https://survey.example/"]) == code
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert lines == [str(one) for one in seen]
+    assert last.startswith("Not seen from here")
+
+
+def test_the_doctor_ends_with_a_code_for_scripts_and_silence_is_said(capsys):
+    assert main(["doctor", f"http://127.0.0.1:{free_port()}/"]) == UNWELL == 1
+    seen = capsys.readouterr().out
+    assert seen.startswith("FAIL TLS: none")
+    assert "address: no answer (ConnectionRefusedError)" in seen
+    assert main(["doctor", "survey.example.org"]) == 2
+    assert "must begin with https://" in capsys.readouterr().err

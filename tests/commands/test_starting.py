@@ -1,0 +1,139 @@
+"""Beginning: a survey that can be served as it is, and notebooks that find their data."""
+
+import json
+import re
+import webbrowser
+
+import pytest
+
+from tests.commands.shell import said
+from toolkit.command import main
+from toolkit.studio import server
+from toolkit.survey.spec import Survey
+from toolkit.teaching import copies
+
+
+@pytest.fixture
+def empty(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_new_survey_passes_the_check_and_says_what_it_spends(empty, capsys):
+    assert said(capsys, "new", "survey.toml") == "wrote survey.toml\nChange it, then try: toolkit check survey.toml\n"
+    made = Survey.load(empty / "survey.toml")
+    assert made.consent_text() in said(capsys, "check", "survey.toml")
+    text = (empty / "survey.toml").read_text(encoding="utf-8")
+    assert f"This survey spends {sum(one.loss.epsilon for one in made.questions):.2g}" in text
+    assert {one.kind for one in made.questions} == {"choice", "ticks", "number", "text"}
+    assert {one.mode for one in made.questions} == {"auto", "plain"}
+
+
+def test_each_epsilon_that_the_new_survey_names_is_that_of_its_question(empty, capsys):
+    said(capsys, "new", "survey.toml")
+    made = Survey.load(empty / "survey.toml")
+    for part in (empty / "survey.toml").read_text(encoding="utf-8").split("# --- ")[1:]:
+        name = part.partition('name = "')[2].partition('"')[0]
+        told = part.partition("(epsilon ")[2].partition(")")[0]
+        assert told == (f"{made[name].loss.epsilon:.2g}" if made[name].randomized else "")
+
+
+def test_a_new_survey_speaks_of_its_own_file(empty, capsys):
+    said(capsys, "new", "my exams.toml")
+    text = (empty / "my exams.toml").read_text(encoding="utf-8")
+    assert "toolkit check 'my exams.toml' " in text
+    assert "survey.toml" not in text
+
+
+@pytest.mark.parametrize("name", ["survey.json", "survey", "a\nb.toml"])
+def test_a_new_survey_is_a_toml_file_whose_name_can_be_printed(empty, capsys, name):
+    assert main(["new", name]) == 2
+    assert "must be the name of a .toml file" in capsys.readouterr().err
+    assert list(empty.iterdir()) == []
+
+
+def test_nothing_is_overwritten(empty, capsys):
+    (empty / "survey.toml").write_text("mine")
+    assert main(["new", "survey.toml"]) == 2
+    assert (empty / "survey.toml").read_text() == "mine"
+    (empty / "notebooks").mkdir()
+    assert main(["notebooks", "."]) == 2
+    assert [path.name for path in empty.iterdir() if path.name != "survey.toml"] == ["notebooks"]
+    assert list((empty / "notebooks").iterdir()) == []
+    assert capsys.readouterr().err.count("nothing is overwritten") == 2
+
+
+def test_notebooks_and_data_stand_side_by_side_and_nothing_that_nobody_reads_comes_along(empty, capsys):
+    assert "jupyter lab course/notebooks/00_start_here.ipynb" in said(capsys, "notebooks", "course")
+    source, made = copies.course(), empty / "course"
+    names = {path.name for path in (source / "notebooks").glob("*.ipynb")}
+    assert len(names) >= 10
+    assert {path.name for path in (made / "notebooks").iterdir()} == names | {
+        "README.md",
+        "GLOSSARY.md",
+        "images",
+        "teaching",
+    }
+    assert (made / "data" / "exam_survey.csv").read_bytes() == (source / "data" / "exam_survey.csv").read_bytes()
+    assert not list(made.rglob("__pycache__"))
+
+
+def test_every_file_that_a_notebook_reads_is_copied(empty, capsys):
+    said(capsys, "notebooks", "course")
+    for path in (empty / "course" / "notebooks").glob("*.ipynb"):
+        sources = "".join("".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"])
+        for name in re.findall(r'dataset\("([^"{]+)"\)|\]\(\.\./data/([^)]+)\)', sources):
+            if name := "".join(name):
+                assert (empty / "course" / "data" / name).is_file(), f"{path.name} reads {name}"
+
+
+@pytest.mark.slow
+def test_copies_for_students_have_no_solutions_and_those_for_teachers_the_key(empty, capsys):
+    said(capsys, "notebooks", "class", "--student")
+    said(capsys, "notebooks", "desk", "--teacher")
+    assert (empty / "desk" / "notebooks" / "teaching" / "answers.toml").is_file()
+    texts = ["".join(path.read_text() for path in (empty / name).rglob("*.ipynb")) for name in ("class", "desk")]
+    assert ["<details>" in text for text in texts] == [False, True]
+    assert main(["notebooks", "class", "--student"]) == 2
+    assert "nothing is overwritten" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_hand_ins_get_a_line_each_and_a_reason_for_each_point_that_is_missing(empty, capsys):
+    (empty / "a.toml").write_text(
+        '"P.1" = ["ln 3", "2 ln 3"]\n"P.2" = [3586, 8965]\n"P.3" = [0.12, 0.92, 0.089]\n"P.4" = [4, 5]'
+    )
+    (empty / "b.toml").write_text('"P.1" = [1.0986, 1.0986]\n"P.4" = [4]')
+    (empty / "c.toml").write_text("P.1 = ln 3")
+    (empty / "d.toml").write_text('"03.1" = 1')
+    assert main(["grade", "a.toml", "b.toml", "c.toml", "d.toml", "e.toml"]) == 1
+    told = capsys.readouterr()
+    assert told.out.splitlines() == [
+        "file,P.1 (of 2),P.2 (of 2),P.3 (of 3),P.4 (of 2),points",
+        "a.toml,2,2,3,2,9",
+        "b.toml,1,0,0,1,2",
+    ]
+    reasons = told.err.splitlines()
+    assert reasons[0] == "b.toml: P.1: part 2 of 2: That is one question. Losses of the same person add up."
+    assert reasons[3] == "b.toml: P.4: parts asked for: 2; given: 1."
+    assert "c.toml: a hand-in must be a TOML file" in reasons[4]
+    assert "d.toml: answers must be to P.1, P.2, P.3, P.4, got '03.1'" in reasons[5]
+    assert reasons[6].startswith("e.toml: ")
+    assert main(["grade", "a.toml", "--of", "99."]) == 2
+    assert "`of` must be the beginning of an exercise's name" in capsys.readouterr().err
+
+
+def test_the_studio_is_opened_in_a_browser_at_any_free_port_unless_said_otherwise(monkeypatch):
+    runs = []
+    monkeypatch.setattr(server, "run", lambda *options: runs.append(options))
+    address = "https://survey.example/"
+    for more in ([], ["--no-browser", "--port", "8123", "--public-url", address]):
+        assert main(["studio", "here", *more]) == 0
+    assert runs == [("here", 0, None, webbrowser.open), ("here", 8123, address, None)]
+
+
+def test_a_package_without_notebooks_says_so(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(copies, "_STARTER", tmp_path / "starter")
+    monkeypatch.setattr(copies, "_CHECKOUT", tmp_path / "checkout")
+    assert main(["notebooks", str(tmp_path / "course")]) == 2
+    assert "the notebooks must come with the package, got none" in capsys.readouterr().err

@@ -1,0 +1,169 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from data import make_attack_data as made
+from toolkit.teaching.attacks.anonymity import (
+    background,
+    bands,
+    generalize,
+    homogeneity,
+    k_anonymity,
+    l_diversity,
+    left_over,
+    prefixes,
+    t_closeness,
+)
+
+GRADES = pd.DataFrame(made.grades(), columns=["course", "year", "grade"])
+QUASI = ["course", "year"]
+
+# The example of Machanavajjhala et al. (2007), figure 2: four-anonymous, and a class in which all have
+# cancer.
+INPATIENTS = pd.DataFrame(
+    {
+        "zip": ["130**"] * 4 + ["1485*"] * 4 + ["130**"] * 4,
+        "age": ["<30"] * 4 + [">=40"] * 4 + ["3*"] * 4,
+        "ill": [
+            "heart", "heart", "virus", "virus", "cancer", "heart", "virus", "virus", "cancer", "cancer",
+            "cancer", "cancer",
+        ],
+    }
+)  # fmt: skip
+
+
+def test_the_published_example_is_four_anonymous_and_not_diverse():
+    assert k_anonymity(INPATIENTS, ["zip", "age"]) == 4
+    assert l_diversity(INPATIENTS, ["zip", "age"], "ill") == 1
+    (given,) = homogeneity(INPATIENTS, ["zip", "age"], "ill")
+    assert (given.quasi, given.size, given.value) == (("130**", "3*"), 4, "cancer")
+
+
+def test_background_knowledge_leaves_one_illness():
+    """The Japanese patient of the paper: a heart disease is nearly ruled out, so it is the virus."""
+    known = {"zip": "130**", "age": "<30"}
+    assert background(INPATIENTS, "ill", known) == {"heart": 0.5, "virus": 0.5}
+    assert background(INPATIENTS, "ill", known, ruled_out=["heart"]) == {"virus": 1.0}
+    with pytest.raises(ValueError, match="nobody is left"):
+        background(INPATIENTS, "ill", {"zip": "999"})
+
+
+@pytest.mark.parametrize("frame", [GRADES, pl.from_pandas(GRADES)], ids=["pandas", "polars"])
+def test_homogeneity_is_found_in_every_planted_class_and_in_no_other(frame):
+    found = {(given.quasi[0], given.quasi[1]): given.value for given in homogeneity(frame, QUASI, "grade")}
+    planted = {(course, year): grade for course, grade in made.COURSES.items() if grade for year in (1, 2, 3)}
+    assert found == planted
+    assert k_anonymity(frame, QUASI) == 12
+
+
+def test_the_smallest_class_and_the_least_diverse_one_count():
+    frame = {"course": [*"aaabbbb"], "grade": [*"ABCBBCC"]}
+    assert (k_anonymity(frame, ["course"]), l_diversity(frame, ["course"], "grade")) == (3, 2)
+
+
+def test_a_class_of_a_hundred_with_one_grade_is_hundred_anonymous_and_wide_open():
+    frame = {"course": ["logic"] * 100, "grade": ["B"] * 100}
+    assert k_anonymity(frame, ["course"]) == 100
+    assert homogeneity(frame, ["course"], "grade")[0].size == 100
+
+
+# Li, Li and Venkatasubramanian (2007), section 4: salaries 3k … 11k; {3k, 4k, 5k} is at distance 0.375, {6k,
+# 8k, 11k} at 0.167.
+@pytest.mark.parametrize(("inside", "expected"), [((3, 4, 5), 0.375), ((6, 8, 11), 1 / 6)])
+def test_the_ordered_distance_is_that_of_the_paper(inside, expected):
+    salaries = np.arange(3, 12)
+    counts = np.isin(salaries, inside) / len(inside)
+    gap = np.abs(np.cumsum(counts - 1 / 9)).sum() / 8
+    frame = {"class": np.isin(salaries, inside).astype(int), "salary": salaries}
+    rest = np.abs(np.cumsum((1 - np.isin(salaries, inside)) / (9 - len(inside)) - 1 / 9)).sum() / 8
+    assert gap == pytest.approx(expected, abs=1e-3)
+    assert t_closeness(frame, ["class"], "salary", ordered=True) == pytest.approx(max(gap, rest))
+
+
+def test_classes_that_look_like_the_whole_are_zero_close():
+    frame = {"class": [0, 0, 1, 1], "grade": ["A", "B", "A", "B"]}
+    assert t_closeness(frame, ["class"], "grade") == 0
+    assert t_closeness({"class": [0, 0, 1, 1], "grade": ["A", "A", "B", "B"]}, ["class"], "grade") == 0.5
+
+
+@pytest.mark.parametrize("k", [2, 5, 20])
+def test_generalising_reaches_k_and_drops_no_more_than_allowed(k):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {"age": rng.integers(18, 90, 800), "zip": [f"{z:05d}" for z in rng.integers(13000, 13100, 800)]}
+    )
+    coarse = generalize(frame, {"age": bands(5, 10, 20), "zip": prefixes(4, 3)}, k, suppress=0.05)
+    assert k_anonymity(coarse.columns, ["age", "zip"]) >= k
+    assert coarse.suppressed <= 40
+    assert len(coarse.columns["age"]) == 800 - coarse.suppressed
+
+
+def test_generalised_values_contain_the_original_ones():
+    frame = {"age": np.array([21, 24, 39, 38])}
+    coarse = generalize(frame, {"age": bands(5, 20)}, 2, suppress=0)
+    assert coarse.columns["age"].tolist() == ["20 to 24", "20 to 24", "35 to 39", "35 to 39"]
+    assert coarse.steps == {"age": 1}
+
+
+def test_what_cannot_be_reached_is_refused():
+    with pytest.raises(ValueError, match="within reach"):
+        generalize({"age": np.array([1, 2])}, {"age": bands(5)}, 3, suppress=0)
+
+
+def test_as_many_rows_are_dropped_as_may_be_before_anything_is_made_coarser():
+    ages = {"age": [20] * 18 + [70, 71]}
+    kept = generalize(ages, {"age": bands(5)}, 2, suppress=0.1)
+    assert (kept.steps, kept.suppressed) == ({"age": 0}, 2)
+    assert generalize(ages, {"age": bands(5)}, 2, suppress=0.09).steps == {"age": 1}
+
+
+def test_the_column_is_made_coarser_where_more_rows_are_won():
+    """With coarser ages nobody is alone, with coarser places everybody still is."""
+    frame = {"age": [20, 21, 30, 31], "zip": ["1000", "1000", "2000", "2000"]}
+    coarse = generalize(frame, {"zip": prefixes(3), "age": bands(5)}, 2, suppress=0)
+    assert coarse.steps == {"zip": 0, "age": 1}
+
+
+PEOPLE = {"zip": [1, 1, 1, 2, 2, 2], "age": [30, 40, 50, 30, 40, 50]}
+ILL = ["flu", "gout", "cold", "flu", "cold", "flu"]
+
+
+def releases(k=2):
+    return [generalize(PEOPLE, {name: []}, k=k) for name in PEOPLE]
+
+
+def test_one_release_leaves_the_values_of_the_class():
+    by_zip, by_age = releases()
+    assert left_over(ILL, [by_zip]) == [{"flu", "gout", "cold"}] * 3 + [{"flu", "cold"}] * 3
+    assert left_over(ILL, [by_age]) == [{"flu"}, {"gout", "cold"}, {"cold", "flu"}] * 2
+
+
+def test_two_releases_leave_what_both_allow_in_any_order():
+    both = left_over(ILL, releases())
+    assert both == [{"flu"}, {"gout", "cold"}, {"cold", "flu"}, {"flu"}, {"cold"}, {"cold", "flu"}]
+    assert both == left_over(ILL, releases()[::-1])
+
+
+def test_the_truth_is_never_ruled_out_and_more_releases_never_leave_more():
+    rng = np.random.default_rng(1)
+    frame = {name: rng.integers(0, 6, 300) for name in ("a", "b", "c")}
+    ill, made = rng.integers(0, 8, 300), [generalize(frame, {name: []}, k=2) for name in frame]
+    one, two, three = (left_over(ill, made[:number]) for number in (1, 2, 3))
+    assert all(truth in left for truth, left in zip(ill.tolist(), three, strict=True))
+    assert all(c <= b <= a for a, b, c in zip(one, two, three, strict=True))
+
+
+def test_who_was_dropped_is_neither_exposed_nor_helped():
+    frame = {"age": [77, 30, 31, 32]}
+    release = generalize(frame, {"age": bands(10)}, k=2, suppress=0.3)
+    assert release.kept.tolist() == [False, True, True, True]
+    assert k_anonymity(release.columns, ["age"]) == 3
+    assert left_over(["gout", "flu", "flu", "flu"], [release]) == [{"flu", "gout"}] + [{"flu"}] * 3
+
+
+def test_releases_of_other_people_are_refused():
+    with pytest.raises(ValueError, match="must be made from these people"):
+        left_over(["flu"], releases())
+    with pytest.raises(ValueError, match="must be made from these people"):
+        left_over(ILL, [])

@@ -1,0 +1,14 @@
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.slow
+def test_neither_pandas_nor_an_optimizer_is_imported_before_it_is_needed():
+    modules = "audit, reconstruction, marginals, differencing, membership, linkage, anonymity, averaging, replay"
+    code = (
+        f"from toolkit.teaching.attacks import {modules}; import sys; sys.exit('pandas' in sys.modules or "
+        "'scipy.optimize' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

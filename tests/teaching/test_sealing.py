@@ -1,0 +1,77 @@
+"""Numbers and words as people write them, in one plain form."""
+
+import hashlib
+import math
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from toolkit.teaching.checking import near, number, rounded, seal, word
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("1,200", 1200), ("1/3", 1 / 3), ("infinity", math.inf), ("∞", math.inf), (np.int64(4), 4), ("-2", -2)],
+)
+def test_a_number_is_read_as_people_write_it(written, meant):
+    assert number(written) == meant
+
+
+@pytest.mark.parametrize("written", [True, None, "two", "1/0", [1], "", "%", "inf or so"])
+def test_what_is_no_number_is_none(written):
+    assert number(written) is None
+
+
+def test_a_step_more_or_less_in_the_last_digit_counts_and_two_do_not():
+    right = rounded(3362, 3)
+    assert right in near(3364, 3)
+    assert right in near(3360, 3)
+    assert right not in near(3380, 3)
+    assert right not in near(3340, 3)
+
+
+def test_zero_and_infinity_have_no_digits():
+    assert near(0, 3) == {"0"}
+    assert near(math.inf, 3) == {"inf"}
+    assert rounded(math.nan, 2) == "nan"
+
+
+def test_words_lose_case_article_and_marks():
+    assert [word(said) for said in ("The die!", "a die", False, "YES")] == ["die", "die", "no", "yes"]
+
+
+def test_the_same_answer_to_another_exercise_or_part_has_another_seal():
+    assert len({seal("03.1", 0, "5"), seal("03.1", 1, "5"), seal("03.2", 0, "5")}) == 3
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("−0.5", -0.5),
+        ("ln 3", math.log(3)),
+        ("log(3)", math.log(3)),
+        ("2 ln 3", 2 * math.log(3)),
+        ("2*ln(2)", 2 * math.log(2)),
+        ("-√2", -math.sqrt(2)),
+        ("sqrt(1/2)", math.sqrt(1 / 2)),
+        ("1/2 %", 0.005),
+        (Decimal("0.25"), 0.25),
+    ],
+)
+def test_formulas_and_other_signs_are_numbers(written, meant):
+    assert number(written) == pytest.approx(meant, rel=1e-15)
+
+
+def test_a_whole_number_is_exact_where_it_is_asked_for_and_rounded_once_elsewhere():
+    assert near(46, 0) == {"46"}
+    assert rounded(46, 0) not in near(46.4, 0)
+    assert rounded(660, 2) not in near(651, 2) | near(670, 2)
+    assert rounded(660, 2) in near(659, 2)
+
+
+@pytest.mark.parametrize("plain", ["", "0.75", "ja, ε", "x" * 200])
+def test_without_openssl_the_seal_is_the_same(plain, monkeypatch):
+    sealed = seal("03.1", 2, plain)
+    monkeypatch.delattr(hashlib, "pbkdf2_hmac")
+    assert seal("03.1", 2, plain) == sealed

@@ -1,0 +1,396 @@
+"""Is it as private as it says? A lower confidence bound on epsilon and delta, for anything that can be run.
+
+`audit(mechanism, neighbors)` runs the mechanism on pairs of neighboring inputs, looks for events that are
+much likelier on one than on the other, and confirms the best of them on fresh runs, which are taken to be
+independent. A mechanism that tells its law is enumerated as well, exactly, and its draws are compared with
+that law. An audit can refute a claim; it cannot prove one.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from toolkit.audit.bounds import delta_bound, epsilon_and_delta, epsilon_bound, p_value
+from toolkit.audit.coding import Coding
+from toolkit.audit.events import Event, search
+from toolkit.audit.running import FEWEST, Law, Pair, Runner, law_of, loss_of, named_pairs, pairs_for, protocol
+from toolkit.audit.verdict import Trial, Verdict
+from toolkit.core.arrays import Array
+from toolkit.core.checks import Number, refuse, whole
+from toolkit.core.checks import level as check_level
+from toolkit.core.inference.special import gammaincc
+from toolkit.core.loss import Approx, Loss, Pure
+from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.rounding import log_up
+
+_DIGITS = Context(prec=60)
+_ALMOST = Fraction(1, 10**40)  # what 60 digits of e**epsilon may leave
+_DRAWS = 20_000
+_ENOUGH = 10
+
+
+@dataclass(frozen=True)
+class ExactAudit:
+    """Epsilon over all pairs by enumeration (rounded up), and whether the claim fails for certain."""
+
+    epsilon: float
+    violated: bool
+
+
+def exact_epsilon(first: Law, second: Law) -> float:
+    """Compute the largest abs(ln(p / q)) over all outputs, from exact fractions, rounded up.
+
+    Parameters
+    ----------
+    first : dict
+        From outputs to exact probabilities, on one input.
+    second : dict
+        The same on its neighbor.
+
+    Returns
+    -------
+    float
+        Epsilon; infinite where only one probability is zero.
+
+    Examples
+    --------
+    >>> exact_epsilon({"no": Fraction(2, 3), "yes": Fraction(1, 3)}, {"no": Fraction(1, 3), "yes": Fraction(2, 3)})
+    0.6931471805599454
+    """
+    largest = Fraction(1)
+    for output in first.keys() | second.keys():
+        p, q = Fraction(first.get(output, 0)), Fraction(second.get(output, 0))
+        if (p == 0) != (q == 0):
+            return math.inf
+        if p:
+            largest = max(largest, p / q, q / p)
+    return log_up(largest)
+
+
+def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
+    """Compute the delta of two laws: what one exceeds e**epsilon times the other by, the larger of both ways.
+
+    Parameters
+    ----------
+    first : dict
+        From outputs to exact probabilities, on one input.
+    second : dict
+        The same on its neighbor.
+    epsilon : float
+        The claimed epsilon; e**epsilon is taken to 60 digits.
+
+    Returns
+    -------
+    Fraction
+        Delta; the same if the laws change places.
+
+    Examples
+    --------
+    >>> float(exact_delta({0: Fraction(1)}, {0: Fraction(1, 2), 1: Fraction(1, 2)}, 1.0))
+    0.5
+    """
+    if epsilon == math.inf:
+        return Fraction(0)
+    power = Fraction(_DIGITS.exp(Decimal(repr(float(epsilon)))))
+    return max(
+        sum((max(Fraction(p) - power * Fraction(other.get(x, 0)), Fraction(0)) for x, p in one.items()), Fraction(0))
+        for one, other in ((first, second), (second, first))
+    )
+
+
+def enumerate_laws(mechanism: object, pairs: dict[str, Pair], target: tuple[float, float] | None) -> ExactAudit | None:
+    """Epsilon of all pairs whose laws the mechanism tells, held against the claim; None if it tells none."""
+    laws = [(law_of(mechanism, a), law_of(mechanism, b)) for a, b in pairs.values()]
+    known = [(a, b) for a, b in laws if a is not None and b is not None]
+    if not known:
+        return None
+    epsilon = max(exact_epsilon(a, b) for a, b in known)
+    violated = False
+    if target is not None:
+        worst = max(exact_delta(a, b, target[0]) for a, b in known)
+        violated = worst > Fraction(target[1]) + _ALMOST
+    return ExactAudit(epsilon, violated)
+
+
+def law_misfit(mechanism: object, pairs: dict[str, Pair], rng: Rng) -> float | None:
+    """The smallest p-value, times their number, of Pearson's test that draws follow the law that is told."""
+    run, many = protocol(mechanism)
+    values = list(dict.fromkeys(value for pair in pairs.values() for value in pair))
+    p_values = []
+    for value in values:
+        law = law_of(mechanism, value)
+        if law is None:
+            continue
+        drawn = many([value] * _DRAWS, rng) if many else [run(value, rng) for _ in range(_DRAWS // 4)]
+        p_values.append(_pearson(law, drawn.tolist() if isinstance(drawn, np.ndarray) else list(drawn)))
+    return min(p_values) * len(p_values) if p_values else None
+
+
+def _pearson(law: Law, drawn: list[Any]) -> float:
+    """Pearson's chi-squared; outputs expected fewer than ten times are pooled."""
+    counts = Counter(drawn)
+    if any(law.get(output, 0) == 0 for output in counts):
+        return 0.0
+    pooled, seen, expected = [], 0, Fraction(0)
+    for output in sorted(law, key=law.__getitem__):
+        seen, expected = seen + counts[output], expected + len(drawn) * law[output]
+        if expected >= _ENOUGH:
+            pooled.append((seen, expected))
+            seen, expected = 0, Fraction(0)
+    statistic = sum(float((count - mean) ** 2 / mean) for count, mean in pooled)
+    return float(gammaincc((len(pooled) - 1) / 2, statistic / 2)) if len(pooled) > 1 else 1.0
+
+
+_FINALISTS = 3  # pairs that half of the runs choose and the other half look at
+_CONFIRMED = 2
+
+Outputs = dict[object, list[Any]]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Two neighbors, and the events to confirm: those likelier on the first, and those likelier on the second."""
+
+    name: str
+    pair: Pair
+    there: list[Event]
+    back: list[Event]
+
+    def best(self, measure: str) -> float:
+        return max(float(getattr(event, measure)) for event in (*self.there, *self.back))
+
+
+@dataclass(frozen=True)
+class Search:
+    """How to look for events: on which neighbors, against which claim, and with which features."""
+
+    run: Runner
+    pairs: dict[str, Pair]
+    target: tuple[float, float]
+    looks: dict[str, Callable[[Any], float]] | None = None
+    last_bits: bool = True
+
+    def __call__(self, runs: int) -> tuple[Coding, list[Candidate]]:
+        """The coding of outputs, and the best one or two pairs, the largest excess over the claim first."""
+        if len(self.pairs) <= _FINALISTS:
+            coding, candidates = self._search(self.pairs, self.outputs(self.pairs.values(), runs))
+            return coding, candidates[:_CONFIRMED]
+        outputs = self.outputs(self.pairs.values(), runs // 2)
+        finalists = {one.name: one.pair for one in self._search(self.pairs, outputs)[1][:_FINALISTS]}
+        more = self.outputs(finalists.values(), runs - runs // 2)
+        coding, candidates = self._search(finalists, {key: outputs[key] + further for key, further in more.items()})
+        return coding, candidates[:_CONFIRMED]
+
+    def outputs(self, pairs: Iterable[Pair], runs: int) -> Outputs:
+        """Outputs of `runs` runs in all, for each input; an input of several pairs is run once for them all."""
+        inputs = distinct(pairs)
+        return {key: self.run(value, max(runs // len(inputs), FEWEST)) for key, value in inputs.items()}
+
+    def _search(self, pairs: dict[str, Pair], outputs: Outputs) -> tuple[Coding, list[Candidate]]:
+        coding = Coding.of(list(chain.from_iterable(outputs.values())), self.looks)
+        tables = {key: coding.table(drawn) for key, drawn in outputs.items()}
+        candidates = []
+        for name, (a, b) in pairs.items():
+            first, second = tables[identity(a)], tables[identity(b)]
+            events = search(first, second, coding.names, target=self.target, last_bits=self.last_bits)
+            candidates.append(Candidate(name, (a, b), *events))
+        return coding, _ordered(candidates)
+
+
+def _ordered(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """By excess and by promise in turn: where nothing exceeds the claim, what comes nearest to it."""
+    orders = [sorted(candidates, key=lambda one: -one.best(measure)) for measure in ("excess", "promise")]
+    return list({one.name: one for both in zip(*orders, strict=True) for one in both}.values())
+
+
+def distinct(pairs: Iterable[Pair]) -> dict[object, Any]:
+    return {identity(value): value for value in chain.from_iterable(pairs)}
+
+
+def identity(value: object) -> object:
+    """What equal inputs share: how a number or text is written, the bytes of an array, else the object."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return value.dtype.str, value.shape, value.tobytes()
+    written = value is None or isinstance(value, str | int | float | np.generic)
+    return (type(value), repr(value)) if written else id(value)
+
+
+_PACED = 4  # inputs on which a run is timed
+_FOR_SECOND = 0.4  # the share of the confirming runs that goes to the second pair of neighbors, if there is one
+_ZCDP_DELTA = 1e-3
+_FOR_DRAWS = 0.1  # the share of the error that is left to the comparison of draws with a told law
+
+Target = tuple[float, float]
+
+
+def audit(
+    mechanism: object,
+    neighbors: object = None,
+    *,
+    epsilon: Number | None = None,
+    delta: Number = 0,
+    runs: int = 200_000,
+    seconds: float = 60.0,
+    level: Number = 0.9999,
+    features: dict[str, Callable[[Any], float]] | None = None,
+    last_bits: bool = True,
+    rng: Rng = None,
+) -> Verdict:
+    """Look for a violation of a privacy claim.
+
+    Parameters
+    ----------
+    mechanism : object
+        Something with `randomize` or `release`, or a function of the input (and of `rng`, if it has one).
+    neighbors : tuple or list or dict, optional
+        A tuple of two inputs, a list of such, or a mapping with names; see `toolkit.audit.running`.
+        None: from the options, bounds or sensitivity that the mechanism declares.
+    epsilon : Number, optional
+        The claim; the mechanism's own `loss` if left out.
+    delta : Number
+        Goes with `epsilon`.
+    runs : int
+        How often to run it in all: half of the runs to search, half to confirm.
+    seconds : float
+        At most how long, at the pace of a few runs at the beginning; fewer runs are made where all would take
+        longer, and a note says so. Else, what is found depends on no clock; with `math.inf` it never does.
+    level : Number
+        Of the bounds and of the verdict; a true claim is refuted with probability at most 1 - level.
+    features : dict, optional
+        Further ways to look at one output, each a function from an output to a number.
+    last_bits : bool
+        Whether to look at the last bits of floats, which betray almost all noise that was made of floats.
+    rng : Generator, optional
+        None audits the path of real releases; a Generator repeats the same audit.
+
+    Returns
+    -------
+    Verdict
+        Whether the claim is refuted, and lower bounds of epsilon and delta.
+
+    References
+    ----------
+    Z. Ding et al., Detecting violations of differential privacy (2018); B. Bichsel et al., DP-Sniper (2021).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from toolkit import warner
+    >>> audit(warner(p="2/3"), rng=np.random.default_rng(1)).violated
+    False
+    >>> def count(value):
+    ...     return value + np.random.default_rng(0).laplace()  # the seed is used again
+    >>> audit(count, (0, 1), epsilon=1, runs=4000).violated
+    True
+    """
+    pairs = named_pairs(neighbors) if neighbors is not None else pairs_for(mechanism)
+    claim = _claim(mechanism, epsilon, delta)
+    target = epsilon_and_delta(claim, _ZCDP_DELTA)
+    share = check_level(level)
+    run = Runner(mechanism, check_rng(rng))
+    affordable, notes = _affordable(run, pairs, whole(runs, "runs", least=4 * FEWEST), seconds)
+    limits = target or (math.inf, 0.0)
+    coding, candidates = Search(run, pairs, limits, features, last_bits)(affordable // 2)
+    tried = _confirmed(run, coding, candidates, affordable - affordable // 2, (1 - _FOR_DRAWS) * (1 - share), limits)
+    exact = enumerate_laws(mechanism, pairs, target)
+    misfit = law_misfit(mechanism, pairs, check_rng(rng)) if exact else None
+    violated, evidence = _judged(tried, exact, misfit, 1 - share, has_claim=target is not None)
+    return Verdict(
+        claim=claim,
+        epsilon=max(trial.epsilon for trial in tried),
+        delta=max(trial.delta for trial in tried),
+        violated=violated,
+        evidence=evidence,
+        level=share,
+        tried=tuple(tried),
+        pairs=tuple(pairs),
+        runs=run.runs,
+        exact=exact.epsilon if exact else None,
+        notes=notes,
+    )
+
+
+def _claim(mechanism: object, epsilon: Number | None, delta: Number) -> Loss | None:
+    if epsilon is None:
+        if delta != 0:
+            refuse("`delta` must come with `epsilon`", delta, "a claim has both")
+        return loss_of(mechanism)
+    return Approx(epsilon, delta) if delta != 0 else Pure(epsilon)
+
+
+def _affordable(run: Runner, pairs: dict[str, Pair], runs: int, seconds: float) -> tuple[int, tuple[str, ...]]:
+    """How many runs there is time for at the pace of a few; fixed before the others, so that none is left out."""
+    if seconds == math.inf:
+        return runs, ()
+    pace = run.pace(list(distinct(pairs.values()).values())[:_PACED], runs // 100)
+    if pace * runs <= seconds:
+        return runs, ()
+    fewer = max(int(seconds / pace), 4 * FEWEST)
+    note = (
+        f"{fewer:,} runs instead of {runs:,}: at the pace of the first ones, more would take longer than {seconds:g} s"
+    )
+    return fewer, (note,)
+
+
+def _confirmed(
+    run: Runner, coding: Coding, candidates: list[Candidate], runs: int, error: float, target: Target
+) -> list[Trial]:
+    """Fresh runs on each pair of neighbors, for its events in both directions."""
+    shares = [1.0] if len(candidates) == 1 else [1 - _FOR_SECOND, _FOR_SECOND]
+    tables: dict[object, Array] = {}
+    for candidate, share in zip(candidates, shares, strict=True):
+        for key, value in distinct([candidate.pair]).items():
+            if key not in tables:
+                tables[key] = coding.table(run(value, max(int(share * runs / 2), FEWEST)))
+    trials = []
+    for name, event, (a, b), share in _shared(candidates):
+        first, second = tables[identity(a)], tables[identity(b)]
+        counts = (event.count(first), len(first), event.count(second), len(second))
+        trials.append(_trial(name, event.words, counts, share, share * error, target))
+    return trials
+
+
+def _shared(candidates: list[Candidate]) -> list[tuple[str, Event, Pair, float]]:
+    """All events with their parts of the error: half for the one that exceeds the claim most, the rest evenly."""
+    events = [(one.name, event, one.pair) for one in candidates for event in one.there]
+    events += [(f"{one.name}, reversed", event, one.pair[::-1]) for one in candidates for event in one.back]
+    first = max(range(len(events)), key=lambda i: events[i][1].excess)
+    return [(*event, 0.5 if i == first else 0.5 / (len(events) - 1)) for i, event in enumerate(events)]
+
+
+def _trial(
+    pair: str, words: str, counts: tuple[int, int, int, int], share: float, error: float, target: Target
+) -> Trial:
+    epsilon, delta = target
+    return Trial(
+        pair,
+        words,
+        *counts,
+        epsilon=epsilon_bound(*counts, delta=delta, error=error),
+        delta=delta_bound(*counts, epsilon=epsilon, error=error),
+        p_value=p_value(*counts, epsilon=epsilon, delta=delta),
+        share=share,
+    )
+
+
+def _judged(
+    tried: list[Trial], exact: ExactAudit | None, misfit: float | None, error: float, *, has_claim: bool
+) -> tuple[bool, str]:
+    """Whether the claim is refuted, and by what; nine tenths of the error are for the events, one for the draws."""
+    if exact is not None and exact.violated:
+        return True, "a proof: the law it tells breaks the claim, by exact enumeration"
+    if misfit is not None and misfit <= _FOR_DRAWS * error:
+        return True, "its draws do not follow the law that it tells"
+    if not has_claim:
+        return False, "a bound only, as nothing was claimed"
+    best = min(trial.p_value / trial.share for trial in tried)
+    if best >= 1:
+        return False, "nothing seen speaks against the claim"
+    return best <= (1 - _FOR_DRAWS) * error, f"p-value of the claim {'below 1e-90' if best < 1e-90 else f'{best:.2g}'}"

@@ -1,0 +1,112 @@
+"""Record and replay: the same noise on a neighbor. What then differs is what one person moved.
+
+Noise hides a difference; with the noise frozen it lies open, after one run instead of thousands. For
+mechanisms that add noise the difference of the two outputs is the difference of the statistics, to be held
+against the declared sensitivity.
+"""
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from toolkit.audit.running import named_pairs, pairs_for, protocol, takes_rng, value_of
+from toolkit.core.checks import Number, choice, exact, refuse
+from toolkit.core.inference.digits import concise
+
+
+@dataclass(frozen=True)
+class Replay:
+    """One pair of neighbors under one noise.
+
+    Parameters
+    ----------
+    pair : str
+        Its name.
+    moved : float
+        How far the output moved, in the norm; infinite where the outputs have two shapes, or one is no number.
+    sensitivity : float
+        How far it may move.
+    same_flow : bool
+        Whether both runs used the same randomness; if not, the noise differed and `moved` says little.
+
+    Examples
+    --------
+    >>> Replay("10 and 11", moved=1.0, sensitivity=1.0, same_flow=True).moved
+    1.0
+    """
+
+    pair: str
+    moved: float
+    sensitivity: float
+    same_flow: bool
+
+    __repr__ = concise
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether one person moved the output further than declared, beyond rounding."""
+        return self.same_flow and self.moved > self.sensitivity * (1 + 1e-6)
+
+
+def replay(
+    mechanism: object, neighbors: object = None, *, sensitivity: Number | None = None, norm: str = "l1", seeds: int = 5
+) -> list[Replay]:
+    """Run a mechanism on neighbors with the same noise, and measure how far the output moved.
+
+    Parameters
+    ----------
+    mechanism : object
+        As for `audit`; it must take `rng`.
+    neighbors : tuple or list or dict, optional
+        As for `audit`.
+    sensitivity : Number, optional
+        As declared; the mechanism's own if left out.
+    norm : str
+        "l1" or "l2".
+    seeds : int
+        How many noises are tried.
+
+    Returns
+    -------
+    list of Replay
+        The largest movement of each pair.
+
+    References
+    ----------
+    Re:cord-play, arXiv 2602.17454 (2026).
+
+    Examples
+    --------
+    >>> def mean(salaries, rng):  # said to be of numbers from 0 to 100, and not clamped
+    ...     return np.mean(salaries) + rng.laplace(scale=100 / len(salaries))
+    >>> replay(mean, ([20, 30], [20, 9000]), sensitivity=50)[0].exceeds
+    True
+    """
+    choice(norm, "norm", ("l1", "l2"))
+    if not takes_rng(mechanism):
+        refuse("`mechanism` must take `rng`", "none", "its noise cannot be replayed", TypeError)
+    declared = sensitivity if sensitivity is not None else getattr(mechanism, "sensitivity", None)
+    if declared is None:
+        refuse("`sensitivity` must be given", "none", "the movement is held against it", TypeError)
+    reach = float(exact(declared, "sensitivity"))
+    pairs = named_pairs(neighbors) if neighbors is not None else pairs_for(mechanism)
+    run, _ = protocol(mechanism)
+    replays = []
+    for name, (a, b) in pairs.items():
+        tries = [_frozen(run, a, b, seed, norm) for seed in range(seeds)]
+        moved = [distance for distance, same in tries if same] or [distance for distance, _ in tries]
+        replays.append(Replay(name, max(moved), reach, any(same for _, same in tries)))
+    return replays
+
+
+def _frozen(run: Any, a: Any, b: Any, seed: int, norm: str) -> tuple[float, bool]:
+    first = np.random.default_rng(seed)
+    second = copy.deepcopy(first)
+    outputs = [np.asarray(value_of(run(*given)), dtype=float) for given in ((a, first), (b, second))]
+    same = bool(first.bit_generator.state == second.bit_generator.state)
+    if outputs[0].shape != outputs[1].shape or not np.all(np.isfinite(np.concatenate([x.ravel() for x in outputs]))):
+        return np.inf, True
+    gap = np.abs(outputs[0] - outputs[1]).ravel()
+    return float(gap.sum() if norm == "l1" else np.sqrt(gap @ gap)), same

@@ -1,0 +1,214 @@
+"""How anything is run many times, by protocol and never by what it is called, and on which pairs of inputs.
+
+It is an object with `randomize(answers, rng)`, an object with `release(value, rng)`, or a function of the input
+(and of `rng`, if it has a parameter of that name). One person can turn the inputs of a pair into each other:
+where a broken promise is likely to show.
+"""
+
+import inspect
+import time
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from toolkit.audit.coding import WIDEST
+from toolkit.core.arrays import Values
+from toolkit.core.checks import floats, refuse, whole
+from toolkit.core.estimate import Estimate
+from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+from toolkit.core.randomness import Rng
+
+Pair = tuple[Any, Any]
+
+_MOST_OPTIONS = 4
+
+
+def named_pairs(neighbors: object) -> dict[str, Pair]:
+    """Pairs with names: from one pair (a tuple of two), a list of pairs, or a mapping from names to pairs."""
+    if isinstance(neighbors, Mapping):
+        pairs = {str(name): pair for name, pair in neighbors.items()}
+    elif isinstance(neighbors, tuple) and len(neighbors) == 2:
+        pairs = {"pair": neighbors}
+    elif isinstance(neighbors, list) and neighbors:
+        pairs = {f"pair {i + 1}": pair for i, pair in enumerate(neighbors)}
+    else:
+        rule = "`neighbors` must be two inputs in a tuple, or a list of such"
+        refuse(rule, type(neighbors).__name__, "see shapes", TypeError)
+    if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs.values()):
+        refuse(
+            "each of `neighbors` must be two inputs", "another number", "one person changes the first into the second"
+        )
+    return {name: (pair[0], pair[1]) for name, pair in pairs.items()}
+
+
+def pairs_for(mechanism: Any) -> dict[str, Pair]:
+    """Neighbors that follow from what a mechanism says of its input: its options, its bounds, or its sensitivity."""
+    options = list(getattr(mechanism, "options", ()))
+    if options:
+        some = options if len(options) <= _MOST_OPTIONS else [*options[:2], options[len(options) // 2], options[-1]]
+        return {f"{a}, {b}": (a, b) for a, b in combinations(some, 2)}
+    if getattr(mechanism, "bounds", None) is not None:
+        low, high = (float(limit) for limit in mechanism.bounds)
+        return {"lowest, highest": (low, high), "lowest, middle": (low, (low + high) / 2)}
+    if hasattr(mechanism, "sensitivity"):
+        reach = float(mechanism.sensitivity)
+        pairs: dict[str, Pair] = {"at 0": (0.0, reach), "at 1000": (1000 * reach, 1001 * reach)}
+        return pairs | ({"whole": (0, int(reach))} if reach == int(reach) else {})
+    refuse("`neighbors` must be given", "none", "nothing says what this mechanism can be asked about", TypeError)
+
+
+def shapes(size: int, *, reach: float = 1.0) -> dict[str, Pair]:
+    """Answers to `size` queries on two neighbors at most `reach` apart, that expose broken selections (Ding et al.
+    2018).
+    """
+    k = whole(size, "size", least=2)
+    level, half = np.full(k, 1.0), np.arange(k) < k // 2
+    one = np.arange(k) == 0
+    signs = {
+        "one above": np.where(one, 1, 0),
+        "one below": np.where(one, -1, 0),
+        "one above, the rest below": np.where(one, 1, -1),
+        "one below, the rest above": np.where(one, -1, 1),
+        "half up, half down": np.where(half, -1, 1),
+        "all above": np.full(k, 1),
+        "all below": np.full(k, -1),
+    }
+    pairs: dict[str, Pair] = {name: (reach * level, reach * (level + sign)) for name, sign in signs.items()}
+    pairs["crossed"] = (reach * np.where(half, 1.0, 0.0), reach * np.where(half, 0.0, 1.0))
+    return pairs
+
+
+def replacements(values: Values, bounds: tuple[float, float], *, options: Sequence[Any] = ()) -> dict[str, Pair]:
+    """A column, and the same with its first record replaced: by a bound, by a value far outside, by `options`."""
+    column = floats(values, "values")
+    low, high = bounds
+    others = {
+        "lowest": low,
+        "highest": high,
+        "far above": high + 1e4 * (high - low),
+        "far below": low - 1e4 * (high - low),
+    }
+    others |= {f"option {option}": option for option in options}
+    return {name: (column, np.concatenate([[value], column[1:]])) for name, value in others.items()}
+
+
+Law = dict[Any, Fraction]
+
+FEWEST = 100
+_PACED = 20
+_CHUNK = 4096
+
+
+class Runner:
+    """Runs a mechanism on a value, as often as it is told to, and counts the runs."""
+
+    def __init__(self, mechanism: object, rng: Rng) -> None:
+        self._once, self._batch = protocol(mechanism)
+        self._rng, self.runs = rng, 0
+
+    def __call__(self, value: object, count: int) -> list[Any]:
+        outputs: list[Any] = []
+        while len(outputs) < count:
+            outputs += self._some(value, min(_CHUNK, count - len(outputs)))
+        self.runs += count
+        return outputs
+
+    def pace(self, values: Sequence[Any], most: int) -> float:
+        """Seconds that one run takes: of up to `most` runs on each value the fastest of three tries. How often it is
+        run depends on no clock, so that a generator is in the same state afterwards on any machine.
+        """
+        size = min(_CHUNK // 4 if self._batch is not None else _PACED, most)
+        return float(np.mean([min(self._timed(value, size) for _ in range(3)) for value in values])) / size
+
+    def _timed(self, value: object, count: int) -> float:
+        start = time.perf_counter()
+        self(value, count)
+        return time.perf_counter() - start
+
+    def _some(self, value: object, count: int) -> list[Any]:
+        if self._batch is None:
+            return [_cut(self._once(value, self._rng)) for _ in range(count)]
+        many = np.repeat(value[None], count, axis=0) if isinstance(value, np.ndarray) else [value] * count
+        outputs = self._batch(many, self._rng)
+        if not isinstance(outputs, np.ndarray):
+            return [_cut(output) for output in outputs]
+        if outputs.dtype == np.uint8 and outputs.ndim == 2:  # packed bits
+            outputs = np.unpackbits(outputs[:, : WIDEST // 8], axis=1, bitorder="little")
+        rows = outputs if outputs.ndim == 1 else outputs.reshape(len(outputs), -1)[:, :WIDEST]
+        return list(rows) if rows.ndim > 1 and rows.dtype.kind in "biuf" else list(rows.tolist())
+
+
+def value_of(output: Any) -> Any:
+    """Of an estimate its value, of anything else the thing itself."""
+    return output.value if isinstance(output, Estimate) else output
+
+
+def _cut(output: object) -> Any:
+    """The value; of a long array the entries that will be looked at: many runs are kept at once."""
+    output = value_of(output)
+    return output.ravel()[:WIDEST].copy() if isinstance(output, np.ndarray) and output.size > WIDEST else output
+
+
+def protocol(mechanism: object) -> tuple[Callable[[Any, Rng], Any], Callable[[Any, Rng], Any] | None]:
+    """One run on a value; and many runs on a list of values, where the mechanism randomizes each on its own."""
+    if hasattr(mechanism, "randomize"):
+        return mechanism.randomize, mechanism.randomize
+    if hasattr(mechanism, "release"):
+        return mechanism.release, None
+    if not callable(mechanism):
+        rule = "`mechanism` must have `randomize` or `release`, or be a function of the data"
+        refuse(rule, type(mechanism).__name__, "it cannot be run", TypeError)
+    if not takes_rng(mechanism):
+        return (lambda value, _: mechanism(value)), None
+    needed = inspect.signature(mechanism).parameters["rng"].default is inspect.Parameter.empty
+    own = np.random.default_rng() if needed else None  # a function that cannot do without a Generator gets one
+    return (lambda value, rng: mechanism(value, rng=own if rng is None else rng)), None
+
+
+def takes_rng(mechanism: Any) -> bool:
+    """Whether it can be run with a given source of randomness."""
+    try:
+        method = getattr(mechanism, "randomize", None) or getattr(mechanism, "release", None) or mechanism
+        return "rng" in inspect.signature(method).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def loss_of(mechanism: object) -> Loss | None:
+    """What a mechanism says that it costs, if it says so."""
+    loss = getattr(mechanism, "loss", None)
+    return loss if isinstance(loss, Pure | Approx | Zcdp) else None
+
+
+def law_of(mechanism: Any, value: object) -> Law | None:
+    """Read the exact law of the output on a value, where the mechanism tells it.
+
+    Parameters
+    ----------
+    mechanism : object
+        With integer weights of options by reports, or with `law(value)`.
+    value : object
+        The input.
+
+    Returns
+    -------
+    dict or None
+        From outputs to exact probabilities; None if it tells no law.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> law_of(warner(p="2/3"), "yes")
+    {'no': Fraction(1, 3), 'yes': Fraction(2, 3)}
+    """
+    if hasattr(mechanism, "law"):
+        return {output: Fraction(share) for output, share in mechanism.law(value).items()}
+    table, options = getattr(mechanism, "weights", None), getattr(mechanism, "options", ())
+    if not isinstance(table, np.ndarray) or table.ndim != 2 or value not in options:
+        return None
+    row = table[list(options).index(value)]
+    weights = zip(mechanism.report_options, row, strict=True)
+    return {report: Fraction(int(weight), mechanism.denominator) for report, weight in weights}

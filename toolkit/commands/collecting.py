@@ -1,0 +1,316 @@
+"""Verbs of a collection: open, watch and close it, read it, look at it from outside, merge and delete it."""
+
+import warnings
+from collections.abc import Callable
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from toolkit.commands import Options, Usual, Verbs, add_verb, collector, complain, running_here, say
+from toolkit.core.checks import refuse
+from toolkit.survey.serving.options import ServeOptions, add_arguments
+
+if TYPE_CHECKING:
+    from toolkit.survey.collector import Collector
+
+
+def add(verbs: Verbs) -> None:
+    _add_serve(verbs)
+    _add_open(verbs)
+    for verb, run, about in _PLAIN:
+        add_verb(verbs, verb, run, about)
+    close = add_verb(verbs, "close", _close, "end a collection for good, and its server")
+    close.add_argument("--anyway", action="store_true", help="give up what waits on tablets: nobody can open it then")
+    invite = add_verb(verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind")
+    invite.add_argument("count", type=int)
+    about = "print a link for a station: a device of yours on which many people answer, also without a network"
+    station = add_verb(verbs, "station", _station, about)
+    station.add_argument("what", choices=["new"])
+    station.add_argument("uses", type=int, help="how many people can answer with it")
+    _add_reading(verbs)
+    _add_operating(verbs)
+
+
+def _add_serve(verbs: Verbs) -> None:
+    about = "collect answers to a survey, until it is closed; the server runs in the background"
+    serve = add_verb(verbs, "serve", _serve, about, examples=_EXAMPLES)
+    serve.add_argument("survey", help="a .toml or .json file")
+    add_arguments(serve)
+    text = "for systemd and containers: no daemon, log to stderr, TERM ends it"
+    serve.add_argument("--foreground", action="store_true", help=text)
+
+
+def _add_open(verbs: Verbs) -> None:
+    about = "make a collection and open it, without a server: for servers that may not make tables"
+    open_ = add_verb(verbs, "open", _open, about)
+    open_.add_argument("survey", help="a .toml or .json file")
+    add_arguments(open_, ("public_url", "issuer_key", "amend", "again"))
+
+
+_EXAMPLES = """\
+To try it on this machine, then look at it and end it:
+  toolkit serve survey.toml
+  toolkit status
+  toolkit close
+
+In the field, with a certificate, for phones that open https://survey.example:
+  toolkit serve survey.toml --database sqlite:///campus.db --host 0.0.0.0 --port 443 \\
+    --certificate cert.pem --private-key key.pem --public-url https://survey.example/
+"""
+
+TRY_AGAIN = 75
+"""How a server in the foreground ends if it could not begin for a reason that may pass: EX_TEMPFAIL of
+sysexits.h.
+"""
+
+
+def _serve(options: Options) -> int:
+    # Nobody has named a database: a rehearsal must not take that of the real collection.
+    database = None if options.rehearsal and isinstance(options.database, Usual) else options.database
+    run = _serve_in_foreground if options.foreground else _serve_in_background
+    try:
+        return run(options.survey, database, ServeOptions.from_namespace(options))
+    except Exception as problem:
+        if options.rehearsal:
+            problem.args = (f"{problem} This was to be a rehearsal: it was not started.",)
+        raise
+
+
+def _serve_in_background(survey: str, database: str | None, options: ServeOptions) -> int:
+    from toolkit.survey.client import qr_text
+    from toolkit.survey.collector import start
+    from toolkit.survey.serving.access import promised
+
+    started = start(survey, database, options)
+    say(qr_text(started.url), started.url, "", started.survey.name)
+    say(promised(started.survey.access, started.survey.waves))
+    say("", *_numbers(started.database), "")
+    say(
+        "The server runs in the background. See `toolkit status`, `toolkit results` and `toolkit close`, "
+        f"with --database {_plainly(started.database)}."
+    )
+    return 0
+
+
+def _plainly(database: str) -> str:
+    """A database as it is named in a shell, without what may be a password."""
+    return database if database.startswith("sqlite") else "as you named it"
+
+
+def _numbers(database: str) -> list[str]:
+    """What every last screen shows: published, it lets people compare."""
+    from toolkit.survey.client import code_hash
+    from toolkit.survey.serving.background import find
+
+    served = find(database)
+    if served is None:
+        return []
+    advice = 'Every last screen shows these two numbers. Publish them, and say where: hashes = "…" in the survey.'
+    return [advice, f"survey  {served.survey}", f"program {code_hash()}"]
+
+
+def _serve_in_foreground(survey: str, database: str | None, options: ServeOptions) -> int:
+    from toolkit.survey.collector import AgainError, serve
+
+    try:
+        serve(survey, database, options)
+    except AgainError as problem:
+        complain(f"toolkit serve: {problem}")
+        return TRY_AGAIN
+    return 0
+
+
+def _open(options: Options) -> None:
+    from toolkit.survey.collector import prepare
+    from toolkit.survey.spec import Survey
+
+    _, prepared = prepare(Survey.load(options.survey), options.database, ServeOptions.from_namespace(options))
+    _status(options)
+    if prepared.issuer_key is not None:
+        say(f"The key that signs blind tokens is in {prepared.issuer_key}: every server needs it, and a backup of it.")
+
+
+def _status(options: Options) -> None:
+    collection = collector(options)
+    status = collection.status()
+    kind = "rehearsal, " if collection.survey.rehearsal else ""
+    cap = "" if status.cap is None else f" of at most {status.cap:,}"
+    serving = f"served at {status.url}" if status.serving else "no server that you started is running on this machine"
+    seen = "" if status.state == "closed" else f" ({status.reports:,} of them shown so far, in steps)"
+    line = f"{kind}{status.state}: {status.stored:,} reports{cap}{seen}; {serving}"
+    out = f"Uses of stations that are out, neither spent nor given back: {status.uses_out:,}"
+    say(line, *[out] * bool(status.uses_out), *_last_day(collection), *(f"log: {line}" for line in status.log))
+
+
+def _last_day(collection: "Collector") -> list[str]:
+    """Until when reports are taken, of a collection that is not closed yet."""
+    from toolkit.survey.questions.survey_fields import is_over
+
+    day = collection.survey.closes
+    if day is None or collection.status().state == "closed":
+        return []
+    if is_over(day):
+        return [f"Its last day, {day}, is over: no report is taken any more. `toolkit close` ends it for good."]
+    return [f"Reports are taken until {day} is over everywhere, at noon (UTC) of the day after."]
+
+
+def _list_servers(options: Options) -> None:
+    """The collection at hand, and what else this person runs."""
+    from toolkit.survey.serving.background import find, servers
+    from toolkit.survey.storage import absolute_url
+
+    _status(options)
+    mine = find(absolute_url(options.database))
+    for server in servers():
+        if server != mine:
+            say(f"also running: {server.url} (process {server.pid})")
+
+
+def _change(verb: str) -> Callable[[Options], None]:
+    def run(options: Options) -> None:
+        getattr(collector(options), verb)()
+        _status(options)
+
+    return run
+
+
+def _close(options: Options) -> None:
+    from toolkit.survey.serving.background import find
+
+    collection = collector(options)
+    alone = find(collection.database) is None and collection.status().state != "closed"
+    collection.close(anyway=options.anyway)
+    _status(options)
+    if alone:
+        say(
+            "No server of yours was found. One that another account or another machine runs may still run: "
+            "it takes no more reports; whoever started it must end it."
+        )
+
+
+def _migrate(options: Options) -> None:
+    from toolkit.survey.storage import absolute_url, open_store
+    from toolkit.survey.storage.schema import VERSION
+
+    with closing(open_store(absolute_url(options.database))) as store:
+        earlier = store.migrate()
+    say(f"tables of version {earlier}" + ("" if earlier == VERSION else f", now of version {VERSION}"))
+
+
+_PLAIN = (
+    ("status", _list_servers, "how a collection stands, and what other servers you run here"),
+    ("pause", _change("pause"), "take no more reports for now"),
+    ("resume", _change("resume"), "take reports again"),
+    (
+        "migrate",
+        _migrate,
+        "bring a collection of an older toolkit to today's tables; stop its servers and copy it first",
+    ),
+)
+
+
+def _station(options: Options) -> None:
+    collection = collector(options)
+    link = collection.station(options.uses)
+    say(link, "", f"For one device and {options.uses:,} people. Open it there once with a network, and choose a PIN.")
+    if not link.startswith(("https:", "http://127.0.0.1", "http://localhost")):
+        say("Browsers need https for it: this address will not work on a device.")
+
+
+def _invite(options: Options) -> None:
+    say(*collector(options).invitations(options.count))
+
+
+_METHOD = "mle: shares inside 0 to 1, for display; else unbiased"
+_REGISTERED = "what `toolkit register` wrote: everything then says whether it was registered or is exploratory"
+
+
+def _add_reading(verbs: Verbs) -> None:
+    add_result = add_verb(verbs, "results", _results, "print the estimates").add_argument
+    add_result("--by", action="append", help="a plain question; may be repeated")
+    add_result("--minimum", type=int, help="people below which no estimate is shown, if not the survey's; it is noted")
+    add_result("--method", help=_METHOD)
+    add_result("--registration", help=_REGISTERED)
+    about = "write a report of a closed collection, for readers: .html, .docx, .pdf or .md"
+    report = add_verb(verbs, "report", _report, about).add_argument
+    report("path")
+    report("--by", action="append", help="a plain question; may be repeated")
+    report("--method", help=_METHOD)
+    report("--registration", help=_REGISTERED)
+    about = "write the reports to a .csv, .parquet, .feather, .sav (SPSS) or .dta (Stata) file, with a codebook"
+    export = add_verb(verbs, "export", _export, about).add_argument
+    export("path")
+    export("--language", help="of the labels in .sav and .dta files; the first of the survey if left out")
+
+
+def _results(options: Options) -> None:
+    results = collector(options).results(options.by, method=options.method, minimum=options.minimum)
+    if options.registration is not None:
+        results = results.registered(options.registration)
+    table = results.to_table().to_string(index=False) if results.group_estimates else "There is nothing to show yet."
+    say(results.survey.name, table, *results.notes())
+
+
+def _report(options: Options) -> None:
+    chosen = {"method": options.method, "registration": options.registration}
+    say(f"wrote {collector(options).report(options.path, options.by, **chosen)}")
+
+
+def _export(options: Options) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is not shown is said below
+        collection = collector(options)
+        path = collection.export(options.path, language=options.language)
+    say(f"wrote {path}", *collection.results().remarks)
+
+
+UNWELL = 1
+"""How `doctor` ends if something must be done."""
+
+
+def _add_operating(verbs: Verbs) -> None:
+    about = "try the public address of a collection, as a phone would; stores nothing. Ends with 1 if something must "
+    doctor = add_verb(verbs, "doctor", _doctor, f"{about}be done", database=False)
+    doctor.add_argument("url", help="the address that respondents use")
+    about = "make one closed collection, --database, of several closed ones of the same questions"
+    merge = add_verb(verbs, "merge", _merge, about)
+    merge.add_argument("others", nargs="+", help="their databases: sqlite:///file.db or postgresql://…")
+    about = "remove a closed collection for good: its reports, tables and files. It asks for the title, unless --yes"
+    delete = add_verb(verbs, "delete", _delete, about)
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _doctor(options: Options) -> int:
+    from toolkit.survey.serving.doctor import examine
+
+    failed = 0
+    for finding in examine(options.url):
+        say(str(finding))
+        failed += finding.failed
+    say("Not seen from here: what the proxy, a firewall and a load balancer write down. See docs/production.md.")
+    return UNWELL if failed else 0
+
+
+def _merge(options: Options) -> None:
+    from toolkit.survey.storage import merge
+
+    with running_here():
+        count, repeated = merge(options.database, options.others)
+    say(f"{count:,} reports; {repeated:,} more were in two collections, and are in it once.")
+
+
+def _delete(options: Options) -> None:
+    from toolkit.survey.collector import deletable, delete
+
+    with running_here():
+        title, described = deletable(options.database)
+    say(described)
+    if not options.yes and _typed() != title:
+        refuse("the title of the collection must be typed, or --yes given", "something else", "nothing was deleted")
+    say("Deleted.", *delete(options.database))
+
+
+def _typed() -> str:
+    try:
+        return input("Type its title to delete it for good: ").strip()
+    except EOFError:  # nobody is there to type
+        return ""

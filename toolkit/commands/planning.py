@@ -1,0 +1,114 @@
+"""The verb that plans: how many people, how private or how precise."""
+
+import argparse
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from toolkit.commands import Options, Verbs, add_verb, say
+from toolkit.core.checks import refuse
+
+
+def add(verbs: Verbs) -> None:
+    about = "how many people, how private or how precise: leave one out"
+    _plan_options(add_verb(verbs, "plan", _plan, about, database=False, examples=_EXAMPLES))
+
+
+_EXAMPLES = """\
+Of --n, --epsilon and --margin give two: the third is what you learn. With --detect, of --n, --epsilon
+and --power.
+
+How many people, so that a share near 20 % is known to 3 points?
+  toolkit plan warner --prevalence 0.2 --epsilon 1 --margin 0.03
+
+How private can it be with 2,000 people?
+  toolkit plan warner --prevalence 0.2 --n 2000 --margin 0.05
+
+How precise is the mean of a number from 0 to 80?
+  toolkit plan one_bit bounds=0,80 --prevalence 30 --n 2000 --epsilon 1
+
+How many people, so that a test tells 10 % from nobody, with a die (1: no, 6: yes, else the truth)?
+  toolkit plan forced yes=1/6 no=1/6 --prevalence 0 --detect 0.1 --power 0.8
+"""
+# A deck and a matrix are not written in a shell; the last has no formula.
+_UNPLANNED = ("additive", "multiplicative", "matrix", "square_wave")
+_PLAN = {
+    "prevalence": "your guess of the truth, needed: a share such as 0.2; one share an option, as "
+    "0.5,0.3,0.2; of a number its mean",
+    "epsilon": "what one person may lose by answering: what is received is at most e^epsilon times as likely after one "
+    "answer as after another",
+    "margin": "how precise: half the width of the interval; 0.03 is 3 percentage points, of a mean it is in "
+    "the mean's own unit",
+    "level": "how often the interval holds the truth; a test has the size 1 - level (default 0.95)",
+    "detect": "another truth, which a test shall tell from the prevalence; written like it",
+    "power": "the probability that the test tells it, such as 0.8",
+    "sd": "of a mean: your guess of the standard deviation of the true answers (default: the largest possible)",
+    "subgroup": "share of the smallest subgroup that needs this precision, such as 0.25 (default 1: all together)",
+    "response": "share of the invited who answer, such as 0.4 (default 1); more people are then invited",
+}
+_COUNTS = {
+    "n": "people whose reports arrive",
+    "population": "how many people there are in all: asking a large part of them leaves fewer to guess "
+    "about (default: no end)",
+    "questions": "how many such questions the same people answer: they share epsilon (default 1)",
+}
+
+
+def _plan_options(parser: argparse.ArgumentParser) -> None:
+    from toolkit.local.catalogue import makers, parameters
+
+    free = [name for name, maker in makers().items() if name not in _UNPLANNED and "epsilon" in parameters(maker)]
+    about = f"with --epsilon, or to solve for it: {', '.join(free)}; all others with arguments of their own"
+    parser.add_argument("design", help=about)
+    example = "what the design takes besides: forced yes=1/6 no=1/6, k_ary options=4, one_bit bounds=0,80"
+    parser.add_argument("arguments", nargs="*", metavar="NAME=VALUE", help=example)
+    for name, words in _PLAN.items():
+        parser.add_argument(f"--{name}", help=words, required=name == "prevalence", type=_listed)
+    for name, words in _COUNTS.items():
+        parser.add_argument(f"--{name}", type=int, help=words)
+    sides = "of the test: 2 (default), or 1 if only a truth on the side of --detect would be looked for"
+    parser.add_argument("--sides", type=int, choices=(1, 2), help=sides)
+
+
+def _plan(options: Options) -> None:
+    from toolkit.planning.planner import plan
+
+    known = (*_PLAN, *_COUNTS, "sides")
+    values = {name: getattr(options, name) for name in known if getattr(options, name) is not None}
+    try:
+        solution = plan(_design(options.design, options.arguments), **values)
+    except TypeError as problem:  # all was written in a shell: an argument of the wrong kind is a wrong argument
+        raise ValueError(str(problem)) from problem
+    except OverflowError:
+        refuse("numbers must be below 1e308", "a larger one", "nothing can be computed with it")
+    say(repr(solution), f"invite {solution.invited:,} people", *solution.notes)
+
+
+def _design(name: str, arguments: Sequence[str]) -> Any:
+    """A design of the catalogue that survey files use, or the family of those that wait for their epsilon."""
+    from toolkit.local.catalogue import check_arguments, makers, parameters
+
+    known = {key: maker for key, maker in makers().items() if key not in _UNPLANNED}
+    if name not in known:
+        refuse(f"`design` must be one of {', '.join(known)}", repr(name)[:40], "try warner")
+    pairs = [argument.partition("=") for argument in arguments]
+    for key, sign, _ in pairs:
+        if not sign:
+            refuse(
+                "what a design takes must be written as NAME=VALUE", repr(key)[:40], "for example forced yes=1/6 no=1/6"
+            )
+    filled = {key: _listed(value, whole=True) for key, _, value in pairs}
+    takes = parameters(known[name])
+    waits = "epsilon" in takes and "epsilon" not in filled and (takes["epsilon"] or not filled)
+    own = " ".join(f"{key}=…" for key in takes if key != "epsilon")
+    check_arguments(
+        known[name], [*filled, "epsilon"] if waits else filled, said=name, example=f"write toolkit plan {name} {own}"
+    )
+    return partial(known[name], **filled) if waits else known[name](**filled)
+
+
+def _listed(text: str, *, whole: bool = False) -> Any:
+    """Text as it was written, or a list where there are commas; whole numbers as such, if asked for."""
+    if "," in text:
+        return [_listed(part.strip(), whole=whole) for part in text.split(",")]
+    return int(text) if whole and text.isdecimal() else text

@@ -1,0 +1,10 @@
+"""Computes afresh what an explorer keeps in `static`: `python -m toolkit.teaching.explorers composition_explorer`."""
+
+import json
+import sys
+from importlib import import_module
+
+for name in sys.argv[1:]:
+    explorer = import_module(f"toolkit.teaching.explorers.{name}")
+    text = json.dumps(explorer.compute(), separators=(",", ":")).replace("],[", "],\n[")
+    explorer.FILE.write_text(f"{text}\n", encoding="utf-8")

@@ -1,0 +1,223 @@
+"""What does epsilon mean to one person? Odds, guesses, beliefs and bets, over several questions and years.
+
+Python composes the losses and sends the factor by which they may shift the odds. The one step left to the
+browser is to multiply odds by a factor (Bayes' rule), and a test holds it against `Design.posterior`.
+"""
+
+import itertools
+import math
+import operator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from toolkit.core.loss import Pure
+from toolkit.local.questions import warner
+from toolkit.planning.disclosure import bet
+from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION
+from toolkit.show.widgets.explorer import QUESTION, Between, Explorer, Prediction, Whole, browser_code, icons, makes
+from toolkit.texts.figures import at_least, at_most, bound, chance, fill, short
+
+STATIC = Path(__file__).parent / "static"
+
+EPSILONS = (
+    *(0.01, 0.02, 0.03, 0.05, 0.07),
+    *(i / 20 for i in range(2, 21)),
+    *(i / 10 for i in range(11, 21)),
+    *(2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0),
+)
+QUESTIONS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50)
+YEARS = tuple(range(1, 11))
+PRIORS = tuple(i / 100 for i in (1, 2, 3, 5, 7, *range(10, 100, 5), 99))
+
+WORDS = {
+    "icons": "Of 100 guesses between two equally likely secrets, on average at most {right} come out right; "
+    "without the releases, 50.",
+    "odds": "The odds between any two secrets shift by a factor of up to {factor} (limits are rounded up).",
+    "belief": "Who believed {prior} % before believes at least {low} % and at most {high} % after.",
+    "bet": "A bet of 1 € on the secret, fair before, is worth up to {stake} € after.",
+    "total": "Questions a year: {questions}; years: {years}; answers in all: {answers}. Together they cost "
+    "ε\u00a0=\u00a0{total}.",
+    "each": "To shift the odds by 3 at most in all, as two coins do, each answer may cost ε\u00a0=\u00a0{each}.",
+}
+
+_LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
+_FULL = 100.0  # an epsilon that leaves nothing to tell apart, where the factor still is a number
+_COINS = warner("3/4").epsilon
+
+
+class BudgetExplorer(Explorer):
+    """What does epsilon mean to one person? The loss of one answer, and what many answers come to.
+
+    All that the widget says is about the worst that can be concluded from everything released, by anyone,
+    with any other knowledge. What is set in the browser is found again in `epsilon`, `questions`, `years`,
+    `prior` and `loss`.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        Privacy loss of one answer, from 0.01 to 10; small is private.
+    questions : int, default 1
+        Answers that a person gives per year; up to 50.
+    years : int, default 1
+        For how many years; up to 10.
+    prior : float, default 0.1
+        How strongly an observer believed in the secret before, strictly between 0 and 1.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> sliders = BudgetExplorer(epsilon=0.5, questions=12)  # shown in a notebook
+    """
+
+    _esm = browser_code(STATIC / "budget_explorer.js")
+    maker, as_question = "budget", QUESTION
+    asks = Prediction(
+        "Of 100 guesses between two equally likely secrets, at most how many come out right on average?", "of 100"
+    )
+
+    epsilon = Between(_LEAST, _MOST, "below it nothing is learned, above it nothing is hidden")
+    questions = Whole(1, QUESTIONS[-1])
+    years = Whole(1, YEARS[-1])
+    prior = Between(0, 1, "at the ends no evidence counts", strict=True)
+
+    def __init__(
+        self, epsilon: float = 1.0, questions: int = 1, years: int = 1, prior: float = 0.1, *, guess: bool = False
+    ) -> None:
+        settings = {"epsilon": epsilon, "questions": questions, "years": years, "prior": prior}
+        super().__init__(table=budget_table(), guess=guess, **settings)
+
+    @property
+    def loss(self) -> Pure:
+        """What all answers cost together."""
+        return _totals(self.epsilon, self.questions * self.years)[-1]
+
+    def truth(self) -> tuple[float, str]:
+        right = 100 * believed(0.5, self.row["factor"][self.years - 1])
+        return math.ceil(right - 1e-9), at_most(right)
+
+    def setting(self) -> str:
+        return f"epsilon {self.epsilon:.4g}, questions {self.questions}, years {self.years}, prior {self.prior:.4g}"
+
+    def describe(self) -> dict[str, str]:
+        return reading(self.table["words"], self.row, self.years, self.prior)
+
+    def picture(self) -> Figure:
+        row = self.row
+        titles = {"people": "What can be learned about one person?", "years": "And if they are asked again?"}
+        setting = f"epsilon {row['epsilon']:.3g} an answer, questions a year: {row['questions']}, years: {self.years}"
+        canvas, parts = self._board(4.1, setting, [["people", "years"], ["people", "words"]], [2.2, 1.3], **titles)
+        icons(parts["people"], int(self.truth()[0]))
+        _beliefs(parts["years"], row, self.years, self.prior)
+        self._write(parts, people=("icons", "odds", "belief", "bet"), words=("total", "each"))
+        return canvas
+
+    @traitlets.observe("epsilon", "questions")
+    def _compute(self, _change: object) -> None:
+        self.row = budget_row(self.epsilon, self.questions)
+
+
+@makes(BudgetExplorer)
+def budget(
+    epsilon: float = 1.0, *, questions: int = 1, years: int = 1, prior: float = 0.1, guess: bool = False
+) -> BudgetExplorer:
+    """Explore what epsilon means to one person.
+
+    Examples
+    --------
+    >>> from toolkit.teaching import explorers
+    >>> explorers.budget(0.5, questions=3)
+    <BudgetExplorer: epsilon 0.5, questions 3, years 1, prior 0.1>
+    """
+    return BudgetExplorer(epsilon, questions, years, prior, guess=guess)
+
+
+@lru_cache(maxsize=1)
+def budget_table() -> dict[str, Any]:
+    """For each epsilon the total and the factor of every number of answers that questions and years make."""
+    answers = sorted({questions * years for questions in QUESTIONS for years in YEARS})
+    rows = [[_totals(epsilon, answers[-1])[count - 1].epsilon for count in answers] for epsilon in EPSILONS]
+    return {
+        "epsilons": list(EPSILONS),
+        "questions": list(QUESTIONS),
+        "years": list(YEARS),
+        "priors": list(PRIORS),
+        "answers": answers,
+        "total": [[short(total) for total in row] for row in rows],
+        "factor": [[short(_factor(total)) for total in row] for row in rows],
+        "each": [_each(count) for count in answers],
+        "words": WORDS,
+    }
+
+
+def budget_row(epsilon: float, questions: int) -> dict[str, Any]:
+    """The same for one epsilon and one number of questions, with an entry a year."""
+    counts = [questions * years for years in YEARS]
+    totals = [_totals(epsilon, counts[-1])[count - 1].epsilon for count in counts]
+    return {
+        "epsilon": epsilon,
+        "questions": questions,
+        "total": [short(total) for total in totals],
+        "factor": [short(_factor(total)) for total in totals],
+        "each": [_each(count) for count in counts],
+    }
+
+
+def reading(words: dict[str, str], row: dict[str, Any], years: int, prior: float) -> dict[str, str]:
+    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    factor = row["factor"][years - 1]
+    highest = believed(prior, factor)
+    values = {
+        "right": at_most(100 * believed(0.5, factor)),
+        "factor": bound(factor),
+        "prior": chance(100 * prior),
+        "low": at_least(100 * believed(prior, 1 / factor)),
+        "high": at_most(100 * highest),
+        "stake": bound(highest / prior),
+        "questions": row["questions"],
+        "years": years,
+        "answers": row["questions"] * years,
+        "total": bound(row["total"][years - 1]),
+        "each": row["each"][years - 1],
+    }
+    return fill(words, values)
+
+
+def believed(prior: float, factor: float) -> float:
+    """The belief whose odds are those of `prior` times `factor`."""
+    odds = prior / (1 - prior) * factor
+    return odds / (1 + odds)
+
+
+@lru_cache(maxsize=64)
+def _totals(epsilon: float, answers: int) -> tuple[Pure, ...]:
+    """What 1, 2, … answers cost together."""
+    return tuple(itertools.accumulate(itertools.repeat(Pure(epsilon), answers), operator.add))
+
+
+def _factor(total: float) -> float:
+    return bet(min(total, _FULL))
+
+
+def _each(answers: int) -> str:
+    """What each answer may cost if all together may cost what two coins cost: three digits, rounded down."""
+    share = _COINS / answers
+    digits = 2 - math.floor(math.log10(share))
+    return f"{math.floor(share * 10**digits) / 10**digits:.{digits}f}"
+
+
+def _beliefs(ax: Axes, row: dict[str, Any], years: int, prior: float) -> None:
+    """The highest and the lowest belief by years; dashed: before."""
+    high, low = ([100 * believed(prior, factor**sign) for factor in row["factor"]] for sign in (1, -1))
+    ax.plot(YEARS, high, color=BLUE, linewidth=2.5)
+    ax.plot(YEARS, low, color=BLUE, linewidth=1.5, linestyle=":")
+    ax.axhline(100 * prior, color=GREY, linestyle="--", linewidth=1.5)
+    ax.text(10, 100 * prior + 2, "before", ha="right", va="bottom", color=INK, fontsize=9)
+    ax.plot([years], [high[years - 1]], "o", color=VERMILLION, markersize=9)
+    ax.set(ylim=(0, 104), ylabel="belief, %", xlabel="years (left: more private)", xticks=YEARS)
+    ax.spines[["top", "right"]].set_visible(False)

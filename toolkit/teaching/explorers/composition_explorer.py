@@ -1,0 +1,198 @@
+"""What do many releases cost together? The same totals by four rules, and what they mean for one person.
+
+Python composes the losses on a grid and sends totals, odds and guesses; the browser looks them up.
+"""
+
+import json
+import math
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from toolkit.audit.bounds import advantage
+from toolkit.core.composition import compose
+from toolkit.core.loss import Approx, Pure
+from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION
+from toolkit.show.widgets.explorer import Between, Explorer, Prediction, Whole, browser_code, icons, makes
+from toolkit.texts.figures import at_most, bound, figure, fill, short
+
+STATIC = Path(__file__).parent / "static"
+
+# Totals of many equal releases on the grid of the composition explorer: seconds to compute, so kept in
+# `static/composed.json`.
+#
+# The numbers are those of `compose`, and a test computes some of them again. To renew the file after a change of a
+# rule in `toolkit.core.composition`, run `python -m toolkit.teaching.explorers composition_explorer`.
+
+RELEASES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 52, 75, 100, 150, 200, 300, 365)
+EPSILONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)
+DELTAS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+RULES = ("basic", "advanced", "zcdp", "optimal")
+FILE = STATIC / "composed.json"
+
+
+def totals(releases: int, epsilon: float, delta: float) -> list[float]:
+    losses = [Pure(epsilon)] * releases
+    by_rule = (compose(losses, None if rule == "basic" else delta, rule) for rule in RULES)
+    return [short(loss.epsilon) for loss in by_rule if isinstance(loss, Pure | Approx)]
+
+
+@lru_cache(maxsize=1)
+def stored() -> dict[tuple[int, float, float], list[float]]:
+    """The totals as they were computed last, by number of releases, epsilon and delta."""
+    numbers = iter(json.loads(FILE.read_text(encoding="utf-8")))
+    return {(k, epsilon, delta): next(numbers) for delta in DELTAS for epsilon in EPSILONS for k in RELEASES}
+
+
+def compute() -> list[list[float]]:
+    """The whole grid, afresh, in the order of `stored`."""
+    return [totals(k, epsilon, delta) for delta in DELTAS for epsilon in EPSILONS for k in RELEASES]
+
+
+WORDS = {
+    "total": "{releases} × ε\u00a0=\u00a0{epsilon}. Added up this is ε\u00a0=\u00a0{basic}; best rule: "
+    "ε\u00a0=\u00a0{best}.",
+    "slack": "The best total has a δ: a probability may exceed what it allows by 1 in {one_in}. "
+    "What is added up has none.",
+    "icons": "Of 100 guesses between two equally likely secrets, on average at most {right} come out right; "
+    "without the releases, 50.",
+    "odds": "But for δ, the odds between any two secrets shift by a factor of up to {factor} (limits are rounded up). "
+    "One release alone: {one}.",
+}
+
+_FULL = 100.0  # an epsilon that leaves nothing to tell apart, where the factor still is a number
+_STYLES = {"added up": (GREY, "--"), "advanced": (ORANGE, "-."), "zCDP": (SKY, ":"), "optimal": (BLUE, "-")}
+
+
+class CompositionExplorer(Explorer):
+    """What do many releases about the same people cost together? With sliders for their number, epsilon and delta.
+
+    What is set in the browser is found again in `releases`, `epsilon`, `delta` and `loss`.
+
+    Parameters
+    ----------
+    releases : int, default 52
+        Number of releases from the same data; up to 365.
+    epsilon : float, default 0.1
+        Privacy loss of each, from 0.01 to 2; small is private.
+    delta : float, default 1e-6
+        What a probability may exceed the best total by, from 1e-12 to 0.01; small is private.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> sliders = CompositionExplorer(releases=52, epsilon=0.1)  # shown in a notebook
+    """
+
+    _esm = browser_code(STATIC / "composition_explorer.js")
+    maker = "composition"
+    asks = Prediction("What is the epsilon of all releases together, by the best rule?", "as total ε")
+
+    releases = Whole(1, RELEASES[-1])
+    epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it a release is blind, above it bare")
+    delta = Between(1e-12, 0.01, "it must be far below one in the number of people, and above nothing")
+
+    def __init__(self, releases: int = 52, epsilon: float = 0.1, delta: float = 1e-6, *, guess: bool = False) -> None:
+        settings = {"releases": releases, "epsilon": epsilon, "delta": delta}
+        super().__init__(table=composition_table(), guess=guess, **settings)
+
+    @property
+    def loss(self) -> Pure | Approx:
+        """What all releases cost by the best rule."""
+        total = compose([Pure(self.epsilon)] * self.releases, self.delta)
+        return total if isinstance(total, Pure | Approx) else total.to_approx(self.delta)
+
+    def truth(self) -> tuple[float, str]:
+        best = min(self.row["cell"][:4])
+        return best, bound(best)
+
+    def setting(self) -> str:
+        return f"{self.releases:,} releases, epsilon {self.epsilon:.4g} each, delta {self.delta:.3g}"
+
+    def describe(self) -> dict[str, str]:
+        return reading(self.table["words"], self.row)
+
+    def picture(self) -> Figure:
+        row = self.row
+        titles = {"totals": "What do they cost together?", "people": "What does that mean for one person?"}
+        setting = f"{row['releases']:,} releases, epsilon {row['epsilon']:.3g} each"
+        canvas, parts = self._board(3.9, setting, [["totals", "people"], ["words", "people"]], [2.7, 1], **titles)
+        _totals(parts["totals"], row)
+        icons(parts["people"], math.ceil(row["cell"][5] - 1e-9))
+        self._write(parts, people=("icons", "odds"), words=("total", "slack"))
+        return canvas
+
+    @traitlets.observe("releases", "epsilon", "delta")
+    def _compute(self, _change: object) -> None:
+        self.row = composition_row(self.releases, self.epsilon, self.delta)
+
+
+@makes(CompositionExplorer)
+def composition(
+    releases: int = 52, *, epsilon: float = 0.1, delta: float = 1e-6, guess: bool = False
+) -> CompositionExplorer:
+    """Explore what many releases about the same people cost together.
+
+    Examples
+    --------
+    >>> from toolkit.teaching import explorers
+    >>> explorers.composition(52, epsilon=0.1)
+    <CompositionExplorer: 52 releases, epsilon 0.1 each, delta 1e-06>
+    """
+    return CompositionExplorer(releases, epsilon, delta, guess=guess)
+
+
+@lru_cache(maxsize=1)
+def composition_table() -> dict[str, Any]:
+    return {
+        "releases": list(RELEASES),
+        "epsilons": list(EPSILONS),
+        "deltas": list(DELTAS),
+        "cells": [[[_cell(k, epsilon, delta) for k in RELEASES] for epsilon in EPSILONS] for delta in DELTAS],
+        "words": WORDS,
+    }
+
+
+def composition_row(releases: int, epsilon: float, delta: float) -> dict[str, Any]:
+    """One setting: its cell, and the cells along the number of releases for the curves."""
+    cell, curve = _cell(releases, epsilon, delta), [_cell(k, epsilon, delta) for k in RELEASES]
+    return {"releases": releases, "epsilon": epsilon, "delta": delta, "cell": cell, "curve": curve}
+
+
+@lru_cache(maxsize=4096)
+def _cell(releases: int, epsilon: float, delta: float) -> list[float]:
+    """The totals of the four rules, the factor of the odds by the best, and how many of 100 guesses may be right."""
+    sums = stored().get((releases, epsilon, delta)) or totals(releases, epsilon, delta)
+    right = min(advantage(sums[0]), advantage(min(sums), delta))
+    return [*sums, short(math.exp(min(*sums, _FULL))), short(50 + 50 * right)]
+
+
+def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    *sums, factor, right = row["cell"]
+    values = {
+        "releases": figure(row["releases"], 0),
+        "epsilon": f"{row['epsilon']:.4g}",
+        "basic": bound(sums[0]),
+        "best": bound(min(sums)),
+        "one_in": figure(1 / row["delta"], 0),
+        "right": at_most(right),
+        "factor": bound(factor),
+        "one": bound(row["curve"][0][4]),
+    }
+    return fill(words, values)
+
+
+def _totals(ax: Axes, row: dict[str, Any]) -> None:
+    """The total over the number of releases, one line per rule, with the chosen point."""
+    for place, (name, (colour, dash)) in enumerate(_STYLES.items()):
+        ax.plot(RELEASES, [cell[place] for cell in row["curve"]], color=colour, linestyle=dash, linewidth=2, label=name)
+    ax.plot([row["releases"]], [min(row["cell"][:4])], "o", color=VERMILLION, markersize=9)
+    ax.set(xlim=(0, 1.02 * RELEASES[-1]), ylim=(0, None), xlabel="releases", ylabel="total ε")
+    ax.legend(frameon=False, fontsize=9, labelcolor=INK)
+    ax.spines[["top", "right"]].set_visible(False)

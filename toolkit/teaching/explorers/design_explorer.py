@@ -1,0 +1,210 @@
+"""How private is each person, and how precise is the survey? Warner's design, with a slider for epsilon.
+
+Python computes, the browser looks up. The one step left to the browser is to divide a margin by the root of
+the number of respondents, and a test holds it against `Design.variance`.
+"""
+
+import math
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from toolkit.core.inference.special import ndtri
+from toolkit.local.design import Design
+from toolkit.local.questions import warner
+from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, percent
+from toolkit.show.widgets.explorer import QUESTION, Between, Explorer, Prediction, Whole, browser_code, icons, makes
+from toolkit.texts.figures import bound, chance, figure, fill, in_points, short, three_digits
+
+STATIC = Path(__file__).parent / "static"
+
+Row: TypeAlias = dict[str, Any]
+
+EPSILONS = tuple(i / 20 for i in range(2, 101))
+PREVALENCES = tuple(i / 100 for i in (*range(1, 11), 12, 15, *range(20, 100, 5)))
+SIZES = (50, 70, *(lead * 10**power for power in (1, 2, 3) for lead in (10, 15, 20, 30, 50, 70)), 100_000)
+DEVICES = (("a die, true on 5–6", "2/3"), ("two coins", "3/4"), ("a die, true on 3–6", "5/6"))
+"""Devices people know, and the p of the Warner design that each realizes."""
+
+WORDS = {
+    "icons": "Of 100 people whose true answer is yes, on average {yes} report yes and {no} report no.",
+    "odds": "One report shifts the odds between yes and no by a factor of {factor} (rounded up), never more.",
+    "belief": "An observer who guessed {prior} % before thinks {after_no} % after a “no” and {after_yes} % "
+    "after a “yes”.",
+    "margin": "95 % margin: ± {margin} points. Asking directly, if nobody lied: ± {direct} points.",
+    "people": "To be as precise as {n} direct answers, ask {needed} people: {multiplier} times as many.",
+}
+
+_LEAST, _MOST = EPSILONS[0], EPSILONS[-1]  # the ends of the slider, which bound the number box too
+_TALLEST = 50  # points; wider margins say nothing, and would flatten the curve
+_DIRECT = Design([[1, 0], [0, 1]], 1, ("no", "yes"), name="direct")
+
+
+class DesignExplorer(Explorer):
+    """How private is each person, and how precise is the survey? Warner's design, with a slider for epsilon.
+
+    Python computes a table from real designs and sends it once; moving a slider needs no kernel. What is set
+    in the browser is found again in `epsilon`, `n`, `prevalence` and `design` when the slider is let go.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        Privacy loss of one report, from 0.1 to 5; small is private.
+    n : int, default 1000
+        Number of respondents.
+    prevalence : float, default 0.1
+        A guess of the share of yes, strictly between 0 and 1.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> sliders = DesignExplorer(epsilon=1, n=1000)  # shown in a notebook
+    """
+
+    _esm = browser_code(STATIC / "design_explorer.js")
+    maker, as_question = "design", QUESTION
+    asks = Prediction("With this epsilon and so many people: how wide is the 95 % margin, to each side?", "points")
+
+    epsilon = Between(_LEAST, _MOST, "below it a survey is blind, above it bare")
+    n = Whole()
+    prevalence = Between(0, 1, "at the ends nothing is left to ask", strict=True)
+    limits = traitlets.Dict(default_value={"least": _LEAST, "most": _MOST}, read_only=True).tag(sync=True)
+
+    def __init__(self, epsilon: float = 1.0, n: int = 1000, prevalence: float = 0.1, *, guess: bool = False) -> None:
+        super().__init__(epsilon=epsilon, n=n, prevalence=prevalence, guess=guess)
+
+    @property
+    def design(self) -> Design:
+        """The design that is shown now."""
+        return warner(epsilon=self.epsilon)
+
+    def truth(self) -> tuple[float, str]:
+        margin = 100 * self.row["margin"][self._column] / math.sqrt(self.n)
+        return margin, in_points(margin)
+
+    @property
+    def _column(self) -> int:
+        return int(self.table["prevalences"].index(self.prevalence))
+
+    def setting(self) -> str:
+        return f"epsilon {self.epsilon:.4g}, {self.n:,} respondents, prevalence {self.prevalence:.4g}"
+
+    def describe(self) -> dict[str, str]:
+        return reading(self.table, self.row, self.prevalence, self.n)
+
+    def picture(self) -> Figure:
+        row = self.row
+        titles = {"people": "How private is each person?", "margins": "How precise is the survey?"}
+        guess = f"{percent(self.prevalence, 1)} guessed to be yes"
+        setting = f"epsilon {row['epsilon']:.3g}, {self.n:,} respondents, {guess}"
+        canvas, parts = self._board(3.9, setting, [["people", "margins"], ["people", "words"]], [2.7, 1], **titles)
+        icons(parts["people"], round(100 * row["p"]))
+        _margins(parts["margins"], self.table, row, self._column, self.n)
+        self._write(parts, people=("icons", "odds", "belief"), words=("margin", "people"))
+        return canvas
+
+    @traitlets.observe("epsilon", "prevalence")
+    def _compute(self, _change: object) -> None:
+        """Send the table where the prevalence is new to it, and the row of this very epsilon."""
+        if self.prevalence not in self.table.get("prevalences", ()):
+            self.table = explorer_table(sorted({*PREVALENCES, self.prevalence}))
+        self.row = table_row(self.epsilon, tuple(self.table["prevalences"]))
+
+
+@makes(DesignExplorer)
+def design(epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1, guess: bool = False) -> DesignExplorer:
+    """Explore how private each person is, and how precise the survey.
+
+    Examples
+    --------
+    >>> from toolkit.teaching import explorers
+    >>> explorers.design(epsilon=0.7)
+    <DesignExplorer: epsilon 0.7, 1,000 respondents, prevalence 0.1>
+    """
+    return DesignExplorer(epsilon, n, prevalence, guess=guess)
+
+
+def explorer_table(prevalences: Iterable[float], *, words: dict[str, str] = WORDS) -> dict[str, Any]:
+    """The whole table: one row per epsilon, in each row one entry per prevalence."""
+    columns, reach = tuple(prevalences), float(ndtri(0.975))
+    devices = {name: warner(p=p) for name, p in DEVICES}
+    epsilons = sorted({*EPSILONS, *(design.epsilon for design in devices.values())})
+    return {
+        "rows": [table_row(epsilon, columns) for epsilon in epsilons],
+        "prevalences": list(columns),
+        "direct": [short(reach * _spread(_DIRECT, x)) for x in columns],
+        "sizes": list(SIZES),
+        "devices": [{"name": n, "epsilon": d.epsilon, "how": d.devices()[0].instructions} for n, d in devices.items()],
+        "words": words,
+    }
+
+
+@lru_cache(maxsize=512)
+def table_row(epsilon: float, prevalences: tuple[float, ...]) -> Row:
+    """The Warner design of this epsilon in numbers; margins are those of a single respondent."""
+    design, reach = warner(epsilon=epsilon), float(ndtri(0.975))
+    spreads = [_spread(design, x) for x in prevalences]
+    beliefs = [design.posterior(x)[1] for x in prevalences]
+    return {
+        "epsilon": epsilon,
+        "p": float(design.matrix[1, 1]),
+        "factor": float(design.weights[1, 1] / design.weights[0, 1]),
+        "margin": [short(reach * spread) for spread in spreads],
+        "multiplier": [short((s / _spread(_DIRECT, x)) ** 2) for s, x in zip(spreads, prevalences, strict=True)],
+        "after_no": [short(belief[0]) for belief in beliefs],
+        "after_yes": [short(belief[1]) for belief in beliefs],
+    }
+
+
+def reading(table: dict[str, Any], row: Row, prevalence: float, n: int) -> dict[str, str]:
+    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    column = table["prevalences"].index(prevalence)
+    yes = round(100 * row["p"])
+    values = {
+        "yes": yes,
+        "no": 100 - yes,
+        "factor": bound(row["factor"]),
+        "prior": chance(100 * prevalence),
+        "after_no": chance(100 * row["after_no"][column]),
+        "after_yes": chance(100 * row["after_yes"][column]),
+        "margin": in_points(100 * row["margin"][column] / math.sqrt(n)),
+        "direct": in_points(100 * table["direct"][column] / math.sqrt(n)),
+        "n": figure(n, 0),
+        "needed": figure(three_digits(n * row["multiplier"][column]), 0),
+        "multiplier": figure(row["multiplier"][column]),
+    }
+    return fill(table["words"], values)
+
+
+def _margins(ax: Axes, table: dict[str, Any], row: Row, column: int, n: int) -> None:
+    """The margin over epsilon, with the chosen point; dashed: asking directly."""
+    points = 100 / math.sqrt(n)
+    direct = points * table["direct"][column]
+    margins = [points * each["margin"][column] for each in table["rows"]]
+    ax.plot([each["epsilon"] for each in table["rows"]], margins, color=BLUE, linewidth=2.5)
+    ax.axhline(direct, color=GREY, linestyle="--", linewidth=1.5)
+    ax.text(5, direct + 1, "asking directly", ha="right", va="bottom", color=INK, fontsize=9)
+    ax.set(ylim=(0, _TALLEST), ylabel="95 % margin, ± points")
+    ax.set_xlabel("epsilon (left: more private; right: more precise)")
+    point(ax, row["epsilon"], points * row["margin"][column])
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def point(ax: Axes, x: float, y: float) -> None:
+    """The chosen point; above the axis, which has its limits already, it stands at the upper edge, hollow."""
+    top = ax.get_ylim()[1]
+    if y <= top:
+        ax.plot([x], [y], "o", color=VERMILLION, markersize=9)
+        return
+    ax.plot([x], [top], "o", markeredgecolor=VERMILLION, markerfacecolor="none", markersize=9, clip_on=False)
+    ax.text(x, 0.93 * top, "  ↑ off the axis", va="top", fontsize=9, color=INK)
+
+
+def _spread(design: Design, prevalence: float) -> float:
+    return math.sqrt(float(design.variance(prevalence, n=1)))

@@ -1,0 +1,265 @@
+"""How often is a private classifier right? By how many people it learns from, epsilon, and the penalty.
+
+Of invented people, so that accuracies can be shown at all: of people's data they would be releases.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import traitlets
+from matplotlib.figure import Figure
+
+from toolkit.core.arrays import Array, Mask
+from toolkit.show.canvas import BLUE, GREY, VERMILLION
+from toolkit.show.widgets.explorer import Between, Explorer, Prediction, Whole, bars, browser_code, makes
+from toolkit.texts.figures import figure, fill, short
+
+STATIC = Path(__file__).parent / "static"
+
+# How often private classifiers are right, for the learning explorer, kept in `static/learned.json`.
+#
+# Invented people with twenty yes/no answers, which speak for an illness or against it. To renew the file after a
+# change of `toolkit.learning`, run `python -m toolkit.teaching.explorers learning_explorer`; a test fits some again.
+
+PEOPLE = (250, 500, 1000, 2000, 5000, 10_000, 20_000)
+EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+METHODS = ("objective", "output")
+COLUMNS = 20
+FITS = 10
+FILE = STATIC / "learned.json"
+
+_SEED, _TESTED = 2011, 10_000
+_SHARES = np.linspace(0.1, 0.5, COLUMNS)
+_WEIGHTS = np.random.default_rng(_SEED).permutation(np.linspace(-3, 3, COLUMNS))
+
+
+@lru_cache(maxsize=16)
+def invented(n: int, group: int = 0) -> tuple[Array, Mask]:
+    """The answers of n people, and who of them is ill."""
+    rng = np.random.default_rng([_SEED, n, group])
+    rows = (rng.random((n, COLUMNS)) < _SHARES).astype(float)
+    return rows, rng.random(n) < 1 / (1 + np.exp(-(rows - _SHARES) @ _WEIGHTS))
+
+
+def tested() -> tuple[Array, Mask]:
+    """Those whose illness is predicted."""
+    return invented(_TESTED, 1)
+
+
+def right(method: str, people: int, epsilon: float, strength: float) -> float:
+    """Of 100 others, how many are classified rightly: the mean of some fits to the same people."""
+    from toolkit.learning import PrivateLogisticRegression  # scikit-learn is an extra
+
+    rng = np.random.default_rng([_SEED, METHODS.index(method), people, *np.array([epsilon, strength]).view(np.int64)])
+    model = PrivateLogisticRegression(
+        epsilon, method=method, C=strength, classes=(False, True), bounds=(0, 1), missing="middle", rng=rng
+    )
+    rows, truth = tested()
+    return float(100 * np.mean([model.fit(*invented(people)).score(rows, truth) for _ in range(FITS)]))
+
+
+def plain(people: int) -> float:
+    """The same without privacy, by scikit-learn's own classifier as it comes."""
+    from sklearn.linear_model import LogisticRegression
+
+    return float(100 * LogisticRegression().fit(*invented(people)).score(*tested()))
+
+
+def base() -> float:
+    """The same if all of them are said to be what is more frequent."""
+    share = float(np.mean(tested()[1]))
+    return 100 * max(share, 1 - share)
+
+
+@lru_cache(maxsize=1)
+def stored() -> dict[str, Any]:
+    """The grid as it was computed last: `plain[people]`, `own[method][people][epsilon]` with the C that a
+    method takes by itself, `right[method][people][strength][epsilon]`.
+    """
+    return dict(json.loads(FILE.read_text(encoding="utf-8")))
+
+
+def compute() -> dict[str, Any]:
+    def curve(way: int, n: int, strength: float | None = None) -> list[float]:
+        strengths = [strength or own_strengths(epsilon)[way] for epsilon in EPSILONS]
+        return [round(right(METHODS[way], n, *pair), 2) for pair in zip(EPSILONS, strengths, strict=True)]
+
+    grid = [[[curve(way, n, strength) for strength in STRENGTHS] for n in PEOPLE] for way in range(len(METHODS))]
+    own = [[curve(way, n) for n in PEOPLE] for way in range(len(METHODS))]
+    without = [round(plain(n), 2) for n in PEOPLE]
+    return {"base": round(base(), 2), "plain": without, "own": own, "right": grid}
+
+
+def own_strengths(epsilon: float) -> tuple[float, float]:
+    """The C of each method where none is said, for twenty columns and the intercept."""
+    return epsilon / 2, 0.2 * epsilon / (COLUMNS + 1)
+
+
+def most_strength(epsilon: float) -> float:
+    """The largest C that noise in the objective of the logistic loss leaves, at this epsilon."""
+    return 4 * math.expm1(min(epsilon * 63 / 64 / 2, 700.0))
+
+
+WORDS = {
+    "right": "{people} invented people, ε\u00a0=\u00a0{epsilon}, C\u00a0=\u00a0{strength}. Of 100 others, "
+    "{objective} are classified rightly with noise in the objective and {output} with noise on the weights; "
+    "without privacy {plain}. Saying to all of them what is more frequent is right for {base}.",
+    "fits": "Means of {fits} fits to the same people: with other noise they would be others, by some points "
+    "where there is much of it.",
+    "curve": "Along ε, with these people and this C: drawn through for noise in the objective, dashed for "
+    "noise on the weights.",
+    "penalty": "Each way wants a C of its own. Who leaves C out gets {own} for noise in the objective, with "
+    "{own_right} of 100 right, and {own_output} for noise on the weights, with {own_output_right}: known "
+    "from ε and the number of columns, without a look at data. At this ε, noise in the objective lowers a C "
+    "above {most}.",
+}
+NAMES = ("without privacy", "objective", "on the weights", "most frequent")
+
+
+class LearningExplorer(Explorer):
+    """How often is a private classifier right, by people, epsilon and penalty? With sliders.
+
+    Logistic regression on twenty yes/no answers of invented people. What is set in the browser is found again
+    in `people`, `epsilon`, `strength` and `accuracies`.
+
+    Parameters
+    ----------
+    people : int, default 2000
+        Number of people that it learns from, from 250 to 20,000.
+    epsilon : float, default 1.0
+        Privacy loss of the fit, from 0.1 to 4; small is private.
+    strength : float, default 0.3
+        C, how little weights are penalized, from 0.001 to 10.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> sliders = LearningExplorer(people=2000, epsilon=1)  # shown in a notebook
+    """
+
+    _esm = browser_code(STATIC / "learning_explorer.js")
+    maker = "learning"
+    asks = Prediction("Of 100 others, how many does noise in the objective classify rightly?", "of 100")
+
+    people = Whole(PEOPLE[0], PEOPLE[-1])
+    epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it noise decides, above it little is hidden")
+    strength = Between(STRENGTHS[0], STRENGTHS[-1], "below it weights are 0, above it noise decides")
+
+    def __init__(self, people: int = 2000, epsilon: float = 1.0, strength: float = 0.3, *, guess: bool = False) -> None:
+        setting = {"people": people, "epsilon": epsilon, "strength": strength}
+        super().__init__(table=learning_table(), guess=guess, **setting)
+
+    @property
+    def accuracies(self) -> dict[str, float]:
+        """Of 100 others, how many are classified rightly, in each way."""
+        return dict(zip(NAMES, self.row["right"], strict=True))
+
+    def truth(self) -> tuple[float, str]:
+        return self.row["right"][1], figure(self.row["right"][1], 1)
+
+    def setting(self) -> str:
+        return f"{self.people} people, epsilon {self.epsilon:.4g}, C {self.strength:.4g}"
+
+    def describe(self) -> dict[str, str]:
+        return reading(self.table["words"], self.row)
+
+    def picture(self) -> Figure:
+        row = self.row
+        titles = {"bars": "Right for how many of 100 others?", "curve": "What would more ε bring?"}
+        setting = f"{row['people']:,} people, epsilon {row['epsilon']:.3g}, C {row['strength']:.3g}"
+        canvas, parts = self._board(5.0, setting, [["bars", "curve"], ["left", "right"]], [1, 1.1], **titles)
+        bars(parts["bars"], self.accuracies, [GREY, BLUE, VERMILLION, GREY], 1, gap=1, reach=115)
+        ax = parts["curve"]
+        for curve, colour, dash, name in zip(row["curves"], (BLUE, VERMILLION), ("-", "--"), NAMES[1:3], strict=True):
+            ax.plot(EPSILONS, curve, color=colour, linestyle=dash, linewidth=2, label=name)
+        ax.plot(row["epsilon"], row["right"][1], "o", color=BLUE)
+        ax.set_xscale("log")
+        ax.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
+        ax.minorticks_off()
+        ax.set(xlabel="ε", ylim=(45, 100))
+        ax.legend(frameon=False, fontsize=9, loc="lower right")
+        ax.spines[["top", "right"]].set_visible(False)
+        self._write(parts, 46, left=("right", "fits"), right=("curve", "penalty"))
+        return canvas
+
+    @traitlets.observe("people", "epsilon", "strength")
+    def _compute(self, _change: object) -> None:
+        self.row = learning_row(self.people, self.epsilon, self.strength)
+
+
+@makes(LearningExplorer)
+def learning(
+    people: int = 2000, *, epsilon: float = 1.0, strength: float = 0.3, guess: bool = False
+) -> LearningExplorer:
+    """Explore how often a private classifier is right.
+
+    Examples
+    --------
+    >>> from toolkit.teaching import explorers
+    >>> explorers.learning(500, epsilon=2)
+    <LearningExplorer: 500 people, epsilon 2, C 0.3>
+    """
+    return LearningExplorer(people, epsilon, strength, guess=guess)
+
+
+@lru_cache(maxsize=1)
+def learning_table() -> dict[str, Any]:
+    """Rows by people, C and epsilon."""
+    rows = [[[learning_row(n, e, c) for e in EPSILONS] for c in STRENGTHS] for n in PEOPLE]
+    steps = {"people": list(PEOPLE), "epsilons": list(EPSILONS), "strengths": list(STRENGTHS)}
+    return {**steps, "rows": rows, "words": WORDS}
+
+
+@lru_cache(maxsize=1024)
+def learning_row(people: int, epsilon: float, strength: float) -> dict[str, Any]:
+    """One setting: how often each way is right, along epsilon by the nearest curves of the grid."""
+    grid, here = stored(), _nearest(PEOPLE, people)
+    curves = [way[here][_nearest(STRENGTHS, strength)] for way in grid["right"]]
+    on_grid = people in PEOPLE and epsilon in EPSILONS
+    if on_grid and strength in STRENGTHS:
+        private = [curve[EPSILONS.index(epsilon)] for curve in curves]
+    else:
+        private = [short(right(method, people, epsilon, strength)) for method in METHODS]
+    if on_grid:
+        own = [way[here][EPSILONS.index(epsilon)] for way in grid["own"]]
+    else:
+        ways = zip(METHODS, own_strengths(epsilon), strict=True)
+        own = [short(right(method, people, epsilon, strength)) for method, strength in ways]
+    without = grid["plain"][here] if people in PEOPLE else short(plain(people))
+    return {
+        "people": people,
+        "epsilon": epsilon,
+        "strength": strength,
+        "fits": FITS,
+        "right": [without, *private, grid["base"]],
+        "curves": curves,
+        "own": [short(strength) for strength in own_strengths(epsilon)],
+        "own_right": own,
+        "most": short(most_strength(epsilon)),
+    }
+
+
+def _nearest(steps: Sequence[float], value: float) -> int:
+    return min(range(len(steps)), key=lambda place: abs(steps[place] - value))
+
+
+def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    names = ("plain", "objective", "output", "base", "own_right", "own_output_right")
+    shares = zip(names, (*row["right"], *row["own_right"]), strict=True)
+    values = {
+        **{name: figure(share, 1) for name, share in shares},
+        **{name: f"{row[name]:.4g}" for name in ("epsilon", "strength")},
+        **{name: figure(row[name], 0) for name in ("people", "fits")},
+        "own": f"{row['own'][0]:.4g}",
+        "own_output": f"{row['own'][1]:.2g}",
+        "most": f"{row['most']:.2g}",
+    }
+    return fill(words, values)

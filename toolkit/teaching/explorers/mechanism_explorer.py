@@ -1,0 +1,295 @@
+"""How does noise hide one person, and how far off is a release? Laplace and Gaussian noise, with sliders.
+
+Everything is told in units of the noise: its law then has one shape, and what changes is how far apart two
+neighbors are. The steps left to the browser are to multiply by the scale and by the sensitivity; a test
+holds them against the mechanisms.
+"""
+
+import math
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from toolkit.central.gaussian import Gaussian
+from toolkit.central.laplace import Laplace
+from toolkit.core.arrays import Array
+from toolkit.planning.disclosure import bet
+from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION
+from toolkit.show.widgets.explorer import Between, Explorer, OneOf, Prediction, browser_code, makes
+from toolkit.texts.figures import bound, figure, fill, short, significant
+
+STATIC = Path(__file__).parent / "static"
+
+Mechanism: TypeAlias = Laplace | Gaussian
+
+LAWS = ("laplace", "analytic", "classic")
+EPSILONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0)
+DELTAS = (1e-3, 1e-6, 1e-9)
+SENSITIVITIES = (0.1, 1.0, 2.0, 5.0, 10.0, 100.0)
+LEVELS = (0.5, 0.9, 0.95, 0.99)
+
+WORDS = {
+    "ratio": "No release is more than {factor} times likelier with one record than with another{but}.",
+    "error": "With {level} % chance the noise stays within ±\u00a0{error}: {times} times what one person can change.",
+    "scale": "The noise has scale {scale}, {what}. Each dot is one chance in 40.",
+    "others": "At this ε: Laplace ±\u00a0{laplace}; Gaussian ±\u00a0{analytic}; by the classic formula {classic}.",
+}
+
+_LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
+_CLASSIC = 1.0  # the largest epsilon for which the classic formula is proven
+_DOTS, _DRAWS = 40, 40
+_NOISE = tuple(i / 4 for i in range(-24, 45))
+"""Places of releases, in units of the noise; the neighbor is at most 5 away."""
+
+
+class MechanismExplorer(Explorer):
+    """How does noise hide one person, and how far off is a release? With sliders.
+
+    What is set in the browser is found again in `law`, `epsilon`, `delta`, `sensitivity`, `level` and
+    `mechanism`.
+
+    Parameters
+    ----------
+    law : {"laplace", "analytic", "classic"}
+        Laplace noise; or Gaussian noise, the least that is private, or by the textbooks' formula, which is proven
+        up to epsilon 1 (beyond, the explorer stays at 1).
+    epsilon : float, default 1.0
+        Privacy loss, from 0.1 to 5; small is private.
+    sensitivity : float, default 1.0
+        How far one person can move the statistic.
+    delta : float, default 1e-6
+        For Gaussian noise, what probabilities may exceed the bound by, in all.
+    level : float, default 0.95
+        How often the noise is to stay within the error that is shown.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> sliders = MechanismExplorer(law="laplace", epsilon=1)  # shown in a notebook
+    """
+
+    _esm = browser_code(STATIC / "mechanism_explorer.js")
+    maker = "mechanism"
+    asks = Prediction("How far off is a release, at most, as often as is chosen?", "units")
+
+    law = OneOf(*LAWS)
+    epsilon = Between(_LEAST, _MOST, "below it noise drowns everything, above it it hides nobody")
+    sensitivity = Between(0.001, 1e6, "the explorer draws no other")
+    delta = Between(0, 0.1, "it is a small probability", strict=True)
+    level = Between(0, 1, "it is a probability", strict=True)
+
+    def __init__(
+        self,
+        law: str = "laplace",
+        epsilon: float = 1.0,
+        sensitivity: float = 1.0,
+        delta: float = 1e-6,
+        level: float = 0.95,
+        *,
+        guess: bool = False,
+    ) -> None:
+        settings = {"law": law, "epsilon": epsilon, "sensitivity": sensitivity, "delta": delta, "level": level}
+        super().__init__(table=mechanism_table(), guess=guess, **settings)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism that is shown now."""
+        return _mechanism(self.law, self.row["epsilon"], self.delta, self.sensitivity)
+
+    def truth(self) -> tuple[float, str]:
+        return self.row["error"], significant(self.row["error"])
+
+    def setting(self) -> str:
+        delta = "" if self.law == "laplace" else f", delta {self.delta:.4g}"
+        law = f"{self.law}, epsilon {self.row['epsilon']:.4g}{delta}"
+        return f"{law}, sensitivity {self.sensitivity:.4g}, level {self.level:.4g}"
+
+    def describe(self) -> dict[str, str]:
+        return reading(self.table["words"], self.row)
+
+    def picture(self) -> Figure:
+        row, shape = self.row, "laplace" if self.law == "laplace" else "gaussian"
+        rows = [["two", "dots"], ["ratio", "words"], ["private", "words"]]
+        titles = {"two": "How private is one person?", "dots": "How far off is a release?"}
+        setting = f"{row['law']}, epsilon {row['epsilon']:.3g}, sensitivity {row['sensitivity']:.3g}"
+        canvas, parts = self._board(4.3, setting, rows, [2, 1.4, 0.5], **titles)
+        _neighbors(parts["two"], self.table["shapes"][shape], 1 / row["ratio"])
+        _losses(parts["ratio"], row)
+        dots = [dot * row["ratio"] * row["sensitivity"] for dot in self.table["dots"][shape]]
+        _dots(parts["dots"], dots, row["error"])
+        self._write(parts, private=["ratio"], words=["error", "scale", "others"])
+        return canvas
+
+    @traitlets.observe("law", "epsilon", "sensitivity", "delta", "level")
+    def _compute(self, _change: object) -> None:
+        self.row = mechanism_row(self.law, self.epsilon, self.delta, self.sensitivity, self.level)
+
+
+@makes(MechanismExplorer)
+def mechanism(
+    law: str = "laplace",
+    *,
+    epsilon: float = 1.0,
+    sensitivity: float = 1.0,
+    delta: float = 1e-6,
+    level: float = 0.95,
+    guess: bool = False,
+) -> MechanismExplorer:
+    """Explore how noise hides one person, and how far off a release is.
+
+    Examples
+    --------
+    >>> from toolkit.teaching import explorers
+    >>> explorers.mechanism(epsilon=0.5)
+    <MechanismExplorer: laplace, epsilon 0.5, sensitivity 1, level 0.95>
+    """
+    return MechanismExplorer(law, epsilon, sensitivity, delta, level, guess=guess)
+
+
+@lru_cache(maxsize=1)
+def mechanism_table() -> dict[str, Any]:
+    """Every law at every epsilon and delta: its noise for sensitivity 1, and the error by sensitivity and level."""
+    laws = [(law, delta) for law in LAWS for delta in (DELTAS if law != "laplace" else DELTAS[:1])]
+    # One mechanism of each shape of noise; its sensitivity is below 1, so that its error is that of real numbers.
+    standards = {"laplace": _mechanism("laplace", 0.5, 1e-6, 0.5), "gaussian": _mechanism("analytic", 0.5, 1e-6, 0.5)}
+    return {
+        "epsilons": list(EPSILONS),
+        "sensitivities": list(SENSITIVITIES),
+        "deltas": list(DELTAS),
+        "levels": list(LEVELS),
+        "laws": [
+            {"law": law, "delta": delta, "rows": [_grid_row(law, e, delta) for e in _epsilons(law)]}
+            for law, delta in laws
+        ],
+        "noise": list(_NOISE),
+        "shapes": {name: _shape(mechanism) for name, mechanism in standards.items()},
+        "dots": {name: _quantiles(mechanism) for name, mechanism in standards.items()},
+        "draws": {name: _draws(mechanism) for name, mechanism in standards.items()},
+        "words": WORDS,
+    }
+
+
+def mechanism_row(law: str, epsilon: float, delta: float, sensitivity: float, level: float) -> dict[str, Any]:
+    """One setting; `asked` is the epsilon that was set, `epsilon` the one that is shown."""
+    used = min(epsilon, _CLASSIC) if law == "classic" else epsilon
+    proven = [name for name in LAWS if name != "classic" or used <= _CLASSIC]
+    errors = {name: short(_mechanism(name, used, delta, sensitivity).error(level)) for name in proven}
+    return {
+        **_standard_row(law, used, delta),
+        "law": law,
+        "asked": epsilon,
+        "delta": delta,
+        "sensitivity": sensitivity,
+        "level": level,
+        "error": errors[law],
+        "errors": errors,
+    }
+
+
+def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    pure, classic = row["law"] == "laplace", row["errors"].get("classic")
+    values = {
+        "factor": bound(row["factor"]),
+        "but": "" if pure else f", but for some that exceed this by at most {row['delta']:g} in all",
+        "level": figure(100 * row["level"], 0),
+        "error": significant(row["error"]),
+        "times": significant(row["error"] / row["sensitivity"]),
+        "scale": significant(row["ratio"] * row["sensitivity"]),
+        "what": "its mean size" if pure else "its standard deviation",
+        "laplace": significant(row["errors"]["laplace"]),
+        "analytic": significant(row["errors"]["analytic"]),
+        "classic": "not proven" if classic is None else f"±\u00a0{significant(classic)}",
+    }
+    return fill(words, values)
+
+
+def _mechanism(law: str, epsilon: float, delta: float, sensitivity: float) -> Mechanism:
+    if law == "laplace":
+        return Laplace.for_epsilon(epsilon, sensitivity=sensitivity)
+    return Gaussian.for_loss(epsilon, delta, sensitivity=sensitivity, calibration=law)  # type: ignore[arg-type]
+
+
+def _epsilons(law: str) -> tuple[float, ...]:
+    return tuple(epsilon for epsilon in EPSILONS if law != "classic" or epsilon <= _CLASSIC)
+
+
+def _standard_row(law: str, epsilon: float, delta: float) -> dict[str, Any]:
+    """What does not depend on the sensitivity: scale / sensitivity, the promised factor, loss / epsilon by place."""
+    mechanism = _mechanism(law, epsilon, delta, 1)
+    places = np.array(_NOISE) * mechanism.scale
+    shares = np.log(mechanism.density(places) / mechanism.density(places - 1)) / epsilon
+    return {
+        "epsilon": epsilon,
+        "ratio": short(mechanism.scale),
+        "factor": short(bet(epsilon)),
+        "shares": [round(float(share), 3) for share in shares],
+    }
+
+
+def _grid_row(law: str, epsilon: float, delta: float) -> dict[str, Any]:
+    mechanisms = [_mechanism(law, epsilon, delta, sensitivity) for sensitivity in SENSITIVITIES]
+    errors = [[short(mechanism.error(level)) for level in LEVELS] for mechanism in mechanisms]
+    return {**_standard_row(law, epsilon, delta), "errors": errors}
+
+
+def _shape(mechanism: Mechanism) -> list[float]:
+    """The density at `_NOISE`, over that in the middle."""
+    heights: Array = mechanism.density(np.array(_NOISE) * mechanism.scale) / mechanism.density(0)
+    return [short(height) for height in heights.tolist()]
+
+
+def _quantiles(mechanism: Mechanism) -> list[float]:
+    """Noise that is equally likely to be between any two neighbors, in units of the scale."""
+    levels = [(2 * i + 1) / _DOTS - 1 for i in range(_DOTS)]
+    return [short(math.copysign(mechanism.error(abs(level)) / mechanism.scale, level)) for level in levels]
+
+
+def _draws(mechanism: Mechanism) -> list[float]:
+    """Noise of hypothetical releases, the same each time, in units of the scale."""
+    rng = np.random.default_rng(8)
+    return [short(float(mechanism.release(0.0, rng=rng).value) / mechanism.scale) for _ in range(_DRAWS)]
+
+
+def _neighbors(ax: Axes, shape: list[float], shift: float) -> None:
+    ax.plot(_NOISE, shape, color=BLUE, linewidth=2.5, label="with one record")
+    ax.plot([x + shift for x in _NOISE], shape, color=VERMILLION, linewidth=2, linestyle="--", label="with another")
+    ax.legend(frameon=False, fontsize=9, loc="upper right")
+    ax.set(xlim=(_NOISE[0], _NOISE[-1]), ylim=(0, 1.15), xticks=[0], yticks=[], ylabel="likelihood")
+    ax.set_xticklabels(["truth"])
+    ax.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _losses(ax: Axes, row: dict[str, Any]) -> None:
+    """The ratio of the two likelihoods, on a logarithmic scale; dashed: what epsilon promises."""
+    ax.plot(_NOISE, row["shares"], color=INK, linewidth=2)
+    for end in (-1, 1):
+        ax.axhline(end, color=GREY, linestyle="--", linewidth=1.2)
+    factor = bound(row["factor"])
+    ax.set(xlim=(_NOISE[0], _NOISE[-1]), ylim=(-1.6, 1.6), xticks=[], yticks=[-1, 0, 1], ylabel="ratio")
+    ax.set_yticklabels([f"1 / {factor}", "1", factor])
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _dots(ax: Axes, values: list[float], error: float) -> None:
+    """Quantiles as stacked dots, with the error of the level."""
+    reach = 1.4 * error
+    stacks: dict[int, int] = {}
+    size = 2 * reach / 31
+    for value in values:
+        column = round(min(max(value, -reach), reach) / size)
+        stacks[column] = stacks.get(column, 0) + 1
+        ax.plot([column * size], [stacks[column] - 0.5], "o", color=BLUE, markersize=8)
+    ax.axvspan(-error, error, color=GREY, alpha=0.18, linewidth=0)
+    for side, words in ((-1, "← {} beyond"), (1, "{} beyond →")):
+        if beyond := sum(side * value > reach for value in values):
+            place, align = (0.5 + side / 2, 0.9), "left" if side < 0 else "right"
+            ax.annotate(words.format(beyond), place, ha=align, xycoords="axes fraction")
+    ax.set(xlim=(-reach, reach), ylim=(0, max(8, max(stacks.values()) + 1)), yticks=[], xlabel="noise")
+    ax.spines[["top", "right", "left"]].set_visible(False)

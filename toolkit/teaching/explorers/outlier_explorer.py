@@ -1,0 +1,174 @@
+"""Move one salary: what does each statistic do, and what noise does each need? Of invented salaries.
+
+Python computes statistics and errors on a grid and sends them; the browser looks them up. That errors are
+shown at all is only because nobody's data are behind them: of people's data they would be private.
+"""
+
+import math
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import traitlets
+from matplotlib.figure import Figure
+
+from toolkit.central.laplace import Laplace
+from toolkit.central.robust import Huber, InverseSensitivity, SmoothSensitivity, location
+from toolkit.core.inference.special import ndtri
+from toolkit.show.canvas import BLUE, VERMILLION
+from toolkit.show.widgets.explorer import Between, Explorer, Prediction, bars, browser_code, makes
+from toolkit.texts.figures import figure, fill, short
+
+STATIC = Path(__file__).parent / "static"
+
+WORDS = {
+    "values": "Of 501 people one earns {salary} thousand. Mean {mean}, trimmed mean {trimmed}, Huber "
+    "location {huber}, median {median} thousand.",
+    "moved": "If that one earned nothing, the mean would be {mean_moved} lower, the median {median_moved}.",
+    "noise": "At ε\u00a0=\u00a0{epsilon} typical noise is {mean_noise} on the mean, {trimmed_noise} on the "
+    "trimmed mean, {huber_noise} on the Huber location, {median_noise} on the median.",
+    "why": "The mean's noise is for a salary of 1,000 thousand, there or not. The others' depends on these "
+    "salaries: of real ones it would not be shown.",
+}
+NAMES = ("mean", "trimmed mean", "Huber location", "median")
+SALARIES = (0.0, 10.0, 20.0, 30.0, 40.0, 60.0, 80.0, 100.0, 150.0, 200.0, 300.0, 500.0, 700.0, 1000.0)
+EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
+TOP = 1000.0
+_PEOPLE = 501
+_HUBER, _TRIM, _STEP = Huber(20), 50, 0.5
+
+
+class OutlierExplorer(Explorer):
+    """Move one salary: what does each statistic do, and what noise does each need? With sliders.
+
+    Five hundred invented people earn around 30 thousand; one more is moved. Bounds are 0 and 1,000 thousand.
+    What is set in the browser is found again in `salary`, `epsilon`, `statistics` and `noise`.
+
+    Parameters
+    ----------
+    salary : float, default 30.0
+        Salary of the one, in thousands, from 0 to 1000.
+    epsilon : float, default 1.0
+        Privacy loss of each release, from 0.25 to 4; small is private.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> sliders = OutlierExplorer(salary=900)  # shown in a notebook
+    """
+
+    _esm = browser_code(STATIC / "outlier_explorer.js")
+    maker = "outlier"
+    asks = Prediction("How large is the typical noise that the mean needs?", "thousand")
+
+    salary = Between(0.0, TOP, "salaries are clamped to the bounds")
+    epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it 501 people are too few, above it little is hidden")
+
+    def __init__(self, salary: float = 30.0, epsilon: float = 1.0, *, guess: bool = False) -> None:
+        super().__init__(table=outlier_table(), salary=salary, epsilon=epsilon, guess=guess)
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """The four statistics of the salaries that are shown."""
+        return dict(zip(NAMES, self.row["values"], strict=True))
+
+    @property
+    def noise(self) -> dict[str, float]:
+        """The root mean square of what privacy adds to each."""
+        return dict(zip(NAMES, self.row["noise"], strict=True))
+
+    def truth(self) -> tuple[float, str]:
+        return self.row["noise"][0], figure(self.row["noise"][0], 2)
+
+    def setting(self) -> str:
+        return f"one salary of {self.salary:.4g}, epsilon {self.epsilon:.4g}"
+
+    def describe(self) -> dict[str, str]:
+        return reading(self.table, self.row)
+
+    def picture(self) -> Figure:
+        titles = {"values": "What does each statistic do?", "noise": "What noise does each need?"}
+        setting = f"one salary of {self.salary:.4g}, epsilon {self.epsilon:.3g}"
+        canvas, parts = self._board(4.2, setting, [["values", "noise"], ["left", "right"]], [1.1, 1], **titles)
+        sizes = {"values": (self.statistics, BLUE, 1), "noise": (self.noise, VERMILLION, 2)}
+        for part, (numbers, colour, decimals) in sizes.items():
+            most = max(numbers.values())
+            bars(parts[part], numbers, colour, decimals, gap=0.02 * most, reach=1.2 * most)
+        self._write(parts, 42, left=("values", "moved"), right=("noise", "why"))
+        return canvas
+
+    @traitlets.observe("salary", "epsilon")
+    def _compute(self, _change: object) -> None:
+        self.row = outlier_row(self.salary, self.epsilon)
+
+
+@makes(OutlierExplorer)
+def outlier(salary: float = 30.0, *, epsilon: float = 1.0, guess: bool = False) -> OutlierExplorer:
+    """Explore what one salary does to each statistic, and what noise each needs.
+
+    Examples
+    --------
+    >>> from toolkit.teaching import explorers
+    >>> explorers.outlier(1000, epsilon=1)
+    <OutlierExplorer: one salary of 1000, epsilon 1>
+    """
+    return OutlierExplorer(salary, epsilon, guess=guess)
+
+
+@lru_cache(maxsize=1)
+def outlier_table() -> dict[str, Any]:
+    """Rows by salary and epsilon; `lowest` are the statistics where the one earns nothing."""
+    rows = [[outlier_row(salary, epsilon) for epsilon in EPSILONS] for salary in SALARIES]
+    return {
+        "salaries": list(SALARIES),
+        "epsilons": list(EPSILONS),
+        "rows": rows,
+        "lowest": rows[0][0]["values"],
+        "words": WORDS,
+    }
+
+
+@lru_cache(maxsize=1024)
+def outlier_row(salary: float, epsilon: float) -> dict[str, Any]:
+    """One setting: the four statistics, and the root mean square of the noise on each."""
+    others = np.round(np.exp(np.log(30) + 0.6 * ndtri((np.arange(_PEOPLE - 1) + 0.5) / (_PEOPLE - 1))), 1)
+    values = np.append(others, salary)
+    trimmed = SmoothSensitivity.for_epsilon(epsilon, "trimmed", n=_PEOPLE, bounds=(0, TOP), trim=_TRIM)
+    statistics = [
+        float(values.mean()),
+        float(np.sort(values)[_TRIM : _PEOPLE - _TRIM].mean()),
+        location(_HUBER, values),
+        float(np.median(values)),
+    ]
+    noise = [
+        math.sqrt(2) * Laplace.for_epsilon(epsilon, sensitivity=TOP / _PEOPLE).scale,
+        trimmed.noise.sd * float(trimmed.summary(values).smooth * trimmed.bounds.step),
+        _error(_HUBER, values, statistics[2], epsilon),
+        _error("median", values, statistics[3], epsilon),
+    ]
+    return {
+        "salary": salary,
+        "epsilon": epsilon,
+        "values": [short(value) for value in statistics],
+        "noise": [short(size) for size in noise],
+    }
+
+
+def _error(statistic: object, values: object, truth: float, epsilon: float) -> float:
+    """The root mean square error of a choice by inverse sensitivity, from its law."""
+    mechanism = InverseSensitivity.for_epsilon(epsilon, statistic, bounds=(0, TOP), step=_STEP)
+    grid = np.arange(mechanism.bounds.span + 1) * _STEP
+    return float(np.sqrt(mechanism.probabilities(values) @ (grid - truth) ** 2))
+
+
+def reading(table: dict[str, Any], row: dict[str, Any]) -> dict[str, str]:
+    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    short_names = ("mean", "trimmed", "huber", "median")
+    values = {name: figure(value, 1) for name, value in zip(short_names, row["values"], strict=True)}
+    noise = {f"{name}_noise": figure(size, 2) for name, size in zip(short_names, row["noise"], strict=True)}
+    moved = [now - lowest for now, lowest in zip(row["values"], table["lowest"], strict=True)]
+    change = {"mean_moved": figure(moved[0], 1), "median_moved": figure(moved[3], 1)}
+    setting = {"salary": f"{row['salary']:,.4g}", "epsilon": f"{row['epsilon']:.4g}"}
+    return fill(table["words"], values | noise | change | setting)

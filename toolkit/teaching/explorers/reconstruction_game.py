@@ -1,0 +1,233 @@
+"""How many secrets do published sums give away? You publish, the attacker computes, and you see whose secret is out.
+
+Every game was played in Python, see `played`; the browser only shows it.
+"""
+
+import json
+import math
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from toolkit.central.laplace import Laplace
+from toolkit.core.arrays import Mask
+from toolkit.core.loss import Pure
+from toolkit.planning.disclosure import guess_rate
+from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION
+from toolkit.show.widgets.explorer import Between, Explorer, Prediction, Whole, bare, browser_code, makes
+from toolkit.teaching.attacks.reconstruction import answers, queries, reconstruct
+from toolkit.texts.figures import at_most, bound, figure, fill, short
+
+STATIC = Path(__file__).parent / "static"
+
+# The games that the reconstruction game shows: played by the attack itself, and kept in `static/games.json`.
+#
+# Random groups of people, the number of secrets in each through the Laplace mechanism, and
+# `toolkit.teaching.attacks.reconstruction` on what was published. A test plays some games again. To renew the file
+# after a change of the attack or of the mechanism, run `python -m toolkit.teaching.explorers reconstruction_game`.
+
+PEOPLE = 100
+GAMES = 5
+SUMS = (10, 20, 50, 75, 100, 125, 150, 200, 300, 400, 600, 800, 1200, 1600)
+NOISES = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0, 500.0, 1600.0)
+FILE = STATIC / "games.json"
+
+_SEED = 2003
+
+
+def played(sums: int, noise: float) -> list[str]:
+    """Who is found out in each game: a "1" for everybody whose secret the attacker has right."""
+    return ["".join("1" if right else "0" for right in _game(game, sums, noise)) for game in range(GAMES)]
+
+
+def _game(game: int, sums: int, noise: float) -> Mask:
+    secret, groups = _people(game)
+    mechanism = Laplace.for_epsilon(1 / Fraction(noise)) if noise else None
+    published = answers(secret, groups[:sums], mechanism, np.random.default_rng([_SEED, game, 1]))
+    return np.asarray(reconstruct(groups[:sums], published, noise_sd=math.sqrt(2) * noise).bits == secret)
+
+
+@lru_cache(maxsize=GAMES)
+def _people(game: int) -> tuple[Mask, Mask]:
+    """The secrets of one game, and its groups: the first of them are the same, however many sums are published."""
+    rng = np.random.default_rng([_SEED, game])
+    return rng.integers(0, 2, PEOPLE).astype(bool), queries(PEOPLE, SUMS[-1], rng)
+
+
+@lru_cache(maxsize=1)
+def stored() -> dict[tuple[int, float], list[str]]:
+    """The games as they were played last, by number of sums and noise."""
+    games = iter(json.loads(FILE.read_text(encoding="utf-8")))
+    return {(sums, noise): [f"{int(game, 16):0{PEOPLE}b}" for game in next(games)] for sums in SUMS for noise in NOISES}
+
+
+def compute() -> list[list[str]]:
+    """All games afresh, in the order of `stored`, a hexadecimal number each."""
+    return [[f"{int(game, 2):x}" for game in played(sums, noise)] for sums in SUMS for noise in NOISES]
+
+
+WORDS = {
+    "found": "The attacker has {found} of 100 secrets right. Tossing coins, about 50 would be.",
+    "games": "Mean of {games} games with other secrets, other groups and other noise: {mean} of 100.",
+    "noise": "Each sum carries Laplace noise of scale {noise}; the true sums are around 25.",
+    "promise": "All cost ε\u00a0=\u00a0{epsilon}, which promises that no attack has more than {limit} of "
+    "100 right on average.",
+    "vain": "All cost ε\u00a0=\u00a0{epsilon}: so large a loss promises nothing. An attack may have all 100 right.",
+    "bare": "Exact sums promise nothing: ε is infinite.",
+}
+
+_NONE = 0.25  # where no noise at all stands on a logarithmic axis
+
+
+class ReconstructionGame(Explorer):
+    """You publish how many of random groups of people have a secret; the attacker computes who does.
+
+    A hundred people have a secret each, yes or no. You choose how many sums to publish and how much Laplace
+    noise each one gets. What is set in the browser is found again in `sums`, `noise`, `found` and `loss`.
+
+    Parameters
+    ----------
+    sums : int, default 400
+        Number of published sums, each of a random half of the people; few are private.
+    noise : float, default 3.0
+        Scale of the Laplace noise on each, from 0 to 1600; much is private.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> sliders = ReconstructionGame(sums=400, noise=3)  # shown in a notebook
+    """
+
+    _esm = browser_code(STATIC / "reconstruction_game.js")
+    maker = "reconstruction"
+    asks = Prediction("How many of 100 secrets has the attacker right, on average over the games?", "of 100")
+
+    sums = Whole(1, SUMS[-1])
+    noise = Between(0, NOISES[-1], "beyond it nothing is left to publish")
+
+    def __init__(self, sums: int = 400, noise: float = 3.0, *, guess: bool = False) -> None:
+        super().__init__(table=game_table(), sums=sums, noise=noise, guess=guess)
+
+    @property
+    def found(self) -> int:
+        """How many of the 100 secrets the attacker has right, in the game that is shown first."""
+        return int(self.row["found"][0])
+
+    @property
+    def loss(self) -> Pure:
+        """Loss of all sums together, for one person who changes, comes or goes; infinite without noise."""
+        return _loss(self.sums, self.noise)
+
+    def truth(self) -> tuple[float, str]:
+        return self.row["mean"], figure(self.row["mean"], 0)
+
+    def setting(self) -> str:
+        return f"{self.sums:,} sums, noise {self.noise:.4g}"
+
+    def describe(self) -> dict[str, str]:
+        return reading(self.table, self.row)
+
+    def picture(self) -> Figure:
+        titles = {"people": "Whose secret is out?", "curve": "How much noise stops it?"}
+        canvas, parts = self._board(4.1, self.setting(), [["people", "curve"], ["people", "words"]], [2.6, 1], **titles)
+        _people_found(parts["people"], self.row["right"][0])
+        _curve(parts["curve"], self.row, [game_row(self.sums, level) for level in NOISES])
+        self._write(parts, people=("found", "games", "noise"), words=["promise"])
+        return canvas
+
+    @traitlets.observe("sums", "noise")
+    def _compute(self, _change: object) -> None:
+        self.row = game_row(self.sums, self.noise)
+
+
+@makes(ReconstructionGame)
+def reconstruction(sums: int = 400, *, noise: float = 3.0, guess: bool = False) -> ReconstructionGame:
+    """Play against an attacker who computes secrets from published sums.
+
+    Examples
+    --------
+    >>> from toolkit.teaching import explorers
+    >>> game = explorers.reconstruction(400, noise=1)
+    >>> game, game.found
+    (<ReconstructionGame: 400 sums, noise 1>, 100)
+    """
+    return ReconstructionGame(sums, noise, guess=guess)
+
+
+@lru_cache(maxsize=1)
+def game_table() -> dict[str, Any]:
+    """All games of the grid: `rows[sums][noise]`."""
+    rows = [[game_row(sums, noise) for noise in NOISES] for sums in SUMS]
+    return {"sums": list(SUMS), "noises": list(NOISES), "rows": rows, "words": WORDS}
+
+
+@lru_cache(maxsize=1024)
+def game_row(sums: int, noise: float) -> dict[str, Any]:
+    """The games of one setting: who was found out ("1" for right), how many, and what the sums promise."""
+    right = stored().get((sums, noise)) or played(sums, noise)
+    right_guesses = [game.count("1") for game in right]
+    promised = _loss(sums, noise).epsilon
+    return {
+        "sums": sums,
+        "noise": noise,
+        "right": right,
+        "found": right_guesses,
+        "mean": short(sum(right_guesses) / len(right_guesses)),
+        "epsilon": short(promised) if noise else None,
+        "limit": short(100 * guess_rate(min(promised, 100.0))),
+    }
+
+
+def _loss(sums: int, noise: float) -> Pure:
+    return Pure(Fraction(sums) / Fraction(noise)) if noise else Pure(float("inf"))
+
+
+def reading(table: dict[str, Any], row: dict[str, Any], game: int = 0) -> dict[str, str]:
+    """The sentences of one setting and one game; the browser fills the same words with the same numbers."""
+    bare = row["epsilon"] is None
+    values = {
+        "found": row["found"][game],
+        "games": len(row["found"]),
+        "mean": figure(row["mean"], 0),
+        "noise": f"{row['noise']:.4g}",
+        "epsilon": "" if bare else bound(row["epsilon"]),
+        "limit": at_most(row["limit"]),
+    }
+    sentences = fill(table["words"], values)
+    promises = {name: sentences.pop(name) for name in ("promise", "vain", "bare")}
+    return {**sentences, "promise": promises["bare" if bare else "vain" if values["limit"] == "100" else "promise"]}
+
+
+def _people_found(ax: Axes, right: str) -> None:
+    """A hundred people in five rows of twenty: filled where the attacker is right."""
+    for bit, face, edge in (("1", BLUE, BLUE), ("0", "none", VERMILLION)):
+        places = [i for i, outcome in enumerate(right) if outcome == bit]
+        look: dict[str, Any] = {
+            "markeredgecolor": edge,
+            "markerfacecolor": face,
+            "markeredgewidth": 1.6,
+            "markersize": 7.5,
+        }
+        ax.plot([i % 20 for i in places], [i // 20 for i in places], "o", **look)
+    bare(ax)
+
+
+def _curve(ax: Axes, row: dict[str, Any], levels: list[dict[str, Any]]) -> None:
+    """The mean of the games over the noise, with the chosen point; no noise stands at the left end of the axis."""
+    noises = [max(level["noise"], _NONE) for level in levels]
+    ax.plot(noises, [level["mean"] for level in levels], color=BLUE, linewidth=2.5)
+    ax.axhline(50, color=GREY, linestyle="--", linewidth=1.5)
+    ax.text(1600, 51, "a coin", ha="right", va="bottom", color=INK, fontsize=9)
+    ax.plot([max(row["noise"], _NONE)], [row["mean"]], "o", color=VERMILLION, markersize=9)
+    ax.set_xscale("log")
+    ax.set_xticks([_NONE, 1, 10, 100, 1000], ["0", "1", "10", "100", "1000"])
+    ax.minorticks_off()
+    ax.set(ylim=(40, 103), ylabel="secrets found, of 100", xlabel="noise on each sum (right: more private)")
+    ax.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,275 @@
+"""Privacy, precision, people: what does the same promise cost when each person keeps it, a shuffler, or a curator?
+
+All margins stand in the table, computed by the same functions as `plan(...).ways()`; the browser looks them
+up.
+"""
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from toolkit.core.checks import refuse
+from toolkit.core.inference.special import ndtri
+from toolkit.local.questions import warner
+from toolkit.planning.accuracy import Case
+from toolkit.planning.four_ways import Curated
+from toolkit.planning.planner import Plan, plan
+from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, name_rows
+from toolkit.show.widgets.explorer import QUESTION, Between, Explorer, Prediction, Whole, browser_code, makes
+from toolkit.texts.figures import figure, fill, in_points, short, three_digits
+
+STATIC = Path(__file__).parent / "static"
+
+# What takes minutes to compute for the grid of the tradeoff explorer, kept in `static/ways.json`.
+#
+# The numbers are those of `plan(...).ways()`, and a test computes some of them again. To renew the file after a
+# change of `toolkit.local.shuffling.amplification`, run `python -m toolkit.teaching.explorers tradeoff_explorer`.
+
+WAYS = ("direct", "central", "shuffled", "local")
+DELTA = 1e-6
+EPSILONS = (0.1, 0.15, 0.2, *(i / 10 for i in (*range(3, 11), *range(12, 20, 2), *range(20, 51, 5))))
+SIZES = (*(lead * 10**power for power in (2, 3, 4) for lead in (1, 2, 3, 5, 7)), 100_000)
+PREVALENCES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+GOALS = (0.01, 0.02, 0.03, 0.05, 0.1)
+FILE = STATIC / "ways.json"
+
+
+def local_epsilon(epsilon: float, n: int) -> float:
+    """What each report may lose on its own if n of them are shuffled and may lose (epsilon, delta) together."""
+    ways = plan(warner, prevalence=0.5, epsilon=epsilon, n=n).ways(DELTA)
+    return next(way.local_epsilon for way in ways if way.name == "shuffled")
+
+
+def people_needed(epsilon: float, prevalence: float, goal: float) -> dict[str, float]:
+    """How many people have a margin of `goal`, in each way."""
+    ways = plan(warner, prevalence=prevalence, epsilon=epsilon, margin=goal).ways(DELTA)
+    return {way.name: way.n_needed for way in ways}
+
+
+def stored() -> dict[str, Any]:
+    """The grid as it was computed last: `local[epsilon][n]`, and `needed[way][epsilon][prevalence][goal]`."""
+    return dict(json.loads(FILE.read_text(encoding="utf-8")))
+
+
+def compute() -> dict[str, Any]:
+    people = [[[people_needed(epsilon, x, goal) for goal in GOALS] for x in PREVALENCES] for epsilon in EPSILONS]
+    return {
+        "local": [[local_epsilon(epsilon, n) for n in SIZES] for epsilon in EPSILONS],
+        "needed": {way: [[[needed[way] for needed in cells] for cells in row] for row in people] for way in WAYS},
+    }
+
+
+NAMES = {"direct": "directly", "central": "curator", "shuffled": "shuffled", "local": "locally"}
+WORDS = {
+    "margins": "95 % margins, ± points: directly {direct}; with a curator {central}; shuffled {shuffled}; "
+    "locally {local}.",
+    "trust": "Whom to trust: locally the phone and its page, or one's own die; shuffled, whoever mixes "
+    "(a report by itself has ε\u00a0=\u00a0{alone}); a curator, "
+    "with every answer.",
+    "needed": "For ±\u00a0{goal} points ask {direct_n} people directly, {central_n} with a curator, "
+    "{shuffled_n} shuffled, "
+    "{local_n} locally.",
+    "order": "Where ε is small, twice as private costs about four times the people locally; a curator's noise fades as "
+    "people come.",
+}
+_STYLES = {"local": (VERMILLION, "-"), "shuffled": (ORANGE, "--"), "central": (BLUE, "-."), "direct": (GREY, ":")}
+_LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
+_OUTCOMES = 40
+
+
+class TradeoffExplorer(Explorer):
+    """What does the same promise cost when each person keeps it, a shuffler, or a curator? With sliders.
+
+    A yes/no question by Warner's design; delta is 1e-6 for the shuffled reports. What is set in the browser
+    is found again in `epsilon`, `n`, `prevalence`, `margin` and `plan`.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        Privacy loss of a person, from 0.1 to 5; small is private.
+    n : int, default 1000
+        Number of respondents, from 100 to 100,000.
+    prevalence : {0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5}
+        A guess of the share of yes.
+    margin : {0.01, 0.02, 0.03, 0.05, 0.1}
+        The margin to plan for.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> sliders = TradeoffExplorer(epsilon=1, n=1000)  # shown in a notebook
+    """
+
+    _esm = browser_code(STATIC / "tradeoff_explorer.js")
+    maker, as_question = "tradeoff", QUESTION
+    asks = Prediction(
+        "For the wanted margin: how many people must be asked locally, each with their own noise?", "people"
+    )
+
+    epsilon = Between(_LEAST, _MOST, "below it a survey is blind, above it bare")
+    n = Whole(SIZES[0], SIZES[-1])
+    prevalence = Between(0, 1, "it is a share", strict=True)
+    margin = Between(0, 1, "it is a share", strict=True)
+
+    def __init__(
+        self, epsilon: float = 1.0, n: int = 1000, prevalence: float = 0.1, margin: float = 0.03, *, guess: bool = False
+    ) -> None:
+        settings = {"epsilon": epsilon, "n": n, "prevalence": prevalence, "margin": margin}
+        super().__init__(table=tradeoff_table(), guess=guess, **settings)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that is shown now: `plan.compare()` has all its numbers."""
+        return plan(warner, prevalence=self.prevalence, epsilon=self.epsilon, n=self.n)
+
+    def truth(self) -> tuple[float, str]:
+        needed = three_digits(self.row["needed"]["local"])
+        return needed, figure(needed, 0)
+
+    def setting(self) -> str:
+        guess = f"prevalence {self.prevalence:.4g}, margin {self.margin:.4g}"
+        return f"epsilon {self.epsilon:.4g}, {self.n:,} respondents, {guess}"
+
+    def describe(self) -> dict[str, str]:
+        return reading(self.table["words"], self.row)
+
+    def picture(self) -> Figure:
+        titles = {"bars": "How precise are these people?", "curves": "How many people are needed?"}
+        guess = f"{100 * self.prevalence:.0f} % guessed to be yes"
+        setting = f"epsilon {self.epsilon:.3g}, {self.n:,} respondents, {guess}"
+        canvas, parts = self._board(4.2, setting, [["bars", "curves"], ["left", "right"]], [1.7, 1], **titles)
+        _intervals(parts["bars"], self.row)
+        _curves(parts["curves"], self.table, self.row)
+        self._write(parts, 46, left=("margins", "trust"), right=("needed", "order"))
+        return canvas
+
+    @traitlets.validate("prevalence", "margin")
+    def _check(self, proposal: dict[str, Any]) -> float:
+        name, value = proposal["trait"].name, float(proposal["value"])
+        allowed = PREVALENCES if name == "prevalence" else GOALS
+        if value not in allowed:
+            rule = f"`{name}` must be one of {', '.join(map(str, allowed))}"
+            refuse(rule, value, "the table holds these; `plan` takes any")
+        return value
+
+    @traitlets.observe("epsilon", "n", "prevalence", "margin")
+    def _compute(self, _change: object) -> None:
+        self.row = tradeoff_row(self.epsilon, self.n, self.prevalence, self.margin)
+
+
+@makes(TradeoffExplorer)
+def tradeoff(
+    epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1, margin: float = 0.03, guess: bool = False
+) -> TradeoffExplorer:
+    """Explore privacy, precision and the number of people.
+
+    Examples
+    --------
+    >>> from toolkit.teaching import explorers
+    >>> explorers.tradeoff(0.5, n=2000)
+    <TradeoffExplorer: epsilon 0.5, 2,000 respondents, prevalence 0.1, margin 0.03>
+    """
+    return TradeoffExplorer(epsilon, n, prevalence, margin, guess=guess)
+
+
+@lru_cache(maxsize=1)
+def tradeoff_table() -> dict[str, Any]:
+    """Margins and numbers of people in four ways, by epsilon and prevalence, then by n or by the margin to reach."""
+    file = stored()
+    grid = [[_cell(epsilon, x, row) for x in PREVALENCES] for epsilon, row in zip(EPSILONS, file["local"], strict=True)]
+    draws = np.random.default_rng(6).standard_normal((_OUTCOMES, len(WAYS))) / float(ndtri(0.975))
+    return {
+        "epsilons": list(EPSILONS),
+        "sizes": list(SIZES),
+        "prevalences": list(PREVALENCES),
+        "goals": list(GOALS),
+        "margins": {way: [[[short(m) for m in cell[way]] for cell in row] for row in grid] for way in WAYS},
+        "needed": file["needed"],
+        "alone": [[short(local) for local in row] for row in file["local"]],
+        "outcomes": [[round(float(z), 4) for z in draw] for draw in draws],
+        "ways": NAMES,
+        "words": WORDS,
+    }
+
+
+def _cell(epsilon: float, prevalence: float, locals_: list[float]) -> dict[str, list[float]]:
+    """The margin of each way for every number of people."""
+    local = Case(warner, prevalence, 0.95).accuracy(epsilon)
+    return {
+        "direct": local.without_noise().margin(np.array(SIZES)).tolist(),
+        "central": Curated(local.without_noise(), 1 / epsilon).margin(np.array(SIZES)).tolist(),
+        "shuffled": [local.with_noise(_noise(alone)).margin(n) for n, alone in zip(SIZES, locals_, strict=True)],
+        "local": local.margin(np.array(SIZES)).tolist(),
+    }
+
+
+@lru_cache(maxsize=1024)
+def _noise(epsilon: float) -> float:
+    """The variance that Warner's design adds to one report, which is the same for every prevalence."""
+    return float(Case(warner, 0.5, 0.95).accuracy(epsilon).here.noise[0])
+
+
+@lru_cache(maxsize=256)
+def tradeoff_row(epsilon: float, n: int, prevalence: float, margin: float) -> dict[str, Any]:
+    """One setting: from the table where it stands there, else from two plans."""
+    row = {"epsilon": epsilon, "n": n, "prevalence": prevalence, "goal": margin}
+    if epsilon in EPSILONS and n in SIZES:
+        table = tradeoff_table()
+        i, j, k, goal = EPSILONS.index(epsilon), PREVALENCES.index(prevalence), SIZES.index(n), GOALS.index(margin)
+        margins = {way: table["margins"][way][i][j][k] for way in WAYS}
+        needed = {way: table["needed"][way][i][j][goal] for way in WAYS}
+        return {**row, "margins": margins, "needed": needed, "alone": table["alone"][i][k]}
+    ways = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, n=n).ways(DELTA)}
+    return {
+        **row,
+        "margins": {name: short(way.margin) for name, way in ways.items()},
+        "needed": people_needed(epsilon, prevalence, margin),
+        "alone": short(ways["shuffled"].local_epsilon),
+    }
+
+
+def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    values = {
+        **{way: in_points(100 * row["margins"][way]) for way in WAYS},
+        **{f"{way}_n": figure(three_digits(row["needed"][way]), 0) for way in WAYS},
+        "alone": figure(row["alone"]),
+        "goal": figure(100 * row["goal"], 0),
+    }
+    return fill(words, values)
+
+
+def _intervals(ax: Axes, row: dict[str, Any]) -> None:
+    for place, way in enumerate(WAYS):
+        reach = min(100 * row["margins"][way], 100)
+        ax.barh(place, 2 * reach, left=-reach, height=0.5, color=_STYLES[way][0])
+    ax.axvline(0, color=INK, linestyle="--", linewidth=1.2)
+    name_rows(ax, [NAMES[way] for way in WAYS])
+    widest = 112 * min(max(row["margins"].values()), 1)
+    ax.set(xlim=(-widest, widest), xlabel="95 % interval: points from the truth")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _curves(ax: Axes, table: dict[str, Any], row: dict[str, Any]) -> None:
+    place = min(range(len(EPSILONS)), key=lambda i: abs(EPSILONS[i] - row["epsilon"]))
+    for way in WAYS:
+        colour, dash = _STYLES[way]
+        curve = [100 * margin for margin in table["margins"][way][place][PREVALENCES.index(row["prevalence"])]]
+        ax.plot(SIZES, curve, color=colour, linestyle=dash, linewidth=2.5, label=NAMES[way])
+        ax.plot([row["n"]], [100 * row["margins"][way]], "o", color=colour, markersize=6)
+    ax.axhline(100 * row["goal"], color=INK, linewidth=1)
+    ax.set(xscale="log", yscale="log", xlabel="respondents", ylabel="95 % margin, ± points")
+    ax.set_ylim(min(0.15, 80 * min(row["margins"].values())), 100)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axis.set_minor_formatter(NullFormatter())
+    ax.legend(frameon=False, fontsize=8.5, loc="upper right")
+    ax.spines[["top", "right"]].set_visible(False)

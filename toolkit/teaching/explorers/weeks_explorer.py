@@ -1,0 +1,163 @@
+"""A year of weeks: a total is published every week. How far off is each way to do it, for one loss in all?"""
+
+import math
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import traitlets
+from matplotlib.figure import Figure
+
+from toolkit.central.stream import SquareRoot, Tree
+from toolkit.central.stream.trees import binary
+from toolkit.central.stream.ways import best
+from toolkit.core.loss import Approx, Pure, Zcdp
+from toolkit.show.canvas import BLUE, VERMILLION
+from toolkit.show.widgets.explorer import Between, Explorer, Prediction, Whole, bars, browser_code, makes
+from toolkit.texts.figures import figure, fill, short
+
+STATIC = Path(__file__).parent / "static"
+
+WORDS = {
+    "errors": "A total is published after each of {weeks} weeks, with ε\u00a0=\u00a0{epsilon} for all of "
+    "them together. The largest standard deviation is {share} if every total gets its share of ε, {fresh} "
+    "with fresh noise for every week, {binary} with a binary tree, {tree} with the best tree.",
+    "root": "With Gaussian noise and the square root of the matrix of totals it is {root}; ε then holds with a "
+    "δ of one in a million.",
+    "weeks": "The standard deviation after every week: dashed of fresh noise, drawn through of the best "
+    "tree. The tree adds up at most {nodes} noisy numbers, fresh noise {weeks}.",
+    "level": "The promise is about one record in one week. All records of somebody who is counted in every "
+    "week have at most ε\u00a0=\u00a0{group} together.",
+}
+NAMES = ("share of ε each", "fresh noise", "binary tree", "best tree", "square root, δ")
+WEEKS = (4, 8, 13, 26, 39, 52, 78, 104, 156, 208, 260, 365, 520)
+EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+DELTA = 1e-6
+_POINTS = 40
+
+
+class WeeksExplorer(Explorer):
+    """How far off is a total that is published every week, by each way to add noise? With sliders.
+
+    One record in one week is protected, under "add_remove". What is set in the browser is found again in
+    `weeks`, `epsilon` and `errors`.
+
+    Parameters
+    ----------
+    weeks : int, default 52
+        Number of published totals, from 1 to 520.
+    epsilon : float, default 1.0
+        Privacy loss of all of them together, from 0.1 to 4; small is private.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> sliders = WeeksExplorer(weeks=52, epsilon=1)  # shown in a notebook
+    """
+
+    _esm = browser_code(STATIC / "weeks_explorer.js")
+    maker = "weeks"
+    asks = Prediction("With a binary tree, what is the largest standard deviation of a total?", "records")
+
+    weeks = Whole(1, WEEKS[-1])
+    epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it totals drown, above it little is hidden")
+
+    def __init__(self, weeks: int = 52, epsilon: float = 1.0, *, guess: bool = False) -> None:
+        super().__init__(table=weeks_table(), weeks=weeks, epsilon=epsilon, guess=guess)
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """The largest standard deviation of every way."""
+        return dict(zip(NAMES, self.row["errors"], strict=True))
+
+    def truth(self) -> tuple[float, str]:
+        return self.row["errors"][2], figure(self.row["errors"][2])
+
+    def setting(self) -> str:
+        return f"{self.weeks} weeks, epsilon {self.epsilon:.4g} in all"
+
+    def describe(self) -> dict[str, str]:
+        return reading(self.table["words"], self.row)
+
+    def picture(self) -> Figure:
+        row, errors = self.row, dict(list(self.errors.items())[1:])  # the first dwarfs the others
+        titles = {"bars": "How far off, at most?", "weeks": "And after every week?"}
+        setting = f"{row['weeks']} weeks, epsilon {row['epsilon']:.3g} in all"
+        canvas, parts = self._board(4.6, setting, [["bars", "weeks"], ["left", "right"]], [1.1, 1], **titles)
+        most = max(errors.values())
+        bars(parts["bars"], errors, BLUE, None, gap=0.02 * most, reach=1.2 * most)
+        ax = parts["weeks"]
+        for curve, colour, dash, name in zip(row["curves"], (VERMILLION, BLUE), ("--", "-"), NAMES[1:4:2], strict=True):
+            ax.plot(row["places"], curve, color=colour, linestyle=dash, linewidth=2, label=name)
+        ax.set(xlabel="week", ylim=(0, None))
+        ax.legend(frameon=False, fontsize=9)
+        ax.spines[["top", "right"]].set_visible(False)
+        self._write(parts, 46, left=("errors", "root"), right=("weeks", "level"))
+        return canvas
+
+    @traitlets.observe("weeks", "epsilon")
+    def _compute(self, _change: object) -> None:
+        self.row = weeks_row(self.weeks, self.epsilon)
+
+
+@makes(WeeksExplorer)
+def weeks(weeks: int = 52, *, epsilon: float = 1.0, guess: bool = False) -> WeeksExplorer:
+    """Explore how far off totals are that are published every week.
+
+    Examples
+    --------
+    >>> from toolkit.teaching import explorers
+    >>> explorers.weeks(365, epsilon=0.5)
+    <WeeksExplorer: 365 weeks, epsilon 0.5 in all>
+    """
+    return WeeksExplorer(weeks, epsilon, guess=guess)
+
+
+@lru_cache(maxsize=1)
+def weeks_table() -> dict[str, Any]:
+    rows = [[weeks_row(weeks, epsilon) for epsilon in EPSILONS] for weeks in WEEKS]
+    return {"weeks": list(WEEKS), "epsilons": list(EPSILONS), "rows": rows, "words": WORDS}
+
+
+@lru_cache(maxsize=1024)
+def weeks_row(weeks: int, epsilon: float) -> dict[str, Any]:
+    """One setting: the errors of the five ways, and those of two of them after every week, for real noise."""
+    unit, tree = math.sqrt(2) / epsilon, best(Pure(1), weeks)
+    trees = (Tree(weeks), binary(weeks), tree)
+    pure = [(weeks, np.ones(1)), *((float(way.absolute()), way.spread) for way in trees)]
+    errors = [unit * moved * float(np.max(spread)) for moved, spread in pure]
+    errors.append(float(_root(weeks).max()) / math.sqrt(2 * _rho(epsilon)))
+    places = np.unique(np.round(np.linspace(1, weeks, min(weeks, _POINTS))).astype(int))
+    curves = [unit * float(way.absolute()) * way.spread[places - 1] for way in (trees[0], tree)]
+    return {
+        "weeks": weeks,
+        "epsilon": epsilon,
+        "errors": [short(size) for size in errors],
+        "nodes": int(tree.spread.max() ** 2 + 0.5),
+        "places": places.tolist(),
+        "curves": [[short(size) for size in curve] for curve in curves],
+    }
+
+
+@lru_cache(maxsize=64)
+def _root(weeks: int) -> Any:
+    return SquareRoot(weeks).spread
+
+
+@lru_cache(maxsize=64)
+def _rho(epsilon: float) -> float:
+    return Zcdp.within(Approx(epsilon, DELTA)).rho
+
+
+def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    values = {
+        **dict(zip(("share", "fresh", "binary", "tree", "root"), map(figure, row["errors"]), strict=True)),
+        "weeks": figure(row["weeks"], 0),
+        "epsilon": f"{row['epsilon']:.4g}",
+        "nodes": figure(row["nodes"], 0),
+        "group": figure(row["weeks"] * row["epsilon"]),
+    }
+    return fill(words, values)
