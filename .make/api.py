@@ -39,14 +39,17 @@ def lines(name: str, value: object) -> Iterator[str]:
 
 
 def own_members(owner: type) -> set[str]:
-    """Public methods and properties that a class has from the toolkit."""
+    """Public methods and properties that a class adds: those of a listed base class are listed there."""
     kinds = (property, cached_property, classmethod, staticmethod)
+    bases = [base for base in owner.__mro__[1:] if id(base) in homes()]
     return {
         member
         for base in owner.__mro__
         if base.__module__.startswith("toolkit")
         for member, value in vars(base).items()
-        if member[0] != "_" and (inspect.isfunction(value) or isinstance(value, kinds))
+        if member[0] != "_"
+        and (inspect.isfunction(value) or isinstance(value, kinds))
+        and not any(hasattr(base, member) for base in bases)
     }
 
 
