@@ -109,7 +109,7 @@ def selection() -> None:
             )
     values = rng.uniform(0, 100, N)
     edges, scores = np.concatenate([[0], np.sort(values), [100]]), -np.abs(np.arange(N + 1) - N / 2)
-    cost, sort = (best(lambda: Exponential.for_epsilon(1).choose_point(edges, scores)), best(lambda: np.sort(values)))
+    cost, sort = (best(lambda: Exponential.for_epsilon(1)._choose_point(edges, scores)), best(lambda: np.sort(values)))
     show("choose_point among 10**6 intervals, in sorts of 10**6", f"{cost / sort:.1f} x")
 
 

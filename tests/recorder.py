@@ -113,8 +113,8 @@ class Meeting:
         self.met: list[Met] = []
         self._inside = False
         for kind in (Laplace, Gaussian):
-            patch.setattr(kind, "_noisy", lambda one, answer, _: self._noisy(one, answer))
-            patch.setattr(kind, "integers", lambda one, numbers, _=None: self._integers(one, numbers))
+            patch.setattr(kind, "_add_noise", lambda one, answer, _: self._release(one, answer))
+            patch.setattr(kind, "_perturb_integers", lambda one, numbers, _=None: self._integers(one, numbers))
         self._watch(patch, KeyThreshold, "release", dict, None)
         self._watch(patch, TopK, "choose", np.asarray, lambda one: list(range(one.k)))
         self._watch(patch, RecursiveQuantiles, "choose", np.sort, lambda one: list(range(len(one.quantiles))))
@@ -132,17 +132,17 @@ class Meeting:
         patch.setattr(Exponential, "choose", chosen)
         patch.setattr(releases, "rounded_sum", lambda *_: 7)
 
-    def _noisy(self, one: Laplace | Gaussian, answer: Any) -> Any:
+    def _release(self, one: Laplace | Gaussian, answer: Any) -> Any:
         numbers = [Fraction(number) for number in np.ravel(answer.entries).tolist()]
         if not self._inside:
             self.met.append(Met(one, numbers))
         made = np.arange(answer.size) * 2**33 + len(self.met)
         if answer.whole:
-            return int(made[0]) if answer.scalar else made, one.whole_law
-        return float(made[0]) if answer.scalar else made.astype(float), one.whole_law
+            return int(made[0]) if answer.scalar else made, one._integer_law
+        return float(made[0]) if answer.scalar else made.astype(float), one._integer_law
 
     def _integers(self, one: Laplace | Gaussian, numbers: list[int]) -> Any:
-        noisy, law = self._noisy(one, PrivateValue(np.array(numbers, dtype=object), whole=True, scalar=False))
+        noisy, law = self._release(one, PrivateValue(np.array(numbers, dtype=object), whole=True, scalar=False))
         return noisy.tolist(), law
 
     def _watch(
@@ -224,8 +224,8 @@ def _additive(noise: Laplace | Gaussian, one: Any, other: Any) -> Fraction:
     if isinstance(noise, Gaussian):
         return squared / (2 * noise.variance)
     if noise.norm == "l2" and len(moves) > 1:
-        return Fraction(math.sqrt(squared)) / noise.exact_scale
-    return sum(moves, Fraction(0)) / noise.exact_scale
+        return Fraction(math.sqrt(squared)) / noise._exact_scale
+    return sum(moves, Fraction(0)) / noise._exact_scale
 
 
 def _keys(threshold: KeyThreshold, one: dict[Any, int], other: dict[Any, int]) -> Fraction:

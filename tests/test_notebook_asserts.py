@@ -314,7 +314,7 @@ MUTANTS = {
     "11: weights without noise": Mutant(
         "11",
         "toolkit.learning.perturbation",
-        "np.zeros(self.size), self.tolerance)\n        return np.asarray(self.mechanism.noisy(weights, rng))",
+        "np.zeros(self.size), self.tolerance)\n        return np.asarray(self.mechanism._perturb(weights, rng))",
         "np.zeros(self.size), self.tolerance)\n        return np.asarray(weights)",
         "blank-check",
     ),
@@ -333,13 +333,13 @@ MUTANTS = {
         "step-check",
     ),
     "11: moments without noise": Mutant(
-        "11", "toolkit.learning.moments", "self.mechanism.noisy(sums, rng)", "sums", "pca-below-check"
+        "11", "toolkit.learning.moments", "self.mechanism._perturb(sums, rng)", "sums", "pca-below-check"
     ),
     "11: moments with half the noise": Mutant(
         "11",
         "toolkit.learning.moments",
-        "np.asarray(self.mechanism.noisy(sums, rng))",
-        "(lambda exact: (self.mechanism.noisy(exact, rng) + exact) / 2)(sums)",
+        "np.asarray(self.mechanism._perturb(sums, rng))",
+        "(lambda exact: (self.mechanism._perturb(exact, rng) + exact) / 2)(sums)",
         "pca-below-check",
     ),
     "11: a holdout that tells the truth": Mutant(
@@ -387,8 +387,8 @@ MUTANTS = {
     "14: quantiles at 20 epsilon": Mutant(
         "14",
         "toolkit.central.publishing.quantiles",
-        "self.choice(part).choose_step(",
-        "Exponential.for_epsilon(20 * self.each, sensitivity=part.share.denominator).choose_step(",
+        "self.choice(part)._choose_step(",
+        "Exponential.for_epsilon(20 * self.each, sensitivity=part.share.denominator)._choose_step(",
         "deciles-below-check",
     ),
     "14: quantiles at twice epsilon": Mutant(
@@ -730,8 +730,8 @@ MUTANTS |= {
     f"{number}: counts {words}": Mutant(
         number,
         "toolkit.central.laplace",
-        "laplace_sampler(self.exact_scale)",
-        f"laplace_sampler(self.exact_scale / {factor})",
+        "laplace_sampler(self._exact_scale)",
+        f"laplace_sampler(self._exact_scale / {factor})",
         cell,
     )
     for number, cell in (("02", "cell-27b"), ("07", "ghosts-check"), ("14", "counts-below-check"))

@@ -176,7 +176,7 @@ def test_the_bound_comes_near_the_claim_where_the_claim_is_tight(name):
     """Else clearing would mean nothing: most of epsilon must be found, and no more than all of it."""
     mechanism, neighbors, _ = OURS[name]
     verdict = audit(mechanism, neighbors, runs=20_000, seconds=math.inf, rng=np.random.default_rng(4))
-    assert 0.75 * mechanism.epsilon < verdict.epsilon <= mechanism.epsilon
+    assert 0.75 * mechanism.loss.epsilon < verdict.epsilon <= mechanism.loss.epsilon
 
 
 @pytest.mark.slow

@@ -149,7 +149,7 @@ def test_what_one_person_moves_together_is_between_one_option_and_all(together: 
     "make", [Laplace, Exponential, partial(InverseSensitivity, Quantile("1/2"), Bounds.of((0, 9)))]
 )
 def test_the_cost_is_told_as_a_float(make: Any) -> None:
-    assert make(loss=Pure("1/4")).epsilon == 0.25
+    assert make(loss=Pure("1/4")).loss.epsilon == 0.25
 
 
 THIRDS = {"sensitivity": "3", "norm": "L1", "scale": 6.0, "sd": pytest.approx(1 / (math.sqrt(2) * math.sinh(1 / 12)))}
@@ -163,7 +163,7 @@ THIRDS = {"sensitivity": "3", "norm": "L1", "scale": 6.0, "sd": pytest.approx(1 
         (
             Composed((Laplace(Pure("1/2"), 3),) * 2),
             "Laplace noise for each column",
-            {"parts": [Laplace(Pure("1/2"), 3).facts() | {"loss": "ε = 0.5"}] * 2},
+            {"parts": [Laplace(Pure("1/2"), 3)._describe() | {"loss": "ε = 0.5"}] * 2},
         ),
         (
             KeyThreshold(Approx("1/2", "1e-6"), "add_remove", keys=3),
@@ -197,4 +197,4 @@ THIRDS = {"sensitivity": "3", "norm": "L1", "scale": 6.0, "sd": pytest.approx(1 
 )
 def test_facts_are_those_by_which_a_reader_checks_the_loss(mechanism: Any, words: str, numbers: dict) -> None:
     """Sensitivity over scale is epsilon, and twice sensitivity times rate; what depends on data is not among them."""
-    assert mechanism.facts() == {"mechanism": type(mechanism).__name__, "words": words, **numbers}
+    assert mechanism._describe() == {"mechanism": type(mechanism).__name__, "words": words, **numbers}

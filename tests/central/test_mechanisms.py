@@ -54,7 +54,7 @@ def test_the_noise_scale_of_reals_covers_the_rounded_sensitivity(mechanism: Lapl
     """Scale in steps times epsilon is the sensitivity in steps, rounding included; and the cost of rounding is tiny."""
     exponent, draw, _ = laplace_module._real_noise(mechanism, size)
     scale = draw.args[0] if isinstance(draw, partial) else 1 / draw.__self__._linear
-    assert exponent == grid_exponent(mechanism.sensitivity, mechanism.exact_scale)
+    assert exponent == grid_exponent(mechanism.sensitivity, mechanism._exact_scale)
     unit = Fraction(2) ** exponent
     reach = scale * mechanism.loss.amount
     assert reach == rounded_sensitivity(mechanism.sensitivity / unit, size, mechanism.norm)
@@ -65,7 +65,7 @@ def noise_on_grid(mechanism: Gaussian, size: int, whole: bool) -> tuple[int, Lat
     """The exponent of the grid, and the noise in its steps."""
     if not whole:
         return gaussian_module._real_noise(mechanism, size)[:2]
-    sampler, bits = mechanism._whole_noise(size)
+    sampler, bits = mechanism._integer_noise(size)
     return -bits, sampler
 
 

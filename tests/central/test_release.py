@@ -85,20 +85,21 @@ def test_extreme_values_are_released_without_warning_or_infinity(mechanism: Lapl
 def test_whole_numbers_of_any_size_get_the_noise_that_was_drawn_rounded_halves_up(
     mechanism: Laplace | Gaussian,
 ) -> None:
-    unit = 1 << mechanism._whole_noise(4)[1]
+    unit = 1 << mechanism._integer_noise(4)[1]
     noise = [3 * unit + unit // 2, -2 * unit - unit // 2, unit // 2 - 1 if unit > 1 else 0, -5 * unit]
     rounded = [math.floor(Fraction(one, unit) + Fraction(1, 2)) for one in noise]
-    for values, draw in (([10**30, -5, 0, 7], mechanism.integers), ([10**9, -5, 0, 7], mechanism.noisy)):
+    integers = mechanism._perturb_integers
+    for values, draw in (([10**30, -5, 0, 7], integers), ([10**9, -5, 0, 7], mechanism._perturb)):
         with recorded(noise) as drawn:
             found = draw(values)
-        assert list(found[0] if draw == mechanism.integers else found) == np.add(values, rounded, dtype=object).tolist()
+        assert list(found[0] if draw == integers else found) == np.add(values, rounded, dtype=object).tolist()
         assert [one.size for one in drawn] == [4]
 
 
 def test_a_length_has_no_whole_noise_and_of_one_number_it_is_the_size() -> None:
     length, size = (Laplace.for_epsilon(1, sensitivity=3, norm=norm) for norm in ("l2", "l1"))
     with pytest.raises(ValueError, match="whole noise needs norm 'l1'"):
-        length.integers([1, 2])
+        length._perturb_integers([1, 2])
     for value in (2, 2.5):
         with recorded():
             one, other = (mechanism.release(value).interval() for mechanism in (length, size))

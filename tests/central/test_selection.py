@@ -384,7 +384,7 @@ def test_candidates_may_be_any_sequence() -> None:
 
 def test_costs_are_values() -> None:
     mechanism = Exponential.for_epsilon("1/2", sensitivity=3)
-    assert (mechanism.loss, mechanism.zcdp, mechanism.rate) == (Pure("1/2"), Zcdp("1/32"), Fraction(1, 12))
+    assert (mechanism.loss, mechanism.zcdp, mechanism._rate) == (Pure("1/2"), Zcdp("1/32"), Fraction(1, 12))
     assert Exponential.for_rho(2, sensitivity=3).loss == Pure(4)
     assert not hasattr(PermuteAndFlip.for_epsilon(1), "zcdp")  # the discount is the exponential mechanism's alone
     assert repr(mechanism) == "<Exponential sensitivity 3; ε = 0.5>"
@@ -402,7 +402,7 @@ def test_points_have_the_law_of_the_grid() -> None:
     points = np.arange(0, 4.5, 0.5)
     owner = [0, 0, 2, 3, 3, 3, 3, 3, 3]  # 1.0 is in [0.75, 1.2); the empty interval owns nothing, whatever its score
     weights = np.exp([scores[i] for i in owner])
-    counts = Counter(mechanism.choose_point(edges, scores, exponent=-1, rng=rng) for _ in range(2000))
+    counts = Counter(mechanism._choose_point(edges, scores, exponent=-1, rng=rng) for _ in range(2000))
     assert goodness(counts, list(points), list(weights / weights.sum()), 2000) > 1e-6
 
 
@@ -433,10 +433,10 @@ def test_a_grid_may_have_as_many_points_as_floats_have() -> None:
 def test_whole_edges_and_real_edges_choose_the_same_points() -> None:
     mechanism = Exponential.for_epsilon(1)
     for seed in range(30):
-        whole = mechanism.choose_point(
+        whole = mechanism._choose_point(
             np.array([0, 3, 3, 7, 20]), [0, 1, 2, 1], exponent=0, rng=np.random.default_rng(seed)
         )
-        real = mechanism.choose_point(
+        real = mechanism._choose_point(
             np.array([0.0, 3, 3, 7, 20]), [0, 1, 2, 1], exponent=0, rng=np.random.default_rng(seed)
         )
         assert whole == real == int(whole)
@@ -445,23 +445,23 @@ def test_whole_edges_and_real_edges_choose_the_same_points() -> None:
 @pytest.mark.slow
 def test_both_ends_are_candidates_and_nothing_beyond() -> None:
     mechanism, rng = Exponential.for_epsilon(1), np.random.default_rng(26)
-    found = {mechanism.choose_point([-1.3, 0, 1.25], [0, 0], exponent=-2, rng=rng) for _ in range(500)}
+    found = {mechanism._choose_point([-1.3, 0, 1.25], [0, 0], exponent=-2, rng=rng) for _ in range(500)}
     assert found == {k / 4 for k in range(-5, 6)}
-    assert 0 <= mechanism.choose_point([0, 2**53], [0], exponent=0) <= 2**53
+    assert 0 <= mechanism._choose_point([0, 2**53], [0], exponent=0) <= 2**53
 
 
 def test_the_grid_of_points_depends_on_the_outer_edges_alone() -> None:
     for inner in (0.1, 50.0, 99.9):
-        points = [Exponential.for_epsilon(1).choose_point([0, inner, 100], [0, 0]) for _ in range(50)]
+        points = [Exponential.for_epsilon(1)._choose_point([0, inner, 100], [0, 0]) for _ in range(50)]
         assert all(point * 2**26 % 1 == 0 for point in points)
-    assert Exponential.for_epsilon(1).choose_point([10**15, 10**15 + 1], [0]) - 10**15 in [k / 8 for k in range(9)]
+    assert Exponential.for_epsilon(1)._choose_point([10**15, 10**15 + 1], [0]) - 10**15 in [k / 8 for k in range(9)]
 
 
 def test_tied_data_never_fail() -> None:
     """All data equal: another library raises here. Every interval but two is empty."""
     edges = np.concatenate([[0.0], np.full(10_000, 40.0), [100.0]])
     scores = -np.abs(np.arange(10_001) - 5000.0)
-    assert 0 <= Exponential.for_epsilon("1/10").choose_point(edges, scores) <= 100
+    assert 0 <= Exponential.for_epsilon("1/10")._choose_point(edges, scores) <= 100
 
 
 @pytest.mark.parametrize(
@@ -483,4 +483,4 @@ def test_edges_and_grids_are_checked(
     edges: list[float], scores: list[float], options: dict[str, int], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        Exponential.for_epsilon(1).choose_point(edges, scores, **options)
+        Exponential.for_epsilon(1)._choose_point(edges, scores, **options)

@@ -78,10 +78,10 @@ def test_totals_before_and_after_are_those_of_the_ledger() -> None:
 
 
 def test_noise_is_told_with_its_norm() -> None:
-    assert Laplace.for_epsilon(1, sensitivity=3).facts() == {
+    assert Laplace.for_epsilon(1, sensitivity=3)._describe() == {
         "mechanism": "Laplace", "words": "Laplace noise", "sensitivity": "3", "norm": "L1", "scale": 3.0,
     }  # fmt: skip
-    assert Gaussian.for_rho("1/2").facts()["norm"] == "L2"
+    assert Gaussian.for_rho("1/2")._describe()["norm"] == "L2"
 
 
 def test_sensitivity_and_scale_are_told_with_their_unit() -> None:

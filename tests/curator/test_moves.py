@@ -80,14 +80,14 @@ class Noises:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.met: list[tuple[Laplace | Gaussian, list[int]]] = []
         for kind in (Laplace, Gaussian):
-            monkeypatch.setattr(kind, "_noisy", lambda mechanism, answer, _: self.given(mechanism, answer))
-            monkeypatch.setattr(kind, "integers", lambda mechanism, numbers, _: self.whole(mechanism, numbers))
+            monkeypatch.setattr(kind, "_add_noise", lambda mechanism, answer, _: self.given(mechanism, answer))
+            monkeypatch.setattr(kind, "_perturb_integers", lambda mechanism, numbers, _: self.whole(mechanism, numbers))
 
     def given(self, mechanism: Laplace | Gaussian, answer: PrivateValue) -> Any:
         assert answer.whole
         self.met.append((mechanism, [int(number) for number in np.ravel(answer.entries)]))
         made = np.arange(answer.size) * 2**33 + len(self.met)
-        return int(made[0]) if answer.scalar else made, mechanism.whole_law
+        return int(made[0]) if answer.scalar else made, mechanism._integer_law
 
     def whole(self, mechanism: Laplace | Gaussian, numbers: list[int]) -> Any:
         noisy, law = self.given(mechanism, PrivateValue(np.array(numbers, dtype=object), whole=True, scalar=False))
@@ -130,6 +130,6 @@ def _cost(one: Any, other: Any) -> Fraction:
     """What a move costs in the noise that it is hidden by."""
     total = Fraction(0)
     for (noise, x), (_, y) in zip(one, other, strict=True):
-        power, scale = (2, 2 * noise.variance) if isinstance(noise, Gaussian) else (1, noise.exact_scale)
+        power, scale = (2, 2 * noise.variance) if isinstance(noise, Gaussian) else (1, noise._exact_scale)
         total += Fraction(sum(abs(a - b) ** power for a, b in zip(x, y, strict=True))) / scale
     return total

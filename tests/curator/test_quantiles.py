@@ -105,7 +105,7 @@ def test_a_list_and_one_have_the_same_odds_where_there_is_one() -> None:
     one, listed = (keeper.preview.quantile("age", q, bounds=(18, 100), epsilon=1) for q in (0.9, [0.9]))
     assert (one.mechanism, one.loss, one.label) == (listed.mechanism, listed.loss, "0.9 quantile of age")
     mechanism = RecursiveQuantiles.for_epsilon(1, [Fraction(9, 10)], neighbors="replace")
-    assert mechanism.choice(mechanism.parts[0]).rate * 10 == Fraction(1, 2)
+    assert mechanism.choice(mechanism.parts[0])._rate * 10 == Fraction(1, 2)
 
 
 def test_places_keep_steps_and_tell_equal_values_apart() -> None:

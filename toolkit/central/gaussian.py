@@ -195,7 +195,7 @@ class Gaussian(Additive):
         return float(self._sigma)
 
     @cached_property
-    def whole_law(self) -> RoundedNormalLaw:
+    def _integer_law(self) -> RoundedNormalLaw:
         """The law of the noise on whole numbers, where the sensitivity is at least 1."""
         return RoundedNormalLaw(self.scale)
 
@@ -252,7 +252,7 @@ class Gaussian(Additive):
         return RoundedNormalLaw(self.scale).pmf(k)
 
     @lru_cache(maxsize=128)  # noqa: B019  (mechanisms are public, and small)
-    def _whole_noise(self, size: int) -> tuple[LatticeSampler, int]:
+    def _integer_noise(self, size: int) -> tuple[LatticeSampler, int]:
         exponent = min(self._grid(size), 0)
         return gaussian_sampler(self.variance / Fraction(4) ** exponent), -exponent
 
@@ -261,10 +261,10 @@ class Gaussian(Additive):
         finest = grid_bits(Fraction(loss.amount), loss.slack, size) if isinstance(loss, Approx) else 0
         return min(grid_exponent(sigma, self.sensitivity), grid_exponent(sigma, bits=finest))
 
-    def _noisy(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:
+    def _add_noise(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:
         if answer.whole and self.sensitivity >= 1:
-            sampler, bits = self._whole_noise(answer.size)
-            return add_whole(answer, (sampler.draw(answer.size, rng) + (1 << bits >> 1)) >> bits), self.whole_law
+            sampler, bits = self._integer_noise(answer.size)
+            return add_whole(answer, (sampler.draw(answer.size, rng) + (1 << bits >> 1)) >> bits), self._integer_law
         exponent, sampler, law = _real_noise(self, answer.size)
         return add_on_grid(answer, sampler.draw(answer.size, rng), exponent), law
 

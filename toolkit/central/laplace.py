@@ -74,7 +74,7 @@ class Laplace(Additive):
         positive(self.loss.amount, "epsilon", NO_END)
         object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
         choice(self.norm, "norm", NORMS)
-        sensible(self.exact_scale, "sensitivity / epsilon", NO_END)
+        sensible(self._exact_scale, "sensitivity / epsilon", NO_END)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, *, sensitivity: Number = 1, norm: Literal["l1", "l2"] = "l1") -> "Laplace":
@@ -129,23 +129,18 @@ class Laplace(Additive):
 
         return least(enough, 0.0, start, close=1e-10)
 
-    @property
-    def epsilon(self) -> float:
-        """The cost, as a float."""
-        return self.loss.epsilon
-
     @cached_property
     def scale(self) -> float:
         """Sensitivity / epsilon: the mean size of the noise."""
-        return float(self.exact_scale)
+        return float(self._exact_scale)
 
     @cached_property
-    def whole_law(self) -> GeometricLaw:
+    def _integer_law(self) -> GeometricLaw:
         """The law of the noise on whole numbers, where the sensitivity is at least 1."""
         return GeometricLaw(self.scale)
 
     @cached_property
-    def exact_scale(self) -> Fraction:
+    def _exact_scale(self) -> Fraction:
         """Sensitivity / epsilon, exactly."""
         return self.sensitivity / Fraction(self.loss.amount)
 
@@ -204,14 +199,14 @@ class Laplace(Additive):
         return GeometricLaw(self.scale).pmf(k)
 
     @lru_cache(maxsize=128)  # noqa: B019  (mechanisms are public, and small)
-    def _whole_noise(self, size: int) -> tuple[LatticeSampler, int]:
+    def _integer_noise(self, size: int) -> tuple[LatticeSampler, int]:
         if self.norm == "l2" and size > 1:
             refuse("whole noise needs norm 'l1'", "'l2'", "a direction is not whole; `noisy` adds its noise on a grid")
-        return laplace_sampler(self.exact_scale), 0
+        return laplace_sampler(self._exact_scale), 0
 
-    def _noisy(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:
+    def _add_noise(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:
         if answer.whole and self.sensitivity >= 1 and (self.norm == "l1" or answer.size == 1):
-            return add_whole(answer, self._whole_noise(answer.size)[0].draw(answer.size, rng)), self.whole_law
+            return add_whole(answer, self._integer_noise(answer.size)[0].draw(answer.size, rng)), self._integer_law
         exponent, draw, law = _real_noise(self, answer.size)
         return add_on_grid(answer, draw(answer.size, rng), exponent), law
 
@@ -222,7 +217,7 @@ class Laplace(Additive):
 @lru_cache(maxsize=128)
 def _real_noise(mechanism: Laplace, size: int) -> tuple[int, Callable[[int, Rng], Integers], NoiseLaw]:
     """The exponent of the grid; noise in its steps, raised by what rounding adds to the sensitivity; and its law."""
-    exponent = grid_exponent(mechanism.sensitivity, mechanism.exact_scale)
+    exponent = grid_exponent(mechanism.sensitivity, mechanism._exact_scale)
     unit = Fraction(2) ** exponent
     scale = rounded_sensitivity(mechanism.sensitivity / unit, size, mechanism.norm) / Fraction(mechanism.loss.amount)
     width, grid = float(scale * unit), float(unit)

@@ -224,7 +224,7 @@ class Additive(ABC):
 
     @property
     @abstractmethod
-    def whole_law(self) -> NoiseLaw:
+    def _integer_law(self) -> NoiseLaw:
         """The law of the noise that is added to whole numbers."""
 
     @property
@@ -237,11 +237,11 @@ class Additive(ABC):
         """The bound that the noise exceeds with probability at most 1 - level."""
 
     @abstractmethod
-    def _whole_noise(self, size: int) -> tuple[LatticeSampler, int]:
+    def _integer_noise(self, size: int) -> tuple[LatticeSampler, int]:
         """What draws the noise of so many whole numbers, and how many of its last bits are rounded away."""
 
     @abstractmethod
-    def _noisy(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:
+    def _add_noise(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:
         """The value with noise, and the law of what was added."""
 
     def preview(self, level: Number = 0.95) -> Preview:
@@ -259,7 +259,7 @@ class Additive(ABC):
         """
         return Preview(type(self).__name__, self.loss, self.scale, self.error(level), check_level(level))
 
-    def facts(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         """Tell what a document says of it: sensitivity and scale, by which a reader checks the loss.
 
         Returns
@@ -272,7 +272,7 @@ class Additive(ABC):
         words = {"mechanism": name, "words": f"{name} noise"}
         return words | {"sensitivity": str(self.sensitivity), "norm": norm, "scale": self.scale}
 
-    def whole_facts(self) -> dict[str, Any]:
+    def _describe_noise(self) -> dict[str, Any]:
         """Tell the same of noise that is added to counts, as a part of another mechanism.
 
         Returns
@@ -280,11 +280,11 @@ class Additive(ABC):
         dict
             As JSON can hold it.
         """
-        facts = self.facts()
+        facts = self._describe()
         del facts["words"]
-        return {"noise": facts.pop("mechanism"), **facts, "sd": self.whole_law.sd}
+        return {"noise": facts.pop("mechanism"), **facts, "sd": self._integer_law.sd}
 
-    def integers(self, values: Sequence[int], rng: Rng = None) -> tuple[list[int], NoiseLaw]:
+    def _perturb_integers(self, values: Sequence[int], rng: Rng = None) -> tuple[list[int], NoiseLaw]:
         """Add whole noise to integers of any size; the sensitivity must be at least 1.
 
         Parameters
@@ -299,11 +299,11 @@ class Additive(ABC):
         tuple
             The integers with noise, and the law of the noise.
         """
-        sampler, bits = self._whole_noise(len(values))
+        sampler, bits = self._integer_noise(len(values))
         noise = (sampler.draw(len(values), check_rng(rng)) + (1 << bits >> 1)) >> bits
-        return [value + step for value, step in zip(values, noise.tolist(), strict=True)], self.whole_law
+        return [value + step for value, step in zip(values, noise.tolist(), strict=True)], self._integer_law
 
-    def noisy(self, value: object, rng: Rng = None) -> Noisy:
+    def _perturb(self, value: object, rng: Rng = None) -> Noisy:
         """Add noise to a value, without an estimate around it.
 
         Parameters
@@ -319,7 +319,7 @@ class Additive(ABC):
             The value with noise.
         """
         source, answer = check_rng(rng), read(value)
-        return self._noisy(answer, source)[0]
+        return self._add_noise(answer, source)[0]
 
     def release(self, value: object, rng: Rng = None, *, labels: Sequence[str | int] | None = None) -> Estimate:
         """Release the value with noise.
@@ -340,5 +340,5 @@ class Additive(ABC):
             Covers the noise, and says what it cost.
         """
         source, answer = check_rng(rng), read(value)
-        noisy, law = self._noisy(answer, source)
+        noisy, law = self._add_noise(answer, source)
         return released(noisy, law, loss=self.loss, method=type(self).__name__, rng=source, labels=labels)

@@ -245,7 +245,7 @@ class Selection:
             refuse("`loss` must be Pure(epsilon)", type(self.loss).__name__, "the choice is purely private", TypeError)
         positive(self.loss.amount, "epsilon", NO_END)
         object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
-        sensible(self.rate, "epsilon / (2 sensitivity)", NO_END)
+        sensible(self._rate, "epsilon / (2 sensitivity)", NO_END)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, *, sensitivity: Number = 1) -> Self:
@@ -265,7 +265,7 @@ class Selection:
         """
         return cls(Pure(positive(epsilon, "epsilon", NO_END)), sensible(sensitivity, "sensitivity", NO_NOISE))
 
-    def facts(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         """Tell what a document says of it: sensitivity and rate, by which a reader checks the loss.
 
         Returns
@@ -274,15 +274,10 @@ class Selection:
             As JSON can hold it.
         """
         words = {"mechanism": type(self).__name__, "words": self._words or type(self).__name__}
-        return words | {"sensitivity": str(self.sensitivity), "rate": str(self.rate)}
+        return words | {"sensitivity": str(self.sensitivity), "rate": str(self._rate)}
 
     @property
-    def epsilon(self) -> float:
-        """The cost, as a float."""
-        return self.loss.epsilon
-
-    @property
-    def rate(self) -> Fraction:
+    def _rate(self) -> Fraction:
         """Epsilon / (2 sensitivity): how fast the odds of a candidate fall with its score."""
         return Fraction(self.loss.amount) / (2 * self.sensitivity)
 
@@ -402,7 +397,7 @@ class Exponential(Selection):
         _check_lengths(candidates, odds.scores)
         return _item(candidates, _draw(odds, source))
 
-    def choose_point(
+    def _choose_point(
         self, edges: ArrayLike, scores: ArrayLike, *, exponent: int | None = None, rng: Rng = None
     ) -> float:
         """Choose a point of the line, where the score is constant between edges.
@@ -429,7 +424,7 @@ class Exponential(Selection):
 
         Examples
         --------
-        >>> 1 <= Exponential.for_epsilon(2).choose_point([0, 1, 2, 10], [0, 100, 0], exponent=-3) < 2
+        >>> 1 <= Exponential.for_epsilon(2)._choose_point([0, 1, 2, 10], [0, 100, 0], exponent=-3) < 2
         True
         """
         source, ends = check_rng(rng), read(edges, "edges")
@@ -442,9 +437,9 @@ class Exponential(Selection):
             refuse("`exponent` must leave a candidate between the outer edges", spacing, "choose a finer grid")
         if np.diff(first).min() < 0:
             refuse("`edges` must not decrease", "edges out of order", "sort them")
-        return float(self.choose_step(first, scores, source) * Fraction(2) ** spacing)
+        return float(self._choose_step(first, scores, source) * Fraction(2) ** spacing)
 
-    def choose_step(self, first: Steps, scores: ArrayLike, rng: Rng = None) -> int:
+    def _choose_step(self, first: Steps, scores: ArrayLike, rng: Rng = None) -> int:
         """Choose a whole number, where the score is constant between increasing steps.
 
         Parameters
@@ -462,7 +457,7 @@ class Exponential(Selection):
             The chosen number.
         """
         counts = np.diff(first)
-        chosen = _draw(Odds(_read_scores(scores), self.rate, counts), check_rng(rng))
+        chosen = _draw(Odds(_read_scores(scores), self._rate, counts), check_rng(rng))
         return int(first[chosen]) + big_below(int(counts[chosen]), rng)
 
     def probabilities(self, scores: ArrayLike, base: ArrayLike | None = None) -> Array:
@@ -482,14 +477,14 @@ class Exponential(Selection):
         """
         odds = self._odds(scores, base)
         with np.errstate(over="ignore", under="ignore"):
-            weights = np.exp(-float(self.rate) * odds.gaps(slice(None)))
+            weights = np.exp(-float(self._rate) * odds.gaps(slice(None)))
         if odds.base is not None:
             weights = np.where(odds.base > 0, weights, 0.0) * odds.base
         return np.asarray(weights / weights.sum())
 
     def _odds(self, scores: ArrayLike, base: ArrayLike | None) -> Odds:
         numbers = _read_scores(scores)
-        return Odds(numbers, self.rate, None if base is None else check_base(read(base, "base"), numbers.size))
+        return Odds(numbers, self._rate, None if base is None else check_base(read(base, "base"), numbers.size))
 
 
 @explains("PermuteAndFlip.for_epsilon(1.0, sensitivity=1)")
@@ -520,7 +515,7 @@ class PermuteAndFlip(Selection):
     """
 
     def _index(self, scores: PrivateValue, rng: Rng) -> int:
-        odds = Odds(scores, self.rate)
+        odds = Odds(scores, self._rate)
         heads = np.concatenate([part.start + self._heads(odds, part, rng) for part in odds.parts()])
         return int(heads[int(below(len(heads), 1, rng)[0])])
 
@@ -562,7 +557,7 @@ class NoisyMax(Selection):
 
     def _index(self, scores: PrivateValue, rng: Rng) -> int:
         whole = scores.whole and self.sensitivity >= 1
-        exponent = 0 if whole else grid_exponent(self.sensitivity, 1 / self.rate)
+        exponent = 0 if whole else grid_exponent(self.sensitivity, 1 / self._rate)
         reach = self.sensitivity if whole else rounded_sensitivity(self.sensitivity / Fraction(2) ** exponent, 1, "l1")
         noise = discrete_laplace(2 * reach / Fraction(self.loss.amount), scores.size, rng)
         if scores.whole > whole or noise.dtype == object or np.abs(noise).max() > _EXACT:

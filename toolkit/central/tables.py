@@ -55,8 +55,8 @@ class Composed:
         costs = (part.zcdp if isinstance(part, Gaussian) else part.loss.to_zcdp() for part in self.parts)
         return Zcdp(sum((Fraction(cost.amount) for cost in costs), Fraction(0)))
 
-    def facts(self) -> dict[str, Any]:
-        parts = [part.facts() | {"loss": str(part.loss)} for part in self.parts]
+    def _describe(self) -> dict[str, Any]:
+        parts = [part._describe() | {"loss": str(part.loss)} for part in self.parts]
         words = f"{type(self.parts[0]).__name__} noise for each column"
         return {"mechanism": type(self).__name__, "words": words, "parts": parts}
 

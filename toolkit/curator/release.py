@@ -45,7 +45,7 @@ class PricedMechanism(Protocol):
     @property
     def loss(self) -> Loss: ...
 
-    def facts(self) -> dict[str, Any]: ...
+    def _describe(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Release(Generic[Data]):
         )
 
     def document(self, estimate: Estimate, ledger: Ledger, entry: Entry) -> Estimate:
-        noise, basis = self.mechanism.facts(), estimate.basis
+        noise, basis = self.mechanism._describe(), estimate.basis
         if isinstance(self.mechanism, Laplace | Gaussian):
             noise["unit"] = self.noise_unit
         if isinstance(basis.basis if isinstance(basis, Affine) else basis, NoiseBasis):
@@ -259,7 +259,7 @@ def noisy_sums(
         for statistic, part, integers in zip(statistics, mechanisms, numbers, strict=True):
             if integers is None:
                 return CHANGED
-            noisy, law = part.integers(integers, rng)
+            noisy, law = part._perturb_integers(integers, rng)
             estimates.append(statistic.estimate(noisy, law, scalar=not rows.axes and not several))
         estimate = side_by_side(estimates) if several else estimates[0]
         names = [variable.name for variable in variables] if several else []
@@ -268,7 +268,7 @@ def noisy_sums(
         return replace(estimate, counts=counts, **made)
 
     def noise() -> CellNoise:
-        each = [statistic.noise(part.whole_law) for statistic, part in zip(statistics, mechanisms, strict=True)]
+        each = [statistic.noise(part._integer_law) for statistic, part in zip(statistics, mechanisms, strict=True)]
         return replace(max(each, key=lambda one: one.per_value or 0), cells=rows.cells * len(each))
 
     more: dict[str, Any] = {"noise": noise, "noise_unit": noise_unit, "notes": notes, "variables": variables}

@@ -76,7 +76,7 @@ class Moments:
         sums = np.zeros(self.entries, dtype=np.int64)
         for rows, target in parts:
             sums += whole_moments(rows, target)
-        noisy = np.asarray(self.mechanism.noisy(sums, rng)) / STEPS
+        noisy = np.asarray(self.mechanism._perturb(sums, rng)) / STEPS
         matrix = np.zeros((self.size, self.size))
         upper = np.triu_indices(self.size)
         count = len(upper[0])

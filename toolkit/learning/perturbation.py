@@ -297,7 +297,7 @@ class Ball:
         return (self.size + 50) * self.scale
 
     def draw(self, rng: Rng) -> Array:
-        return np.asarray(self._law.noisy(np.zeros(self.size), rng))
+        return np.asarray(self._law._perturb(np.zeros(self.size), rng))
 
 
 @dataclass(frozen=True)
@@ -415,7 +415,7 @@ class OutputPerturbation:
 
     def weights(self, parts: Parts, rng: Rng) -> Array:
         weights = minimum(in_memory(parts), self.margins, self.ridge, np.zeros(self.size), self.tolerance)
-        return np.asarray(self.mechanism.noisy(weights, rng))
+        return np.asarray(self.mechanism._perturb(weights, rng))
 
 
 @dataclass(frozen=True)
@@ -477,7 +477,7 @@ class ObjectivePerturbation:
 
     def weights(self, parts: Parts, rng: Rng) -> Array:
         weights = minimum(in_memory(parts), self.margins, self.ridge, self.pushing.draw(rng), self.tolerance)
-        return np.asarray(self.mechanism.noisy(weights, rng))
+        return np.asarray(self.mechanism._perturb(weights, rng))
 
 
 @lru_cache(maxsize=64)

@@ -198,7 +198,7 @@ def test_what_is_compared_and_told_is_the_noisy_count(
     assert drawn == [Draw(law, scale, 4)]
     assert found.labels == ("shown by noise", "kept")
     assert found.value.tolist() == [least + 1, least]
-    assert found.se.tolist() == [threshold.noise.whole_law.sd] * 2
+    assert found.se.tolist() == [threshold.noise._integer_law.sd] * 2
     assert found.cov == pytest.approx(np.diag(found.se**2))
 
 

@@ -100,8 +100,8 @@ def test_no_cut_has_a_better_score_than_its_interval(low: int, high: int, monkey
     """What is drawn by the best score of an interval, and kept by the share of it, then has the law of the scores."""
     values, rng = StepCounts(np.array([5, 0, 70, 3, 1]), 3, np.random.default_rng(4)), np.random.default_rng(5)
     mechanism = RecursiveQuantiles.for_epsilon(9, [Fraction(1, 3), Fraction(2, 3)], neighbors=AR)
-    drawn, seen = Exponential.choose_step, []
-    monkeypatch.setattr(Exponential, "choose_step", lambda self, *given: seen.append(given) or drawn(self, *given))
+    drawn, seen = Exponential._choose_step, []
+    monkeypatch.setattr(Exponential, "_choose_step", lambda self, *given: seen.append(given) or drawn(self, *given))
     start, number = values.rank(low), values.rank(high) - values.rank(low)
     for part in mechanism.parts:
         scores = {
@@ -125,14 +125,14 @@ def test_a_cut_is_kept_by_how_much_worse_it_is_than_its_interval_which_is_halved
     (part,) = (mechanism := RecursiveQuantiles.for_epsilon("1/100", [Fraction(1, 3)], neighbors=AR)).parts
     cuts, seen, flipped = (17, 18, 22, 2, 24), [], []
     drawn = iter(cuts)
-    monkeypatch.setattr(Exponential, "choose_step", lambda _, *given: seen.append(given[:2]) or next(drawn))
+    monkeypatch.setattr(Exponential, "_choose_step", lambda _, *given: seen.append(given[:2]) or next(drawn))
     monkeypatch.setattr(quantiles, "exp_of", lambda exponent: exponent)
     monkeypatch.setattr(quantiles, "falls_below", lambda exponent, *_: flipped.append(exponent))
     assert mechanism._cut(part, values, 0, 40, None) == 24
     for place, (cut, (edges, best)) in enumerate(zip(cuts, seen, strict=True)):
         inside = int(np.searchsorted(edges, cut, side="right")) - 1
         worse = int(best[inside]) + abs(3 * values.rank(cut) - 79)
-        assert flipped[place:] == [] if cut == 24 else flipped[place] == mechanism.choice(part).rate * worse > 0
+        assert flipped[place:] == [] if cut == 24 else flipped[place] == mechanism.choice(part)._rate * worse > 0
         if cut != 24:
             middle = int(edges[inside] + edges[inside + 1]) // 2
             assert seen[place + 1][0].tolist() == sorted({*edges.tolist(), middle})
@@ -228,7 +228,7 @@ def test_moving_between_groups_is_paid_for_by_half_the_rate() -> None:
     )  # fmt: skip
     assert worst == pytest.approx(0.3097, abs=1e-4)
     alone = RecursiveQuantiles.for_epsilon(1, [Fraction(9, 10)], neighbors=RP)
-    assert alone.choice(alone.parts[0]).rate > mechanism.choice(mechanism.parts[0]).rate
+    assert alone.choice(alone.parts[0])._rate > mechanism.choice(mechanism.parts[0])._rate
 
 
 @pytest.mark.slow
@@ -274,12 +274,12 @@ def test_rates_are_those_of_the_proof() -> None:
     second = add.parts[1]
     assert second.share == Fraction(1, 2)
     unit = second.share.denominator
-    assert add.choice(second).rate * unit == Fraction(1, 2)  # epsilon_level / (2 d), d = 1/2
-    assert replace.choice(second).rate * unit == Fraction(1, 4)
+    assert add.choice(second)._rate * unit == Fraction(1, 2)  # epsilon_level / (2 d), d = 1/2
+    assert replace.choice(second)._rate * unit == Fraction(1, 4)
     for neighbors, grouped, alone in ((AR, False, 1), (RP, False, Fraction(1, 2)), (RP, True, Fraction(1, 2))):
         said = {"neighbors": neighbors, "grouped": grouped}
         one, three = (RecursiveQuantiles.for_epsilon(1, [Fraction(1, 2)], rows=rows, **said) for rows in (1, 3))
-        assert one.choice(one.parts[0]).rate * 2 == 3 * three.choice(three.parts[0]).rate * 2 == alone
+        assert one.choice(one.parts[0])._rate * 2 == 3 * three.choice(three.parts[0])._rate * 2 == alone
 
 
 @pytest.mark.parametrize("neighbors", [AR, RP])
@@ -334,7 +334,7 @@ def test_one_quantile_is_off_by_no_more_than_is_told_on_the_worst_tables(neighbo
     the gap have just the equal ones against them. Three quarters of what is told would be too little there.
     """
     mechanism = RecursiveQuantiles.for_epsilon(epsilon, [Fraction(1, 2)], neighbors=neighbors)
-    steps, rate = 256, float(mechanism.choice(mechanism.parts[0]).rate * 2)
+    steps, rate = 256, float(mechanism.choice(mechanism.parts[0])._rate * 2)
     told = mechanism.off_by(steps << 31, steps)
 
     def passes(reach: int, equal: int) -> float:

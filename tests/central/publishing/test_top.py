@@ -53,7 +53,7 @@ def test_a_person_with_several_rows_is_hidden_too(rows: int, together: int) -> N
 
 def test_rates_are_those_of_the_proof() -> None:
     one, two = (TopK.for_epsilon(1, 4, neighbors=relation, together=1).round for relation in ("add_remove", "replace"))
-    assert (one.rate, two.rate) == (Fraction(1, 4), Fraction(1, 5))
+    assert (one._rate, two._rate) == (Fraction(1, 4), Fraction(1, 5))
     assert TopK.for_epsilon(1, 4, neighbors="replace", rows=3, together=5).rate == Fraction(1, 17)
     assert TopK.for_epsilon(1, 1, neighbors="replace").rate == Fraction(1, 2)
     assert TopK.for_epsilon(1, 4, neighbors="replace", rows=3).together == 12

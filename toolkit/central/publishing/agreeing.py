@@ -185,7 +185,7 @@ class AgreeingTables:
 
     @cached_property
     def margins(self) -> Margins:
-        return Margins(self.sizes, self.tables, tuple(noise.whole_law.sd**2 for noise in self.noises))
+        return Margins(self.sizes, self.tables, tuple(noise._integer_law.sd**2 for noise in self.noises))
 
     @cached_property
     def covariance(self) -> Array | None:
@@ -216,12 +216,12 @@ class AgreeingTables:
             **paid(self.loss, source, self.note),
         )
 
-    def facts(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         name = type(self.noises[0]).__name__
         return {
             "mechanism": type(self).__name__,
             "words": f"{name} noise in every table, before they were made to agree",
-            "tables": [noise.whole_facts() | {"loss": str(noise.loss)} for noise in self.noises],
+            "tables": [noise._describe_noise() | {"loss": str(noise.loss)} for noise in self.noises],
         }
 
     @property

@@ -84,7 +84,7 @@ def threshold_words(noise: Laplace | Gaussian) -> str:
 
 def tail_of(noise: Laplace | Gaussian) -> Tail:
     """The tail of the whole noise that a mechanism adds to whole numbers; its sensitivity is at least 1."""
-    return geometric_tail(noise.exact_scale) if isinstance(noise, Laplace) else rounded_normal_tail(noise.variance)
+    return geometric_tail(noise._exact_scale) if isinstance(noise, Laplace) else rounded_normal_tail(noise.variance)
 
 
 def least_reach(tail: Tail, enough: Callable[[Fraction], bool]) -> int:
@@ -162,22 +162,22 @@ class KeyThreshold:
         slack, most = self.loss.slack, Fraction(1)
         least = 1 - slack if self.rho is None else 1 / (1 + slack / 2)
         if isinstance(self.noise, Laplace):
-            most = 1 - Fraction(exp_enclosure(1 / self.noise.exact_scale, _BITS)[1], 2**_BITS)
+            most = 1 - Fraction(exp_enclosure(1 / self.noise._exact_scale, _BITS)[1], 2**_BITS)
 
         def enough(share: Fraction) -> bool:
             return share <= most and (1 - share) ** self.keys >= least
 
         return self.rows + least_reach(tail_of(self.noise), enough)
 
-    def facts(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         words = {"mechanism": type(self).__name__, "words": threshold_words(self.noise)}
-        return words | self.noise.whole_facts() | {"threshold": self.threshold, "keys a person": self.keys}
+        return words | self.noise._describe_noise() | {"threshold": self.threshold, "keys a person": self.keys}
 
     def release(self, counts: Mapping[Any, int] | Iterable[tuple[Any, int]], rng: Rng = None) -> Estimate:
         """The keys that reach the threshold with their noisy counts, the largest first. `counts` may come one after the
         other; equal noisy counts are told in its order, which must follow from the keys alone.
         """
-        source, law = check_rng(rng), self.noise.whole_law
+        source, law = check_rng(rng), self.noise._integer_law
         items = iter(counts.items() if isinstance(counts, Mapping) else counts)
         above: list[tuple[Any, int]] = []
         some: list[tuple[Any, int]] | None = None
@@ -235,9 +235,9 @@ class RangeFinder:
         if not 0 < self.beta < 1:
             refuse("`beta` must lie strictly between 0 and 1", self.beta, "it is the chance of a wide range")
 
-    def facts(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         facts = {"mechanism": type(self).__name__, "words": threshold_words(self.noise)}
-        return facts | self.noise.whole_facts() | {"threshold": self.threshold, "bins": self.bins}
+        return facts | self.noise._describe_noise() | {"threshold": self.threshold, "bins": self.bins}
 
     @property
     def loss(self) -> Loss:
@@ -312,7 +312,7 @@ class TopK:
             rule = "`together` must be at least `rows`, and at most that for each of k options"
             refuse(rule, self.together, "one person moves the counts of k options by so much")
 
-    def facts(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         words = "the exponential mechanism chose them, one after the other"
         return {"mechanism": type(self).__name__, "words": words, "rounds": self.k, "rate": str(self.rate)}
 
@@ -366,4 +366,4 @@ class TopK:
 
     def off_by(self, options: int) -> int:
         """Counts that with probability 95 % no chosen option is below the best of those that were left."""
-        return math.ceil((math.log(options) + math.log(20 * self.k)) / float(self.round.rate))
+        return math.ceil((math.log(options) + math.log(20 * self.k)) / float(self.round._rate))

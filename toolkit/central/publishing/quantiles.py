@@ -96,7 +96,7 @@ class RecursiveQuantiles:
         each = root_below(8 * positive(rho, "rho", NO_END) / levels)
         return cls.for_epsilon(levels * each, quantiles, neighbors=neighbors, rows=rows, grouped=grouped)
 
-    def facts(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         words = "the exponential mechanism chose each, the middle one first"
         facts = {"mechanism": type(self).__name__, "words": words}
         return facts | {"levels": self.levels, "epsilon a level": shown(self.each)}
@@ -141,7 +141,7 @@ class RecursiveQuantiles:
         for part in self.parts:
             low, high = cuts[part.start - 1], cuts[part.stop]
             inside = ordered[slice(*np.searchsorted(ordered, [low, high]))]
-            cuts[part.place] = self.choice(part).choose_step(*rank_scores(inside, part.share, low, high), source)
+            cuts[part.place] = self.choice(part)._choose_step(*rank_scores(inside, part.share, low, high), source)
         return [cuts[place] for place in range(len(self.quantiles))]
 
     def choose_spread(self, values: "StepCounts", rng: Rng = None) -> list[int]:
@@ -158,7 +158,7 @@ class RecursiveQuantiles:
         """
         choice, unit = self.choice(part), part.share.denominator
         start, number = values.rank(low), values.rank(high) - values.rank(low)
-        sought, rate = part.share.numerator * number, float(choice.rate)
+        sought, rate = part.share.numerator * number, float(choice._rate)
 
         def best(first: Any, last: Any) -> Any:
             return -np.maximum(np.maximum(unit * first - sought, sought - unit * last), 0)
@@ -184,11 +184,11 @@ class RecursiveQuantiles:
             at, cut_at, below = np.array(more, dtype=np.int64).reshape(-1, 3).T
             edges, ranks = np.insert(edges, at, cut_at), np.insert(ranks, at, below)
             scores = best(ranks[:-1], np.where(np.diff(edges) > 1, ranks[1:], ranks[:-1]))
-            cut = choice.choose_step(edges, scores, rng)
+            cut = choice._choose_step(edges, scores, rng)
             place = int(np.searchsorted(edges, cut, "right")) - 1
             rank = values.rank(cut) - start
             worse = int(scores[place]) + abs(unit * rank - sought)
-            if not worse or falls_below(exp_of(choice.rate * worse), int(words(1, WORD, rng)[0]), WORD, rng):
+            if not worse or falls_below(exp_of(choice._rate * worse), int(words(1, WORD, rng)[0]), WORD, rng):
                 return cut
             middle = int(edges[place] + edges[place + 1]) // 2
             more = [(place + 1, middle, values.rank(middle) - start)] if middle > edges[place] else []
@@ -239,7 +239,7 @@ class RecursiveQuantiles:
 
     def _rate(self, part: Part) -> float:
         """How fast the logarithm of the odds falls with a rank."""
-        return float(self.choice(part).rate * part.share.denominator)
+        return float(self.choice(part)._rate * part.share.denominator)
 
     @property
     def rounded(self) -> bool:

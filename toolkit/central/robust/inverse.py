@@ -249,7 +249,7 @@ class InverseSensitivity:
             rows,
         )
 
-    def facts(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         """Return what a document says of it; a scale that depends on the data is not told.
 
         Returns
@@ -259,11 +259,6 @@ class InverseSensitivity:
         """
         name = type(self).__name__
         return {"mechanism": name, "words": name}
-
-    @property
-    def epsilon(self) -> float:
-        """What a release costs."""
-        return self.loss.epsilon
 
     @property
     def zcdp(self) -> Zcdp:
@@ -300,7 +295,7 @@ class InverseSensitivity:
             reach = max(1, round(2 * _UNIT * self.statistic.k / self.bounds.step))
             most = 2 * _UNIT * (self.bounds.span + 1)  # beyond, nothing is cut
             return huber_lengths(steps[steps >= 0], self.bounds.span, min(reach, most), _UNIT, rows)
-        most = math.ceil((math.log(self.bounds.span + 1) + _SURPLUS) / float(self.selection.rate))
+        most = math.ceil((math.log(self.bounds.span + 1) + _SURPLUS) / float(self.selection._rate))
         on_grid = (self.bounds.least + np.maximum(steps, 0)) * float(self.bounds.step)
         limited = np.clip(on_grid, float(self.bounds.low), float(self.bounds.high))
         return function_lengths(limited, self.bounds, self.statistic, most)
@@ -377,7 +372,7 @@ class InverseSensitivity:
     @property
     def note(self) -> str:
         """What is known of the error beforehand: one candidate at least has the length 0."""
-        reach = (math.log(self.bounds.span + 1) + math.log(20)) / float(self.selection.rate)
+        reach = (math.log(self.bounds.span + 1) + math.log(20)) / float(self.selection._rate)
         return (
             f"with probability 95 % it is the {self._target()} of a table that differs from this one in at "
             f"most {math.ceil(reach):,} {'people' if self.rows == 1 else 'rows'}, to the width of the grid"

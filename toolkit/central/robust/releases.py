@@ -157,7 +157,7 @@ class SmoothSensitivity:
         )
         return cls(RankStatistic.named(statistic, n, **options), Bounds.of(bounds), law)
 
-    def facts(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         """Return what a document says of it; a scale that depends on the data is not told.
 
         Returns
