@@ -31,7 +31,7 @@ from toolkit.survey.consent.wheel import filled
 from toolkit.survey.plan import _up
 from toolkit.survey.questions.strict_json import as_plain
 from toolkit.survey.results.survey_results import _percent
-from toolkit.survey.serving.access import promised
+from toolkit.survey.serving.access import access_promise
 from toolkit.texts.figures import at_least, at_most, in_points, significant
 from toolkit.texts.multilingual import character_name, isolated, looks, unquotable
 from toolkit.texts.odds import describe, epsilon_bound
@@ -64,7 +64,7 @@ TABLE = [
     ([_up(number) for number in (3.141, 12.01, 0.0312, 123.4)], ["3.2", "13", "0.032", "124"]),
     ([_percent(part, 606) for part in (604, 606, 1)], ["99.7 %", "100 %", "0.2 %"]),
     (
-        promised("blind", 8).split(". ")[-1],
+        access_promise("blind", 8).split(". ")[-1],
         "Of 60 people, on average up to 48 are alone with theirs after 8 waves, if looked at while they answer.",
     ),
     (as_plain({1: (Fraction(1, 2), Fraction(3)), "day": dt.date(2026, 12, 1)}), {"1": ["1/2", 3], "day": "2026-12-01"}),

@@ -10,7 +10,7 @@ import pytest
 from tests.survey.desk import Memory, campus, payload, sent
 from tests.survey.lines import line, post, read_answer, watched
 from toolkit.survey.client import asset
-from toolkit.survey.serving.access import digest, invitations, page_hash
+from toolkit.survey.serving.access import new_tokens, page_hash, token_hash
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.server import application
@@ -46,8 +46,8 @@ CAUGHT = """async ([issuer, survey, signature]) => {
 
 @pytest.fixture(scope="module", params=[2048, 3072])
 def desk(request):
-    key, survey, tokens = IssuerKey.generate(request.param), campus("blind"), invitations(20)
-    memory = Memory("blind", map(digest, tokens))
+    key, survey, tokens = IssuerKey.generate(request.param), campus("blind"), new_tokens(20)
+    memory = Memory("blind", map(token_hash, tokens))
     app = application(survey, memory, key=key)
     with watched(app, Limits()) as (port, _):
         yield key, survey, tokens, memory, port

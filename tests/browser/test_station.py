@@ -18,7 +18,7 @@ from toolkit import warner
 from toolkit.survey.client import NAMES, asset
 from toolkit.survey.questions.question import Question
 from toolkit.survey.serving.server import application
-from toolkit.survey.serving.station import StationKey, length, new_link
+from toolkit.survey.serving.station import StationKey, new_station_link, sealed_length
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import State
 from toolkit.texts.phrases import LANGUAGES, interface, station_words
@@ -133,7 +133,7 @@ def test_thirty_people_on_a_tablet_without_a_network_are_stored_once_and_leave_n
     orders drawn by chance are those of arrival, or sorted by answers, has a probability below 1e-8.
     """
     survey = asked()
-    link, uses = new_link("http://x/", PEOPLE)
+    link, uses = new_station_link("http://x/", PEOPLE)
     memory = Recording(map(sha256, uses))
     with listening(application(survey, memory, station=KEY)) as url:
         tablet = Tablet(page, tmp_path / "profile", url)
@@ -180,8 +180,8 @@ def check_waiting(kept, survey):
     assert [kept["local"], kept["session"], kept["state"]] == [{}, {}, "guard"]
     assert kept["own"][0].keys() == {"links", "open", "salt", "pin", "contact"}
     assert all(one.keys() == {"sealed"} for one in kept["waiting"])
-    assert {len(base64.b64decode(one["sealed"])) for one in kept["waiting"]} == {65 + length(survey) + 16}
-    bodies = [json.loads(KEY.opened(base64.b64decode(one["sealed"]))) for one in kept["waiting"]]
+    assert {len(base64.b64decode(one["sealed"])) for one in kept["waiting"]} == {65 + sealed_length(survey) + 16}
+    bodies = [json.loads(KEY.decrypt(base64.b64decode(one["sealed"]))) for one in kept["waiting"]]
     arrived = [int(body["answers"]["comment"][-2:]) for body in bodies]
     assert sorted(arrived) == list(range(PEOPLE))
     assert arrived not in (list(range(PEOPLE)), list(range(PEOPLE))[::-1])
@@ -191,7 +191,7 @@ def check_waiting(kept, survey):
 
 def check_sent(tablet, memory, kept, url):
     """In another order; killed when the twelfth is stored and its answer not yet heard; then each is there once."""
-    keys = [json.loads(KEY.opened(base64.b64decode(one["sealed"])))["key"] for one in kept["waiting"]]
+    keys = [json.loads(KEY.decrypt(base64.b64decode(one["sealed"])))["key"] for one in kept["waiting"]]
     ended = threading.Event()
     memory.after[12] = lambda: [tablet.kill(), ended.set()]
     tablet.context.set_offline(False)
@@ -224,7 +224,7 @@ def station(phone):
     opened = []
 
     def make(survey, uses=3, **options):
-        link, tokens = new_link("http://x/", uses)
+        link, tokens = new_station_link("http://x/", uses)
         context = served(survey, invited=set(map(sha256, tokens)), station=KEY)
         site = context.__enter__()
         opened.append(context)
@@ -344,7 +344,7 @@ def test_a_link_that_others_have_used_up_leaves_reports_waiting_until_another_on
     tablet.press("Unlock").press("Send what waits")
     tablet.reads("For some of what waits there is no place left.")
     assert len(memory.reports) == 1
-    more, tokens = new_link("http://x/", 1)
+    more, tokens = new_station_link("http://x/", 1)
     memory.invited |= set(map(sha256, tokens))
     tablet.open(more.removeprefix("http://x/"))
     tablet.page.get_by_role("textbox").fill("2468")
@@ -362,7 +362,7 @@ def test_a_link_that_a_second_tab_opens_is_kept_when_the_first_tab_saves(station
     """The first tab has read the list before; what it writes then must not be that list."""
     tablet, link = station(asked(), 3)
     set_up(tablet, link)
-    more, tokens = new_link("http://x/", 2)
+    more, tokens = new_station_link("http://x/", 2)
     tablet.site.memory.invited |= set(map(sha256, tokens))
     second = phone(beside=tablet).open(more.removeprefix("http://x/"))
     second.reads("For the researchers: please enter the PIN.")

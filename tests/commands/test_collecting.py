@@ -11,9 +11,9 @@ from toolkit import collect, forced
 from toolkit.command import main
 from toolkit.commands.collecting import UNWELL
 from toolkit.survey.serving import background, doctor
-from toolkit.survey.serving.access import digest
+from toolkit.survey.serving.access import token_hash
 from toolkit.survey.serving.background import find
-from toolkit.survey.serving.station import SETTING, StationKey, tokens
+from toolkit.survey.serving.station import SETTING, StationKey, station_tokens
 from toolkit.survey.storage import State, open_store
 
 
@@ -223,7 +223,7 @@ def test_a_station_gets_a_link_and_where_no_device_would_open_it_that_is_said(fo
     told = said(capsys, "station", "new", "1200").splitlines()
     secret, uses = told[0].removeprefix(f"{address}station#s=").split(".")
     with closing(open_store("sqlite:///survey.db")) as store:
-        assert store.invitations() == sorted(map(digest, tokens(secret, int(uses))))
+        assert store.invitations() == sorted(map(token_hash, station_tokens(secret, int(uses))))
     assert uses == "1200"
     assert told[2].startswith("For one device and 1,200 people.")
     assert ["this address will not work on a device" in line for line in told[3:]] == [True] * (not works)
@@ -234,7 +234,7 @@ def test_closing_asks_while_uses_of_stations_are_out_and_keeps_the_key_until_the
     survey(cheated(**coin), access="token", field={"station": "kiosk"}, **SAID).save(folder / "kiosk.toml")
     said(capsys, "open", "kiosk.toml", "--public-url", "https://s.example/")
     secret, uses = said(capsys, "station", "new", "7").splitlines()[0].partition("#s=")[2].split(".")
-    hashes = list(map(digest, tokens(secret, int(uses))))
+    hashes = list(map(token_hash, station_tokens(secret, int(uses))))
     with closing(open_store("sqlite:///survey.db")) as store:
         key = StationKey.of(store)
         store.take_back(hashes[:2])

@@ -17,7 +17,7 @@ from tests.survey.servers import begin, finish, opened
 from toolkit.command import main
 from toolkit.survey.serving import doctor
 from toolkit.survey.serving import doctor as visiting
-from toolkit.survey.serving.answer import HEADERS
+from toolkit.survey.serving.response import HEADERS
 from toolkit.survey.storage import State, open_store
 
 PHONE = "127.9.9.9"

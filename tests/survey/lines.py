@@ -12,7 +12,7 @@ from toolkit.survey.serving.connection import HttpServer
 from toolkit.survey.serving.limits import Limits
 
 QUICK = Limits(
-    head=4096, body=8192, drain=65536, head_seconds=0.4, body_seconds=0.4, answer_seconds=0.8, idle_seconds=0.4,
+    head=4096, body=8192, drain=65536, head_seconds=0.4, body_seconds=0.4, response_seconds=0.8, idle_seconds=0.4,
     linger_seconds=0.3, connections=20,
 )  # fmt: skip
 

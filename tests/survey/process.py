@@ -7,14 +7,14 @@ from contextlib import contextmanager
 
 from tests.survey.desk import campus
 from tests.survey.respondents import free_port
-from toolkit.survey.serving.access import digest, invitations
+from toolkit.survey.serving.access import new_tokens, token_hash
 from toolkit.survey.storage import State, open_store
 
 
 def collection(folder, access="open", invited=0, url=None, **changes):
     """An open collection, in a SQLite file unless a URL is given: its URL, its survey, its tokens."""
     url = url or f"sqlite:///{folder / 'campus.db'}"
-    survey, tokens = campus(access, **changes), invitations(invited) if invited else []
+    survey, tokens = campus(access, **changes), new_tokens(invited) if invited else []
     collected(url, survey, tokens)
     return url, survey, tokens
 
@@ -24,7 +24,7 @@ def collected(url, survey, tokens=()):
     store = open_store(url)
     store.create(survey)
     if tokens:
-        store.invite(map(digest, tokens))
+        store.invite(map(token_hash, tokens))
     store.set_state(State.OPEN)
     store.close()
 
@@ -35,8 +35,8 @@ def start(url, *options):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     said = process.stdout.readline()
     if not said:
-        complaint = process.communicate(timeout=20)[1]
-        raise AssertionError(f"it ended with {process.returncode} and said: {complaint}")
+        error = process.communicate(timeout=20)[1]
+        raise AssertionError(f"it ended with {process.returncode} and said: {error}")
     return process, json.loads(said)
 
 

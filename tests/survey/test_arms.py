@@ -15,8 +15,8 @@ from toolkit import warner
 from toolkit.survey.questions.question import Question, arm_pairs
 from toolkit.survey.results import estimate
 from toolkit.survey.results.comparing import ArmDifference, differences
-from toolkit.survey.serving.page import content
-from toolkit.survey.serving.payload import PayloadError, checked
+from toolkit.survey.serving.page import page_content
+from toolkit.survey.serving.payload import PayloadError, parse_submission
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import LANGUAGES, phrases
 
@@ -33,7 +33,7 @@ def asked(arms: Any = None, **changes: Any) -> Survey:
 def test_the_arm_is_a_column_that_chance_fills_with_exactly_these_probabilities() -> None:
     made = asked()
     assert made.questions[0].chances == (Fraction(3, 10), Fraction(7, 10))
-    (item,) = [one for one in content(made)["questions"] if one["name"] == "arm"]
+    (item,) = [one for one in page_content(made)["questions"] if one["name"] == "arm"]
     assert (item["weights"], item["screens"]) == ([3, 7], [])
     assert (
         Survey.from_dict(made.to_dict())
@@ -78,10 +78,10 @@ def test_a_report_answers_the_questions_of_its_arm_and_no_others(
     answers = {"arm": arm, "faculty": 1, "direct": direct, "hidden": hidden}
     raw = sent(payload(made, answers=answers, understood=None))
     if good:
-        assert checked(made, raw)
+        assert parse_submission(made, raw)
     else:
         with pytest.raises(PayloadError):
-            checked(made, raw)
+            parse_submission(made, raw)
 
 
 def test_a_plain_twin_of_a_randomized_question_is_refused_unless_nobody_is_asked_both() -> None:

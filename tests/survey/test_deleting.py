@@ -10,7 +10,7 @@ from tests.survey.entries import entry
 from tests.survey.process import collection, serving
 from toolkit.command import main
 from toolkit.survey.collector import deletable, delete
-from toolkit.survey.serving.background import log_of, state_of
+from toolkit.survey.serving.background import lock_path, log_path
 from toolkit.survey.storage import State, StoreError, open_store
 
 
@@ -34,14 +34,14 @@ def moved(url, state):
 
 def test_a_closed_collection_is_removed_for_good_and_what_is_not_reached_is_said(database, capsys):
     moved(database, State.CLOSED)
-    log_of(state_of(database)).parent.mkdir(parents=True)
-    log_of(state_of(database)).write_text("something went wrong\n")
+    log_path(lock_path(database)).parent.mkdir(parents=True)
+    log_path(lock_path(database)).write_text("something went wrong\n")
     told = said(capsys, "delete", "--database", database, "--yes")
     assert told.splitlines()[0] == "'Campus' is closed and holds 3 reports."
     assert ("WAL" in told) == database.startswith("postgresql")
     assert "backups" in told
     assert "exported files" in told
-    assert not log_of(state_of(database)).exists()
+    assert not log_path(lock_path(database)).exists()
     with closing(open_store(database)) as gone, pytest.raises(StoreError):
         gone.state()
     assert main(["status", "--database", database]) == 2
@@ -79,7 +79,7 @@ def test_it_asks_for_the_title(database, typed, code, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_while_a_server_of_it_runs_it_is_not_deleted(database):
-    with serving(database, "--state", state_of(database)):
+    with serving(database, "--state", lock_path(database)):
         moved(database, State.CLOSED)
         with pytest.raises(ValueError, match="must have no server when it is deleted"):
             delete(database)

@@ -57,30 +57,30 @@ def test_status_and_close_of_the_same_user_find_it(database, tmp_path, capsys):
         assert f"served at {said['url']}" in capsys.readouterr().out
         assert main(["close", "--database", database]) == 0
         assert process.wait(20) == 0
-    code, complaint = ends(tmp_path, database)
+    code, error = ends(tmp_path, database)
     assert code == 2  # for ever: no use to start it again
-    assert "closing is final" in complaint
+    assert "closing is final" in error
 
 
 @pytest.mark.slow
 def test_a_reason_that_may_pass_has_its_own_exit_code(database, tmp_path, postgres):
     with foreground(tmp_path, database) as (_, said):
-        code, complaint = ends(tmp_path, database)
+        code, error = ends(tmp_path, database)
         assert code == TRY_AGAIN
-        assert "the collection must have no server on this machine yet" in complaint
+        assert "the collection must have no server on this machine yet" in error
         other = f"sqlite:///{tmp_path / 'other.db'}"
-        code, complaint = ends(tmp_path, other, "--port", said["port"])
-        assert (code, "must be free and allowed" in complaint) == (TRY_AGAIN, True)
-    code, complaint = ends(tmp_path, f"postgresql://nobody@/none?host={postgres.folder}")
-    assert (code, "the database must answer" in complaint) == (TRY_AGAIN, True)
+        code, error = ends(tmp_path, other, "--port", said["port"])
+        assert (code, "must be free and allowed" in error) == (TRY_AGAIN, True)
+    code, error = ends(tmp_path, f"postgresql://nobody@/none?host={postgres.folder}")
+    assert (code, "the database must answer" in error) == (TRY_AGAIN, True)
 
 
 @pytest.mark.slow
 def test_a_reason_that_stays_has_another(database, tmp_path):
     opened(tmp_path, database)
     campus(cap=3).save(tmp_path / "survey.toml")
-    code, complaint = ends(tmp_path, database)
-    assert (code, "one of another survey" in complaint) == (2, True)
+    code, error = ends(tmp_path, database)
+    assert (code, "one of another survey" in error) == (2, True)
     (tmp_path / "survey.toml").unlink()
     assert ends(tmp_path, database)[0] == 2
 
@@ -92,9 +92,9 @@ def test_what_goes_wrong_is_said_on_stderr_without_the_client(database, tmp_path
         assert exchange(said["port"], post(sent(payload(campus()))))[0] == 503
         (tmp_path / "away.db").rename(tmp_path / "campus.db")
         assert exchange(said["port"], post(sent(payload(campus()))))[0] == 201
-        code, complaint = finish(process)
+        code, error = finish(process)
     assert code == 0
-    first, second = complaint.splitlines()
+    first, second = error.splitlines()
     assert first.startswith("No reports can be stored: the database must be there")
     assert second == "Reports are stored again."
 

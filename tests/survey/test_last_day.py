@@ -10,7 +10,7 @@ from tests.commands.shell import said
 from tests.survey.desk import campus
 from tests.survey.entries import BODY, CLOSED, REPEATED, STORED, entry, opened, sha, small_survey
 from tests.survey.samples import survey
-from toolkit.survey.serving.page import content
+from toolkit.survey.serving.page import page_content
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, State, collection, open_store
 from toolkit.texts.phrases import LANGUAGES, phrases
@@ -45,7 +45,7 @@ def test_a_report_that_waited_until_the_last_day_was_over_is_taken_when_the_day_
 def test_people_are_told_on_the_page_and_on_paper_in_every_language():
     asked = campus(closes="2026-12-01")
     assert "Answers are taken until 2026-12-01." in asked.consent_text()
-    assert content(asked)["consent"]["en"][-1]["more"][-1] == "Answers are taken until 2026-12-01."
+    assert page_content(asked)["consent"]["en"][-1]["more"][-1] == "Answers are taken until 2026-12-01."
     assert "until" not in campus().consent_text()
     for code in LANGUAGES:
         assert "2026-12-01" in phrases(code)["until"].format(date="2026-12-01")

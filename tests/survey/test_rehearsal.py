@@ -15,7 +15,7 @@ from toolkit.local.waves import Memo
 from toolkit.survey import rehearsal
 from toolkit.survey.rehearsal import rehearse, report
 from toolkit.survey.results import estimate
-from toolkit.survey.serving.payload import checked
+from toolkit.survey.serving.payload import parse_submission
 
 CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
 
@@ -40,7 +40,7 @@ def test_what_is_sent_is_what_an_honest_phone_sends(sent):
         {"faculty": ["arts", "law"] * 10, "cheated": ["yes", "no"] * 10, "understood": [True, False] * 10}
     )
     assert rehearse(survey(), "http://127.0.0.1/", frame, np.random.default_rng(1)) == 20
-    found = [json.loads(checked(survey().as_rehearsal(), raw).body) for raw in sent]
+    found = [json.loads(parse_submission(survey().as_rehearsal(), raw).body) for raw in sent]
     assert sorted(one["understood"] for one in found) == [False] * 10 + [True] * 10
     assert len({json.loads(raw)["key"] for raw in sent}) == 20
 
@@ -52,7 +52,7 @@ def test_a_hidden_question_is_null(sent):
     found = {answers["faculty"]: answers["cheated"] for answers in (json.loads(raw)["answers"] for raw in sent)}
     assert found[0] is None
     assert found[1] in (0, 1)
-    assert [checked(asked.as_rehearsal(), raw) for raw in sent]
+    assert [parse_submission(asked.as_rehearsal(), raw) for raw in sent]
 
 
 @pytest.mark.slow
@@ -74,7 +74,7 @@ def test_every_kind_of_randomizer_can_be_rehearsed(name):
         "ticks": list(question.options[:1]),
         "number": 1,
     }[question.kind]
-    assert checked(asked, submission(asked, {"asked": report(question, truth, np.random.default_rng(1))}))
+    assert parse_submission(asked, submission(asked, {"asked": report(question, truth, np.random.default_rng(1))}))
 
 
 def test_plain_answers_are_sent_as_they_are():
@@ -119,7 +119,7 @@ def test_what_invented_people_send_fits_no_real_survey(sent):
         survey(), "http://127.0.0.1/", pd.DataFrame({"faculty": ["arts"], "cheated": ["yes"]}), np.random.default_rng(1)
     )
     with pytest.raises(ValueError, match="for another survey"):
-        checked(survey(), sent[0])
+        parse_submission(survey(), sent[0])
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def test_people_of_a_panel_send_a_number_each_and_reports_of_one_wave(sent):
     made, people = panel(), pd.DataFrame({"cheated": ["yes"] * 400, "faculty": "law"})
     rehearse(made, "http://127.0.0.1:1/", people, np.random.default_rng(8))
     told, tried = [json.loads(one) for one in sent], made.as_rehearsal()
-    assert all(checked(tried, one) for one in sent)
+    assert all(parse_submission(tried, one) for one in sent)
     assert len({one["person"] for one in told}) == 400
     yes = sum(one["answers"]["cheated"] for one in told)
     assert abs(yes - 250) < 4.5 * (400 * 5 / 8 * 3 / 8) ** 0.5  # false alarms 7e-6
@@ -218,7 +218,7 @@ def test_a_collector_and_a_number_of_people_are_enough(monkeypatch):
     asked = Survey.load(CAMPUS)
     assert public(Room(asked), 30) == len(bodies) == 30
     for body in bodies:
-        checked(asked.as_rehearsal(), body)
+        parse_submission(asked.as_rehearsal(), body)
     bodies.clear()
     room = Room(survey(cheated(), access="token"))
     assert public(room, ["yes", "no", "yes"], np.random.default_rng(1)) == 3

@@ -4,7 +4,7 @@ import pytest
 
 from tests.survey.samples import survey
 from toolkit.survey.client import asset
-from toolkit.survey.serving.page import HEAD
+from toolkit.survey.serving.page import HEADING_PREFIX
 from toolkit.texts.phrases import HEADINGS, LANGUAGES, interface, marked_words, rehearsal_mark
 
 
@@ -23,7 +23,7 @@ def test_all_words_that_the_page_makes_headings_of_are_known_here():
     """
     script = asset("screens.js").decode()
     named = {word for call in re.findall(r"heading\(([^)]*)\)", script) for word in re.findall(r'"(\w+)"', call)}
-    assert named <= {*HEADINGS, HEAD}
+    assert named <= {*HEADINGS, HEADING_PREFIX}
     assert {"practice", "check_title"} <= {*HEADINGS}  # these come with the introduction's questions
 
 

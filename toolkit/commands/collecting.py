@@ -78,11 +78,11 @@ def _serve(options: Options) -> int:
 def _serve_in_background(survey: str, database: str | None, options: ServeOptions) -> int:
     from toolkit.survey.client import qr_text
     from toolkit.survey.collector import start
-    from toolkit.survey.serving.access import promised
+    from toolkit.survey.serving.access import access_promise
 
     started = start(survey, database, options)
     say(qr_text(started.url), started.url, "", started.survey.name)
-    say(promised(started.survey.access, started.survey.waves))
+    say(access_promise(started.survey.access, started.survey.waves))
     say("", *_numbers(started.database), "")
     say(
         "The server runs in the background. See `toolkit status`, `toolkit results` and `toolkit close`, "

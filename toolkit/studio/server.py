@@ -33,14 +33,14 @@ from toolkit.studio.fieldwork import Fieldwork
 from toolkit.studio.folder import ConflictError, Folder
 from toolkit.studio.surveys import Surveys
 from toolkit.survey.paper.sheets import on_paper
-from toolkit.survey.serving.answer import RefusalError, Response, Scope, in_json
 from toolkit.survey.serving.background import CollectError, check_system
-from toolkit.survey.serving.limits import Limits, Receive, whole_body
+from toolkit.survey.serving.limits import Limits, Receive, read_body
+from toolkit.survey.serving.response import HttpError, Response, Scope, json_response
 from toolkit.survey.storage import StoreError
 
 LOOPBACK = "127.0.0.1"
 HEADER = b"x-studio-session"
-_LIMITS = Limits(body=4_000_000, drain=8_000_000, answer_seconds=600.0, idle_seconds=60.0, connections=64)
+_LIMITS = Limits(body=4_000_000, drain=8_000_000, response_seconds=600.0, idle_seconds=60.0, connections=64)
 _STATIC = Path(__file__).parent / "static"
 _SHARED = {  # modules that the widgets and the form have, too
     "elements.js": Path(__file__).parents[1] / "show" / "widgets" / "static" / "elements.js",
@@ -103,20 +103,20 @@ class Desk:
         """Return what one action answers; a refusal is a sentence."""
         action = self.actions.get(name)
         if action is None:
-            raise RefusalError(404, "There is nothing at this address.")
+            raise HttpError(404, "There is nothing at this address.")
         try:
             inspect.signature(action).bind(**arguments)
         except TypeError:
-            raise RefusalError(400, "This action does not take that.") from None
+            raise HttpError(400, "This action does not take that.") from None
         try:
             with self._folder.alone():
-                return _in_json(200, action(**arguments))
+                return _json_response(200, action(**arguments))
         except ConflictError as problem:
-            return _in_json(409, {"error": str(problem), "now": problem.now})
+            return _json_response(409, {"error": str(problem), "now": problem.now})
         except (ValueError, TypeError, OSError, StoreError, CollectError, MissingExtraError) as problem:
-            return _in_json(422, {"error": str(problem)})
+            return _json_response(422, {"error": str(problem)})
         except KeyError as problem:
-            return _in_json(422, {"error": str(problem.args[0]) if problem.args else "something is missing"})
+            return _json_response(422, {"error": str(problem.args[0]) if problem.args else "something is missing"})
 
     def _plan(self, file: str, n: object, subgroup: object = None) -> dict[str, Any]:
         return checking.plan(self.surveys.data(file), n, subgroup)
@@ -161,17 +161,17 @@ class Gate:
         """Refuse a request of another page or for another host, whatever secret it has."""
         headers = dict(scope["headers"])
         if headers.get(b"host", b"").decode("latin-1").lower() not in self._hosts:
-            raise RefusalError(421, "This address is not the studio's.")
+            raise HttpError(421, "This address is not the studio's.")
         origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site", b"same-origin")
         if origin is not None and origin.decode("latin-1") not in self._origins:
-            raise RefusalError(403, _FOREIGN)
+            raise HttpError(403, _FOREIGN)
         if scope["method"] != "GET" and (origin is None or site != b"same-origin"):
-            raise RefusalError(403, _FOREIGN)
+            raise HttpError(403, _FOREIGN)
 
     def enter(self, key: object) -> str:
         """Return a session for the secret of a link, which then works no more."""
         if not isinstance(key, str) or not compare_digest(key.encode(), self._once.encode()):
-            raise RefusalError(403, "This link was used before. The terminal shows a new one.")
+            raise HttpError(403, "This link was used before. The terminal shows a new one.")
         self.link = self._new()
         self._announce(self.link)
         session = secrets.token_urlsafe(32)
@@ -198,12 +198,12 @@ class Page:
             return
         try:
             answer = await self._to(scope, receive)
-        except RefusalError as problem:
-            answer = _in_json(problem.status, {"error": problem.sentence})
+        except HttpError as problem:
+            answer = _json_response(problem.status, {"error": problem.message})
         except Exception as problem:  # its message might quote data
             logging.getLogger("toolkit.studio").error("%s", type(problem).__name__)
-            answer = _in_json(500, {"error": f"An error of the studio itself: {type(problem).__name__}."})
-        await answer.give(scope, send)
+            answer = _json_response(500, {"error": f"An error of the studio itself: {type(problem).__name__}."})
+        await answer.send(scope, send)
 
     async def _to(self, scope: Scope, receive: Receive) -> Response:
         self._gate.check(scope)
@@ -216,18 +216,18 @@ class Page:
         elif method == "POST" and path.startswith("/api/"):
             headers = dict(scope["headers"])
             if headers.get(b"content-type") != b"application/json":
-                raise RefusalError(415, "Send application/json.")
+                raise HttpError(415, "Send application/json.")
             if path != "/api/session" and not self._gate.knows(scope):
-                raise RefusalError(401, "Open the studio by the link that the terminal shows.")
-            arguments = _arguments(await whole_body(receive, _LIMITS, stated=headers.get(b"content-length")))
+                raise HttpError(401, "Open the studio by the link that the terminal shows.")
+            arguments = _arguments(await read_body(receive, _LIMITS, content_length=headers.get(b"content-length")))
             if path == "/api/session":
-                return _in_json(200, {"session": self._gate.enter(arguments.get("key"))})
+                return _json_response(200, {"session": self._gate.enter(arguments.get("key"))})
             return await asyncio.to_thread(self._desk.do, path.removeprefix("/api/"), arguments)
-        raise RefusalError(404, "There is nothing at this address.")
+        raise HttpError(404, "There is nothing at this address.")
 
     def _seen(self, ticket: str) -> Response:
         if ticket not in self._desk.pages:
-            raise RefusalError(404, "There is nothing at this address.")
+            raise HttpError(404, "There is nothing at this address.")
         text, runs = self._desk.pages[ticket]
         scripts = "sandbox allow-scripts; script-src 'unsafe-inline' data:" if runs else "sandbox"
         return _answer(200, text.encode(), "text/html", policy=_SEEN + scripts, frame="SAMEORIGIN")
@@ -237,9 +237,9 @@ def _arguments(body: bytes) -> dict[str, Any]:
     try:
         data = json.loads(body or b"{}")
     except (ValueError, RecursionError):
-        raise RefusalError(400, "This is not JSON.") from None
+        raise HttpError(400, "This is not JSON.") from None
     if not isinstance(data, dict):
-        raise RefusalError(400, "Send one object.")
+        raise HttpError(400, "Send one object.")
     return data
 
 
@@ -248,8 +248,8 @@ def _answer(status: int, body: bytes, kind: str, *, policy: str = POLICY, frame:
     return Response(status, body, own)
 
 
-def _in_json(status: int, data: object) -> Response:
-    return _answer(status, in_json(status, data).body, "application/json")
+def _json_response(status: int, data: object) -> Response:
+    return _answer(status, json_response(status, data).body, "application/json")
 
 
 class Studio:

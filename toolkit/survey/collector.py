@@ -160,7 +160,7 @@ class Collector:
         """
         server = background.find(self.database)
         url = self._store.setting(_PUBLIC_URL) or (server.url if server else None)
-        log = background.last_words(self.database)
+        log = background.log_tail(self.database)
         state, stored = self._store.state(), self._store.count()
         visible = stored if state is State.CLOSED else in_steps(self.survey, stored)
         out = self._store.uses_out()
@@ -299,15 +299,15 @@ class Collector:
         ValueError
             If access is open, or the collection is closed.
         """
-        from toolkit.survey.serving.access import digest, invitations, link
+        from toolkit.survey.serving.access import new_tokens, token_hash, token_link
 
         if self.survey.access == "open":
             refuse("links that work once need access by token or blind", "open", "everybody may answer anyway")
         if self._store.state() is State.CLOSED:
             refuse("invitations need a collection that is not closed", "closed", "nobody could use them")
-        url, tokens = self.url, invitations(count)  # without an address no token is made
-        self._store.invite(digest(token) for token in tokens)
-        return [link(url, token) for token in tokens]
+        url, tokens = self.url, new_tokens(count)  # without an address no token is made
+        self._store.invite(token_hash(token) for token in tokens)
+        return [token_link(url, token) for token in tokens]
 
     def station(self, uses: int) -> str:
         """Make a link for one station: a device of yours on which so many people can answer, also without a network.
@@ -330,14 +330,14 @@ class Collector:
         ValueError
             If the survey has no stations, or the collection is closed.
         """
-        from toolkit.survey.serving.access import digest
-        from toolkit.survey.serving.station import new_link
+        from toolkit.survey.serving.access import token_hash
+        from toolkit.survey.serving.station import new_station_link
 
         if self.survey.field is None:
             rule = "a station needs a survey that says how it is asked there"
             refuse(rule, "none", 'write [field] and station = "kiosk" or "interviewer" into it, and access = "token"')
-        link, tokens = new_link(self.url, uses)
-        self._store.invite((digest(token) for token in tokens), station=True)
+        link, tokens = new_station_link(self.url, uses)
+        self._store.invite((token_hash(token) for token in tokens), station=True)
         return link
 
     def pause(self) -> None:
@@ -596,7 +596,7 @@ def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Pa
     if collector.survey.access != "blind":
         return None
     from toolkit.survey.serving.blind import IssuerKey
-    from toolkit.survey.serving.process import ISSUER, own_key
+    from toolkit.survey.serving.process import ISSUER, load_issuer_key
 
     store = collector._store
     target = Path(path or store.setting(KEY_FILE) or "issuer-key.pem").absolute()
@@ -605,7 +605,7 @@ def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Pa
             rule = "the collection's issuer key must be there"
             refuse(rule, f"no file {target}", "bring it back, or name it by issuer_key=")
         IssuerKey.generate().save(str(target))
-    own_key(store, target)
+    load_issuer_key(store, target)
     if keep:
         collector._set(KEY_FILE, str(target))
     return target
@@ -626,16 +626,16 @@ def serve(survey: Survey | str | Path, database: str | None = None, options: Ser
     """
     background.check_system()
     from toolkit.survey.serving import process
-    from toolkit.survey.serving.lock import TakenError
+    from toolkit.survey.serving.lock import LockedError
 
     survey = survey if isinstance(survey, Survey) else Survey.load(survey)  # what is wrong with it stays wrong
     try:
         collector, prepared = prepare(survey, database, options, keep_key=options.issuer_key is None)
         port = options.port or _port(collector, options.host)
         collector.release()  # the server has a connection of its own
-        state = background.state_of(collector.database)
+        state = background.lock_path(collector.database)
         process.serve(collector.database, replace(prepared, port=port), state=state)
-    except (StoreError, TakenError, OSError) as problem:
+    except (StoreError, LockedError, OSError) as problem:
         raise AgainError(str(problem)) from None
 
 
@@ -680,8 +680,8 @@ def delete(database: str) -> list[str]:
         _check_deletable(store, url)
         key = store.setting(KEY_FILE)
         store.delete()
-    state = background.state_of(url)
-    log = background.log_of(state)
+    state = background.lock_path(url)
+    log = background.log_path(state)
     for path in (state, log, log.with_name(f"{log.name}.1")):
         path.unlink(missing_ok=True)
     keys = (

@@ -14,8 +14,8 @@ from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, manga
 from toolkit.survey.consent.device_check import chance, device_tries, sheet_tries
 from toolkit.survey.questions.question import Question
 from toolkit.survey.results import estimate
-from toolkit.survey.serving.page import content
-from toolkit.survey.serving.payload import PayloadError, checked
+from toolkit.survey.serving.page import page_content
+from toolkit.survey.serving.payload import PayloadError, parse_submission
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import LANGUAGES, interface, phrases
 
@@ -150,7 +150,7 @@ def test_a_quoted_label_begins_at_the_right_as_the_label_itself_does() -> None:
     made = Survey(
         text, [Question("cheated", text, design=warner("3/4"))], consent=text, languages=["ar"], check="device"
     )
-    item = next(one for one in content(made)["intro"] if one["name"] == "understood")
+    item = next(one for one in page_content(made)["intro"] if one["name"] == "understood")
     for one, label in zip(item["tries"], ("B – نعم", "A – لا"), strict=True):
         assert f"«\u2067{label}\u2069»" in one["wrong"]["ar"]
 
@@ -169,10 +169,10 @@ def test_only_what_a_phone_may_send_about_it_is_taken(check: Any, good: list[Any
     for value in (True, False, None, 0, 1, 2, 3, -1, 1.5, "1"):
         raw = sent(payload(made, answers={"cheated": 1}, understood=value))
         if any(type(value) is type(one) and value == one for one in good):
-            assert checked(made, raw)
+            assert parse_submission(made, raw)
         else:
             with pytest.raises(PayloadError, match="`understood` must be"):
-                checked(made, raw)
+                parse_submission(made, raw)
 
 
 def test_results_say_how_many_understood_at_which_try_and_what_chance_would_give() -> None:
@@ -188,7 +188,7 @@ def test_results_say_how_many_understood_at_which_try_and_what_chance_would_give
 
 
 def test_two_questions_to_practise_with_are_two_and_neither_is_sent() -> None:
-    shown = content(survey(cheated(), practice=2))
+    shown = page_content(survey(cheated(), practice=2))
     assert [item["name"] for item in shown["intro"]] == ["practice", "practice2", "understood"]
     assert shown["intro"][0]["text"] != shown["intro"][1]["text"]
     assert survey(cheated(), practice=2).loss == survey(cheated()).loss

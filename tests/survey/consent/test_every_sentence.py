@@ -20,7 +20,7 @@ from toolkit.survey.consent.statement import odds
 from toolkit.survey.dpia import sheet
 from toolkit.survey.paper.sheets import sheets
 from toolkit.survey.questions.question import Question
-from toolkit.survey.serving.page import content
+from toolkit.survey.serving.page import page_content
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import LANGUAGES, phrases
 from toolkit.texts.voice import Voice
@@ -86,7 +86,7 @@ def texts(survey: Survey, language: str) -> Iterator[str]:
     yield survey.consent_text(language)
     if survey.waves == 1:
         yield survey.consent_text(language, paper=True)
-    page = content(survey)
+    page = page_content(survey)
     yield from strings([page[part] for part in ("title", "consent", "intro", "questions")])
     if all(question.mode in ("physical", "plain") for question in survey.questions):
         for page in sheets(survey, language, ["183103819"]).values():
@@ -250,7 +250,7 @@ DOTS = re.compile(r" \([●○]+\)")
 def test_no_likelihood_ratio_is_told_to_people_but_to_those_who_read_a_codebook(language: str) -> None:
     for design in DESIGNS.values():
         survey = made(language, asked(design, language))
-        page = content(survey)
+        page = page_content(survey)
         shown = " ".join(strings([page["questions"], page["consent"]]))
         assert RATIO[language] not in shown + survey.consent_text(language)
         if design.epsilon <= 9:  # beyond it no share of guesses tells more

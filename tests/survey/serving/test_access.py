@@ -11,17 +11,17 @@ from tests.survey.blinding import blind, issuer_key, unblind
 from tests.survey.desk import ANSWERS, asked, campus, payload, sent, sha256
 from toolkit.survey.serving.access import (
     PROMISES,
-    digest,
-    invitations,
-    link,
+    access_promise,
+    new_tokens,
     page_hash,
-    pass_of,
-    promised,
-    sign_request,
+    parse_sign_request,
+    required_pass,
+    token_hash,
+    token_link,
 )
-from toolkit.survey.serving.answer import RefusalError
 from toolkit.survey.serving.blind import prepare
-from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission
+from toolkit.survey.serving.payload import BlindToken, OtherSurveyError, PayloadError, Submission
+from toolkit.survey.serving.response import HttpError
 from toolkit.survey.serving.server import application
 from toolkit.survey.storage import State, open_store
 from toolkit.survey.storage.writer import Writer
@@ -40,9 +40,9 @@ class Desk:
         self.page = page_hash(self.survey.hash, key and key.issuer)
         self.store = open_store(f"sqlite:///{folder / 'campus.db'}")
         self.store.create(self.survey)
-        self.tokens = invitations(invited)
+        self.tokens = new_tokens(invited)
         if access != "open":
-            self.store.invite(map(digest, self.tokens))
+            self.store.invite(map(token_hash, self.tokens))
         self.store.set_state(State.OPEN)
         self.writer = Writer(self.store)
         self.app = application(self.survey, self.writer, key=key, earlier=earlier)
@@ -74,49 +74,51 @@ def desk(folder, access, **rest):
 
 
 def test_invitations_are_128_random_bits_each():
-    tokens = invitations(2000)
+    tokens = new_tokens(2000)
     assert len(set(tokens)) == 2000
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", token) for token in tokens)
     with pytest.raises(ValueError, match="must be at least 1"):
-        invitations(0)
+        new_tokens(0)
 
 
 def test_no_number_of_invitations_fills_the_memory():
     with pytest.raises(ValueError, match="`count` must be at most 1,000,000, got 100000000000"):
-        invitations(10**11)
+        new_tokens(10**11)
 
 
 def test_a_link_keeps_its_token_behind_the_hash_sign_where_no_server_sees_it():
-    token = invitations(1)[0]
-    assert link("https://survey.example/path/", token) == f"https://survey.example/path/#t={token}"
-    assert link("https://survey.example/#old", token) == f"https://survey.example/#t={token}"
+    token = new_tokens(1)[0]
+    assert token_link("https://survey.example/path/", token) == f"https://survey.example/path/#t={token}"
+    assert token_link("https://survey.example/#old", token) == f"https://survey.example/#t={token}"
 
 
 def test_what_was_not_made_here_is_no_token():
     for wrong in ("", "short", "A" * 23, "ä" * 22, "A" * 21 + "="):
         with pytest.raises(ValueError, match="a token must be 22"):
-            digest(wrong)
+            token_hash(wrong)
 
 
 def test_each_mode_says_what_it_stops():
     assert set(PROMISES) == {"open", "token", "blind"}
     assert "nothing stops" in PROMISES["open"]
     assert "Experimental" in PROMISES["blind"]
-    assert {mode: promised(mode) for mode in PROMISES} == PROMISES
-    assert promised("open", 4) == PROMISES["open"]  # nobody has a link of their own
+    assert {mode: access_promise(mode) for mode in PROMISES} == PROMISES
+    assert access_promise("open", 4) == PROMISES["open"]  # nobody has a link of their own
     for mode in ("token", "blind"):
-        assert re.fullmatch(rf"{PROMISES[mode]} .* people, on average up to .* after 4 waves, .*", promised(mode, 4))
+        assert re.fullmatch(
+            rf"{PROMISES[mode]} .* people, on average up to .* after 4 waves, .*", access_promise(mode, 4)
+        )
 
 
 def test_the_pass_of_each_mode(key):
-    token = invitations(1)[0]
-    assert pass_of([], Submission(bytes(16), "", None)) is None
-    assert pass_of([], Submission(bytes(16), "", token)) == sha256(token) == digest(token)
-    with pytest.raises(RefusalError) as caught:
-        pass_of(["0" * 64], Submission(bytes(16), "", BlindToken(bytes(32), bytes(256))), key.issuer)
+    token = new_tokens(1)[0]
+    assert required_pass([], Submission(bytes(16), "", None)) is None
+    assert required_pass([], Submission(bytes(16), "", token)) == sha256(token) == token_hash(token)
+    with pytest.raises(HttpError) as caught:
+        required_pass(["0" * 64], Submission(bytes(16), "", BlindToken(bytes(32), bytes(256))), key.issuer)
     assert caught.value.status == 403
-    with pytest.raises(RefusalError):
-        pass_of(["0" * 64], Submission(bytes(16), "", BlindToken(bytes(32), bytes(256))), None)
+    with pytest.raises(HttpError):
+        required_pass(["0" * 64], Submission(bytes(16), "", BlindToken(bytes(32), bytes(256))), None)
 
 
 # Open
@@ -148,7 +150,7 @@ def test_a_link_works_once_and_its_retry_as_often_as_it_takes(tmp_path):
 @pytest.mark.slow
 def test_links_that_were_never_made_are_refused(tmp_path):
     with desk(tmp_path, "token") as it:
-        assert it.send(payload(it.survey, survey=it.page, token=invitations(1)[0])) == 403
+        assert it.send(payload(it.survey, survey=it.page, token=new_tokens(1)[0])) == 403
         without = payload(it.survey, survey=it.page)
         del without["token"]
         assert it.send(without) == 400
@@ -201,7 +203,7 @@ def test_a_key_and_a_guessed_report_tell_nobody_whether_the_guess_is_right(tmp_p
         assert it.send(mine) == 201
         before = list(it.store.reports())
         it.store.set_state(state)
-        invented = {"nonce": "00" * 32, "signature": "11" * 256} if access == "blind" else invitations(1)[0]
+        invented = {"nonce": "00" * 32, "signature": "11" * 256} if access == "blind" else new_tokens(1)[0]
         for token in (own, other, invented):
             first, *rest = guesses(it, mine, token)
             assert rest == [first] * len(rest)
@@ -257,7 +259,7 @@ def test_an_invitation_gives_one_token_and_the_same_answer_to_the_same_question(
 def test_strangers_and_the_impatient_get_no_signature(tmp_path, key):
     with desk(tmp_path, "blind", key=key) as it:
         blinded, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.page)))
-        assert it.sign(invitations(1)[0], blinded).status == 403
+        assert it.sign(new_tokens(1)[0], blinded).status == 403
         it.store.set_state(State.PAUSED)
         assert it.sign(it.tokens[0], blinded).status == 403
         it.store.set_state(State.OPEN)
@@ -346,18 +348,18 @@ def test_what_is_no_request_for_a_signature_is_refused_before_an_invitation_is_l
 def test_a_request_for_another_survey_is_told_so(key):
     pages = ["1" * 64, "2" * 64]
     good = {"survey": "0" * 64, "invitation": "A" * 22, "blinded": "01" * 256}
-    with pytest.raises(OtherSurvey):
-        sign_request(pages, key.issuer, sent(good))
+    with pytest.raises(OtherSurveyError):
+        parse_sign_request(pages, key.issuer, sent(good))
     short = {name: value for name, value in good.items() if name != "blinded"}
     for wrong in ([], list(good), short, good | {"more": "1"}, good | {"survey": 1}, good | {"blinded": None}):
         with pytest.raises(PayloadError, match="exactly the fields survey, invitation, blinded, all of them text"):
-            sign_request(pages, key.issuer, sent(wrong))
+            parse_sign_request(pages, key.issuer, sent(wrong))
     good["survey"] = pages[1]
-    assert "A" * 22 not in repr(sign_request(pages, key.issuer, sent(good)))
+    assert "A" * 22 not in repr(parse_sign_request(pages, key.issuer, sent(good)))
     n, digits = key.issuer.n, 2 * key.issuer.size
     for number, fits in ((0, False), (1, True), (n - 1, True), (n, False)):
         with nullcontext() if fits else pytest.raises(PayloadError, match="a number below the issuer's modulus"):
-            asked_for = sign_request(pages, key.issuer, sent(good | {"blinded": f"{number:0{digits}x}"}))
+            asked_for = parse_sign_request(pages, key.issuer, sent(good | {"blinded": f"{number:0{digits}x}"}))
             assert int.from_bytes(asked_for.blinded) == number
 
 
@@ -376,7 +378,7 @@ def test_nothing_in_the_store_connects_an_invitation_with_a_report(tmp_path, key
             for name in names
         }
         database.close()
-    invited = {digest(token) for token in it.tokens}
+    invited = {token_hash(token) for token in it.tokens}
     reported = {bytes.fromhex(report["key"]) for report in reports}
     nonces = {sha256(bytes.fromhex(report["token"]["nonce"])) for report in reports}
     for name, found in values.items():

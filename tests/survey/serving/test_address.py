@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from toolkit.survey.serving.process import check_address, listening_at
+from toolkit.survey.serving.process import bind_socket, check_address
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.5.5.5", "localhost", "::1"])
@@ -28,9 +28,9 @@ def test_a_name_of_this_machine_and_of_another_address_is_not_of_this_machine_al
 
 
 def test_a_socket_listens_on_a_free_port_or_on_one_that_listens_already():
-    with listening_at("127.0.0.1", 0) as first:
+    with bind_socket("127.0.0.1", 0) as first:
         port = first.getsockname()[1]
-        with listening_at("elsewhere", 1, socket.dup(first.fileno())) as again:
+        with bind_socket("elsewhere", 1, socket.dup(first.fileno())) as again:
             assert again.getsockname() == ("127.0.0.1", port)
         with pytest.raises(OSError, match=f"port {port} of 127.0.0.1 must be free and allowed"):
-            listening_at("127.0.0.1", port)
+            bind_socket("127.0.0.1", port)

@@ -15,7 +15,7 @@ from tests.survey.lines import until
 from tests.survey.process import collection, ended
 from toolkit.survey.collector import Collector
 from toolkit.survey.serving import background
-from toolkit.survey.serving.background import CollectError, find, last_words, launch, log_of, servers, state_of
+from toolkit.survey.serving.background import CollectError, find, launch, lock_path, log_path, log_tail, servers
 from toolkit.survey.serving.options import ServeOptions
 
 LAUNCH = "import sys; from toolkit.survey.serving.background import launch; print(launch(sys.argv[1]).pid, flush=True)"
@@ -34,7 +34,7 @@ def holders(url):
     """The processes that were told to serve this database, but for the dead."""
     listed = psutil.process_iter(["cmdline", "status"])
     living = (one for one in listed if one.info["status"] != psutil.STATUS_ZOMBIE)
-    return [one.pid for one in living if str(state_of(url)) in (one.info["cmdline"] or ())]
+    return [one.pid for one in living if str(lock_path(url)) in (one.info["cmdline"] or ())]
 
 
 @pytest.mark.slow
@@ -50,7 +50,7 @@ def test_a_launched_server_is_found_again_by_anybody_who_knows_the_database_and_
     assert find(url) == server == launch(url)
     assert servers() == [server]
     assert server.survey == survey.hash
-    assert state_of(url).stat().st_mode & 0o077 == 0
+    assert lock_path(url).stat().st_mode & 0o077 == 0
     assert sent == []
     server.stop()
     assert find(url) is None
@@ -105,7 +105,7 @@ def test_a_server_that_was_killed_is_not_taken_for_a_running_one(home):
     server = launch(url)
     os.kill(server.pid, signal.SIGKILL)
     until(lambda: find(url) is None)
-    assert json.loads(state_of(url).read_text())["pid"] == server.pid
+    assert json.loads(lock_path(url).read_text())["pid"] == server.pid
     again = launch(url)
     assert again.pid != server.pid
     assert find(url) == again
@@ -123,7 +123,7 @@ def test_a_server_that_does_not_end_when_told_is_ended_by_force_and_one_that_can
     monkeypatch.setattr(background, "_KILL_SECONDS", 0.3)
     os.kill(server.pid, signal.SIGSTOP)
     with monkeypatch.context() as deaf:
-        deaf.setattr(background, "_send", lambda *_: None)
+        deaf.setattr(background, "_signal", lambda *_: None)
         with pytest.raises(CollectError, match=f"process {server.pid}, which goes on"):
             server.stop()
     monkeypatch.setattr(background, "_KILL_SECONDS", 10)
@@ -138,7 +138,7 @@ def test_a_server_of_somebody_else_is_not_ours_to_stop_and_one_that_is_gone_need
     ):
         monkeypatch.setattr(os, "kill", mock.Mock(side_effect=problem))
         with raises:
-            background._send(4711, signal.SIGTERM)
+            background._signal(4711, signal.SIGTERM)
         os.kill.assert_called_once_with(4711, signal.SIGTERM)
 
 
@@ -175,18 +175,18 @@ def test_the_password_of_a_database_is_not_among_the_arguments(home):
 def test_what_goes_wrong_is_in_a_log_that_its_owner_can_read(home):
     url, _, _ = collection(home)
     server = launch(url)
-    assert last_words(url) == ()
+    assert log_tail(url) == ()
     (home / "campus.db").rename(home / "away.db")
     refused = subprocess.run(
         [sys.executable, "-c", POST, server.url, server.survey], capture_output=True, text=True, timeout=60, check=True
     )
     assert refused.stdout.strip() == "503"
     (home / "away.db").rename(home / "campus.db")
-    (said,) = last_words(url)
+    (said,) = log_tail(url)
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d No reports can be stored: the database must be there", said)
     assert "127.0.0.1" not in said
     assert Collector.attach(url).status().log == (said,)
-    assert log_of(state_of(url)).stat().st_mode & 0o077 == 0
+    assert log_path(lock_path(url)).stat().st_mode & 0o077 == 0
 
 
 POST = """
@@ -210,6 +210,6 @@ def test_windows_is_told_what_to_do(monkeypatch):
 )
 @pytest.mark.usefixtures("home")
 def test_a_state_that_nobody_holds_is_no_server(text):
-    state_of("sqlite:////x.db").parent.mkdir(parents=True)
-    state_of("sqlite:////x.db").write_text(text)
+    lock_path("sqlite:////x.db").parent.mkdir(parents=True)
+    lock_path("sqlite:////x.db").write_text(text)
     assert find("sqlite:////x.db") is None

@@ -13,9 +13,9 @@ import pytest
 import uvloop
 
 from tests.survey.lines import GET, QUICK, exchange, line, post, read_answer, read_to_end, talk, until, watched
-from toolkit.survey.serving.answer import HEADERS, RefusalError
-from toolkit.survey.serving.connection import Connection, refusal
-from toolkit.survey.serving.limits import Limits, whole_body
+from toolkit.survey.serving.connection import Connection, error_response
+from toolkit.survey.serving.limits import Limits, read_body
+from toolkit.survey.serving.response import HEADERS, HttpError
 
 LATE = 20.0  # seconds: far beyond every limit of QUICK, also on a busy machine
 
@@ -34,9 +34,9 @@ async def app(scope, receive, send):
         await respond(send, 200, repr(scope["client"]).encode())
     else:
         try:
-            body = await whole_body(receive, QUICK, stated=dict(scope["headers"]).get(b"content-length"))
+            body = await read_body(receive, QUICK, content_length=dict(scope["headers"]).get(b"content-length"))
             await respond(send, 201, str(len(body)).encode())
-        except RefusalError as problem:
+        except HttpError as problem:
             await respond(send, problem.status, b"")
 
 
@@ -231,7 +231,7 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off(server, port):
 @pytest.mark.parametrize("keep", [b"close", b"keep-alive"])
 def test_a_slow_client_takes_the_whole_of_a_large_answer(new_loop, keep):
     """It lasts longer than a connection may be idle, and the sockets' buffers do not hold it."""
-    patient = replace(QUICK, answer_seconds=LATE)
+    patient = replace(QUICK, response_seconds=LATE)
     with watched(app, patient, new_loop=new_loop) as (port, server), line(port) as connection:
         connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: %s\r\n\r\n" % keep)
         time.sleep(4 * QUICK.idle_seconds)
@@ -290,8 +290,8 @@ def stored():
 
     async def slow(scope, receive, send):
         try:
-            body = await whole_body(receive, QUICK)
-        except RefusalError as problem:
+            body = await read_body(receive, QUICK)
+        except HttpError as problem:
             await respond(send, problem.status, b"")
             return
         if scope["method"] == "POST":
@@ -420,7 +420,7 @@ def test_when_every_place_is_at_work_a_newcomer_is_asked_to_come_again():
             await asyncio.sleep(0.01)
         await respond(send, 200, b"done")
 
-    limits = Limits(connections=3, answer_seconds=30, idle_seconds=0.4)
+    limits = Limits(connections=3, response_seconds=30, idle_seconds=0.4)
     with watched(slow, limits) as (port, _), ExitStack() as stack:
         working = [stack.enter_context(line(port)) for _ in range(3)]
         for connection in working:
@@ -506,13 +506,13 @@ def test_a_client_that_never_reads_gets_no_second_answer_before_it_has_taken_the
 
 
 def test_an_answer_outside_the_application_is_whole_and_has_every_header():
-    head, _, body = refusal(503, "Later.").partition(b"\r\n\r\n")
+    head, _, body = error_response(503, "Later.").partition(b"\r\n\r\n")
     fields = dict(field.split(b": ", 1) for field in head.split(b"\r\n")[1:])
     assert head.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
     assert {name.encode(): value.encode() for name, value in HEADERS.items()}.items() <= fields.items()
     assert (fields[b"content-length"], fields[b"connection"], fields[b"retry-after"]) == (b"18", b"close", b"2")
     assert body == b'{"error":"Later."}'
-    assert b"retry-after" not in refusal(400, "No.")
+    assert b"retry-after" not in error_response(400, "No.")
 
 
 def test_an_answer_outside_the_application_has_no_body_for_head(port):

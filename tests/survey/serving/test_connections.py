@@ -12,7 +12,7 @@ class Guest:
     def __init__(self, deadline=1e9):
         self.deadline, self.told = deadline, []
 
-    def give_up(self):
+    def time_out(self):
         self.told.append("late")
 
     def drop(self):
@@ -31,9 +31,9 @@ def test_beyond_the_places_whoever_let_us_wait_longest_goes():
         guests = [Guest() for _ in range(5)]
         for guest in guests:
             assert connections.enter(guest)
-            connections.waits(guest, for_us=False)
+            connections.mark_waiting(guest, for_server=False)
         assert [guest.told for guest in guests] == [["dropped"], ["dropped"], [], [], []]
-        connections.waits(guests[2], for_us=False)  # it has said something meanwhile
+        connections.mark_waiting(guests[2], for_server=False)  # it has said something meanwhile
         assert connections.enter(Guest())
         assert (guests[2].told, guests[3].told) == ([], ["dropped"])
         assert len(connections) == 3
@@ -46,9 +46,9 @@ def test_whoever_waits_for_us_is_not_sent_away():
         guests = [Guest() for _ in range(3)]
         for guest in guests:
             connections.enter(guest)
-            connections.waits(guest, for_us=True)
+            connections.mark_waiting(guest, for_server=True)
         assert not connections.enter(Guest())
-        connections.waits(guests[1], for_us=False)
+        connections.mark_waiting(guests[1], for_server=False)
         assert connections.enter(Guest())
         assert [guest.told for guest in guests] == [[], ["dropped"], []]
 
@@ -60,8 +60,8 @@ def test_a_place_is_handed_over_without_anybody_losing_one():
         arrivals = [Guest() for _ in range(3)]
         for arrival in arrivals:
             connections.enter(arrival)
-            connections.waits(arrival, for_us=False)
-        assert connections.enter(Guest(), place_of=arrivals[2])
+            connections.mark_waiting(arrival, for_server=False)
+        assert connections.enter(Guest(), replacing=arrivals[2])
         assert [arrival.told for arrival in arrivals] == [[], [], []]
         assert len(connections) == 3
 

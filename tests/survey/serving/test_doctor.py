@@ -20,14 +20,14 @@ from tests.survey.process import collection, serving
 from tests.survey.samples import panel
 from toolkit.command import main
 from toolkit.survey.serving import doctor
-from toolkit.survey.serving.answer import HEADERS
 from toolkit.survey.serving.doctor import Address, examine
 from toolkit.survey.serving.limits import Limits
-from toolkit.survey.serving.page import content, page
-from toolkit.survey.serving.payload import OtherSurvey, checked
+from toolkit.survey.serving.page import page_content, render_page
+from toolkit.survey.serving.payload import OtherSurveyError, parse_submission
+from toolkit.survey.serving.response import HEADERS
 from toolkit.survey.storage import open_store
 
-PAGE = page(campus())
+PAGE = render_page(campus())
 
 
 class Desk(BaseHTTPRequestHandler):
@@ -106,16 +106,16 @@ def examined(monkeypatch):
         answers = GOOD | changes
         until = time.strftime("%b %d %H:%M:%S %Y GMT", time.gmtime(time.time() + answers["days"] * 86_400))
 
-        def ask(address, method, path, body=None, *, plainly=False, headers=None):
+        def ask(address, method, path, body=None, *, plain_http=False, headers=None):
             places = {"/": "root", address.prefix: "bare", address.path(): "page", address.path("health"): "health"}
-            name = "plain" if plainly else "host" if headers == NONE else places.get(path, "file")
+            name = "plain" if plain_http else "host" if headers == NONE else places.get(path, "file")
             if method != "GET":
                 name = "head" if method == "HEAD" else "long" if len(body) > Limits.body else "report"
             if isinstance(answers[name], Exception):
                 raise answers[name]
             return doctor.ProbeResult(*answers[name])
 
-        monkeypatch.setattr(Address, "ask", ask)
+        monkeypatch.setattr(Address, "request", ask)
         monkeypatch.setattr(Address, "certificate", {"notAfter": until, "version": "TLSv1.3"})
         return {finding.check: str(finding) for finding in examine(url)}
 
@@ -246,11 +246,11 @@ def test_the_test_report_has_all_fields_and_is_refused_for_its_survey_alone(made
         sent.append(body)
         return SimpleNamespace(status=409)
 
-    address = SimpleNamespace(path=lambda name: name, ask=ask)
-    told = doctor._report(SimpleNamespace(data=content(made), address=address))
+    address = SimpleNamespace(path=lambda name: name, request=ask)
+    told = doctor._check_report(SimpleNamespace(data=page_content(made), address=address))
     assert str(told).startswith("ok  ")
-    with pytest.raises(OtherSurvey):
-        checked(made, sent[0])
+    with pytest.raises(OtherSurveyError):
+        parse_submission(made, sent[0])
 
 
 def test_without_tls_the_usual_port_is_asked_and_nobody_is_waited_for_without_end(monkeypatch):
@@ -262,9 +262,9 @@ def test_without_tls_the_usual_port_is_asked_and_nobody_is_waited_for_without_en
         raise ConnectionRefusedError
 
     monkeypatch.setattr(doctor.http.client, "HTTPConnection", connection)
-    for url, plainly in (("https://survey.example:444/", True), ("http://survey.example:81/", False)):
+    for url, plain_http in (("https://survey.example:444/", True), ("http://survey.example:81/", False)):
         with pytest.raises(ConnectionRefusedError):
-            Address.of(url).ask("GET", "/", plainly=plainly)
+            Address.of(url).request("GET", "/", plain_http=plain_http)
     assert places == [("survey.example", 80), ("survey.example", 81)]
     assert Address.of("http://survey.example").port == 80
 
@@ -284,6 +284,7 @@ def test_what_is_no_address_is_refused(url):
 
 @pytest.mark.parametrize("status", [200, 301, 302, 303, 304, 307, 308, 404])
 def test_a_proxy_leads_to_the_last_slash_by_a_redirect_that_keeps_the_question(status):
-    asked = SimpleNamespace(prefix="/survey", ask=lambda *_: SimpleNamespace(status=status), path=lambda: "/survey/")
-    leads = doctor._slash(SimpleNamespace(address=asked)).observation == "/survey leads to /survey/"
+    reply = SimpleNamespace(status=status)
+    asked = SimpleNamespace(prefix="/survey", request=lambda *_: reply, path=lambda: "/survey/")
+    leads = doctor._check_prefix(SimpleNamespace(address=asked)).observation == "/survey leads to /survey/"
     assert leads == (status in (301, 302, 307, 308))

@@ -6,7 +6,7 @@ from tests.survey.samples import MEMO, cheated, faculty, panel, survey
 from toolkit import crosswise, k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.survey.questions.question import LONGEST_ANSWER, Question
-from toolkit.survey.serving.page import content
+from toolkit.survey.serving.page import page_content
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import interface
 
@@ -14,7 +14,7 @@ from toolkit.texts.phrases import interface
 def items(*questions, **changes):
     """The questions as the page gets them, by name."""
     made = Survey("Campus", list(questions), consent="You may stop.", **{"ceiling": 20, **changes})
-    data = content(made)
+    data = page_content(made)
     return {item["name"]: item for item in [*data["intro"], *data["questions"]]}
 
 
@@ -181,7 +181,7 @@ def test_odds_that_everybody_was_told_before_are_folded_and_after_two_times_thei
 def test_a_name_with_a_latin_letter_is_set_apart_in_arabic_so_that_the_number_behind_it_comes_last():
     text = {"en": "Have you?", "ar": "هل؟"}
     asked = Question("q", text, design=warner(p="3/4"))
-    made = content(Survey(text, [asked], consent=text, languages=("en", "ar")))["questions"][0]
+    made = page_content(Survey(text, [asked], consent=text, languages=("en", "ar")))["questions"][0]
     assert made["reports"][1]["named"] == {"en": "B – “Yes”", "ar": "\u2067B – «\u2068نعم\u2069»\u2069"}
 
 
@@ -203,7 +203,7 @@ def test_what_was_practised_is_told_by_then_if_its_odds_are_those_of_the_questio
 
 def test_the_steps_of_a_check_speak_of_a_trial_only_where_there_is_one():
     def steps(*questions, **changes):
-        return content(Survey("Campus", list(questions), consent="Stop.", ceiling=20, **changes))["verify"]
+        return page_content(Survey("Campus", list(questions), consent="Stop.", ceiling=20, **changes))["verify"]
 
     assert steps(CHEATED) == [f"verify_{step}" for step in range(1, 6)]
     assert "verify_4" not in steps(PAID, WORK)
@@ -229,7 +229,7 @@ def test_reports_that_are_sets_are_marked():
 def test_a_lone_brace_in_the_researcher_s_own_words_stays_what_it_is():
     words = {"en": {"quoted": "{ {label} }"}}
     asked = Survey("Campus", [STOLEN], consent="Stop.", words=words)
-    (item,) = content(asked)["questions"]
+    (item,) = page_content(asked)["questions"]
     assert item["reports"][0]["named"]["en"] == "A – { No }"
 
 
@@ -248,13 +248,15 @@ def test_odds_are_told_once_for_all_questions_that_share_them_below_their_texts(
 
 def _odds(made):
     """What is folded below what can be learned, behind its heading."""
-    more = [text for layer in content(made)["consent"]["en"] if layer["name"] == "learn" for text in layer["more"]]
+    more = [text for layer in page_content(made)["consent"]["en"] if layer["name"] == "learn" for text in layer["more"]]
     head = "What we receive for each protected question, and how often"
     return more[more.index(head) + 1 :] if head in more else []
 
 
 def test_a_wheel_is_shown_of_one_draw_and_not_of_a_memo():
-    shown = content(panel(cheated(design=MEMO), Question("paid", "Paid?", design=warner("3/4")), waves=2, ceiling=9))
+    shown = page_content(
+        panel(cheated(design=MEMO), Question("paid", "Paid?", design=warner("3/4")), waves=2, ceiling=9)
+    )
     assert [item["turns"] for item in shown["questions"]] == [False, True]
     assert shown["intro"][0]["turns"]
     assert all(item["reports"] for item in shown["questions"])

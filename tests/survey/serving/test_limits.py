@@ -5,11 +5,11 @@ from dataclasses import fields, replace
 
 import pytest
 
-from toolkit.survey.serving.answer import RefusalError
-from toolkit.survey.serving.limits import Limits, whole_body
+from toolkit.survey.serving.limits import Limits, read_body
+from toolkit.survey.serving.response import HttpError
 
 
-def gather(*chunks, limits=Limits(body=10), stated=None, last=None):  # noqa: B008  # frozen
+def gather(*chunks, limits=Limits(body=10), content_length=None, last=None):  # noqa: B008  # frozen
     messages = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
     messages.append(last or {"type": "http.request", "more_body": False})
     arriving = iter(messages)
@@ -17,7 +17,7 @@ def gather(*chunks, limits=Limits(body=10), stated=None, last=None):  # noqa: B0
     async def receive():
         return next(arriving)
 
-    return asyncio.run(whole_body(receive, limits, stated=stated))
+    return asyncio.run(read_body(receive, limits, content_length=content_length))
 
 
 def test_a_body_is_put_together_up_to_the_last_byte_that_is_allowed():
@@ -26,23 +26,24 @@ def test_a_body_is_put_together_up_to_the_last_byte_that_is_allowed():
 
 
 @pytest.mark.parametrize(
-    ("chunks", "stated"), [((b"1234567890", b"1"), None), ((b"12345678901",), None), ((), b"11"), ((), b"9" * 5000)]
+    ("chunks", "content_length"),
+    [((b"1234567890", b"1"), None), ((b"12345678901",), None), ((), b"11"), ((), b"9" * 5000)],
 )
-def test_one_byte_more_is_refused_whether_it_is_said_before_or_not(chunks, stated):
-    with pytest.raises(RefusalError) as caught:
-        gather(*chunks, stated=stated)
+def test_one_byte_more_is_refused_whether_it_is_said_before_or_not(chunks, content_length):
+    with pytest.raises(HttpError) as caught:
+        gather(*chunks, content_length=content_length)
     assert caught.value.status == 413
 
 
 def test_a_false_length_is_not_believed():
-    with pytest.raises(RefusalError) as caught:
-        gather(b"12345678901", stated=b"3")
+    with pytest.raises(HttpError) as caught:
+        gather(b"12345678901", content_length=b"3")
     assert caught.value.status == 413
-    assert gather(b"123", stated=b"nonsense") == b"123"
+    assert gather(b"123", content_length=b"nonsense") == b"123"
 
 
 def test_half_a_body_is_no_body():
-    with pytest.raises(RefusalError) as caught:
+    with pytest.raises(HttpError) as caught:
         gather(b"123", last={"type": "http.disconnect"})
     assert caught.value.status == 400
 

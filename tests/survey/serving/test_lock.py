@@ -8,13 +8,13 @@ import pytest
 
 from tests.survey.lines import until
 from toolkit.survey.serving import lock
-from toolkit.survey.serving.lock import TakenError, holding, read
+from toolkit.survey.serving.lock import LockedError, hold_lock, read
 
 
 def test_what_the_holder_writes_is_read_only_while_it_holds(tmp_path):
     path = tmp_path / "deep" / "state.json"
     assert read(path) is None
-    with holding(path) as held:
+    with hold_lock(path) as held:
         assert read(path) == ""
         held.write("a long line")
         held.write("short")
@@ -26,17 +26,17 @@ def test_what_the_holder_writes_is_read_only_while_it_holds(tmp_path):
 def test_what_the_last_holder_left_is_not_read_as_the_next_one_s(tmp_path):
     path = tmp_path / "state.json"
     path.write_text("left behind")
-    with holding(path):
+    with hold_lock(path):
         assert read(path) == ""
 
 
 def test_only_one_holds_it_and_the_file_is_for_its_owner_alone(tmp_path, monkeypatch):
     path = tmp_path / "state.json"
     monkeypatch.setattr(lock, "_PATIENCE", 0.05)
-    with holding(path), pytest.raises(TakenError, match="got one that runs"), holding(path):
+    with hold_lock(path), pytest.raises(LockedError, match="got one that runs"), hold_lock(path):
         pass
     assert path.stat().st_mode & 0o077 == 0
-    with holding(path):
+    with hold_lock(path):
         pass
 
 
@@ -44,7 +44,7 @@ def test_the_folder_of_the_file_is_for_its_owner_alone(tmp_path):
     path = tmp_path / "new" / "state.json"
     usual = os.umask(0)
     try:
-        with holding(path):
+        with hold_lock(path):
             pass
     finally:
         os.umask(usual)
@@ -58,7 +58,7 @@ def test_asking_whether_it_is_held_keeps_nobody_from_taking_it(tmp_path, monkeyp
     with path.open() as asking:
         fcntl.flock(asking, fcntl.LOCK_SH)
         monkeypatch.setattr(lock.time, "sleep", lambda _: asking.close())
-        with holding(path) as held:
+        with hold_lock(path) as held:
             held.write("mine")
             assert asking.closed
             assert read(path) == "mine"
@@ -73,7 +73,7 @@ def test_two_who_ask_at_once_do_not_take_each_other_for_a_server(tmp_path):
 
 
 def _hold(path, ready):
-    with holding(path) as held:
+    with hold_lock(path) as held:
         held.write("mine")
         ready.set()
         time.sleep(60)

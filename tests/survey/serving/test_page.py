@@ -12,9 +12,9 @@ from toolkit import crosswise, k_ary, warner
 from toolkit.survey import client
 from toolkit.survey.questions.question import Question
 from toolkit.survey.serving.access import page_hash
-from toolkit.survey.serving.answer import HEADERS
 from toolkit.survey.serving.blind import Issuer
-from toolkit.survey.serving.page import as_block, content, page
+from toolkit.survey.serving.page import page_content, render_page, script_json
+from toolkit.survey.serving.response import HEADERS
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import phrases
 
@@ -40,14 +40,14 @@ def block(document):
 
 def test_the_page_holds_the_survey_its_words_and_the_hash_of_its_program():
     made = survey(languages=("en",))
-    data = block(page(made))
-    assert data == json.loads(json.dumps(content(made)))
+    data = block(render_page(made))
+    assert data == json.loads(json.dumps(page_content(made)))
     assert (data["hash"], data["code"], set(data["words"])) == (made.hash, client.code_hash(), {"en"})
     assert [question["name"] for question in data["questions"]] == ["work", "cheated", "stolen", "travel"]
     assert "issuer" not in data
     assert data["pages"] == [data["hash"]]
     key = Issuer(n=3233, e=17)
-    signed = block(page(made, key, ["ab" * 32]))
+    signed = block(render_page(made, key, ["ab" * 32]))
     assert signed["issuer"] == key.to_dict()
     assert signed["hash"] == page_hash(made.hash, key)
     assert signed["pages"] == [signed["hash"], page_hash("ab" * 32, key)]
@@ -55,7 +55,7 @@ def test_the_page_holds_the_survey_its_words_and_the_hash_of_its_program():
 
 def test_people_agree_to_the_consequence_then_the_researcher_s_own_paragraphs_then_the_rest_of_the_promise():
     made = Survey("Campus", survey().questions, consent="You may stop.\n \nWrite to us.\nSoon.", ceiling=7)
-    head, who, learn, stored, choice = content(made)["consent"]["en"]
+    head, who, learn, stored, choice = page_content(made)["consent"]["en"]
     assert head["open"] == [phrases("en")["head_some"]]
     assert who["open"] == ["You may stop.", "Write to us.\nSoon.", phrases("en")["demonstration"]]
     assert [one["title"] for one in (head, who, learn, stored, choice)] == [
@@ -67,17 +67,17 @@ def test_people_agree_to_the_consequence_then_the_researcher_s_own_paragraphs_th
 
 
 def test_practice_and_the_question_about_the_method_come_first_and_only_if_they_are_wanted():
-    assert [(one["name"], one["mode"]) for one in content(survey())["intro"]] == [
+    assert [(one["name"], one["mode"]) for one in page_content(survey())["intro"]] == [
         ("practice", "auto"),
         ("understood", "check"),
     ]
-    assert [one["name"] for one in content(survey(practice=False))["intro"]] == ["understood"]
-    assert content(survey(practice=False, check=False))["intro"] == []
+    assert [one["name"] for one in page_content(survey(practice=False))["intro"]] == ["understood"]
+    assert page_content(survey(practice=False, check=False))["intro"] == []
 
 
 def test_there_is_a_sentence_for_every_status_at_which_a_phone_stops_sending():
     final = re.search(r"const FINAL = \[([\d, ]+)\]", client.asset("queue.js").decode())[1].split(", ")
-    words = content(survey())["words"]["en"]
+    words = page_content(survey())["words"]["en"]
     assert "413" in final
     assert [status for status in final if not words.get(f"end_{status}")] == []
 
@@ -86,7 +86,7 @@ def test_nothing_in_a_text_can_end_the_block_or_the_title():
     label = HOSTILE.replace('"', "")  # which the linter refuses there
     labels = {"no": label + "0", "yes": label + "1"}
     asked = Question("cheated", HOSTILE, design=warner(p="3/4"), labels=labels, help=HOSTILE, mode="guided")
-    document = page(Survey(HOSTILE, [asked], consent=HOSTILE))
+    document = render_page(Survey(HOSTILE, [asked], consent=HOSTILE))
     assert document.count(b"<script") == document.count(b"</script>") == 2
     assert b"alert(1)</script>" not in document
     data = block(document)
@@ -97,18 +97,18 @@ def test_nothing_in_a_text_can_end_the_block_or_the_title():
 
 def test_the_block_is_json_in_which_no_character_is_markup():
     text = "".join(map(chr, range(1, 0x250))) + "\u2028\u2029</ScRiPt>"
-    made = as_block({"text": text})
+    made = script_json({"text": text})
     assert json.loads(made) == {"text": text}
     assert not set("<>&\u2028\u2029") & set(made)
     with pytest.raises(ValueError, match="Out of range"):
-        as_block({"number": float("nan")})
+        script_json({"number": float("nan")})
 
 
 def test_the_language_of_the_page_is_the_survey_first_one():
     text = {"ar": "سؤال", "en": "Question"}
     made = Survey(text, [Question("cheated", text, design=crosswise("1/4"), mode="physical", instructions=text)], consent=text,  # noqa: E501
                   languages=("ar", "en"))  # fmt: skip
-    document = page(made).decode()
+    document = render_page(made).decode()
     assert '<html lang="ar" dir="rtl">' in document
     assert "<title>سؤال</title>" in document
 
@@ -126,7 +126,7 @@ def test_the_headers_allow_the_page_its_own_files_and_nothing_else():
 
 
 def test_the_only_style_that_is_allowed_is_the_one_that_stands_in_the_page():
-    (style,) = re.findall(rb"<style>(.*?)</style>", page(survey()), re.DOTALL)
+    (style,) = re.findall(rb"<style>(.*?)</style>", render_page(survey()), re.DOTALL)
     assert style == client.asset("style.css")
     allowed = base64.b64encode(hashlib.sha256(style).digest()).decode()
     assert f"style-src 'sha256-{allowed}';" in HEADERS["content-security-policy"]
@@ -168,7 +168,7 @@ def test_only_two_files_can_send_or_keep_anything(name):
 
 
 def test_every_end_has_a_heading_of_its_own():
-    words = content(survey())["words"]["en"]
+    words = page_content(survey())["words"]["en"]
     heads = {name: text for name, text in words.items() if name.startswith("head_")}
     assert {f"end_{name.removeprefix('head_')}" for name in heads} == {
         name for name in words if name.startswith("end_")
@@ -178,8 +178,8 @@ def test_every_end_has_a_heading_of_its_own():
 
 
 def test_the_page_of_a_wave_says_what_holds_for_waves():
-    words = content(panel(wave=2))["words"]["en"]
+    words = page_content(panel(wave=2))["words"]["en"]
     assert words["new_draws"] in words["keeps_nothing"]
     assert "already this time" in words["end_already"]
     assert words["review_note"].endswith("what you send at different times is sent, too.")
-    assert "new_draws" not in content(survey())["words"]["en"]
+    assert "new_draws" not in page_content(survey())["words"]["en"]

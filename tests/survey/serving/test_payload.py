@@ -16,15 +16,15 @@ from toolkit import mangat
 from toolkit.survey.questions.question import LONGEST_ANSWER, Question
 from toolkit.survey.serving.blind import Issuer
 from toolkit.survey.serving.limits import Limits
-from toolkit.survey.serving.page import content
+from toolkit.survey.serving.page import page_content
 from toolkit.survey.serving.payload import (
     BlindToken,
-    OtherSurvey,
+    OtherSurveyError,
     PayloadError,
     Submission,
-    checked,
-    full_length,
-    parsed,
+    padded_length,
+    parse_json,
+    parse_submission,
 )
 from toolkit.survey.spec import Survey, asked
 
@@ -57,7 +57,7 @@ def answers(**changes: Any) -> dict[str, Any]:
 
 
 def test_an_honest_submission_is_taken_in_one_spelling() -> None:
-    taken = checked(CAMPUS, submission(CAMPUS, HONEST))
+    taken = parse_submission(CAMPUS, submission(CAMPUS, HONEST))
     assert taken == Submission(bytes.fromhex(KEY), taken.body, None)
     assert taken.body == (
         '{"answers":{"faculty":0,"year":3,"cheated":1,"pressure":5,"helpers":[3,1],"hours":0,"paid":1,"moon":0,'
@@ -68,7 +68,7 @@ def test_an_honest_submission_is_taken_in_one_spelling() -> None:
 def test_spaces_escapes_and_the_order_of_the_outer_fields_do_not_matter() -> None:
     data = json.loads(submission(CAMPUS, HONEST))
     spelled = json.dumps(dict(reversed(data.items())), indent=3, ensure_ascii=False).encode()
-    assert checked(CAMPUS, spelled) == checked(CAMPUS, submission(CAMPUS, HONEST))
+    assert parse_submission(CAMPUS, spelled) == parse_submission(CAMPUS, submission(CAMPUS, HONEST))
 
 
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
@@ -77,7 +77,7 @@ def test_reports_of_every_design_are_taken_as_its_accepts_says(design: Any) -> N
     for value in (0, 1, 2, 99, -1, [], [0], [0, 1], [1, 0], [0, 1, 2], [0, 0, 0, 0, 0, 0, 0, 0]):
         raw = submission(made, {"asked": value})
         if design.accepts(value):
-            assert json.loads(checked(made, raw).body)["answers"] == {"asked": value}
+            assert json.loads(parse_submission(made, raw).body)["answers"] == {"asked": value}
         else:
             assert refused(made, raw) == "The question asked has no such answer."
 
@@ -128,15 +128,15 @@ WRONG_FRAMES: dict[str, dict[str, Any]] = {
 
 
 def test_a_whole_number_has_at_most_seventeen_digits() -> None:
-    assert parsed(b"[12345678901234567, -12345678901234567]") == [12345678901234567, -12345678901234567]
+    assert parse_json(b"[12345678901234567, -12345678901234567]") == [12345678901234567, -12345678901234567]
     for number in ("123456789012345678", "-123456789012345678", "9" * 400):
         with pytest.raises(PayloadError, match="without strange numbers"):
-            parsed(f"[{number}]".encode())
+            parse_json(f"[{number}]".encode())
 
 
 @pytest.mark.parametrize("changes", WRONG_FRAMES.values(), ids=WRONG_FRAMES)
 def test_wrong_frames_are_refused(changes: dict[str, Any]) -> None:
-    assert not isinstance(_error(CAMPUS, submission(CAMPUS, HONEST, **changes)), OtherSurvey)
+    assert not isinstance(_error(CAMPUS, submission(CAMPUS, HONEST, **changes)), OtherSurveyError)
 
 
 @pytest.mark.parametrize("field", ["survey", "key", "answers", "understood"])
@@ -151,12 +151,12 @@ def test_no_field_may_be_missing(field: str) -> None:
 
 @pytest.mark.parametrize("other", ["0" * 64, "", CAMPUS.hash.upper(), None, 3, [CAMPUS.hash]])
 def test_another_survey_is_told_apart(other: Any) -> None:
-    assert isinstance(_error(CAMPUS, submission(CAMPUS, HONEST, survey=other)), OtherSurvey)
+    assert isinstance(_error(CAMPUS, submission(CAMPUS, HONEST, survey=other)), OtherSurveyError)
 
 
 def _error(survey: Survey, raw: bytes) -> PayloadError:
     with pytest.raises(PayloadError) as caught:
-        checked(survey, raw)
+        parse_submission(survey, raw)
     return caught.value
 
 
@@ -189,8 +189,8 @@ def test_strange_spellings_are_refused(honest: bytes, strange: bytes) -> None:
 
 def test_hidden_questions_are_null_and_shown_ones_are_not() -> None:
     made = survey(faculty(), cheated(show_if={"faculty": ["law"]}))
-    assert checked(made, submission(made, {"faculty": 1, "cheated": 0}))
-    assert checked(made, submission(made, {"faculty": 0, "cheated": None}))
+    assert parse_submission(made, submission(made, {"faculty": 1, "cheated": 0}))
+    assert parse_submission(made, submission(made, {"faculty": 0, "cheated": None}))
     assert "must be null" in refused(made, submission(made, {"faculty": 0, "cheated": 0}))
     assert "must be answered" in refused(made, submission(made, {"faculty": 1, "cheated": None}))
 
@@ -202,7 +202,7 @@ def test_a_question_is_hidden_by_one_that_is_hidden_or_left_out_and_all_conditio
     made = survey(faculty(), course, both)
     good = [(1, 1, 0), (1, 0, None), (1, None, None), (0, None, None)]
     for values in good:
-        assert checked(made, submission(made, dict(zip(("faculty", "course", "both"), values, strict=True))))
+        assert parse_submission(made, submission(made, dict(zip(("faculty", "course", "both"), values, strict=True))))
     for values in [(1, 1, None), (1, 0, 0), (1, None, 0), (0, None, 0), (0, 1, 0)]:
         refused(made, submission(made, dict(zip(("faculty", "course", "both"), values, strict=True))))
     assert asked(made, made["both"], {"faculty": 1, "course": 1})
@@ -216,16 +216,18 @@ def test_a_wrong_answer_before_a_condition_is_refused_and_breaks_nothing() -> No
 
 def test_without_a_check_the_result_is_null() -> None:
     made = survey(cheated(), check=False)
-    assert checked(made, submission(made, {"cheated": 0})).body == '{"answers":{"cheated":0},"understood":null}'
+    assert (
+        parse_submission(made, submission(made, {"cheated": 0})).body == '{"answers":{"cheated":0},"understood":null}'
+    )
     assert "must be null" in refused(made, submission(made, {"cheated": 0}, understood=True))
     proof = survey(cheated(design=mangat("1/2")), check=False, ceiling=math.inf)
-    assert checked(proof, submission(proof, {"cheated": 0}))
+    assert parse_submission(proof, submission(proof, {"cheated": 0}))
 
 
 def test_tokens_are_as_the_mode_of_access_wants_them() -> None:
     once, blind = survey(cheated(), access="token"), survey(cheated(), access="blind")
-    assert checked(once, submission(once, {"cheated": 0}, token=TOKEN)).token == TOKEN
-    assert checked(blind, submission(blind, {"cheated": 0}, token=BLIND)).token == BlindToken(
+    assert parse_submission(once, submission(once, {"cheated": 0}, token=TOKEN)).token == TOKEN
+    assert parse_submission(blind, submission(blind, {"cheated": 0}, token=BLIND)).token == BlindToken(
         b"\x0a" * 32, b"\xff" * 256
     )
     for token in (None, "", TOKEN[1:], TOKEN + "A", "A" * 21 + "=", "A" * 21 + "\n", "A" * 21 + "é", 3, BLIND, [TOKEN]):
@@ -245,7 +247,7 @@ def test_tokens_are_as_the_mode_of_access_wants_them() -> None:
 
 def test_the_body_says_nothing_of_key_or_token() -> None:
     made = survey(cheated(), access="token")
-    body = checked(made, submission(made, {"cheated": 0}, token=TOKEN)).body
+    body = parse_submission(made, submission(made, {"cheated": 0}, token=TOKEN)).body
     assert KEY not in body
     assert TOKEN not in body
     assert made.hash not in body
@@ -263,7 +265,7 @@ PLAIN = st.recursive(
 def test_any_value_in_any_place_is_taken_as_it_is_or_refused_without_a_word_about_it(name: str, value: Any) -> None:
     raw = submission(CAMPUS, answers(**{name: value}))
     if CAMPUS[name].accepts(value) or (name == "comment" and value is None):
-        kept = json.loads(checked(CAMPUS, raw).body)["answers"]
+        kept = json.loads(parse_submission(CAMPUS, raw).body)["answers"]
         assert kept == answers(**{name: value})
         assert type(kept[name]) is type(value)
     else:
@@ -275,7 +277,7 @@ def test_any_value_in_any_place_is_taken_as_it_is_or_refused_without_a_word_abou
 def test_any_frame_is_taken_or_refused_without_a_word_about_it(field: str, value: Any) -> None:
     raw = submission(CAMPUS, HONEST, **{field: value})
     if field == "understood" and type(value) is bool:
-        assert json.loads(checked(CAMPUS, raw).body)["understood"] is value
+        assert json.loads(parse_submission(CAMPUS, raw).body)["understood"] is value
     else:
         assert MARK not in refused(CAMPUS, raw)
 
@@ -285,7 +287,7 @@ PERSON = "0123456789abcdef" * 2
 
 def test_a_panel_s_submission_has_the_number_that_joins_waves_and_it_is_stored() -> None:
     made = panel()
-    body = checked(made, submission(made, {"cheated": 1, "faculty": 0}, person=PERSON)).body
+    body = parse_submission(made, submission(made, {"cheated": 1, "faculty": 0}, person=PERSON)).body
     assert json.loads(body) == {"answers": {"cheated": 1, "faculty": 0}, "understood": True, "person": PERSON}
 
 
@@ -317,10 +319,10 @@ def test_no_report_of_a_phone_is_longer_than_what_all_are_filled_up_to(access, t
         sent = {"survey": of.hash, "key": KEY, "answers": {"words": "\U0001f512" * (LONGEST_ANSWER // 2)}}
         sent |= {"understood": None, **({} if token is None else {"token": signed})}
         issuer = Issuer(2 ** (8 * size) - 1, 65537) if access == "blind" else None
-        full = content(of, issuer)["length"]
+        full = page_content(of, issuer)["length"]
         raw = json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()
-        assert len(raw) <= full == full_length(of, size if access == "blind" else 0)
-        assert checked(of, raw.ljust(full)).body == checked(of, raw).body
+        assert len(raw) <= full == padded_length(of, size if access == "blind" else 0)
+        assert parse_submission(of, raw.ljust(full)).body == parse_submission(of, raw).body
 
 
 @pytest.mark.slow
@@ -328,4 +330,4 @@ def test_what_all_are_filled_up_to_is_taken_by_the_server_however_long_the_surve
     texts = [Question(f"words{number}", "Words?", free_text=True, warning="None.") for number in range(6)]
     short = [Question(f"q{number}", "Which?", options=["a", "b"]) for number in range(250)]
     of = Survey("Long", [*texts, *short], consent="Why.")
-    assert full_length(of) > content(of)["length"] == Limits.body
+    assert padded_length(of) > page_content(of)["length"] == Limits.body

@@ -52,7 +52,7 @@ def test_the_limit_of_open_files_is_raised_as_far_as_need_be(monkeypatch, soft, 
     set_ = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
     monkeypatch.setattr(resource, "setrlimit", lambda which, limits: set_.append((which, limits)))
-    assert process_module._places(connections) == places
+    assert process_module._max_connections(connections) == places
     assert set_ == ([] if raised is None else [(resource.RLIMIT_NOFILE, (raised, hard))])
 
 
@@ -217,8 +217,8 @@ def test_the_line_stands_in_a_file_that_is_locked_while_the_process_lives_and_no
         assert json.loads(read(state)) == said
         assert said["pid"] == process.pid
         assert exchange(said["port"], GET)[0] == 200
-        code, complaint = failing(url, "--state", state)
-        assert (code, "another server of this collection runs" in complaint) == (2, True)
+        code, error = failing(url, "--state", state)
+        assert (code, "another server of this collection runs" in error) == (2, True)
         assert json.loads(read(state)) == said
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
@@ -515,7 +515,7 @@ def test_the_log_of_an_earlier_server_goes_when_the_next_one_begins(tmp_path):
     path.write_text("an earlier server's")
     path.chmod(0o644)
     before = list(logger.handlers)
-    process_module._log_to(path)
+    process_module._log_to_file(path)
     (handler,) = set(logger.handlers) - set(before)
     try:
         logger.warning("this one's")
@@ -531,7 +531,7 @@ def test_the_log_of_an_earlier_server_goes_when_the_next_one_begins(tmp_path):
 def test_the_log_is_for_its_owner_alone_and_so_is_the_one_that_follows_it(tmp_path, monkeypatch):
     monkeypatch.setattr(process_module, "_LOG_BYTES", 100)
     before = list(logging.getLogger("toolkit").handlers)
-    process_module._log_to(tmp_path / "log")
+    process_module._log_to_file(tmp_path / "log")
     (handler,) = set(logging.getLogger("toolkit").handlers) - set(before)
     logging.getLogger("toolkit").removeHandler(handler)
     for _ in range(5):

@@ -16,9 +16,9 @@ from tests.survey.desk import ANSWERS, JSON, Memory, ask, asked, campus, payload
 from tests.survey.lines import line, post, read_answer, read_to_end, watched
 from toolkit.survey import client
 from toolkit.survey.serving import server
-from toolkit.survey.serving.access import digest
-from toolkit.survey.serving.answer import HEADERS, in_json
+from toolkit.survey.serving.access import token_hash
 from toolkit.survey.serving.limits import Limits
+from toolkit.survey.serving.response import HEADERS, json_response
 from toolkit.survey.serving.server import Health, application
 from toolkit.survey.storage import State, StoreError
 
@@ -98,7 +98,7 @@ def test_a_store_that_hangs_does_not_hold_up_the_page_and_is_answered_in_time(su
     """The report waits 0.2 s for its store, and is sent away; the page is answered meanwhile."""
     waits, timeout = [], asyncio.timeout
     monkeypatch.setattr(server.asyncio, "timeout", lambda seconds: waits.append(seconds) or timeout(seconds))
-    app = application(survey, memory, limits=Limits(answer_seconds=0.4))
+    app = application(survey, memory, limits=Limits(response_seconds=0.4))
 
     async def story():
         memory.before = asyncio.Event().wait
@@ -142,7 +142,7 @@ def everything(app, survey):
     yield asked(app, "GET", "/health")
     for method in ("OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "BREW"):
         yield asked(app, method, "/")
-    with mock.patch.object(server, "checked", side_effect=RuntimeError("secret")):
+    with mock.patch.object(server, "parse_submission", side_effect=RuntimeError("secret")):
         yield asked(app, "POST", "/report", sent(payload(survey)))
 
 
@@ -262,7 +262,7 @@ def test_an_old_failure_is_forgotten_so_that_somebody_tries_again():
     clock = [100.0]
     health = Health(lambda: clock[0])
     for _ in range(2):
-        health.failed(TimeoutError())
+        health.record_failure(TimeoutError())
         clock[0] += 29.5
         assert not health.is_good
     clock[0] += 0.5
@@ -291,7 +291,7 @@ def signing(shown, memory, prefix):
     the page names.
     """
     wanted = {"survey": shown, "invitation": "A" * 22, "blinded": "01" * 256}
-    memory.invited.add(digest("A" * 22))
+    memory.invited.add(token_hash("A" * 22))
     good = post(sent(wanted), path=f"{prefix}/sign")
     yield good, 200
     yield post(sent({**wanted, "invitation": "B" * 22}), path=f"{prefix}/sign"), 403
@@ -365,7 +365,7 @@ def test_an_error_of_ours_is_logged_by_kind_and_place_without_what_it_says(app, 
         raise RuntimeError("SECRET-WORDS")
 
     data = payload(survey, answers={**ANSWERS, "note": "SECRET-WORDS"})
-    with caplog.at_level(logging.DEBUG), mock.patch.object(server, "checked", side_effect=fail):
+    with caplog.at_level(logging.DEBUG), mock.patch.object(server, "parse_submission", side_effect=fail):
         answer = asked(app, "POST", "/report", sent(data))
     assert answer.status == 500
     assert "SECRET" not in answer.body.decode()
@@ -403,12 +403,12 @@ def test_a_refusal_carries_nothing_of_what_it_refuses(survey, memory, monkeypatc
 
     def kept(problem):
         caught.append((problem.status, "".join(traceback.format_exception(problem))))
-        return in_json(problem.status, {})
+        return json_response(problem.status, {})
 
     async def fails():
         raise StoreError("the disk is full", 7)
 
-    monkeypatch.setattr(server, "_refused", kept)
+    monkeypatch.setattr(server, "_http_error_response", kept)
     asked(application(survey, memory), "POST", "/report", sent(payload(survey, key="SECRET")))
     asked(application(campus("blind"), memory, key=issuer_key()), "POST", "/sign", b'{"token": "SECRET"}')
     memory.before = fails

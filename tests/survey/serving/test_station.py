@@ -19,11 +19,18 @@ from toolkit.core import extras
 from toolkit.local import numeric, oracles
 from toolkit.survey.collector import prepare
 from toolkit.survey.questions.question import LONGEST_ANSWER, Question
-from toolkit.survey.serving.access import digest
+from toolkit.survey.serving.access import token_hash
 from toolkit.survey.serving.limits import Limits
-from toolkit.survey.serving.page import content
+from toolkit.survey.serving.page import page_content
 from toolkit.survey.serving.server import application
-from toolkit.survey.serving.station import MOST_RETURNED, SETTING, StationKey, length, new_link, tokens
+from toolkit.survey.serving.station import (
+    MOST_RETURNED,
+    SETTING,
+    StationKey,
+    new_station_link,
+    sealed_length,
+    station_tokens,
+)
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import open_store
 from toolkit.survey.storage.writer import Writer
@@ -54,7 +61,7 @@ def test_without_cryptography_it_is_said_what_to_install(monkeypatch):
     for module in [name for name in sys.modules if name.startswith("cryptography")]:
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
-    for use in (StationKey.generate, lambda: StationKey(1).public, lambda: StationKey(1).opened(bytes(100))):
+    for use in (StationKey.generate, lambda: StationKey(1).public, lambda: StationKey(1).decrypt(bytes(100))):
         with pytest.raises(extras.MissingExtraError, match="cryptography must be installed"):
             use()
 
@@ -77,8 +84,8 @@ def test_a_collection_with_stations_has_one_key_for_every_server():
 
 def test_a_sealed_report_is_stored_and_acknowledged_by_what_was_sent():
     of = survey()
-    (token,) = tokens("a" * 22, 1)
-    memory = Memory("token", {digest(token)})
+    (token,) = station_tokens("a" * 22, 1)
+    memory = Memory("token", {token_hash(token)})
     app = application(of, memory, station=KEY)
     text = sealed(report(of))
     answers = [asked(app, "POST", "/sealed", sent({"sealed": text, "token": token})) for _ in range(2)]
@@ -115,13 +122,13 @@ def test_what_was_not_sealed_for_this_collection_is_refused_without_a_word_of_it
 
 def test_uses_that_a_station_gives_back_are_spent_and_nothing_else_is():
     of = survey()
-    uses = tokens("a" * 22, 3)
-    memory = Memory("token", map(digest, uses))
+    uses = station_tokens("a" * 22, 3)
+    memory = Memory("token", map(token_hash, uses))
     app = application(of, memory, station=KEY)
     for _ in range(2):
         answer = asked(app, "POST", "/returned", sent({"tokens": uses[:2]}))
         assert (answer.status, answer.json) == (200, {"returned": 2})
-    assert memory.spent == set(map(digest, uses[:2]))
+    assert memory.spent == set(map(token_hash, uses[:2]))
     wrong = ([], {"tokens": uses, "x": 1}, {"tokens": "a"}, {"tokens": [1]}, {"tokens": ["a"]}, {"tokens": uses * 334})
     assert [asked(app, "POST", "/returned", sent(body)).status for body in wrong] == [400] * 6
     assert len(sent({"tokens": uses[:1] * MOST_RETURNED})) <= Limits.body
@@ -134,10 +141,10 @@ def test_uses_are_exact_when_two_servers_are_sent_more_at_once_and_the_station_r
     database = f"sqlite:///{tmp_path}/field.db"
     of = survey()
     collector, _ = prepare(of, database)
-    link, uses = new_link("https://survey.example/", 5)
+    link, uses = new_station_link("https://survey.example/", 5)
     secret, count = link.partition("#s=")[2].split(".")
-    assert (tokens(secret, int(count)), len({*uses})) == (uses, 5)
-    collector._store.invite(map(digest, uses))
+    assert (station_tokens(secret, int(count)), len({*uses})) == (uses, 5)
+    collector._store.invite(map(token_hash, uses))
     collector.release()
     stores = [open_store(database) for _ in range(2)]
     keys = [StationKey.of(store) for store in stores]
@@ -177,7 +184,7 @@ def test_no_report_is_longer_than_what_all_are_filled_up_to():
     answers = {"words": "\U0001f512" * (LONGEST_ANSWER // 2) + "“" * (LONGEST_ANSWER % 2), "boxes": list(range(60))}
     answers |= {"hash": [59, largest], "unary": list(range(60)), "noise": -largest, "number": -123456789.12345679}
     body = {"survey": of.hash, "key": secrets.token_hex(16), "answers": answers, "understood": False}
-    assert len(sent(body)) <= length(of) < len(sent(body)) + 4 * LONGEST_ANSWER
+    assert len(sent(body)) <= sealed_length(of) < len(sent(body)) + 4 * LONGEST_ANSWER
 
 
 def test_what_cannot_be_filled_up_to_one_length_is_refused():
@@ -185,9 +192,9 @@ def test_what_cannot_be_filled_up_to_one_length_is_refused():
         texts = [Question(f"words{i}", "Words?", free_text=True, warning="None.") for i in range(count)]
         return Survey("Words", texts, consent="Why.", access="token", field=FIELD)
 
-    assert length(made(5)) == 159 * 256  # 5 (6 + 30 + 4 * 2000) + 300 + 5 * 40 = 40,680, in blocks
+    assert sealed_length(made(5)) == 159 * 256  # 5 (6 + 30 + 4 * 2000) + 300 + 5 * 40 = 40,680, in blocks
     with pytest.raises(ValueError, match="must stay below 45000 bytes, got 48896"):
-        length(made(6))
+        sealed_length(made(6))
     longest = sent({"sealed": sealed(b"", size=45_000), "token": "a" * 22})
     assert len(longest) <= Limits.body  # what is filled up is taken by the server
 
@@ -217,7 +224,7 @@ def test_there_is_no_station_without_its_key_or_its_words():
     assert "This tablet belongs to the researchers" in page
     assert "tablet" not in phone
     assert '"station"' not in phone
-    data = content(of, station=KEY.public)
+    data = page_content(of, station=KEY.public)
     words = {name for name, said in data.pop("words")["en"].items() if "phone" in str(said)}
     assert words == {"another", "used_blind", "verify_2", "verify_5", "station_verify"}  # only the last is said there
     assert "phone" not in json.dumps(data)

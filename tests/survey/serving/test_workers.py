@@ -80,9 +80,9 @@ def test_a_worker_that_is_killed_under_load_is_started_again_and_nobody_is_refus
         assert [client.odd for client in clients] == [[]] * len(clients)
         assert sum(client.refused for client in clients) == 0
         living = workers(process.pid)
-        code, complaint = finish(process)
+        code, error = finish(process)
         assert code == 0
-        lines = complaint.splitlines()  # one that was killed before it was ready "could not begin"
+        lines = error.splitlines()  # one that was killed before it was ready "could not begin"
         assert [line_.rpartition(", ")[2] for line_ in lines] == ["and is started again."] * 2
         assert not any(one.is_running() for one in living)
     stored_once(clients, bodies(database))
@@ -102,10 +102,10 @@ def test_both_workers_take_requests_and_what_one_says_is_in_the_log_of_all(datab
         finally:
             postgres.start()
         until(lambda: answered(said["port"]) == 201)
-        code, complaint = finish(process)
+        code, error = finish(process)
     assert code == 0
-    assert "No reports can be stored: " in complaint
-    assert "127.0.0.1" not in complaint
+    assert "No reports can be stored: " in error
+    assert "127.0.0.1" not in error
 
 
 @pytest.mark.slow
@@ -152,9 +152,9 @@ def test_with_a_file_there_is_one_process(tmp_path, monkeypatch, capsys):
 
 def test_a_worker_that_never_was_ready_is_started_again_later_than_one_that_was():
     worker = workers_module._Worker(None, 100.0)
-    assert worker.rests_until == 100.0 + workers_module._LATER_SECONDS
+    assert worker.restart_time == 100.0 + workers_module._RETRY_SECONDS
     worker.ready.set()
-    assert worker.rests_until == 100.0 + workers_module._AGAIN_SECONDS < 100.0 + workers_module._LATER_SECONDS
+    assert worker.restart_time == 100.0 + workers_module._RESTART_SECONDS < 100.0 + workers_module._RETRY_SECONDS
 
 
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(5)"
@@ -164,7 +164,7 @@ def test_a_worker_that_does_not_end_when_told_is_ended_by_force(monkeypatch):
     monkeypatch.setattr(workers_module, "_STOP_SECONDS", 0.1)
     with ended([sys.executable, "-S", "-c", DEAF], stdout=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
-        workers_module._end([workers_module._Worker(process, 0.0)])
+        workers_module._stop([workers_module._Worker(process, 0.0)])
         assert process.returncode == -signal.SIGKILL
         assert process.stdout.closed
 
@@ -175,7 +175,7 @@ POLITE = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys
 def test_a_worker_that_ends_when_told_is_waited_for():
     with ended([sys.executable, "-S", "-c", f"{POLITE}; time.sleep(60)"], stdout=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
-        workers_module._end([workers_module._Worker(process, 0.0)])
+        workers_module._stop([workers_module._Worker(process, 0.0)])
         assert process.returncode == 7
 
 

@@ -15,13 +15,13 @@ from toolkit import warner
 from toolkit.local.waves import Memo
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import Panel
-from toolkit.survey.serving.access import digest, invitations
+from toolkit.survey.serving.access import new_tokens, token_hash
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, NewReport, Outcome, State, collection, open_store
 from toolkit.survey.storage.editions import check_next
 from toolkit.texts.phrases import interface, phrases
 
-TOKENS = invitations(3)
+TOKENS = new_tokens(3)
 
 
 @pytest.fixture(params=["sqlite", "postgresql", pytest.param("pool", id="postgresql-pool")])
@@ -40,7 +40,7 @@ def opened(place: Callable[[int], str], wave: int, again: int | None = None, acc
     store, survey = open_store(place(wave)), panel(wave=wave, access=access)
     if again is None:
         store.create(survey, None if wave == 1 else Panel.new(survey.loss))
-        store.invite(map(digest, TOKENS))
+        store.invite(map(token_hash, TOKENS))
     else:
         with closing(open_store(place(again), readonly=True)) as earlier:
             store.follow(survey, earlier, ["port", "public url"])
@@ -49,7 +49,7 @@ def opened(place: Callable[[int], str], wave: int, again: int | None = None, acc
 
 
 def entry(number: int, token: str) -> NewReport:
-    return NewReport(bytes([number] * 16), "{}", digest(token))
+    return NewReport(bytes([number] * 16), "{}", token_hash(token))
 
 
 def test_a_link_works_once_in_each_wave_also_after_the_first_one_was_closed(place):
@@ -59,7 +59,7 @@ def test_a_link_works_once_in_each_wave_also_after_the_first_one_was_closed(plac
     first.set_state(State.CLOSED)
     first.close()
     second = opened(place, 2, again=1)
-    assert second.invitations() == sorted(map(digest, TOKENS))
+    assert second.invitations() == sorted(map(token_hash, TOKENS))
     assert (second.setting("port"), second.setting("public url")) == ("8123", None)
     told = second.add([entry(3, TOKENS[0]), entry(4, TOKENS[0]), entry(5, TOKENS[1]), entry(6, "x" * 22)])
     assert told == [Outcome.STORED, Outcome.SPENT, Outcome.STORED, Outcome.SPENT]
@@ -84,15 +84,15 @@ def test_no_byte_of_a_closed_wave_tells_who_answered(tmp_path):
     store.set_state(State.CLOSED)
     store.close()
     content = (tmp_path / "1.db").read_bytes()
-    assert [content.count(digest(token)) for token in TOKENS] == [1, 1, 1]
+    assert [content.count(token_hash(token)) for token in TOKENS] == [1, 1, 1]
 
 
 @pytest.mark.slow
 def test_a_blind_invitation_is_good_for_a_signature_in_each_wave(tmp_path):
     for wave, again in ((1, None), (2, 1)):
         store = opened(lambda wave: f"sqlite:///{tmp_path / f'{wave}.db'}", wave, again, access="blind")
-        assert store.issue(digest(TOKENS[0]), bytes(32))
-        assert not store.issue(digest(TOKENS[0]), bytes([1] * 32))
+        assert store.issue(token_hash(TOKENS[0]), bytes(32))
+        assert not store.issue(token_hash(TOKENS[0]), bytes([1] * 32))
         store.close()
 
 
@@ -237,11 +237,11 @@ def test_a_wave_that_follows_one_study_lets_in_nobody_of_another(place):
     """The database of another study by mistake, when the server is started again."""
     first, other = opened(place, 1), open_store(place(4))
     other.create(panel(access="token"))
-    other.invite([digest("a" * 22)])
+    other.invite([token_hash("a" * 22)])
     second = opened(place, 2, again=1)
     with pytest.raises(ValueError, match="a wave must follow one wave before, got another panel: people of"):
         second.follow(panel(wave=2, access="token"), other, ["port"])
-    assert second.invitations() == sorted(map(digest, TOKENS))
+    assert second.invitations() == sorted(map(token_hash, TOKENS))
     for store in (first, second, other):
         store.close()
 

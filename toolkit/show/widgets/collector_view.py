@@ -13,7 +13,7 @@ from toolkit.survey.client import qr_path
 from toolkit.survey.collector import Collector, Status
 from toolkit.survey.questions.question import Question
 from toolkit.survey.results import Results
-from toolkit.survey.serving.access import promised
+from toolkit.survey.serving.access import access_promise
 from toolkit.survey.spec import TRIED_OUT, Survey
 
 _HERE = ("127.0.0.1", "localhost", "::1")
@@ -174,7 +174,7 @@ def _sentences(status: Status, collector: Collector, results: Results) -> dict[s
     return {
         "state": f"{_STATES[status.state]}{cap}{tried}",
         "reach": _reach(status),
-        "access": "" if status.state == "closed" else promised(survey.access, survey.waves),
+        "access": "" if status.state == "closed" else access_promise(survey.access, survey.waves),
         "private": _private(survey),
         "so_far": " ".join([*heading, *(note for note in results.notes() if note != TRIED_OUT)]),
     }

@@ -22,7 +22,7 @@ class TimedConnection(Protocol):
 
     deadline: float
 
-    def give_up(self) -> None:
+    def time_out(self) -> None:
         """Its time is over."""
 
     def drop(self) -> None:
@@ -37,55 +37,55 @@ class Connections:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._members: set[TimedConnection] = set()
+        self._open: set[TimedConnection] = set()
         self._waiting: dict[TimedConnection, None] = {}  # in order of insertion
         self._timer: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
-        return len(self._members)
+        return len(self._open)
 
     def __contains__(self, connection: TimedConnection) -> bool:
-        return connection in self._members
+        return connection in self._open
 
-    def enter(self, connection: TimedConnection, place_of: TimedConnection | None = None) -> bool:
+    def add(self, connection: TimedConnection, replacing: TimedConnection | None = None) -> bool:
         """Take it in, if need be in the place of one that waits; False if all places are at work."""
-        if place_of is not None:
-            self.leave(place_of)
-        if len(self._members) >= self.limits.connections:
-            idlest = next(iter(self._waiting), None)
-            if idlest is None:
+        if replacing is not None:
+            self.remove(replacing)
+        if len(self._open) >= self.limits.connections:
+            idle = next(iter(self._waiting), None)
+            if idle is None:
                 return False
-            self.leave(idlest)
-            idlest.drop()
-        self._members.add(connection)
+            self.remove(idle)
+            idle.drop()
+        self._open.add(connection)
         if self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(self.limits.sweep_seconds, self._sweep, loop)
         return True
 
-    def leave(self, connection: TimedConnection) -> None:
-        self._members.discard(connection)
+    def remove(self, connection: TimedConnection) -> None:
+        self._open.discard(connection)
         self._waiting.pop(connection, None)
 
-    def waits(self, connection: TimedConnection, *, for_us: bool) -> None:
+    def mark_waiting(self, connection: TimedConnection, *, for_server: bool) -> None:
         """A connection begins to wait: for us, or we for it."""
         self._waiting.pop(connection, None)
-        if not for_us and connection in self._members:
+        if not for_server and connection in self._open:
             self._waiting[connection] = None
 
     def shutdown(self) -> None:
         """Close all connections, each when a request that has begun is answered."""
-        for connection in list(self._members):
+        for connection in list(self._open):
             connection.shutdown()
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
-        for connection in [member for member in self._members if member.deadline <= now]:
-            connection.give_up()
-        self._timer = loop.call_later(self.limits.sweep_seconds, self._sweep, loop) if self._members else None
+        for connection in [member for member in self._open if member.deadline <= now]:
+            connection.time_out()
+        self._timer = loop.call_later(self.limits.sweep_seconds, self._sweep, loop) if self._open else None
 
 
-_AT_ONCE = 32  # connections that are accepted before those that were sent away are closed
+_ACCEPT_BATCH = 32  # connections that are accepted before those that were sent away are closed
 _PAUSE = 0.05  # seconds, when the system has no open file left for us
 
 ProtocolFactory = Callable[["PendingConnection"], asyncio.Protocol]
@@ -106,10 +106,10 @@ class PendingConnection:
         self.deadline = self._loop.time() + connections.limits.head_seconds
         self.was_dropped = False
 
-    def begin(self) -> "asyncio.Task[Any] | None":
+    def start(self) -> "asyncio.Task[Any] | None":
         """Take a place and go on; where every place is at work, say so to a plain connection and close one for TLS."""
-        if self._connections.enter(self):
-            self._connections.waits(self, for_us=False)
+        if self._connections.add(self):
+            self._connections.mark_waiting(self, for_server=False)
         elif self._context is not None:
             self._accepted.close()
             return None
@@ -117,22 +117,22 @@ class PendingConnection:
         connecting = self._loop.connect_accepted_socket(
             lambda: self._protocol(self), self._accepted, ssl=self._context, ssl_handshake_timeout=seconds
         )
-        self._work = self._loop.create_task(connecting)
-        self._work.add_done_callback(self._over)
-        return self._work
+        self._task = self._loop.create_task(connecting)
+        self._task.add_done_callback(self._finished)
+        return self._task
 
-    def _over(self, work: "asyncio.Task[Any]") -> None:
+    def _finished(self, task: "asyncio.Task[Any]") -> None:
         """The protocol has it; or there was no TLS, or not in time, or its place was given to another."""
-        self._connections.leave(self)
-        if work.cancelled() or work.exception() is not None:
+        self._connections.remove(self)
+        if task.cancelled() or task.exception() is not None:
             self._accepted.close()
 
     def drop(self) -> None:
         """Cut it off; its protocol may have been told of it already, and looks here."""
         self.was_dropped = True
-        self._work.cancel()
+        self._task.cancel()
 
-    give_up = shutdown = drop
+    time_out = shutdown = drop
 
 
 class Acceptor:
@@ -157,7 +157,7 @@ class Acceptor:
             self._loop.add_reader(self._listening.fileno(), self._accept)
 
     def _accept(self) -> None:
-        for _ in range(_AT_ONCE):
+        for _ in range(_ACCEPT_BATCH):
             try:
                 accepted, _ = self._listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -166,10 +166,10 @@ class Acceptor:
                 self._loop.remove_reader(self._listening.fileno())
                 self._loop.call_later(_PAUSE, self._watch)
                 return
-            work = PendingConnection(self._connections, accepted, self._context, self._protocol).begin()
-            if work is not None:
-                self._pending.add(work)
-                work.add_done_callback(self._pending.discard)
+            task = PendingConnection(self._connections, accepted, self._context, self._protocol).start()
+            if task is not None:
+                self._pending.add(task)
+                task.add_done_callback(self._pending.discard)
 
     def close(self) -> None:
         """Accept no more connections."""

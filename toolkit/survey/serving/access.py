@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from toolkit.core.checks import refuse, whole
 from toolkit.survey.consent.statement import patterns
-from toolkit.survey.serving.answer import RefusalError
 from toolkit.survey.serving.blind import Issuer, prepare
-from toolkit.survey.serving.payload import TOKEN, BlindToken, OtherSurvey, PayloadError, Submission, parsed
+from toolkit.survey.serving.payload import TOKEN, BlindToken, OtherSurveyError, PayloadError, Submission, parse_json
+from toolkit.survey.serving.response import HttpError
 
 TOKEN_BYTES = 16
 _HEX = re.compile(r"([0-9a-f]{2})+")
@@ -31,7 +31,7 @@ PROMISES = {
 """What each mode stops, and what it does not."""
 
 
-def promised(access: str, waves: int = 1) -> str:
+def access_promise(access: str, waves: int = 1) -> str:
     """What access by this mode stops, and what not: of several waves, who can tell people by when they answered."""
     if waves == 1 or access == "open":
         return PROMISES[access]
@@ -59,12 +59,12 @@ MOST_LINKS = 1_000_000
 """Made at once."""
 
 
-def invitations(count: int) -> list[str]:
+def new_tokens(count: int) -> list[str]:
     """That many new tokens of 128 random bits."""
     return [secrets.token_urlsafe(TOKEN_BYTES) for _ in range(whole(count, "count", most=MOST_LINKS))]
 
 
-def digest(token: str) -> bytes:
+def token_hash(token: str) -> bytes:
     """What the store knows of a token: its SHA-256. 128 random bits cannot be guessed from it."""
     if not TOKEN.fullmatch(token):
         rule = "a token must be 22 letters, digits, - and _"
@@ -72,7 +72,7 @@ def digest(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-def link(url: str, token: str) -> str:
+def token_link(url: str, token: str) -> str:
     return f"{url.partition('#')[0]}#t={token}"
 
 
@@ -81,21 +81,21 @@ def page_hash(survey: str, issuer: Issuer | None = None) -> str:
     return survey if issuer is None else hashlib.sha256(bytes.fromhex(survey + issuer.fingerprint)).hexdigest()
 
 
-def pass_of(pages: Iterable[str], submission: Submission, issuer: Issuer | None = None) -> bytes | None:
+def required_pass(pages: Iterable[str], submission: Submission, issuer: Issuer | None = None) -> bytes | None:
     """What must be spent with a report: nothing, SHA-256 of its token, or of its nonce, signed for a page of these."""
     token = submission.token
     if isinstance(token, BlindToken):
         if issuer is None or not any(
-            issuer.verifies(prepare(token.nonce, bytes.fromhex(page)), token.signature) for page in pages
+            issuer.verify(prepare(token.nonce, bytes.fromhex(page)), token.signature) for page in pages
         ):
-            raise RefusalError(403, "This token was not signed for this survey.")
+            raise HttpError(403, "This token was not signed for this survey.")
         return hashlib.sha256(token.nonce).digest()
     return None if token is None else hashlib.sha256(token.encode()).digest()
 
 
-def sign_request(pages: Collection[str], issuer: Issuer, raw: bytes) -> SignRequest:
+def parse_sign_request(pages: Collection[str], issuer: Issuer, raw: bytes) -> SignRequest:
     """What a browser asks to be signed for one of these pages, lest an invitation be lost; else `PayloadError`."""
-    data = parsed(raw)
+    data = parse_json(raw)
     if (
         not isinstance(data, dict)
         or set(data) != set(_FIELDS)
@@ -105,7 +105,7 @@ def sign_request(pages: Collection[str], issuer: Issuer, raw: bytes) -> SignRequ
             f"A request for a signature must have exactly the fields {', '.join(_FIELDS)}, all of them text."
         )
     if data["survey"] not in pages:
-        raise OtherSurvey(
+        raise OtherSurveyError(
             "This request is for another survey, or for an earlier version of this one: load the page again."
         )
     if not TOKEN.fullmatch(data["invitation"]):
@@ -113,4 +113,4 @@ def sign_request(pages: Collection[str], issuer: Issuer, raw: bytes) -> SignRequ
     number = data["blinded"]
     if len(number) != 2 * issuer.size or not _HEX.fullmatch(number) or not 0 < int(number, 16) < issuer.n:
         raise PayloadError("A blinded message must be a number below the issuer's modulus, in hexadecimal digits.")
-    return SignRequest(digest(data["invitation"]), bytes.fromhex(number))
+    return SignRequest(token_hash(data["invitation"]), bytes.fromhex(number))

@@ -38,22 +38,22 @@ class CollectError(RuntimeError):
 
 @dataclass(frozen=True)
 class Server:
-    """A running process that serves one survey. `state` is the file that it holds locked while it lives."""
+    """A running process that serves one survey. It holds `lock_file` locked while it runs."""
 
     url: str
     port: int
     pid: int
     survey: str
-    state: Path
+    lock_file: Path
 
     def stop(self) -> None:
         """Let it finish what has begun, and end; by force if it does not, within twenty seconds."""
         for number, seconds in ((signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, _KILL_SECONDS)):
-            if _is(self.state, self.pid):  # else the number may belong to another process by now
-                _send(self.pid, number)
+            if _is_running(self.lock_file, self.pid):  # else the number may belong to another process by now
+                _signal(self.pid, number)
             end = time.monotonic() + seconds
             while time.monotonic() < end:
-                if not _is(self.state, self.pid):
+                if not _is_running(self.lock_file, self.pid):
                     return
                 time.sleep(_PAUSE)
         refuse(
@@ -61,39 +61,39 @@ class Server:
         )
 
 
-def state_of(database: str) -> Path:
+def lock_path(database: str) -> Path:
     """The file that the server of a database holds locked: in the user's own folder, for all databases."""
-    return _home() / f"{hashlib.sha256(database.encode()).hexdigest()[:24]}.json"
+    return _state_folder() / f"{hashlib.sha256(database.encode()).hexdigest()[:24]}.json"
 
 
-def log_of(state: Path) -> Path:
+def log_path(path: Path) -> Path:
     """Where its server writes what goes wrong."""
-    return state.with_suffix(".log")
+    return path.with_suffix(".log")
 
 
-def last_words(database: str) -> tuple[str, ...]:
+def log_tail(database: str) -> tuple[str, ...]:
     """The end of the log of a database's server; empty if nothing went wrong since it was started."""
     try:
-        return tuple(log_of(state_of(database)).read_text(errors="replace").splitlines()[-_LAST_LINES:])
+        return tuple(log_path(lock_path(database)).read_text(errors="replace").splitlines()[-_LAST_LINES:])
     except OSError:
         return ()
 
 
 def find(database: str) -> Server | None:
     """The server of a database, if one was started here by this user and lives."""
-    return _read(state_of(database))
+    return _read_server(lock_path(database))
 
 
 def servers() -> list[Server]:
     """All servers that this user runs on this machine."""
-    return [server for path in sorted(_home().glob("*.json")) if (server := _read(path)) is not None]
+    return [server for path in sorted(_state_folder().glob("*.json")) if (server := _read_server(path)) is not None]
 
 
 def launch(database: str, options: ServeOptions = DEFAULTS) -> Server:
     """The server of a database: the one that runs, or a new process that outlives this one; never two."""
     check_system()
-    state = state_of(database)
-    files = ["--state", str(state), "--log", str(log_of(state))]
+    path = lock_path(database)
+    files = ["--state", str(path), "--log", str(log_path(path))]
     command = [sys.executable, "-m", "toolkit.survey.serving.process", "--detach", *files, *options.arguments()]
     end = time.monotonic() + _START_SECONDS
     while (server := find(database)) is None:
@@ -115,12 +115,12 @@ def check_system() -> None:
 
 def _start(command: Sequence[str], environment: Mapping[str, str], end: float) -> None:
     """Start a process and wait until it is ready; one that finds another server ends silently, and so do we."""
-    with TemporaryFile() as complaints:
+    with TemporaryFile() as errors:
         process = subprocess.Popen(  # noqa: S603  our own module, by our own interpreter
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=complaints,
+            stderr=errors,
             env=environment,
             start_new_session=True,
         )
@@ -129,10 +129,10 @@ def _start(command: Sequence[str], environment: Mapping[str, str], end: float) -
             if line is None:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
-        complaints.seek(0)
-        complaint = complaints.read().decode(errors="replace").strip()
-    if line == b"" and complaint:
-        raise CollectError(complaint)
+        errors.seek(0)
+        error = errors.read().decode(errors="replace").strip()
+    if line == b"" and error:
+        raise CollectError(error)
 
 
 def _first_line(stream: IO[bytes], end: float) -> bytes | None:
@@ -144,30 +144,30 @@ def _first_line(stream: IO[bytes], end: float) -> bytes | None:
     return stream.readline()
 
 
-def _home() -> Path:
+def _state_folder() -> Path:
     home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     return home / "privacy-survey-toolkit"
 
 
-def _read(state: Path) -> Server | None:
+def _read_server(path: Path) -> Server | None:
     if _WINDOWS:  # where no server can be, and no such lock
         return None
     from toolkit.survey.serving.lock import read
 
     try:
-        note = json.loads(read(state) or "null")
-        return Server(note["url"], note["port"], note["pid"], note["survey"], state)
+        note = json.loads(read(path) or "null")
+        return Server(note["url"], note["port"], note["pid"], note["survey"], path)
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def _is(state: Path, pid: int) -> bool:
+def _is_running(path: Path, pid: int) -> bool:
     """Whether this process still holds the state."""
-    server = _read(state)
+    server = _read_server(path)
     return server is not None and server.pid == pid
 
 
-def _send(pid: int, number: int) -> None:
+def _signal(pid: int, number: int) -> None:
     try:
         os.kill(pid, number)
     except ProcessLookupError:

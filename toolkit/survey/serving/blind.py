@@ -60,7 +60,7 @@ class Issuer:
 
         return RSAPublicNumbers(self.e, self.n).public_key()
 
-    def verifies(self, message: bytes, signature: bytes) -> bool:
+    def verify(self, message: bytes, signature: bytes) -> bool:
         """Is this a signature of the (prepared) message under this key?"""
         check_extras("cryptography")
         from cryptography.exceptions import InvalidSignature

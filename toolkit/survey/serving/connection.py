@@ -28,14 +28,14 @@ from urllib.parse import unquote
 import httptools
 
 from toolkit.survey.serving.acceptor import Acceptor, Connections, PendingConnection
-from toolkit.survey.serving.answer import Scope, Send, in_json
 from toolkit.survey.serving.limits import Limits, Receive
+from toolkit.survey.serving.response import Scope, Send, json_response
 
-AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
+AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 _HOST = re.compile(rb"[A-Za-z0-9.~!$&'()*+,;=:%_\[\]-]*")
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 _CONTINUE = _STATUS_LINES[100] + b"\r\n"
-_CLOSE = (b"connection", b"close")
+_CLOSE_HEADER = (b"connection", b"close")
 
 
 class Phase(IntEnum):
@@ -43,9 +43,9 @@ class Phase(IntEnum):
 
     HEAD = auto()
     BODY = auto()
-    ANSWER = auto()
+    RESPONSE = auto()
     IDLE = auto()
-    LAST = auto()
+    FLUSH = auto()
     DRAIN = auto()
 
 
@@ -93,14 +93,14 @@ class _Exchange:
         await self._connection.writable.wait()  # a slow client first takes the answer before this one
         if not self.is_over:
             self.end()
-            self._connection.answer(self, self._start["status"], self._start["headers"], message.get("body", b""))
+            self._connection.respond(self, self._start["status"], self._start["headers"], message.get("body", b""))
 
-    async def run(self, application: AsgiApplication, scope: Scope) -> None:
+    async def run(self, application: AsgiApp, scope: Scope) -> None:
         """Let an application answer. It logs its errors itself: here they could not be told without what they quote."""
         with suppress(Exception):
             await application(scope, self.receive, self.send)
         if not self.is_over:
-            self._connection.refuse(500, "Something went wrong here.")
+            self._connection.reject(500, "Something went wrong here.")
 
 
 class Connection(asyncio.Protocol):
@@ -113,7 +113,7 @@ class Connection(asyncio.Protocol):
         self._seconds = {
             Phase.HEAD: self._limits.head_seconds,
             Phase.BODY: self._limits.body_seconds,
-            Phase.ANSWER: self._limits.answer_seconds,
+            Phase.RESPONSE: self._limits.response_seconds,
             Phase.IDLE: self._limits.idle_seconds,
             Phase.DRAIN: self._limits.linger_seconds,
         }
@@ -122,9 +122,9 @@ class Connection(asyncio.Protocol):
         self._parser.set_dangerous_leniencies(lenient_data_after_close=True)
         self._exchange: _Exchange | None = None
         self._chunk = self._received = 0
-        self._held = b""
-        self._whole = False
-        self._verdict = (400, "This is not a request that can be understood.")
+        self._buffer = b""
+        self._is_complete = False
+        self._parse_error = (400, "This is not a request that can be understood.")
         self.writable = asyncio.Event()
         self.writable.set()
         self._enter(Phase.HEAD)
@@ -132,19 +132,19 @@ class Connection(asyncio.Protocol):
     def _enter(self, phase: Phase) -> None:
         self._phase = phase
         self.deadline = self._loop.time() + self._seconds[phase]
-        self._connections.waits(self, for_us=phase is Phase.ANSWER)
+        self._connections.mark_waiting(self, for_server=phase is Phase.RESPONSE)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # it is one of these
         self._transport = transport
         if self._pending.was_dropped:  # in this very moment
             transport.abort()
-        elif self._connections.enter(self, place_of=self._pending):
+        elif self._connections.add(self, replacing=self._pending):
             self._enter(Phase.HEAD)
         else:
-            self.refuse(503, "The server is busy: please try again.")
+            self.reject(503, "The server is busy: please try again.")
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        self._connections.leave(self)
+        self._connections.remove(self)
         if self._exchange is not None:
             self._exchange.end()
         self.writable.set()
@@ -156,8 +156,8 @@ class Connection(asyncio.Protocol):
         self.writable.set()
 
     def data_received(self, data: bytes) -> None:
-        if self._phase is Phase.ANSWER or self._held:
-            self._held += data
+        if self._phase is Phase.RESPONSE or self._buffer:
+            self._buffer += data
             self._transport.pause_reading()
             return
         self._chunk = len(data)
@@ -168,9 +168,9 @@ class Connection(asyncio.Protocol):
             if self._exchange is not None:
                 self._exchange.keep_alive = False
         except httptools.HttpParserError:
-            self.refuse(*self._verdict)
+            self.reject(*self._parse_error)
         if self._phase is Phase.HEAD and self._received > self._limits.head:
-            self.refuse(431, "The headers of this request are too long.")
+            self.reject(431, "The headers of this request are too long.")
         elif self._received > self._limits.drain:
             self._transport.abort()
 
@@ -178,9 +178,9 @@ class Connection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         if self._exchange is not None and not self._exchange.is_over:
-            self._stop(400, "One request at a time: please wait for the answer.")
+            self._abort_parsing(400, "One request at a time: please wait for the answer.")
         self._url, self._headers = b"", list[tuple[bytes, bytes]]()
-        self._received, self._whole = self._chunk, False
+        self._received, self._is_complete = self._chunk, False
         self._enter(Phase.HEAD)
 
     def on_url(self, url: bytes) -> None:
@@ -191,11 +191,11 @@ class Connection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         if len(self._url) + sum(len(name) + len(value) for name, value in self._headers) > self._limits.head:
-            self._stop(431, "The headers of this request are too long.")
+            self._abort_parsing(431, "The headers of this request are too long.")
         version = self._parser.get_http_version()
         hosts = [value for name, value in self._headers if name == b"host"]
         if len(hosts) > 1 or not (hosts or version == "1.0") or not all(map(_HOST.fullmatch, hosts)):
-            self._stop(400, "A request must name its host, and once.")
+            self._abort_parsing(400, "A request must name its host, and once.")
         url = httptools.parse_url(self._url)  # what is no URL or has no path stops the parser
         scope = {
             "type": "http",
@@ -219,11 +219,11 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         if self._exchange is not None:
             self._exchange.feed(b"", more=False)
-            self._whole = True
-            self._enter(Phase.IDLE if self._exchange.is_over else Phase.ANSWER)
+            self._is_complete = True
+            self._enter(Phase.IDLE if self._exchange.is_over else Phase.RESPONSE)
 
-    def _stop(self, status: int, sentence: str) -> None:
-        self._verdict = (status, sentence)
+    def _abort_parsing(self, status: int, message: str) -> None:
+        self._parse_error = (status, message)
         raise _StopError
 
     # Answers.
@@ -232,45 +232,45 @@ class Connection(asyncio.Protocol):
         if not self._transport.is_closing():
             self._transport.write(data)
 
-    def answer(self, exchange: _Exchange, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
+    def respond(self, exchange: _Exchange, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
         """Write an answer in one piece, and go on to the next request or close."""
-        close = _CLOSE in headers
-        added = [] if close or exchange.keep_alive else [_CLOSE]
+        close = _CLOSE_HEADER in headers
+        added = [] if close or exchange.keep_alive else [_CLOSE_HEADER]
         lines = b"".join(b"%s: %s\r\n" % field for field in (*headers, *added))
         self.write(b"".join((_STATUS_LINES[status], _date_line(int(time.time())), lines, b"\r\n", body)))
         if close or added:
             self._transport.close()
-        self._enter(Phase.IDLE if self._whole else Phase.DRAIN)
-        if self._held:
-            self._loop.call_soon(self._go_on)
+        self._enter(Phase.IDLE if self._is_complete else Phase.DRAIN)
+        if self._buffer:
+            self._loop.call_soon(self._resume)
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         """Read what came while we were answering."""
-        data, self._held = self._held, b""
+        data, self._buffer = self._buffer, b""
         if not self._transport.is_closing():
             self._transport.resume_reading()
             self.data_received(data)
 
-    def refuse(self, status: int, sentence: str) -> None:
+    def reject(self, status: int, message: str) -> None:
         """Answer in the place of the application and hang up; abort what does not take the answer."""
         if self._exchange is not None:
             self._exchange.end()
         if not self._transport.is_closing():
-            self._transport.write(refusal(status, sentence, self._parser.get_method()))
+            self._transport.write(error_response(status, message, self._parser.get_method()))
             self._transport.close()
         self._enter(Phase.DRAIN)
 
     # What `Connections` calls.
 
-    def give_up(self) -> None:
+    def time_out(self) -> None:
         if self._phase is Phase.IDLE:  # a slow client may not have taken the whole answer
-            self._phase = Phase.LAST
-            self.deadline += self._limits.answer_seconds
+            self._phase = Phase.FLUSH
+            self.deadline += self._limits.response_seconds
             self.shutdown()
         elif self._received == 0 or self._phase not in (Phase.HEAD, Phase.BODY):
             self._transport.abort()
         else:
-            self.refuse(408, "The request took too long.")
+            self.reject(408, "The request took too long.")
 
     def drop(self) -> None:
         self._transport.abort()
@@ -288,12 +288,12 @@ def _date_line(second: int) -> bytes:
     return f"date: {formatdate(second, usegmt=True)}\r\n".encode()
 
 
-def refusal(status: int, sentence: str, method: bytes = b"") -> bytes:
+def error_response(status: int, message: str, method: bytes = b"") -> bytes:
     """A whole answer, for where there is no application to give it."""
-    again = {"retry-after": "2"} if status == 503 else {}
-    answer = in_json(status, {"error": sentence}, {**again, "connection": "close"})
-    lines = b"".join(b"%s: %s\r\n" % field for field in answer.headers)
-    return _STATUS_LINES[status] + lines + b"\r\n" + (b"" if method == b"HEAD" else answer.body)
+    retry = {"retry-after": "2"} if status == 503 else {}
+    response = json_response(status, {"error": message}, {**retry, "connection": "close"})
+    lines = b"".join(b"%s: %s\r\n" % field for field in response.headers)
+    return _STATUS_LINES[status] + lines + b"\r\n" + (b"" if method == b"HEAD" else response.body)
 
 
 def fast_loop() -> asyncio.AbstractEventLoop:
@@ -316,7 +316,7 @@ class HttpServer:
 
     def __init__(
         self,
-        application: AsgiApplication,
+        application: AsgiApp,
         limits: Limits,
         announce: Callable[[], None],
         *,
@@ -348,8 +348,8 @@ class HttpServer:
                     await asyncio.sleep(_TICK_SECONDS)
                 await acceptor.wait_closed()
 
-    def start(self, answering: Any) -> None:
+    def start(self, coroutine: Any) -> None:
         """Begin to answer a request; the event loop alone would forget a task that nobody else refers to."""
-        task = asyncio.get_running_loop().create_task(answering)
+        task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 from toolkit.core.checks import refuse
 from toolkit.survey.questions.survey_fields import PERSON
-from toolkit.survey.serving.answer import HEADERS
 from toolkit.survey.serving.limits import Limits
+from toolkit.survey.serving.response import HEADERS
 
 PLAIN_PORT = 80
 """Where an address without https:// leads."""
@@ -61,35 +61,37 @@ class Address:
     @cached_property
     def certificate(self) -> dict[str, Any]:
         """What the server shows; it was verified for this name. The version of TLS is with it."""
-        plain = socket.create_connection((self.host, self.port), timeout=_SECONDS)
-        with plain, ssl.create_default_context().wrap_socket(plain, server_hostname=self.host) as connection:
+        tcp = socket.create_connection((self.host, self.port), timeout=_SECONDS)
+        with tcp, ssl.create_default_context().wrap_socket(tcp, server_hostname=self.host) as connection:
             return {**(connection.getpeercert() or {}), "version": connection.version()}
 
-    def ask(
+    def request(
         self,
         method: str,
         path: str,
         body: bytes | None = None,
         *,
-        plainly: bool = False,
+        plain_http: bool = False,
         headers: dict[str, str] | None = None,
     ) -> ProbeResult:
         """The answer to one request; `plainly` without TLS at the usual port."""
-        line: http.client.HTTPConnection
-        if self.secure and not plainly:
-            line = http.client.HTTPSConnection(
+        connection: http.client.HTTPConnection
+        if self.secure and not plain_http:
+            connection = http.client.HTTPSConnection(
                 self.host, self.port, timeout=_SECONDS, context=ssl.create_default_context()
             )
         else:
-            line = http.client.HTTPConnection(self.host, PLAIN_PORT if self.secure else self.port, timeout=_SECONDS)
+            connection = http.client.HTTPConnection(
+                self.host, PLAIN_PORT if self.secure else self.port, timeout=_SECONDS
+            )
         try:
-            line.request(method, path, body, headers or {})
-            answer = line.getresponse()
+            connection.request(method, path, body, headers or {})
+            response = connection.getresponse()
             return ProbeResult(
-                answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+                response.status, {name.lower(): value for name, value in response.getheaders()}, response.read()
             )
         finally:
-            line.close()
+            connection.close()
 
 
 _RENEW_DAYS = 14
@@ -104,12 +106,12 @@ class Finding:
 
     observation: str
     remedy: str = ""
-    grave: bool = True
+    severe: bool = True
     check: str = ""
 
     @property
     def failed(self) -> bool:
-        return bool(self.remedy) and self.grave
+        return bool(self.remedy) and self.severe
 
     def __str__(self) -> str:
         mark = "FAIL" if self.failed else "note" if self.remedy else "ok"
@@ -129,12 +131,12 @@ def examine(url: str) -> Iterator[Finding]:
     """One finding a check, each as soon as it is known; without a page there is nothing more to learn."""
     address = Address.of(url)
     try:
-        yield replace(_encryption(address), check="TLS")
-        page = address.ask("GET", address.path())
+        yield replace(_check_tls(address), check="TLS")
+        page = address.request("GET", address.path())
     except (OSError, http.client.HTTPException) as problem:
-        yield _unreached(problem)
+        yield _connection_failure(problem)
         return
-    data = _survey_in(page)
+    data = _find_survey(page)
     if data is None:
         path = "The proxy must pass requests below it on, with --prefix if it leaves the path as it is"
         yield Finding(f"status {page.status} and no survey at {address.path()}", path, check="page")
@@ -150,7 +152,7 @@ def examine(url: str) -> Iterator[Finding]:
             yield Finding(observation, "Look at the proxy and its limits", check=name)
 
 
-def _encryption(address: Address) -> Finding:
+def _check_tls(address: Address) -> Finding:
     if not address.secure:
         return Finding("none", "Anybody on the way could change the page so that it sends the truth: use https://")
     certificate = address.certificate
@@ -159,7 +161,7 @@ def _encryption(address: Address) -> Finding:
     return Finding(observation, "Renew it, and see why that was not done by itself" if days < _RENEW_DAYS else "")
 
 
-def _unreached(problem: Exception) -> Finding:
+def _connection_failure(problem: Exception) -> Finding:
     if isinstance(problem, ssl.SSLCertVerificationError):
         chain = "Give the proxy the certificate of this name with its whole chain (fullchain.pem)"
         return Finding(f"the certificate is not good: {problem.verify_message}", chain, check="TLS")
@@ -170,7 +172,7 @@ def _unreached(problem: Exception) -> Finding:
     return Finding(f"no answer ({type(problem).__name__})", remedy, check="address")
 
 
-def _survey_in(page: ProbeResult) -> dict[str, Any] | None:
+def _find_survey(page: ProbeResult) -> dict[str, Any] | None:
     block = _BLOCK.search(page.body)
     try:
         data = json.loads(block.group(1)) if block and page.status == 200 else None
@@ -179,53 +181,53 @@ def _survey_in(page: ProbeResult) -> dict[str, Any] | None:
     return data if isinstance(data, dict) and {"title", "languages", "hash", "access"} <= set(data) else None
 
 
-def _redirect(visit: Visit) -> Finding:
+def _check_redirect(visit: Visit) -> Finding:
     """Who types the address without https:// must be led to it, or find nothing; never the page."""
     if not visit.address.secure:
         return Finding("not asked, as the address has no TLS")
     try:
-        answer = visit.address.ask("GET", visit.address.path(), plainly=True)
+        response = visit.address.request("GET", visit.address.path(), plain_http=True)
     except OSError:
-        return Finding("nothing listens at port 80", "A redirection helps people who type the address", grave=False)
-    target = answer.headers.get("location", "")
-    if 300 <= answer.status < 400 and target.startswith("https://"):
+        return Finding("nothing listens at port 80", "A redirection helps people who type the address", severe=False)
+    target = response.headers.get("location", "")
+    if 300 <= response.status < 400 and target.startswith("https://"):
         return Finding("http:// leads to https://")
-    return Finding(f"http:// answers with {answer.status}", "Let it redirect to https:// and serve nothing")
+    return Finding(f"http:// answers with {response.status}", "Let it redirect to https:// and serve nothing")
 
 
-def _slash(visit: Visit) -> Finding:
+def _check_prefix(visit: Visit) -> Finding:
     if not visit.address.prefix:
         return Finding("none")
-    status = visit.address.ask("GET", visit.address.prefix).status
+    status = visit.address.request("GET", visit.address.prefix).status
     if status in (301, 302, 307, 308):
         return Finding(f"{visit.address.prefix} leads to {visit.address.path()}")
-    return Finding(f"{visit.address.prefix} without / answers with {status}", "Let the proxy redirect it", grave=False)
+    return Finding(f"{visit.address.prefix} without / answers with {status}", "Let the proxy redirect it", severe=False)
 
 
-def _files(visit: Visit) -> Finding:
+def _check_files(visit: Visit) -> Finding:
     """What the page loads must come from the same place."""
     names = sorted(set(_FILES.findall(visit.page.body.decode(errors="replace"))))
-    bad = [one for one in names if visit.address.ask("GET", visit.address.path(one)).status != 200]
-    if bad or not names:
+    missing = [name for name in names if visit.address.request("GET", visit.address.path(name)).status != 200]
+    if missing or not names:
         return Finding(
-            f"{', '.join(bad) or 'none'} cannot be loaded", "The proxy must pass on all that is below the address"
+            f"{', '.join(missing) or 'none'} cannot be loaded", "The proxy must pass on all that is below the address"
         )
     return Finding(f"{', '.join(names)} load")
 
 
-def _headers(visit: Visit) -> Finding:
+def _check_headers(visit: Visit) -> Finding:
     wrong = [key for key, value in HEADERS.items() if visit.page.headers.get(key) != value]
     if wrong:
         return Finding(
             f"{', '.join(wrong)} missing or changed", "The proxy must pass on the headers of the server as they are"
         )
     if visit.address.secure and "strict-transport-security" not in visit.page.headers:
-        return Finding("all but Strict-Transport-Security", "Let the proxy add it", grave=False)
+        return Finding("all but Strict-Transport-Security", "Let the proxy add it", severe=False)
     return Finding(f"all {len(HEADERS)} as the server sends them")
 
 
-def _caching(visit: Visit) -> Finding:
-    again = visit.address.ask("GET", visit.address.path())
+def _check_caching(visit: Visit) -> Finding:
+    again = visit.address.request("GET", visit.address.path())
     if "set-cookie" in again.headers:
         return Finding("a cookie is set", "Something between server and phone marks people: find it and turn it off")
     if "age" in again.headers or "hit" in again.headers.get("x-cache", "").lower():
@@ -233,20 +235,20 @@ def _caching(visit: Visit) -> Finding:
     others = [key for key in ("via", "x-cache", "cf-ray", "x-varnish") if key in again.headers]
     if others:
         advice = "Something else than your proxy may see and log every request: know what it is"
-        return Finding(f"the answer has {', '.join(others)}", advice, grave=False)
+        return Finding(f"the answer has {', '.join(others)}", advice, severe=False)
     return Finding("no sign of a cache or of a cookie")
 
 
-def _head(visit: Visit) -> Finding:
-    status = visit.address.ask("HEAD", visit.address.path()).status
+def _check_head(visit: Visit) -> Finding:
+    status = visit.address.request("HEAD", visit.address.path()).status
     remedy = "Load balancers that ask so would take the server for dead" if status != 200 else ""
-    return Finding(f"status {status}", remedy, grave=False)
+    return Finding(f"status {status}", remedy, severe=False)
 
 
-def _health(visit: Visit) -> Finding:
-    answer = visit.address.ask("GET", visit.address.path("health"))
-    status = answer.status
-    if status == 200 and b"closed" in answer.body:
+def _check_health(visit: Visit) -> Finding:
+    response = visit.address.request("GET", visit.address.path("health"))
+    status = response.status
+    if status == 200 and b"closed" in response.body:
         return Finding("the collection is closed", "Nobody can answer: end its server")
     if status == 503:
         return Finding(
@@ -254,76 +256,76 @@ def _health(visit: Visit) -> Finding:
         )
     if status != 200:
         return Finding(
-            f"status {status}", "Nothing tells whether the server works: is it of an older version?", grave=False
+            f"status {status}", "Nothing tells whether the server works: is it of an older version?", severe=False
         )
     return Finding("good")
 
 
-def _host(visit: Visit) -> Finding:
+def _check_host(visit: Visit) -> Finding:
     """Another name must not get the survey: it could be shown at the address of others."""
     try:
-        answer = visit.address.ask("GET", visit.address.path(), headers={"Host": "another.example"})
+        response = visit.address.request("GET", visit.address.path(), headers={"Host": "another.example"})
     except (OSError, http.client.HTTPException):
         return Finding("another name gets nothing")
-    if _survey_in(answer) is None:
-        return Finding(f"another name gets {answer.status}")
-    return Finding("another name gets the survey, too", "Give the proxy a default server that refuses", grave=False)
+    if _find_survey(response) is None:
+        return Finding(f"another name gets {response.status}")
+    return Finding("another name gets the survey, too", "Give the proxy a default server that refuses", severe=False)
 
 
-def _body_limit(visit: Visit) -> Finding:
-    most = Limits.body
-    refused = Finding(f"more than {most:,} bytes are refused")
+def _check_body_limit(visit: Visit) -> Finding:
+    limit = Limits.body
+    refused = Finding(f"more than {limit:,} bytes are refused")
     try:
-        status = visit.address.ask("POST", visit.address.path("report"), b" " * (most + 1), headers=_JSON).status
+        status = visit.address.request("POST", visit.address.path("report"), b" " * (limit + 1), headers=_JSON).status
     except (ConnectionError, http.client.RemoteDisconnected):  # hung up before the end: that is a refusal, too
         return refused
-    remedy = f"The proxy must refuse what is above {most:,}"
-    return refused if status == 413 else Finding(f"{most + 1:,} bytes are answered with {status}", remedy)
+    remedy = f"The proxy must refuse what is above {limit:,}"
+    return refused if status == 413 else Finding(f"{limit + 1:,} bytes are answered with {status}", remedy)
 
 
-def _origin(visit: Visit) -> Finding:
+def _check_origin(visit: Visit) -> Finding:
     """Whatever else is served at the same scheme, host and port could read what phones keep for it."""
     address = visit.address
     advice = "a collection must have it to itself: every page of it can read what any of them keeps on a phone"
     observation = f"{'https' if address.secure else 'http'}://{address.host}:{address.port}; {advice}"
-    if not address.prefix or (status := address.ask("GET", "/").status) >= 400:
+    if not address.prefix or (status := address.request("GET", "/").status) >= 400:
         return Finding(observation)
     remedy = "Give the collection a name or a port at which nothing else is served"
-    return Finding(f"{observation}; / answers with {status}", remedy, grave=False)
+    return Finding(f"{observation}; / answers with {status}", remedy, severe=False)
 
 
-def _report(visit: Visit) -> Finding:
+def _check_report(visit: Visit) -> Finding:
     """A report of another survey: it goes the whole way, and is refused with 409."""
     body: dict[str, Any] = {"survey": "0" * 64, "key": "0" * 32, "answers": {}, "understood": None}
     if visit.data["access"] != "open":
         body["token"] = "A" * 22
     if "panel" in visit.data:
         body[PERSON] = "0" * 32
-    answer = visit.address.ask("POST", visit.address.path("report"), json.dumps(body).encode(), headers=_JSON)
-    if answer.status == 409:
+    response = visit.address.request("POST", visit.address.path("report"), json.dumps(body).encode(), headers=_JSON)
+    if response.status == 409:
         return Finding("a report of another survey is refused, and nothing was stored")
     return Finding(
-        f"a report of another survey is answered with {answer.status} instead of 409",
-        _REMEDIES.get(answer.status, _LOST),
+        f"a report of another survey is answered with {response.status} instead of 409",
+        _REMEDIES.get(response.status, _UNCLEAR_REMEDY),
     )
 
 
-_LOST = "It does not reach the server as it was sent: look at what the proxy does to POST and to bodies"
+_UNCLEAR_REMEDY = "It does not reach the server as it was sent: look at what the proxy does to POST and to bodies"
 _REMEDIES = {
     502: "The proxy finds no server: see whether it runs, and its port",
     503: "The server is too busy, or its database is away: see its log",
     504: "The server does not answer the proxy in time: see its log",
 }
 _CHECKS: dict[str, Callable[[Visit], Finding]] = {
-    "redirect": _redirect,
-    "prefix": _slash,
-    "files": _files,
-    "headers": _headers,
-    "caching": _caching,
-    "HEAD": _head,
-    "health": _health,
-    "host": _host,
-    "origin": _origin,
-    "body limit": _body_limit,
-    "test report": _report,
+    "redirect": _check_redirect,
+    "prefix": _check_prefix,
+    "files": _check_files,
+    "headers": _check_headers,
+    "caching": _check_caching,
+    "HEAD": _check_head,
+    "health": _check_health,
+    "host": _check_host,
+    "origin": _check_origin,
+    "body limit": _check_body_limit,
+    "test report": _check_report,
 }

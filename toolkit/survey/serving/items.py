@@ -21,44 +21,44 @@ Words = Mapping[str, Mapping[str, str]]
 Item = dict[str, Any]
 
 # The screen behind the answer: what chance has made of it. In practice that stands below the answer.
-_AFTER = {"auto": "sent"}
+_RESULT_SCREEN = {"auto": "sent"}
 _SETS = ("subset", "unary", "capped_boxes")  # their reports are sets of options
 _COLOURS = 4  # of the sectors of a wheel
-_FEW = 8  # whole numbers that are shown side by side; of more, one is written
-_SEEN = 2  # so often a screen shows what chance has made of an answer; then the odds are known
+_MAX_RADIO = 8  # whole numbers that are shown side by side; of more, one is written
+_SHOW_RESULT = 2  # so often a screen shows what chance has made of an answer; then the odds are known
 
 
-def questions(entries: Sequence[Item], words: Words, intro: Sequence[Item] = ()) -> list[Item]:
+def question_items(entries: Sequence[Item], words: Words, intro: Sequence[Item] = ()) -> list[Item]:
     """The questions of a survey, after an introduction; a condition names the places of other questions."""
-    places = {question["name"]: place for place, question in enumerate(entries)}
+    places = {question["name"]: index for index, question in enumerate(entries)}
     items = [_item(question, words, heading="question", sends="we_send") for question in entries]
-    known = list(intro)  # what everybody has met
+    earlier = list(intro)  # what everybody has met
     for item in items:
-        _fold(item, [other for other in known if other["odds"] == item["odds"]])
-        item["once"] = not any(len(other["screens"]) > 1 for other in known)
+        _shorten_repeated(item, [other for other in earlier if other["odds"] == item["odds"]])
+        item["once"] = not any(len(other["screens"]) > 1 for other in earlier)
         if not item["show_if"]:
-            known.append(item)
+            earlier.append(item)
         item["show_if"] = [[places[name], codes] for name, codes in (item["show_if"] or {}).items()]
     return items
 
 
-def _fold(item: Item, same: Sequence[Item]) -> None:
+def _shorten_repeated(item: Item, same: Sequence[Item]) -> None:
     """Fold odds that were shown before; what chance has made of an answer is shown a few times."""
     if item["odds"] is not None and any(other["heading"] == "question" for other in same):
         item["before"] = [("again" if kind == "odds" else kind, text) for kind, text in item["before"]]
-    if sum("rows" in other or len(other["screens"]) > 1 for other in same) >= _SEEN:
+    if sum("rows" in other or len(other["screens"]) > 1 for other in same) >= _SHOW_RESULT:
         item["screens"] = item["screens"][:1]
 
 
-def practice(question: Item, words: Words, place: int = 0) -> Item:
+def practice_item(question: Item, words: Words, index: int = 0) -> Item:
     """A question to try it out with, of which nothing is sent; below an answer stands what chance can make of it."""
     item = _item(question, words, note="practice_note", heading="practice", sends="we_would_send")
-    name = f"{question['name']}{place + 1}" if place else question["name"]
+    name = f"{question['name']}{index + 1}" if index else question["name"]
     item |= {"name": name, "screens": [f"ask:{name}"], "before": [part for part in item["before"] if part[0] != "odds"]}
     return {**item, "rows": question["rows"]} if question["mode"] == "auto" else item
 
 
-def checks(survey: Survey, words: Words) -> list[Item]:
+def check_items(survey: Survey, words: Words) -> list[Item]:
     """The question whether the method was understood: each try with what may be answered, and which is right."""
     if survey.check == "device":
         tries, right = [_try(one, words) for one in device_tries(survey.questions, words, survey.words)], "right_device"
@@ -82,8 +82,8 @@ def _item(question: Item, words: Words, note: str | None = None, **named: str) -
     name, mode, randomizer = question["name"], question["mode"], question["randomizer"] or {}
     tapped = mode in ("guided", "physical")
     options = [_quoted(option, words) for option in question["options"]]
-    reports = _coloured(
-        [_report(_quoted(report, words), place, words) for place, report in enumerate(question["reports"])]
+    reports = _with_colours(
+        [_report(_quoted(report, words), index, words) for index, report in enumerate(question["reports"])]
     )
     item = {
         **question,
@@ -93,9 +93,9 @@ def _item(question: Item, words: Words, note: str | None = None, **named: str) -
         "choices": reports if tapped else options,
         "labels": _labels(question, reports if tapped else options, words),
         "legend": _legend(question, words),
-        "screens": [f"ask:{name}", *([f"{_AFTER[mode]}:{name}"] if mode in _AFTER else [])],
+        "screens": [f"ask:{name}", *([f"{_RESULT_SCREEN[mode]}:{name}"] if mode in _RESULT_SCREEN else [])],
         "odds": _odds(question),
-        "before": _before(question, _texts(words, f"{mode}_note" if note is None else note)),
+        "before": _paragraphs(question, _texts(words, f"{mode}_note" if note is None else note)),
         "sets": randomizer.get("kind") in _SETS,
         "turns": mode == "auto" and "kind" not in randomizer,
         "truths": question["bounds"]
@@ -106,16 +106,16 @@ def _item(question: Item, words: Words, note: str | None = None, **named: str) -
         item["screens"] = []
     if mode == "guided":
         sectors = wheel(Design.from_dict(randomizer), question["options"], reports, words)
-        item["wheel"] = _coloured([_sector(sector, place, words) for place, sector in enumerate(sectors, start=1)])
+        item["wheel"] = _with_colours([_sector(sector, index, words) for index, sector in enumerate(sectors, start=1)])
     return item
 
 
-def _coloured(parts: Sequence[Item]) -> list[Item]:
+def _with_colours(parts: Sequence[Item]) -> list[Item]:
     """Parts of a wheel with colours by number: neighbors differ, and so do the last and the first."""
     last = len(parts) - 1
     return [
-        {**part, "colour": 1 if place == last and place and place % _COLOURS == 0 else place % _COLOURS}
-        for place, part in enumerate(parts)
+        {**part, "colour": 1 if index == last and index and index % _COLOURS == 0 else index % _COLOURS}
+        for index, part in enumerate(parts)
     ]
 
 
@@ -125,10 +125,10 @@ def _labels(question: Item, choices: Sequence[Item], words: Words) -> list[Mappi
     return [choice["label"] for choice in choices] + ([] if none is None else [_texts(words, none)])
 
 
-def _report(report: Item, place: int, words: Words) -> Item:
+def _report(report: Item, index: int, words: Words) -> Item:
     """A "yes" that chance has made is no confession: a report is called B first, and “Yes” behind it."""
     # Set apart as Arabic, a name that begins with a Latin letter does not turn round the line that it stands in.
-    mark = string.ascii_uppercase[place] if place < 26 else str(place + 1)
+    mark = string.ascii_uppercase[index] if index < 26 else str(index + 1)
     named = {
         code: f"\u2067{mark} – {text}\u2069" if right_to_left(code) else f"{mark} – {text}"
         for code, text in report["quoted"].items()
@@ -140,12 +140,12 @@ def _quoted(option: Item, words: Words) -> Item:
     return {**option, "quoted": {code: filled(words[code]["quoted"], label=option["label"][code]) for code in words}}
 
 
-def _sector(sector: Item, place: int, words: Words) -> Item:
+def _sector(sector: Item, index: int, words: Words) -> Item:
     """A sector of the wheel, with its order in a list of all, and where the wheel has stopped."""
-    order, stopped = sector["order"], _texts(words, "stopped", at=str(place))
-    named = {code: f"{place} – {order[code]}" for code in words}
+    order, stopped = sector["order"], _texts(words, "stopped", at=str(index))
+    named = {code: f"{index} – {order[code]}" for code in words}
     stopped = {code: f"{stopped[code]} {order[code]}" for code in words}
-    return {"size": sector["size"], "mark": str(place), "named": named, "stopped": stopped}
+    return {"size": sector["size"], "mark": str(index), "named": named, "stopped": stopped}
 
 
 def _legend(question: Item, words: Words) -> dict[str, str]:
@@ -155,7 +155,7 @@ def _legend(question: Item, words: Words) -> dict[str, str]:
     }
 
 
-def _before(question: Item, note: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
+def _paragraphs(question: Item, note: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
     """What stands between a question and its field: the kind of each paragraph, and its words by language."""
     parts = [("note", question.get("help")), ("note", note), ("lead", question.get("instructions"))]
     parts += [("lead", question.get("warning")), ("odds", _odds(question))]
@@ -168,7 +168,7 @@ def _odds(question: Item) -> dict[str, str] | None:
     return None if odds is None else {code: "\n".join(odds[code]) for code in odds}
 
 
-def odds(items: Sequence[Item]) -> list[dict[str, str]]:
+def odds_by_question(items: Sequence[Item]) -> list[dict[str, str]]:
     """What is received how often, once for all questions with the same odds, below their texts."""
     texts: list[tuple[dict[str, str], dict[str, str]]] = []
     for item in items:
@@ -182,7 +182,7 @@ def odds(items: Sequence[Item]) -> list[dict[str, str]]:
     return [{code: f"{text[code]}\n{same[code]}" for code in same} for same, text in texts]
 
 
-def verifying(items: Sequence[Item]) -> list[str]:
+def verification_steps(items: Sequence[Item]) -> list[str]:
     """The steps of a check, by name: without a question that the phone randomizes there is no trial."""
     tried = any(item["mode"] == "auto" for item in items)
     return [f"verify_{step}" for step in range(1, 6) if tried or step != 4]
@@ -195,13 +195,13 @@ def _texts(words: Words, name: str, **values: str) -> dict[str, str]:
 
 def _field(question: Item, choices: Sequence[Item], most: int | None, words: Words) -> Item:
     """Hint, message and attributes of a field, and the limits of a number; whole numbers are places among options."""
-    places = _in_a_row(choices) if question["kind"] == "choice" else False
-    whole = places or question.get("whole", False)
-    kind = "whole" if whole else question["kind"]
+    places = _is_integer_range(choices) if question["kind"] == "choice" else False
+    is_whole = places or question.get("whole", False)
+    kind = "whole" if is_whole else question["kind"]
     limits = [choices[0]["value"], choices[-1]["value"]] if places else question["bounds"] or [0, 0]
     hint = kind if kind in ("number", "whole", "text") else None if most is None else "most"
     problem = f"wrong_{kind}" if kind in ("number", "whole") else "choose" if most is None else "most"
-    digits = "text" if limits[0] < 0 else "numeric" if whole else "decimal"  # not all keypads have a minus
+    digits = "text" if limits[0] < 0 else "numeric" if is_whole else "decimal"  # not all keypads have a minus
     number: Item = {"type": "text", "inputmode": digits, "maxlength": 40}
     attributes: Item = {"number": number, "whole": number, "text": {"rows": 5, "maxlength": LONGEST_ANSWER}}
     field = {
@@ -209,17 +209,17 @@ def _field(question: Item, choices: Sequence[Item], most: int | None, words: Wor
         "problem": _texts(words, problem, n=str(most)),
         "field": {**attributes[kind], "autocomplete": "off"} if kind in attributes else None,
         "limits": limits,
-        "whole": whole,
+        "whole": is_whole,
         "first": limits[0] if places else 0,
     }
     return field if most is None else {**field, "most": most}
 
 
-def _in_a_row(choices: Sequence[Item]) -> bool:
+def _is_integer_range(choices: Sequence[Item]) -> bool:
     """Whether one chooses among many whole numbers, one after another, that are shown as they are."""
     values = [choice["value"] for choice in choices]
     return (
-        len(values) > _FEW
+        len(values) > _MAX_RADIO
         and all(isinstance(value, int) for value in values)
         and all(after == before + 1 for before, after in pairwise(values))
         and all(set(choice["label"].values()) == {str(choice["value"])} for choice in choices)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from toolkit.core.checks import refuse
-from toolkit.survey.serving.answer import RefusalError
+from toolkit.survey.serving.response import HttpError
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
@@ -29,7 +29,7 @@ class Limits:
     """
     head_seconds: float = 10.0
     body_seconds: float = 20.0
-    answer_seconds: float = 30.0
+    response_seconds: float = 30.0
     """For us to answer a whole request, and after a pause once more for a slow client to take the answer."""
     idle_seconds: float = 5.0
     """Between two requests."""
@@ -49,15 +49,19 @@ class Limits:
         return min(self.head_seconds, self.body_seconds, self.idle_seconds, self.linger_seconds, 4.0) / 4
 
 
-async def whole_body(receive: Receive, limits: Limits, *, stated: bytes | None = None) -> bytes:
+async def read_body(receive: Receive, limits: Limits, *, content_length: bytes | None = None) -> bytes:
     """All bytes of a request's body, or a refusal (413, 400); `stated` is its Content-Length."""
-    if stated is not None and stated.isdigit() and (len(stated) > 12 or int(stated) > limits.body):
+    if (
+        content_length is not None
+        and content_length.isdigit()
+        and (len(content_length) > 12 or int(content_length) > limits.body)
+    ):
         raise _too_long()
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            raise RefusalError(400, "The request was not finished.")
+            raise HttpError(400, "The request was not finished.")
         body += message.get("body", b"")
         if len(body) > limits.body:
             raise _too_long()
@@ -65,5 +69,5 @@ async def whole_body(receive: Receive, limits: Limits, *, stated: bytes | None =
             return bytes(body)
 
 
-def _too_long() -> RefusalError:
-    return RefusalError(413, "This is too long.")
+def _too_long() -> HttpError:
+    return HttpError(413, "This is too long.")

@@ -15,11 +15,11 @@ from pathlib import Path
 _PATIENCE, _PAUSE = 1.0, 0.02  # seconds: asking whether the lock is held takes it for a moment
 
 
-class TakenError(RuntimeError):
+class LockedError(RuntimeError):
     """Another process holds the lock."""
 
 
-class Held:
+class FileLock:
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
         """Of the file: a process that it is handed to holds the lock, too."""
@@ -31,13 +31,13 @@ class Held:
 
 
 @contextmanager
-def holding(path: Path) -> Iterator[Held]:
+def hold_lock(path: Path) -> Iterator[FileLock]:
     """Hold the lock of a file, which is made if need be and stays: an empty file says nothing, and costs nothing."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        _take(descriptor)
-        lock = Held(descriptor)
+        _acquire(descriptor)
+        lock = FileLock(descriptor)
         lock.write("")  # what the last one left
         yield lock
     finally:
@@ -57,12 +57,14 @@ def read(path: Path) -> str | None:
     return None
 
 
-def _take(descriptor: int) -> None:
+def _acquire(descriptor: int) -> None:
     end = time.monotonic() + _PATIENCE
     while True:
         try:
             return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > end:
-                raise TakenError("the collection must have no server on this machine yet, got one that runs.") from None
+                raise LockedError(
+                    "the collection must have no server on this machine yet, got one that runs."
+                ) from None
             time.sleep(_PAUSE)

@@ -19,7 +19,7 @@ _NONCE = re.compile(r"[0-9a-f]{64}")
 _SIGNATURE = re.compile(r"([0-9a-f]{2}){64,1024}")
 _MOST_DIGITS = 17
 _BLOCK = 256  # of whose multiples a full length is one
-_UNDERSTOOD: dict[bool | str, tuple[type, tuple[object, ...]]] = {
+_UNDERSTOOD_VALUES: dict[bool | str, tuple[type, tuple[object, ...]]] = {
     True: (bool, (True, False)),
     False: (type(None), (None,)),
     "device": (int, (0, 1, 2)),
@@ -32,7 +32,7 @@ class PayloadError(ValueError):
     """A submission that is refused; the message says which rule it breaks and nothing of what it held."""
 
 
-class OtherSurvey(PayloadError):  # noqa: N818  it is the survey that is another
+class OtherSurveyError(PayloadError):
     """A submission to another survey, or to this one as it was before it was changed."""
 
 
@@ -53,7 +53,7 @@ class Submission:
     token: str | BlindToken | None
 
 
-def full_length(survey: Survey, signature: int = 0) -> int:
+def padded_length(survey: Survey, signature: int = 0) -> int:
     """Bytes to which every report is filled up with spaces, so that its size tells nothing of it: no fewer than the
     longest possible one has. `signature` is the size of that of a blind token.
     """
@@ -61,39 +61,42 @@ def full_length(survey: Survey, signature: int = 0) -> int:
     return -(-(largest(survey.questions) + frame) // _BLOCK) * _BLOCK
 
 
-def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None, *apart: object) -> Submission:
+def parse_submission(survey: Survey, raw: bytes, pages: Collection[str] | None = None, *apart: object) -> Submission:
     """The submission that the bytes hold; raises `PayloadError` for everything that an honest phone would not send.
     `pages` are the hashes that it may name: without them, the survey's own. A token that came `apart` from it, from
     a station, is taken as its own.
     """
-    data = parsed(raw)
+    data = parse_json(raw)
     if apart and isinstance(data, dict) and "token" not in data:
         data["token"] = apart[0]
-    several, personal = survey.waves > 1, survey.access != "open"
+    has_waves, needs_token = survey.waves > 1, survey.access != "open"
     fields = ["survey", "key", "answers", "understood"]
-    fields += [*(["token"] if personal else []), *([PERSON] if several else [])]
+    fields += [*(["token"] if needs_token else []), *([PERSON] if has_waves else [])]
     if not isinstance(data, dict) or set(data) != set(fields):
         raise PayloadError(f"A submission must have exactly the fields {', '.join(fields)}.")
     if not isinstance(data["survey"], str) or data["survey"] not in ([survey.hash] if pages is None else pages):
-        raise OtherSurvey(
+        raise OtherSurveyError(
             "This submission is for another survey, or for an earlier version of this one: load the page again."
         )
     if not isinstance(data["key"], str) or not _KEY.fullmatch(data["key"]):
         raise PayloadError("The key must be 32 hexadecimal digits.")
     token = None if survey.access == "open" else _token(data["token"], survey.access)
     understood = data["understood"]
-    if type(understood) is not _UNDERSTOOD[survey.check][0] or understood not in _UNDERSTOOD[survey.check][1]:
-        named = ", ".join(json.dumps(one) for one in _UNDERSTOOD[survey.check][1])
-        raise PayloadError(f"`understood` must be {named.replace(', ', ' or ')} in this survey.")
-    if several and (not isinstance(data[PERSON], str) or not _KEY.fullmatch(data[PERSON])):
+    if (
+        type(understood) is not _UNDERSTOOD_VALUES[survey.check][0]
+        or understood not in _UNDERSTOOD_VALUES[survey.check][1]
+    ):
+        values = ", ".join(json.dumps(one) for one in _UNDERSTOOD_VALUES[survey.check][1])
+        raise PayloadError(f"`understood` must be {values.replace(', ', ' or ')} in this survey.")
+    if has_waves and (not isinstance(data[PERSON], str) or not _KEY.fullmatch(data[PERSON])):
         raise PayloadError("The number that joins waves must be 32 hexadecimal digits.")
     answers = _answers(survey, data["answers"])
-    joining = {PERSON: data[PERSON]} if several else {}
-    body = _WRITER.encode({"answers": answers, "understood": understood, **joining})
+    person = {PERSON: data[PERSON]} if has_waves else {}
+    body = _WRITER.encode({"answers": answers, "understood": understood, **person})
     return Submission(bytes.fromhex(data["key"]), body, token)
 
 
-def parsed(raw: bytes) -> Any:
+def parse_json(raw: bytes) -> Any:
     """Strict JSON out of bytes from a stranger; the error never says more than that it is none."""
     with suppress(
         ValueError

@@ -33,7 +33,7 @@ from toolkit.survey.serving.background import DATABASE
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.connection import HttpServer
 from toolkit.survey.serving.limits import Limits
-from toolkit.survey.serving.lock import Held, TakenError, holding
+from toolkit.survey.serving.lock import FileLock, LockedError, hold_lock
 from toolkit.survey.serving.options import SERVING, ServeOptions, add_arguments
 from toolkit.survey.serving.server import application
 from toolkit.survey.serving.station import StationKey
@@ -48,7 +48,7 @@ ALLOW = "--plain-http-beyond-this-machine"
 
 def check_address(host: str, *, tls: bool, allowed: bool = False) -> None:
     """Refuse to speak plain HTTP to other machines, unless told so."""
-    if tls or allowed or _is_local(host):
+    if tls or allowed or _is_loopback(host):
         return
     refuse(
         "without TLS the host must be an address of this machine alone, such as 127.0.0.1",
@@ -58,12 +58,12 @@ def check_address(host: str, *, tls: bool, allowed: bool = False) -> None:
     )
 
 
-def _is_local(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     entries = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)  # noqa: S104  # looked at, not listened on
     return all(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]).is_loopback for entry in entries)
 
 
-def listening_at(host: str, port: int, descriptor: int | None = None) -> socket.socket:
+def bind_socket(host: str, port: int, descriptor: int | None = None) -> socket.socket:
     """A socket that listens: the one behind a descriptor, or a new one; port 0 is any free one."""
     if descriptor is not None:
         return socket.socket(fileno=descriptor)
@@ -94,10 +94,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = ServeOptions.from_namespace(parsed)
         serve(parsed.database, options, state=parsed.state, log=parsed.log, descriptor=parsed.listening)
-    except TakenError:
-        return 0 if parsed.detach else _failed("another server of this collection runs on this machine")
+    except LockedError:
+        return 0 if parsed.detach else _report_failure("another server of this collection runs on this machine")
     except (ValueError, StoreError, OSError) as problem:
-        return _failed(problem)
+        return _report_failure(problem)
     return 0
 
 
@@ -121,22 +121,22 @@ def serve(
     if options.workers > 1 and database.startswith("sqlite:"):
         consequence = "a file has one writer at a time, and they would turn people away"
         refuse("several workers need PostgreSQL", "SQLite", consequence)
-    lock = nullcontext() if state is None else holding(state)
-    with lock as held, closing(open_store(database)) as store:
+    locking = nullcontext() if state is None else hold_lock(state)
+    with locking as lock_file, closing(open_store(database)) as store:
         check_page(store.survey(), store.editions())
-        key = None if options.issuer_key is None else own_key(store, options.issuer_key)
+        key = None if options.issuer_key is None else load_issuer_key(store, options.issuer_key)
         page = page_hash(store.survey().hash, None if key is None else key.issuer)
-        with listening_at(options.host, options.port, descriptor) as listening:
-            announce = _announcement(listening, "https" if tls else "http", options.prefix, page, held, log)
+        with bind_socket(options.host, options.port, descriptor) as listening:
+            announce = _announcement(listening, "https" if tls else "http", options.prefix, page, lock_file, log)
             if options.workers > 1:
                 store.close()  # each worker has its own connection
-                supervise(options.workers, _worker(database, options, listening, held), announce)
+                supervise(options.workers, _worker(database, options, listening, lock_file), announce)
             else:
                 context = _tls_context(options.certificate, options.private_key, forget_sessions=key is not None)
                 _run(store, key, options.prefix, context, listening, announce)
 
 
-def _failed(problem: object) -> int:
+def _report_failure(problem: object) -> int:
     print(f"Not serving: {problem}", file=sys.stderr)  # noqa: T201
     return 2
 
@@ -151,9 +151,11 @@ def _detach() -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m toolkit.survey.serving.process", description="Serve one survey.")
     add = parser.add_argument
-    known = os.environ.get(DATABASE)
+    default = os.environ.get(DATABASE)
     databases = "sqlite:///file.db or postgresql://…, made by collect() or toolkit serve"
-    add("--database", default=known, required=known is None, help=f"{databases}; else {DATABASE} of the environment")
+    add(
+        "--database", default=default, required=default is None, help=f"{databases}; else {DATABASE} of the environment"
+    )
     add_arguments(parser, SERVING)
     # For programs that start us: a process in the background, or one of several workers.
     add("--listening", type=int, help="descriptor of a socket that listens already: for workers")
@@ -171,7 +173,7 @@ def _run(
     listening: socket.socket,
     announce: Callable[[], None],
 ) -> None:
-    survey, limits = store.survey(), replace(Limits(), connections=_places(Limits.connections))
+    survey, limits = store.survey(), replace(Limits(), connections=_max_connections(Limits.connections))
     writer = Writer(store)
     try:
         earlier = [edition.hash for edition in store.editions() if edition.hash != survey.hash]
@@ -208,14 +210,14 @@ def _tls_context(
     return context
 
 
-def _worker(database: str, options: ServeOptions, listening: socket.socket, lock: Held | None) -> Command:
+def _worker(database: str, options: ServeOptions, listening: socket.socket, locking: FileLock | None) -> Command:
     """The command of one of several processes at one address: it shares the socket and the lock with this one."""
-    shared = [listening.fileno(), *([] if lock is None else [lock.descriptor])]
+    shared = [listening.fileno(), *([] if locking is None else [locking.descriptor])]
     arguments = [*replace(options, workers=1).arguments(), f"--listening={listening.fileno()}"]
     return Command(arguments, {**os.environ, DATABASE: database}, shared)
 
 
-def own_key(store: Collection, path: str | Path) -> IssuerKey:
+def load_issuer_key(store: Collection, path: str | Path) -> IssuerKey:
     """The key in a file, which must be the one that the collection began with."""
     key = IssuerKey.load(path)
     if (store.setting(ISSUER) or store.once(ISSUER, key.issuer.fingerprint)) != key.issuer.fingerprint:
@@ -225,7 +227,7 @@ def own_key(store: Collection, path: str | Path) -> IssuerKey:
     return key
 
 
-def _places(connections: int) -> int:
+def _max_connections(connections: int) -> int:
     """How many connections the operating system lets us have, with our limit of open files raised if need be."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = connections + _SPARE_FILES
@@ -237,7 +239,7 @@ def _places(connections: int) -> int:
 
 
 def _announcement(
-    listening: socket.socket, scheme: str, prefix: str, page: str, lock: Held | None, log: Path | None
+    listening: socket.socket, scheme: str, prefix: str, page: str, locking: FileLock | None, log: Path | None
 ) -> Callable[[], None]:
     """Say once where we are, when a connection would be answered."""
     host, port = listening.getsockname()[:2]
@@ -245,26 +247,26 @@ def _announcement(
     line = json.dumps({"url": url, "host": host, "port": port, "pid": os.getpid(), "survey": page})
 
     def announce() -> None:
-        if lock is not None:
-            lock.write(line)
+        if locking is not None:
+            locking.write(line)
         print(line, flush=True)  # noqa: T201
         if log is not None:
-            _log_to(log)
+            _log_to_file(log)
 
     return announce
 
 
-class _OwnersFile(logging.handlers.RotatingFileHandler):
+class _PrivateLogHandler(logging.handlers.RotatingFileHandler):
     """A file that only its owner can read, from the beginning, and so is the one that follows a full one."""
 
     def _open(self) -> TextIOWrapper:
         return open(self.baseFilename, "a", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600))
 
 
-def _log_to(path: Path) -> None:
+def _log_to_file(path: Path) -> None:
     """From now on warnings go to a file, which only its owner can read; nothing of a request is in them."""
     path.unlink(missing_ok=True)
-    handler = _OwnersFile(path, maxBytes=_LOG_BYTES, backupCount=1)
+    handler = _PrivateLogHandler(path, maxBytes=_LOG_BYTES, backupCount=1)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     logging.getLogger("toolkit").addHandler(handler)
 

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse, whole
 from toolkit.core.extras import check_extras
-from toolkit.survey.serving.access import TOKEN_BYTES, digest
-from toolkit.survey.serving.payload import TOKEN, PayloadError, full_length, parsed
+from toolkit.survey.serving.access import TOKEN_BYTES, token_hash
+from toolkit.survey.serving.payload import TOKEN, PayloadError, padded_length, parse_json
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection
 
@@ -41,25 +41,25 @@ _MOST_BYTES = 45_000  # of what is sealed: written in base64 it must pass as the
 _POINT = 65  # bytes of a point on the curve
 
 
-def length(survey: Survey) -> int:
+def sealed_length(survey: Survey) -> int:
     """Bytes to which every report is filled up: no fewer than the longest possible one has."""
-    most = full_length(survey)
+    most = padded_length(survey)
     if most > _MOST_BYTES:
         rule = f"on a station the longest possible report must stay below {_MOST_BYTES} bytes"
         refuse(rule, most, "all are filled up to one length; ask for fewer free texts")
     return most
 
 
-def tokens(secret: str, uses: int) -> list[str]:
+def station_tokens(secret: str, uses: int) -> list[str]:
     digests = (hashlib.sha256(f"{secret}:{use}".encode()).digest()[:TOKEN_BYTES] for use in range(uses))
-    return [base64.urlsafe_b64encode(one).decode().rstrip("=") for one in digests]
+    return [base64.urlsafe_b64encode(digest).decode().rstrip("=") for digest in digests]
 
 
-def new_link(url: str, uses: int) -> tuple[str, list[str]]:
+def new_station_link(url: str, uses: int) -> tuple[str, list[str]]:
     """A link for one station, and the tokens of its uses."""
     secret = secrets.token_urlsafe(TOKEN_BYTES)
-    one_per_use = tokens(secret, whole(uses, "uses", most=MOST_USES))
-    return f"{url.partition('#')[0].rstrip('/')}/station#s={secret}.{uses}", one_per_use
+    tokens = station_tokens(secret, whole(uses, "uses", most=MOST_USES))
+    return f"{url.partition('#')[0].rstrip('/')}/station#s={secret}.{uses}", tokens
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class StationKey:
         """The key of a collection whose survey has stations: made once, and then the same for every server."""
         if store.survey().field is None:
             return None
-        known = store.setting(SETTING) or store.once(SETTING, f"{cls.generate().number:x}")
-        return cls(int(known, 16))
+        number = store.setting(SETTING) or store.once(SETTING, f"{cls.generate().number:x}")
+        return cls(int(number, 16))
 
     @cached_property
     def _key(self) -> "EllipticCurvePrivateKey":
@@ -96,7 +96,7 @@ class StationKey:
         numbers = self._key.public_key().public_numbers()
         return f"04{numbers.x:064x}{numbers.y:064x}"
 
-    def opened(self, sealed: bytes) -> bytes:
+    def decrypt(self, sealed: bytes) -> bytes:
         """What a station has sealed; raises `PayloadError` for anything else."""
         check_extras("cryptography")
         from cryptography.exceptions import InvalidTag
@@ -116,9 +116,9 @@ class StationKey:
         raise PayloadError("This was not sealed for this collection.")
 
 
-def unsealed(key: StationKey, raw: bytes) -> tuple[bytes, Any, str]:
+def parse_sealed(key: StationKey, raw: bytes) -> tuple[bytes, Any, str]:
     """What a station sends: the report, the token that comes with it, and the name by which it is acknowledged."""
-    data = parsed(raw)
+    data = parse_json(raw)
     if not isinstance(data, dict) or set(data) != {"sealed", "token"} or not isinstance(data["sealed"], str):
         raise PayloadError("What a station sends must have exactly the fields sealed, token.")
     text = data["sealed"]
@@ -126,15 +126,15 @@ def unsealed(key: StationKey, raw: bytes) -> tuple[bytes, Any, str]:
         sealed = base64.b64decode(text, validate=True)
     except ValueError:
         sealed = b""
-    return key.opened(sealed), data["token"], hashlib.sha256(text.encode()).hexdigest()[:32]
+    return key.decrypt(sealed), data["token"], hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def returned_uses(raw: bytes) -> list[bytes]:
+def parse_returned_uses(raw: bytes) -> list[bytes]:
     """The SHA-256 of each use that a station gives back."""
-    data = parsed(raw)
+    data = parse_json(raw)
     uses = data.get("tokens") if isinstance(data, dict) and len(data) == 1 else None
     if not isinstance(uses, list) or len(uses) > MOST_RETURNED:
         raise PayloadError(f"What a station gives back must be the field tokens, with at most {MOST_RETURNED} of them.")
     if not all(isinstance(token, str) and TOKEN.fullmatch(token) for token in uses):
         raise PayloadError("Each token must be 22 letters, digits, - and _.")
-    return [digest(token) for token in uses]
+    return [token_hash(token) for token in uses]

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from toolkit.survey.storage import StoreError
 
 _LOG = logging.getLogger("toolkit.survey")
-_START_SECONDS, _STOP_SECONDS, _LOOK_SECONDS = 25.0, 12.0, 0.1
-_AGAIN_SECONDS, _LATER_SECONDS = 1.0, 5.0  # after a death, and after a start that failed
+_START_SECONDS, _STOP_SECONDS, _POLL_SECONDS = 25.0, 12.0, 0.1
+_RESTART_SECONDS, _RETRY_SECONDS = 1.0, 5.0  # after a death, and after a start that failed
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class _Worker:
     process: "subprocess.Popen[str]"
     started: float
     ready: threading.Event = field(default_factory=threading.Event)
-    complaints: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
     _listeners: list[threading.Thread] = field(default_factory=list)
 
     @classmethod
@@ -56,24 +56,26 @@ class _Worker:
             text=True,
         )
         worker = cls(process, time.monotonic())
-        worker._listeners += [threading.Thread(target=work, daemon=True) for work in (worker._hear, worker._pass_on)]
+        worker._listeners += [
+            threading.Thread(target=work, daemon=True) for work in (worker._wait_until_ready, worker._forward_errors)
+        ]
         for listener in worker._listeners:
             listener.start()
         return worker
 
-    def _hear(self) -> None:
+    def _wait_until_ready(self) -> None:
         for _ in self.process.stdout or ():
             self.ready.set()
 
-    def _pass_on(self) -> None:
+    def _forward_errors(self) -> None:
         """What a worker says goes to our own log, where others look for it."""
         for line in self.process.stderr or ():
             if self.ready.is_set():
                 _LOG.warning("%s", line.strip())
             else:
-                self.complaints.append(line.strip())
+                self.messages.append(line.strip())
 
-    def bury(self) -> None:
+    def close(self) -> None:
         """When it is dead: hear its last words, and let go what connected us."""
         for listener in self._listeners:
             listener.join()
@@ -86,8 +88,8 @@ class _Worker:
         return self.process.poll() is not None
 
     @property
-    def rests_until(self) -> float:
-        return self.started + (_AGAIN_SECONDS if self.ready.is_set() else _LATER_SECONDS)
+    def restart_time(self) -> float:
+        return self.started + (_RESTART_SECONDS if self.ready.is_set() else _RETRY_SECONDS)
 
 
 def supervise(count: int, command: Command, announce: Callable[[], None]) -> None:
@@ -98,57 +100,57 @@ def supervise(count: int, command: Command, announce: Callable[[], None]) -> Non
             _wait_for(workers, stopping)
             if not stopping.is_set():
                 announce()
-            while not stopping.wait(_LOOK_SECONDS):
-                workers = [_again(one, command) for one in workers]
+            while not stopping.wait(_POLL_SECONDS):
+                workers = [_restarted(worker, command) for worker in workers]
         finally:
-            _end(workers)
+            _stop(workers)
 
 
 def _wait_for(workers: Sequence[_Worker], stopping: threading.Event) -> None:
     end = time.monotonic() + _START_SECONDS
-    while not stopping.is_set() and not all(one.ready.is_set() for one in workers):
-        dead = next((one for one in workers if one.is_dead), None)
-        if dead is not None or time.monotonic() > end:
-            if dead is not None:
-                dead.bury()
-            complaint = " ".join(dead.complaints).removeprefix("Not serving: ") if dead else ""
+    while not stopping.is_set() and not all(worker.ready.is_set() for worker in workers):
+        dead_worker = next((worker for worker in workers if worker.is_dead), None)
+        if dead_worker is not None or time.monotonic() > end:
+            if dead_worker is not None:
+                dead_worker.close()
+            complaint = " ".join(dead_worker.messages).removeprefix("Not serving: ") if dead_worker else ""
             raise StoreError(complaint or "the workers must become ready, got one that does not: nothing is collected.")
-        stopping.wait(_LOOK_SECONDS)
+        stopping.wait(_POLL_SECONDS)
 
 
-def _again(worker: _Worker, command: Command) -> _Worker:
+def _restarted(worker: _Worker, command: Command) -> _Worker:
     """The worker, or another in its place when it is dead and has rested."""
-    if not worker.is_dead or time.monotonic() < worker.rests_until:
+    if not worker.is_dead or time.monotonic() < worker.restart_time:
         return worker
-    worker.bury()
-    how = "ended" if worker.ready.is_set() else f"could not begin ({' '.join(worker.complaints)})"
-    _LOG.warning("Worker %d %s, and is started again.", worker.process.pid, how)
+    worker.close()
+    reason = "ended" if worker.ready.is_set() else f"could not begin ({' '.join(worker.messages)})"
+    _LOG.warning("Worker %d %s, and is started again.", worker.process.pid, reason)
     return _Worker.start(command)
 
 
-def _end(workers: Sequence[_Worker]) -> None:
+def _stop(workers: Sequence[_Worker]) -> None:
     """Let all finish what has begun; by force who does not."""
-    for one in workers:
-        one.process.terminate()
+    for worker in workers:
+        worker.process.terminate()
     end = time.monotonic() + _STOP_SECONDS
-    for one in workers:
+    for worker in workers:
         try:
-            one.process.wait(max(0.0, end - time.monotonic()))
+            worker.process.wait(max(0.0, end - time.monotonic()))
         except subprocess.TimeoutExpired:
-            one.process.kill()
-            one.process.wait()
-        one.bury()
+            worker.process.kill()
+            worker.process.wait()
+        worker.close()
 
 
 @contextmanager
 def _stop_signal() -> Iterator[threading.Event]:
     """An event that SIGTERM and SIGINT set, from now on."""
     stopping = threading.Event()
-    before = {number: signal.signal(number, lambda *_: stopping.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+    previous = {number: signal.signal(number, lambda *_: stopping.set()) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield stopping
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 
