@@ -17,6 +17,8 @@ SIGNS = ("decimal", "comma", "thousands", "grouped_from")  # what numbers are wr
 CHAIN = """
 import sys
 from toolkit import Question, Survey, forced
+from dataclasses import replace
+from toolkit.survey.consent.page_data import headings
 from toolkit.survey.export import codebook
 from toolkit.survey.serving.page import content
 
@@ -35,8 +37,8 @@ assert same == {"direction", "decimal", "thousands", "grouped_from"} | titles, s
 assert page["consent"][code][0]["open"][0].endswith(sign)
 assert sign in survey.preview()._repr_html_()
 assert sign in codebook(survey)["consent"]
-tried = survey.as_rehearsal()
-assert tried.for_page()["title"] == {code: f"REHEARSAL{sign}: Exams"}, tried.for_page()["title"]
+tried = replace(survey, rehearsal=True)
+assert headings(tried) == {code: f"REHEARSAL{sign}: Exams"}, headings(tried)
 """
 
 

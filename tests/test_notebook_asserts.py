@@ -641,8 +641,8 @@ MUTANTS = {
     "08: a form that costs one question": Mutant(
         "08",
         "toolkit.survey.spec",
-        "return consenting.loss(self.questions, self.waves, self._earlier_loss)",
-        "return consenting.loss(self.questions[:1], self.waves, self._earlier_loss)",
+        "return consenting.loss(self.questions, self.waves, consenting.earlier_loss(self))",
+        "return consenting.loss(self.questions[:1], self.waves, consenting.earlier_loss(self))",
         "cell-07",
     ),
     "04: who was asked left out": Mutant(

@@ -17,6 +17,7 @@ from toolkit.core.randomness import drawer
 from toolkit.local import numeric, oracles, questions
 from toolkit.local.catalogue import CATALOGUE, NamedMaker, check_arguments, example, makers, parameters, restore
 from toolkit.local.sampled_randomizer import SampledRandomizer
+from toolkit.survey.consent.page_data import shown_survey
 
 
 def test_every_maker_of_the_three_rooms_is_listed():
@@ -108,7 +109,7 @@ def test_a_survey_file_calls_for_a_new_design_and_keeps_it(survey, tmp_path):
 
 
 def test_a_phone_draws_a_new_design_and_the_results_go_back_through_it(survey):
-    shown = survey.for_page()["questions"][0]["randomizer"]
+    shown = shown_survey(survey)["questions"][0]["randomizer"]
     assert (shown["weights"], shown["denominator"]) == ([[3, 1], [1, 3]], 4)
     draw = drawer(np.random.default_rng(1))
     reports = [survey["cheated"].design.report(truth, draw) for truth in [1] * 300 + [0] * 700]

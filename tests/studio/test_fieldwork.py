@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -472,7 +473,7 @@ def test_a_rehearsal_leaves_the_real_collection_of_another_survey_alone(tmp_path
         asked, work = Survey.load(tmp_path / f"{real}.toml"), Fieldwork(folder := Folder(tmp_path), Surveys(folder))
         database = f"sqlite:///{tmp_path}/{databases(f'{real}.toml')['real']}"
         with contextlib.closing(open_store(database)) as store:
-            store.create(asked if tried else asked.as_rehearsal())
+            store.create(asked if tried else replace(asked, rehearsal=True))
             store.set_state(State.OPEN)
         which = "rehearsal" if tried else "real"
         assert work.state(f"{name}.toml")[which] is None

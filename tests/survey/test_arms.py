@@ -1,6 +1,7 @@
 """Two ways to ask one question, of people whom chance chose: drawn, stored, planned and compared."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,7 @@ from scipy import stats
 from tests.survey.desk import payload, sent
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import warner
+from toolkit.survey.consent.page_data import page_words
 from toolkit.survey.questions.question import Question, arm_pairs
 from toolkit.survey.results import estimate
 from toolkit.survey.results.comparing import ArmDifference, differences
@@ -41,7 +43,7 @@ def test_the_arm_is_a_column_that_chance_fills_with_exactly_these_probabilities(
         == Survey.from_dict(asked({"direct": "3/10", "randomized": "7/10"}).to_dict())
     )
     assert made.hash != asked({"direct": 0.4, "randomized": 0.6}).hash
-    assert made.as_rehearsal().questions == made.questions
+    assert replace(made, rehearsal=True).questions == made.questions
     assert repr(made).startswith("<Survey 'Exams': 3 questions, 1 randomized")
 
 
@@ -61,7 +63,7 @@ def test_people_are_told_that_chance_chooses_and_which_questions_are_plain(langu
     told = made.consent_text()
     assert phrases(language)["arms"] in told
     assert phrases(language)["arm"] not in told, "nobody is asked for it"
-    assert made.page_words()[language]["review_arms"] in made.page_words()[language]["review_note"]
+    assert page_words(made)[language]["review_arms"] in page_words(made)[language]["review_note"]
 
 
 @pytest.mark.parametrize(

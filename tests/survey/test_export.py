@@ -1,6 +1,7 @@
 import csv
 import json
 import re
+from dataclasses import replace
 from unittest import mock
 
 import pandas as pd
@@ -137,7 +138,7 @@ def test_a_number_in_the_codebook_s_reading_has_the_mean_that_is_estimated():
 def test_the_codebook_says_once_what_must_be_known_of_the_collection():
     sure = codebook(survey_with(DESIGNS["mangat"], access="token"), ["One.", "Two.", "One."])
     assert (sure["remarks"], sure["epsilon"], sure["columns"]["asked"]["epsilon"]) == (["One.", "Two."], "inf", "inf")
-    tried = codebook(survey().as_rehearsal(), [OPEN_ACCESS])
+    tried = codebook(replace(survey(), rehearsal=True), [OPEN_ACCESS])
     assert (tried["remarks"], tried["rehearsal"]) == ([TRIED_OUT, OPEN_ACCESS], True)
     assert codebook(survey(cheated(anchor="no")))["columns"]["cheated"]["anchor"] == "no"
 

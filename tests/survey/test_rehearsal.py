@@ -1,5 +1,6 @@
 import json
 from contextlib import closing
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def test_what_is_sent_is_what_an_honest_phone_sends(sent):
         {"faculty": ["arts", "law"] * 10, "cheated": ["yes", "no"] * 10, "understood": [True, False] * 10}
     )
     assert rehearse(survey(), "http://127.0.0.1/", frame, np.random.default_rng(1)) == 20
-    found = [json.loads(parse_submission(survey().as_rehearsal(), raw).body) for raw in sent]
+    found = [json.loads(parse_submission(replace(survey(), rehearsal=True), raw).body) for raw in sent]
     assert sorted(one["understood"] for one in found) == [False] * 10 + [True] * 10
     assert len({json.loads(raw)["key"] for raw in sent}) == 20
 
@@ -52,7 +53,7 @@ def test_a_hidden_question_is_null(sent):
     found = {answers["faculty"]: answers["cheated"] for answers in (json.loads(raw)["answers"] for raw in sent)}
     assert found[0] is None
     assert found[1] in (0, 1)
-    assert [parse_submission(asked.as_rehearsal(), raw) for raw in sent]
+    assert [parse_submission(replace(asked, rehearsal=True), raw) for raw in sent]
 
 
 @pytest.mark.slow
@@ -126,7 +127,7 @@ def test_what_invented_people_send_fits_no_real_survey(sent):
 def test_people_of_a_panel_send_a_number_each_and_reports_of_one_wave(sent):
     made, people = panel(), pd.DataFrame({"cheated": ["yes"] * 400, "faculty": "law"})
     rehearse(made, "http://127.0.0.1:1/", people, np.random.default_rng(8))
-    told, tried = [json.loads(one) for one in sent], made.as_rehearsal()
+    told, tried = [json.loads(one) for one in sent], replace(made, rehearsal=True)
     assert all(parse_submission(tried, one) for one in sent)
     assert len({one["person"] for one in told}) == 400
     yes = sum(one["answers"]["cheated"] for one in told)
@@ -178,7 +179,7 @@ class Line:
 
 @pytest.mark.parametrize(("url", "path"), [("http://x", "/"), ("http://x/", "/"), ("https://x/survey/", "/survey/")])
 def test_invented_people_go_where_the_rehearsal_is_and_nowhere_else(monkeypatch, url, path):
-    tried, line = survey().as_rehearsal(), Line("")
+    tried, line = replace(survey(), rehearsal=True), Line("")
     monkeypatch.setattr(rehearsal, "_line", lambda _: line)
     for page, why in ((survey().hash, "a real collection"), ("0" * 64, "something else at this address")):
         line.page = page
@@ -199,7 +200,7 @@ class Room:
     url = "http://127.0.0.1:1/"
 
     def __init__(self, asked):
-        self.survey = asked.as_rehearsal()
+        self.survey = replace(asked, rehearsal=True)
         self.links = []
 
     def invitations(self, count):
@@ -218,7 +219,7 @@ def test_a_collector_and_a_number_of_people_are_enough(monkeypatch):
     asked = Survey.load(CAMPUS)
     assert public(Room(asked), 30) == len(bodies) == 30
     for body in bodies:
-        parse_submission(asked.as_rehearsal(), body)
+        parse_submission(replace(asked, rehearsal=True), body)
     bodies.clear()
     room = Room(survey(cheated(), access="token"))
     assert public(room, ["yes", "no", "yes"], np.random.default_rng(1)) == 3

@@ -16,8 +16,9 @@ from toolkit import survey as room
 from toolkit.local.numeric import one_bit
 from toolkit.local.waves import Memo
 from toolkit.survey import client
+from toolkit.survey.consent.page_data import shown_survey
 from toolkit.survey.questions.errors import SurveyError
-from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.question import Question, localized
 from toolkit.survey.questions.survey_fields import Panel
 from toolkit.survey.spec import Survey
 
@@ -58,7 +59,7 @@ def test_a_survey_is_read_back_equal_with_an_equal_hash(tmp_path: Path, suffix: 
     again.save(second)
     assert again == campus
     assert again.hash == campus.hash
-    assert again.for_page() == campus.for_page()
+    assert shown_survey(again) == shown_survey(campus)
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -84,7 +85,7 @@ def test_markup_formulas_and_odd_signs_are_just_text_in_every_field(tmp_path: Pa
     made = survey(question, plain, consent=words)
     made.save(tmp_path / f"a{suffix}")
     assert Survey.load(tmp_path / f"a{suffix}") == made
-    page = json.loads(json.dumps(made.for_page()))
+    page = json.loads(json.dumps(shown_survey(made)))
     shown = page["questions"][0]
     assert shown["text"] == shown["help"] == shown["instructions"] == {"en": words}
     assert shown["options"][0]["label"] == {"en": label}
@@ -148,8 +149,8 @@ def test_the_hash_is_the_same_in_another_process() -> None:
 
 
 def test_what_the_page_gets() -> None:
-    page = survey(faculty(), cheated(show_if={"faculty": ["law"]}), access="token").for_page()
-    assert list(page) == ["hash", "title", "languages", "access", "consent", "practice", "check", "questions"]
+    page = shown_survey(survey(faculty(), cheated(show_if={"faculty": ["law"]}), access="token"))
+    assert list(page) == ["title", "languages", "access", "consent", "practice", "check", "questions"]
     assert (page["title"], page["languages"], page["access"], page["check"]) == ({"en": "Exams"}, ["en"], "token", True)
     head, who, *_ = page["consent"]["en"]
     assert who["open"][0] == "We study exams."
@@ -159,14 +160,14 @@ def test_what_the_page_gets() -> None:
 
 
 def test_texts_in_languages_that_the_survey_does_not_have_stay_at_home() -> None:
-    made = survey(cheated().in_language("en"), consent={"en": "We study.", "fr": "Nous étudions."})
-    assert list(made.for_page()["consent"]) == ["en"]
+    made = survey(localized(cheated(), "en"), consent={"en": "We study.", "fr": "Nous étudions."})
+    assert list(shown_survey(made)["consent"]) == ["en"]
     assert made.to_dict()["consent"] == {"en": "We study.", "fr": "Nous étudions."}
 
 
 def test_the_practice_question_is_randomized_as_the_weakest_question_is() -> None:
     def practised(*questions: Question, **changes: Any) -> Any:
-        pages = survey(*questions, **changes).for_page()["practice"]
+        pages = shown_survey(survey(*questions, **changes))["practice"]
         return next(((page["name"], page["mode"], page["randomizer"]["weights"]) for page in pages), None)
 
     physical = {"mode": "physical", "instructions": "Throw a die."}
@@ -189,7 +190,7 @@ def test_there_is_no_check_where_nothing_is_randomized_or_its_right_answer_would
     assert survey(faculty()).check is survey(cheated(), check=False).check is False
     for epsilon, so in ((3.0, True), (3.01, False)):
         made = survey(cheated(design=warner(epsilon=epsilon)), ceiling=4)
-        assert [made.check, made.practice, made.for_page()["questions"][0]["deniable"]] == [so] * 3
+        assert [made.check, made.practice, shown_survey(made)["questions"][0]["deniable"]] == [so] * 3
     assert survey(Question("x", "X?", design=mangat("1/2")), ceiling=math.inf).check is False
 
 
@@ -244,7 +245,7 @@ def test_surveys_are_frozen_equal_by_value_and_known_by_name() -> None:
         made.cap = 3  # type: ignore[misc]
     assert made == survey()
     assert len({made, survey()}) == 1
-    assert made["cheated"] == cheated().in_language("en")
+    assert made["cheated"] == localized(cheated(), "en")
     assert made.loss == Pure(warner(p="2/3").epsilon)
     with pytest.raises(KeyError, match="must be one of faculty, cheated, got 'age'"):
         made["age"]
@@ -320,9 +321,9 @@ def test_a_survey_of_several_waves_is_written_read_and_counted_for_all_of_them(t
     assert made.loss.epsilon == 2.25  # what the first wave told, which had more questions
     assert "epsilon 2.25 for 2 waves, of which this is number 2" in repr(made)
     assert "one respondent in all, in 2 waves" in made._repr_html_()
-    page = made.for_page()
+    page = shown_survey(made)
     assert [page[name] for name in ("panel", "loss", "waves", "wave")] == ["ab" * 16, "9/4", 2, 2]
-    assert panel().for_page()["panel"] is None
+    assert shown_survey(panel())["panel"] is None
     assert page["questions"][0]["randomizer"]["kind"] == "memo"
     assert len({panel(waves=4, wave=wave).hash for wave in (1, 2, 3, 4)}) == 4
     others = [Panel("cd" * 16, made.panel.loss), Panel("ab" * 16, Fraction(5, 2)), None]
@@ -332,7 +333,7 @@ def test_a_survey_of_several_waves_is_written_read_and_counted_for_all_of_them(t
 def test_a_survey_without_waves_is_written_as_before() -> None:
     made = survey()
     assert not {"waves", "wave", "panel"} & set(made.to_dict())
-    assert not {"waves", "wave", "panel"} & set(made.for_page())
+    assert not {"waves", "wave", "panel"} & set(shown_survey(made))
     assert "memo" not in made.to_dict()["questions"][1]
     assert survey(waves=1, wave=1).hash == made.hash
 

@@ -1,9 +1,11 @@
 import re
+from dataclasses import replace
 
 import pytest
 
 from tests.survey.samples import survey
 from toolkit.survey.client import asset
+from toolkit.survey.consent.page_data import page_words, shown_survey
 from toolkit.survey.serving.page import HEADING_PREFIX
 from toolkit.texts.phrases import HEADINGS, LANGUAGES, interface, marked_words, rehearsal_mark
 
@@ -28,18 +30,17 @@ def test_all_words_that_the_page_makes_headings_of_are_known_here():
 
 
 def test_the_researchers_own_words_stay_and_are_marked_where_they_head_a_screen():
-    asked = survey(words={"en": {"next": "Go on", "thanks": "Merci"}}).as_rehearsal()
-    assert asked.interface_words["en"]["next"] == "Go on"
-    assert asked.interface_words["en"]["thanks"] == "REHEARSAL: Merci"
-    assert survey().interface_words == {}
+    asked = replace(survey(words={"en": {"next": "Go on", "thanks": "Merci"}}), rehearsal=True)
+    assert page_words(asked)["en"]["next"] == "Go on"
+    assert page_words(asked)["en"]["thanks"] == "REHEARSAL: Merci"
 
 
 def test_a_rehearsal_is_a_survey_of_its_own_that_can_be_written_down(tmp_path):
-    tried = survey().as_rehearsal()
+    tried = replace(survey(), rehearsal=True)
     assert tried.hash != survey().hash
     assert tried.name == "REHEARSAL: Exams"
     assert tried.title == survey().title
-    assert tried.as_rehearsal() == tried
+    assert replace(tried, rehearsal=True) == tried
     tried.save(tmp_path / "tried.toml")
     assert type(tried).load(tmp_path / "tried.toml") == tried
-    assert tried.for_page()["title"] == {"en": "REHEARSAL: Exams"}
+    assert shown_survey(tried)["title"] == {"en": "REHEARSAL: Exams"}

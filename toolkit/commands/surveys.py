@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.commands import Options, Verbs, add_verb, complain, say
 from toolkit.core.checks import refuse
+from toolkit.survey.questions.survey_fields import statements
 
 if TYPE_CHECKING:
     from toolkit.survey.spec import Survey
@@ -81,7 +82,7 @@ def _reminders(survey: "Survey", language: str | None) -> list[str]:
     """What is missing before others may be asked; and free instructions beside what the design promises."""
     from toolkit.survey.consent.statement import missing, odds
 
-    absent, code = missing(survey.stated), language or survey.languages[0]
+    absent, code = missing(statements(survey)), language or survey.languages[0]
     lines = ["", f"missing before it is served beyond this machine: {', '.join(absent)}"] if absent else []
     for question in survey.questions:
         if question.design is not None and question.instructions is not None:

@@ -13,9 +13,9 @@ from toolkit.core.checks import refuse
 from toolkit.frames.counts import Group
 from toolkit.show.bars import dot_and_bar, doubt, interval_row
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure, percent, percent_ticks, png_bundle
-from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.question import Question, is_share
 from toolkit.survey.results import Results, SurveyEstimate
-from toolkit.survey.results.survey_results import label_of
+from toolkit.survey.results.survey_results import group_label, label_of
 
 _MOST_OPTIONS = 12
 _MOST_ROWS = 120
@@ -71,7 +71,7 @@ def findings(results: Results, *, level: float = 0.95) -> Sheet:
     for ax, lines in zip(axes, panels, strict=True):
         _draw(ax, lines)
     if results.by and _together(results):
-        _legend(axes[0], [results.group_words(group) for group in _groups(results)])
+        _legend(axes[0], [group_label(results, group) for group in _groups(results)])
     title = f"{results.survey.name}: estimates with {100 * level:g} % intervals"
     canvas.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
     return Sheet(canvas, _words(results, panels, level))
@@ -91,7 +91,7 @@ def _panels(results: Results, level: float) -> list[list[_Line]]:
     lines = [line for finding in results.group_estimates for line in _lines(results, finding, level)]
     panels: dict[str, list[_Line]] = {"": []}
     for line in lines:
-        panels.setdefault("" if line.question.is_share else line.question.name, []).append(line)
+        panels.setdefault("" if is_share(line.question) else line.question.name, []).append(line)
     return [panel for panel in panels.values() if panel]
 
 
@@ -102,10 +102,10 @@ def _lines(results: Results, finding: SurveyEstimate, level: float) -> list[_Lin
         return []
     interval = estimate.interval(level)
     numbers = [np.atleast_1d(part) for part in (estimate.value, interval.low, interval.high)]
-    together, whose = _together(results), f" ({results.group_words(finding.group)})" if results.by else ""
+    together, whose = _together(results), f" ({group_label(results, finding.group)})" if results.by else ""
     place, lines = _groups(results).index(finding.group) if together else 0, []
     for i, label in enumerate(estimate.labels):
-        option = "" if not question.is_share else f": {label_of(results.survey, question.name, label)}"
+        option = "" if not is_share(question) else f": {label_of(results.survey, question.name, label)}"
         value, low, high = (float(column[i]) for column in numbers)
         words = "nobody answered" if not estimate.n else doubt(estimate, interval, i)
         name = f"{question.name}{option}{'' if together else whose}"
@@ -125,7 +125,7 @@ def _height(lines: Sequence[_Line]) -> float:
 
 def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
     """Rows by name, groups close together in each, in the unit of the questions."""
-    rows, groups, share = _rows(lines), 1 + max(line.group for line in lines), lines[0].question.is_share
+    rows, groups, share = _rows(lines), 1 + max(line.group for line in lines), is_share(lines[0].question)
     for line in lines:
         place = rows[line.name] + (line.group - (groups - 1) / 2) * 0.8 / groups
         if np.isfinite(line.value) and line.words:
@@ -176,6 +176,6 @@ def _words(results: Results, panels: Sequence[Sequence[_Line]], level: float) ->
 def _number(line: _Line) -> str:
     if not np.isfinite(line.value):
         return line.words
-    unit = percent if line.question.is_share else "{:.3g}".format
+    unit = percent if is_share(line.question) else "{:.3g}".format
     limits = line.words if not np.isfinite(line.low) else f"{unit(line.low)} to {unit(line.high)}"
     return f"{unit(line.value)} ({limits})" if limits else unit(line.value)

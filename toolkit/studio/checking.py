@@ -16,7 +16,7 @@ from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.statement import OPTIONAL, loss, missing, odds
 from toolkit.survey.plan import planned
 from toolkit.survey.questions.errors import SurveyError, SurveyWarning
-from toolkit.survey.questions.question import Question, read_questions
+from toolkit.survey.questions.question import Question, localized, loss_over_waves, read_questions
 from toolkit.survey.spec import STATED, Survey
 from toolkit.texts.odds import WEAK_EPSILON
 
@@ -178,7 +178,9 @@ def facts(data: Mapping[str, Any], checked: Checked, speak: str) -> dict[str, An
     stated = {name: data.get(name) for name in STATED}
     return {
         "questions": [
-            None if one is None else {"epsilon": _number(one.cost(waves).epsilon), "odds": _odds(one, language)}
+            None
+            if one is None
+            else {"epsilon": _number(loss_over_waves(one, waves).epsilon), "odds": _odds(one, language)}
             for one in checked.questions
         ],
         "epsilon": _number(total),
@@ -209,7 +211,7 @@ def _number(value: float) -> float | str:
 
 def _odds(question: Question, language: str) -> list[str]:
     try:
-        return odds(question.in_language(language), language)
+        return odds(localized(question, language), language)
     except ValueError:  # a language whose own words are not written yet
         return []
 

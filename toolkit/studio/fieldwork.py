@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,7 @@ class Fieldwork:
                 survey = self._surveys.load(file)
         except ValueError:
             return False
-        survey = survey.as_rehearsal() if collected.rehearsal else survey
+        survey = replace(survey, rehearsal=True) if collected.rehearsal else survey
         return {**survey.to_dict(), "panel": None} == {**collected.to_dict(), "panel": None}
 
     def rehearse(self, file: str, people: object, hash: str) -> dict[str, Any]:  # noqa: A002

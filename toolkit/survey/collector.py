@@ -534,7 +534,7 @@ def prepare(
     stored with the collection; each of several servers may have a file of its own.
     """
     survey = survey if isinstance(survey, Survey) else _loaded(survey)
-    survey = survey.as_rehearsal() if options.rehearsal else survey
+    survey = replace(survey, rehearsal=True) if options.rehearsal else survey
     check_reach(survey, options.host, options.public_url)
     _check_earlier(options.again)
     usual = "sqlite:///rehearsal.db" if survey.rehearsal else "sqlite:///survey.db"

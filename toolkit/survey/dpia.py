@@ -8,10 +8,11 @@ from decimal import Decimal
 from toolkit.core.document import Document
 from toolkit.local.birthdays import days
 from toolkit.survey.client import code_hash, toolkit_version
+from toolkit.survey.consent.page_data import headings
 from toolkit.survey.consent.statement import missing, needs_secret_answer, odds, patterns
-from toolkit.survey.questions.question import Question
-from toolkit.survey.questions.survey_fields import PROTECTION
-from toolkit.survey.spec import Survey
+from toolkit.survey.questions.question import Question, loss_over_waves
+from toolkit.survey.questions.survey_fields import PROTECTION, statements
+from toolkit.survey.spec import Survey, at_station
 from toolkit.texts.multilingual import Text, numbers_apart, text_in
 from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import base_language, phrases
@@ -61,16 +62,16 @@ def _lines(survey: Survey, code: str) -> list[str]:
     for name, part in parts.items():
         lines = part if isinstance(part, list) else [say(one, **filled) for one, is_so in part.items() if is_so]
         body += [f"## {say(name)}", *(lines if name in tables else [f"- {_one_line(one)}" for one in lines])]
-    return [f"# {say('dp_title', title=survey.heading[code])}", numbers, *body]
+    return [f"# {say('dp_title', title=headings(survey)[code])}", numbers, *body]
 
 
 def _who(survey: Survey, code: str, voice: Voice) -> list[str]:
-    statements = {name: text for name, text in survey.stated.items() if text is not None}
     protection: Mapping[str, Text] = survey.protection or {}
-    lines = [voice.say(name, words=text[code]) for name, text in statements.items()]
+    given = statements(survey)
+    lines = [voice.say(name, words=text[code]) for name, text in given.items() if text is not None]
     measures = {name: protection[name] for name in PROTECTION if name in protection and name != "necessity"}
     lines += [voice.say(name, words=text.get(code) or next(iter(text.values()))) for name, text in measures.items()]
-    absent = [*missing(survey.stated), *(name for name in PROTECTION if name not in protection)]
+    absent = [*missing(given), *(name for name in PROTECTION if name not in protection)]
     return lines + ([voice.say("not_said", names=", ".join(absent))] if absent else [])
 
 
@@ -87,7 +88,8 @@ def _how(question: Question, waves: int, voice: Voice) -> str:
         return f"{question.name}: {voice.say('how_plain')}"
     how = f"{question.name}: {question.design.name}, {question.mode}, epsilon {_up(question.loss.epsilon, voice)}"
     if waves > 1:
-        how += f" {voice.say('how_waves', total=_up(question.cost(waves).epsilon, voice), waves=voice.number(waves))}"
+        total = _up(loss_over_waves(question, waves).epsilon, voice)
+        how += f" {voice.say('how_waves', total=total, waves=voice.number(waves))}"
     if question.innocent is not None:
         months = question.innocent["born"]
         how += f"; {voice.say('how_born', months=months, days=voice.number(Decimal(str(float(days(months))))))}"
@@ -198,7 +200,7 @@ def _filled(survey: Survey, code: str, voice: Voice) -> dict[str, str]:
 def _risks(survey: Survey, voice: Voice) -> list[str]:
     """A row for each source: how it could learn something, and levels that follow from the design."""
     modes, spent, linked = {one.mode for one in survey.questions}, survey.loss.epsilon, survey.access != "open"
-    there = modes if survey.field is None else {one.mode for one in survey.at_station.questions}
+    there = modes if survey.field is None else {one.mode for one in at_station(survey).questions}
     worst = "high" if "plain" in modes or spent > WEAK_EPSILON else "medium" if spent > math.log(3) else "low"
     exposure = "medium" if modes & {"auto", "guided"} else "low"
     levels = {

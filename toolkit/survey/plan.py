@@ -16,7 +16,7 @@ from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.planning import Field, PeopleNeeded, plan, plan_survey
 from toolkit.planning.fieldwork import checked_field
 from toolkit.survey.questions.errors import error_location
-from toolkit.survey.questions.question import Question, arm_pairs
+from toolkit.survey.questions.question import Question, arm_pairs, is_share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -241,7 +241,7 @@ def _planned(
     truth, words = _guess(question, guess)
     low, high = _bounds(question)
     in_all = _margin(question, truth, n, share, level, field)
-    all_people = Planned(question.name, question.is_share, words, math.floor(n * share), in_all, high - low)
+    all_people = Planned(question.name, is_share(question), words, math.floor(n * share), in_all, high - low)
     if smallest is None:
         return all_people
     inside = _margin(question, truth, n, share * smallest, level, field)
@@ -258,7 +258,7 @@ def _margin(question: Question, truth: Any, n: int, part: Fraction, level: float
         sampling: dict[str, Any] = {"deff": field.deff, "weighting": field.weighting}
         return plan(question.design, prevalence=truth, n=n, subgroup=part, level=level, **sampling).margin
     low, high = _bounds(question)
-    if question.is_share:
+    if is_share(question):
         widest = max((share * (1 - share) for share in (truth if isinstance(truth, list) else [truth])), default=0.0)
     else:
         widest = max((truth - low) * (high - truth), 0.0)
@@ -267,7 +267,7 @@ def _margin(question: Question, truth: Any, n: int, part: Fraction, level: float
 
 
 def _bounds(question: Question) -> tuple[float, float]:
-    low, high = (0, 1) if question.is_share or question.bounds is None else question.bounds
+    low, high = (0, 1) if is_share(question) or question.bounds is None else question.bounds
     return float(low), float(high)
 
 
@@ -276,10 +276,10 @@ def _guess(question: Question, guess: Any) -> tuple[Any, str]:
     if guess is not None:
         several = isinstance(guess, Sequence) and not isinstance(guess, str)
         truth = [float(exact(part, "prevalence")) for part in guess] if several else float(exact(guess, "prevalence"))
-        return (truth, "as given" if several else f"{100 * truth:.3g} %" if question.is_share else f"mean {truth:.4g}")
+        return (truth, "as given" if several else f"{100 * truth:.3g} %" if is_share(question) else f"mean {truth:.4g}")
     if isinstance(question.design, SquareWave):
         return None, "a distribution"
-    if not question.is_share:
+    if not is_share(question):
         middle = sum(_bounds(question)) / 2
         return middle, f"mean {middle:.4g}"
     k = len(question.options)

@@ -24,7 +24,7 @@ import numpy as np
 from toolkit.core.checks import refuse, whole
 from toolkit.core.extras import extra
 from toolkit.core.randomness import check_rng, drawer
-from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.question import Question, accepts
 from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.survey.results.table import table
 from toolkit.survey.spec import TRIED_OUT, Survey, asked
@@ -83,7 +83,7 @@ def rehearse(
         links = collector.invitations(len(people))
     if links is not None and len(links) < len(people):
         refuse("there must be a link for each person", f"{len(links)} for {len(people)}", "each works once")
-    tried = _as_served(url, survey, survey.as_rehearsal())
+    tried = _as_served(url, survey, replace(survey, rehearsal=True))
     tokens = [None if links is None else link.partition("#t=")[2] for link in (links or [""] * len(people))]
     bodies = [
         json.dumps(_message(tried, person, token, generator)).encode()
@@ -97,7 +97,7 @@ def simulate(survey: Survey, answers: object, rng: np.random.Generator | None = 
     """Return reports of invented people, as a rehearsal's collection would hand them out; see `Survey.simulate`."""
     generator = np.random.default_rng() if rng is None else rng
     check_rng(generator)
-    tried = survey.as_rehearsal()
+    tried = replace(survey, rehearsal=True)
     sent = [_message(tried, person, None, generator) for person in _people(survey, answers, generator)]
     for one in sent:
         _check_answers(tried, one["answers"])
@@ -111,7 +111,7 @@ def _check_answers(survey: Survey, answers: Mapping[str, Any]) -> None:
     """Refuse plain answers that no phone would send; what is hidden was drawn from what it could."""
     for question in survey.questions:
         value = answers[question.name]
-        if value is not None and not question.accepts(value):
+        if value is not None and not accepts(question, value):
             rule = f"an answer to {question.name} must be one that a phone would send"
             refuse(rule, "another", "see the question's bounds, and that a number is whole where it must be")
 

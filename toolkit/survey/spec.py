@@ -6,7 +6,7 @@ import dataclasses
 import html
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +18,15 @@ from toolkit.core.loss import Amount, Pure
 from toolkit.planning.survey_size import PeopleNeeded
 from toolkit.survey.consent import linter
 from toolkit.survey.consent import statement as consenting
-from toolkit.survey.consent.device_check import device_tries, sheet_tries
-from toolkit.survey.consent.page_data import is_deniable, page_words, practicable, shown_survey
+from toolkit.survey.consent.device_check import device_tries, paper_layers
+from toolkit.survey.consent.page_data import (
+    consent_layers,
+    headings,
+    is_deniable,
+    page_words,
+    practicable,
+    shown_survey,
+)
 from toolkit.survey.plan import SurveyPlan, planned
 from toolkit.survey.questions import files
 from toolkit.survey.questions import survey_fields as checks
@@ -33,13 +40,20 @@ from toolkit.survey.questions.declaring import (
 )
 from toolkit.survey.questions.errors import error_location, in_field, refuse_field
 from toolkit.survey.questions.files import refuse_unknown
-from toolkit.survey.questions.question import Question, by_wheel, checked_questions, drawn_question, read_questions
+from toolkit.survey.questions.question import (
+    Question,
+    by_wheel,
+    checked_questions,
+    drawn_question,
+    loss_over_waves,
+    read_questions,
+)
 from toolkit.survey.questions.question_fields import flag
 from toolkit.survey.questions.strict_json import as_plain, digest
 from toolkit.survey.questions.survey_fields import ARM, Day, Panel
 from toolkit.texts.multilingual import Frozen, Text, Words, text_in
 from toolkit.texts.odds import WEAK_EPSILON
-from toolkit.texts.phrases import OWN, STATION, Own, marked_words, phrases, rehearsal_mark
+from toolkit.texts.phrases import Own, phrases
 
 if TYPE_CHECKING:
     import numpy as np
@@ -166,8 +180,8 @@ class Survey:
     approval: Declared[Words | None, Text | None] = declare(checks.statement, None)
     hashes: Declared[Words | None, Text | None] = declare(checks.statement, None)
     protection: Declared[Mapping[str, Any] | None, Frozen[str, Text] | None] = declare(checks.checked_protection, None)
-    debrief: Declared[Words | None, Text | None] = declare(checks.ending, None, most=2000)
-    help: Declared[Words | None, Text | None] = declare(checks.ending, None, most=2000)
+    debrief: Declared[Words | None, Text | None] = declare(checks.closing_text, None, most=2000)
+    help: Declared[Words | None, Text | None] = declare(checks.closing_text, None, most=2000)
     completion: str | None = declare(checks.checked_completion, None)
     practice: bool | int = declare(checks.checked_practice, True)
     check: bool | str = declare(checks.checked_check, True)
@@ -212,8 +226,8 @@ class Survey:
         with error_location(field="words"):
             for language in self.languages:
                 consenting.until(self.closes, language, self.words)
-            self.page_words()
-        prose = {"title": self.title, "consent": self.consent, **self.stated, **self.ending}
+            page_words(self)
+        prose = {"title": self.title, "consent": self.consent, **checks.statements(self), **checks.closing_texts(self)}
         assessed = {f"protection.{name}": text for name, text in (self.protection or {}).items() if name != "review"}
         linter.check_translations(prose | assessed, self.questions, self.languages, self.words)
         linter.check_labels(self.questions, self.languages, self.words)
@@ -221,86 +235,22 @@ class Survey:
         linter.check_loss(self.questions, Pure(self.ceiling), self.waves)
         for check in (linter.check_conditions, linter.check_leaks, linter.check_size):
             check(self.questions)
-        for version in [self] if self.field is None else [self, self.at_station]:
+        for version in [self] if self.field is None else [self, at_station(self)]:
             linter.check_wheels(version.questions)
             if self.check == "device":
-                in_field("check", device_tries, version.questions, version.page_words(), self.words)
+                in_field("check", device_tries, version.questions, page_words(version), self.words)
         linter.warn_of_what_can_be_looked_up(self.questions)
         linter.warn_of_months(self.questions)
 
     @property
     def loss(self) -> Pure:
         """What one respondent spends at most in all waves; in a later wave at least what the first one said."""
-        return consenting.loss(self.questions, self.waves, self._earlier_loss)
-
-    @property
-    def _earlier_loss(self) -> Pure:
-        return Pure(0 if self.panel is None else self.panel.loss)
-
-    @property
-    def stated(self) -> dict[str, Text | None]:
-        """What the researchers say of themselves, by name."""
-        return {name: getattr(self, name) for name in STATED}
-
-    @property
-    def ending(self) -> dict[str, Text | None]:
-        """What the researchers say on every last screen, by name."""
-        return {name: getattr(self, name) for name in ENDING}
-
-    def layers(self, language: str, *, paper: bool = False) -> list[consenting.Layer]:
-        """Return what people agree to, in parts: what everybody reads, and what can be unfolded below it.
-
-        Parameters
-        ----------
-        language : str
-            One of the survey's languages.
-        paper : bool
-            Whether it is for a sheet that is handed in.
-
-        Returns
-        -------
-        list of Layer
-            The consequence, who asks, what can be learned, what is stored, what one can choose.
-        """
-        own = consenting.stated_layers(self.stated, self.consent[language], language, self.words, paper=paper)
-        if self.household and not paper:
-            own.append(consenting.Layer("stored", (), (phrases(language, self.words)["household"],)))
-        if self.is_station and not paper:
-            own.insert(0, consenting.Layer("who", (phrases(language, None, STATION)["station_own"],)))
-        check = self.check if not paper else "device" if sheet_tries(self) else False
-        promised = consenting.promise(self, language, check, self._earlier_loss, paper=paper)
-        return consenting.merged([*promised, *own])
-
-    @property
-    def heading(self) -> dict[str, str]:
-        """The title in each language, as people see it: that of a rehearsal says so."""
-        if not self.rehearsal:
-            return {code: self.title[code] for code in self.languages}
-        return {code: f"{rehearsal_mark(code)}: {self.title[code]}" for code in self.languages}
+        return consenting.loss(self.questions, self.waves, consenting.earlier_loss(self))
 
     @property
     def name(self) -> str:
         """The heading in the first language."""
-        return self.heading[self.languages[0]]
-
-    def as_rehearsal(self) -> "Survey":
-        """Return the same survey to try out, with a hash of its own: a report of one does not fit the other.
-
-        Returns
-        -------
-        Survey
-            The survey with `rehearsal=True`.
-        """
-        return replace(self, rehearsal=True)
-
-    @property
-    def interface_words(self) -> dict[str, dict[str, str]]:
-        """The researcher's words for the page, without the promise; in a rehearsal every heading."""
-        own = {
-            code: {key: text for key, text in words.items() if not key.startswith(OWN)}
-            for code, words in (self.words or {}).items()
-        }
-        return marked_words(self.languages, own) if self.rehearsal else own
+        return headings(self)[self.languages[0]]
 
     @cached_property
     def hash(self) -> str:
@@ -309,19 +259,10 @@ class Survey:
 
         page: Any = shown_survey(self)
         if self.field is not None:
-            page = [page, shown_survey(self.at_station), self.at_station.page_words()]
+            station = at_station(self)
+            page = [page, shown_survey(station), page_words(station)]
         agreed = {name: value for name, value in self.to_dict().items() if name != "protection"}
-        return digest({"survey": agreed, "page": page, "words": self.page_words(), "code": code_hash()})
-
-    def page_words(self) -> dict[str, dict[str, str]]:
-        """Return what the page itself says, true of this survey.
-
-        Returns
-        -------
-        dict
-            Words by language and name.
-        """
-        return page_words(self)
+        return digest({"survey": agreed, "page": page, "words": page_words(self), "code": code_hash()})
 
     def consent_text(self, language: str | None = None, *, paper: bool = False) -> str:
         """Return all that people agree to: the consequence, who asks, the odds of each question, the rest.
@@ -341,28 +282,9 @@ class Survey:
         code = self.languages[0] if language is None else choice(language, "language", self.languages)
         odds = consenting.odds_in_all(self.questions, code, self.words, self.waves)
         parts: list[str | None] = []
-        for layer in self.layers(code, paper=paper):
+        for layer in paper_layers(self, code) if paper else consent_layers(self, code):
             parts += [layer.title(code, self.words), *layer.open, *(odds if layer.name == "learn" else []), *layer.more]
         return "\n\n".join(part for part in parts if part)
-
-    def for_page(self) -> dict[str, Any]:
-        """Return what the browser gets.
-
-        Returns
-        -------
-        dict
-            Plain data for JSON.
-        """
-        return {"hash": self.hash, **shown_survey(self)}
-
-    @cached_property
-    def at_station(self) -> "Survey":
-        """The same as people meet it on a device of the researchers: in words of its own, and by the wheel."""
-        there, auto = copy(self), self.field is not None and self.field["auto"]
-        questions = self.questions if auto else tuple(map(by_wheel, self.questions))
-        for name, value in {"questions": questions, "access": "open", "is_station": True}.items():
-            object.__setattr__(there, name, value)
-        return there
 
     def __getitem__(self, name: str) -> Question:
         for question in self.questions:
@@ -555,8 +477,14 @@ answers are kept, what is published, how to take something back, who approved it
 hashes can be compared.
 """
 
-ENDING = names_checked_by(Survey, checks.ending)
-"""What those who ask say at the end, whatever it is."""
+
+def at_station(survey: Survey) -> Survey:
+    """Return a survey as people meet it on a device of the researchers: in words of its own, and by the wheel."""
+    version, auto = copy(survey), survey.field is not None and survey.field["auto"]
+    questions = survey.questions if auto else tuple(map(by_wheel, survey.questions))
+    for name, value in {"questions": questions, "access": "open", "is_station": True}.items():
+        object.__setattr__(version, name, value)
+    return version
 
 
 def asked(survey: Survey, question: Question, answers: dict[str, Any]) -> bool:
@@ -584,7 +512,7 @@ def listing(title: str, questions: Sequence[Question], language: str, own: Own |
 
 
 def _row(question: Question, language: str, own: Own | None, waves: int) -> str:
-    cost = f"{question.cost(waves).epsilon:.4g}" if question.randomized else "not protected"
+    cost = f"{loss_over_waves(question, waves).epsilon:.4g}" if question.randomized else "not protected"
     cells = (question.name, text_in(question.text, language), _answers(question, language, own), _sent(question), cost)
     return "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(words)}</td>" for words in cells) + "</tr>"
 

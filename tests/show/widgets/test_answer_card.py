@@ -13,7 +13,7 @@ from toolkit import crosswise, k_ary, mangat, show, warner
 from toolkit.local import numeric, oracles
 from toolkit.show.widgets.answer_card import AnswerCard
 from toolkit.survey import client
-from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.question import Question, accepts
 
 CHEATED = Question("cheated", "Have you ever cheated on an exam?", design=warner(p="3/4"))
 STATIC = Path(show.__file__).parent / "widgets" / "static"
@@ -159,7 +159,7 @@ def test_imagined_people_answer_as_real_ones_do_and_are_estimated(name):
     card = AnswerCard(("How is it?", design))
     card.simulate(answers, rng=np.random.default_rng(7))
     assert len(card.reports) == 1000
-    assert all(card.question.accepts(json.loads(json.dumps(report))) for report in card.reports)
+    assert all(accepts(card.question, json.loads(json.dumps(report))) for report in card.reports)
     estimate = card.estimate()
     assert np.all(np.abs(np.asarray(estimate.value) - truth) < 5 * np.asarray(estimate.se))
 

@@ -1,4 +1,5 @@
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -123,7 +124,7 @@ def test_a_view_that_nothing_came_to_reads_no_reports(collector, monkeypatch):
 def test_the_view_of_a_rehearsal_says_so(tmp_path):
     database = f"sqlite:///{tmp_path / 'tried.db'}"
     with closing(open_store(database)) as store:
-        store.create(survey().as_rehearsal())
+        store.create(replace(survey(), rehearsal=True))
     view = watch(Collector.attach(database))
     assert repr(view) == "<CollectorView: 'REHEARSAL: Exams', draft, reports: 0>"
     assert "This is a rehearsal" in view.describe()["state"]

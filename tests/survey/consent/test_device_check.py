@@ -12,7 +12,8 @@ from tests.survey.desk import payload, sent
 from tests.survey.samples import cheated, survey
 from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, unrelated, warner
 from toolkit.survey.consent.device_check import chance, device_tries, sheet_tries
-from toolkit.survey.questions.question import Question
+from toolkit.survey.consent.page_data import page_words
+from toolkit.survey.questions.question import Question, localized
 from toolkit.survey.results import estimate
 from toolkit.survey.serving.page import page_content
 from toolkit.survey.serving.payload import PayloadError, parse_submission
@@ -24,7 +25,7 @@ PHYSICAL = {"mode": "physical", "instructions": "Throw a die."}
 
 def tries(question: Question, language: str = "en") -> list[tuple[str, list[str], str]]:
     words = interface([language])
-    found = device_tries([question.in_language(language)], words)
+    found = device_tries([localized(question, language)], words)
     return [
         (text[language], [one[language] for one in labels], labels[right][language]) for text, labels, right in found
     ]
@@ -97,18 +98,18 @@ def test_it_is_asked_in_every_language_with_one_right_answer(language: str) -> N
             assert "{" not in text
             assert len(set(labels)) == 3
             assert right in labels[:2]
-    made = Survey({language: "T"}, [cheated().in_language(language)], consent={language: "C"}, languages=[language])
+    made = Survey({language: "T"}, [localized(cheated(), language)], consent={language: "C"}, languages=[language])
     other = Survey.from_dict({**made.to_dict(), "check": "device"})
     assert phrases(language)["stored_check"] in made.consent_text()
     assert phrases(language)["stored_tries"] in other.consent_text()
-    assert interface([language])[language]["review_tries"] in other.page_words()[language]["review_note"]
+    assert interface([language])[language]["review_tries"] in page_words(other)[language]["review_note"]
 
 
 def test_there_are_three_answers_whatever_the_design_so_that_chance_is_the_same() -> None:
     slips, cards = forced_options(list("abcd"), ["1/10"] * 4), kuk("1/2", "1/4", draws=2)
     for design, codes in ((slips, [("answer 1", "answer 2")] * 2), (cards, [("0", "2"), ("0", "1")])):
         made = survey(Question("x", "X?", design=design, mode="physical"), check="device", ceiling=9)
-        phone = device_tries(made.questions, made.page_words())
+        phone = device_tries(made.questions, page_words(made))
         sheet = [([*one.labels.values()], right) for one, right in sheet_tries(made)]
         assert [one.options for one, _ in sheet_tries(made)] == [(*pair, "answer 3") for pair in codes]
         for labels, right in [*((labels, right) for _, labels, right in phone), *sheet]:

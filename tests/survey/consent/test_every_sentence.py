@@ -16,10 +16,12 @@ from toolkit import k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.local.waves import Memo
 from toolkit.survey.client import code_hash
+from toolkit.survey.consent.device_check import paper_layers
+from toolkit.survey.consent.page_data import page_words, shown_survey
 from toolkit.survey.consent.statement import odds
 from toolkit.survey.dpia import sheet
 from toolkit.survey.paper.sheets import sheets
-from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.question import Question, localized
 from toolkit.survey.serving.page import page_content
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import LANGUAGES, phrases
@@ -91,7 +93,7 @@ def texts(survey: Survey, language: str) -> Iterator[str]:
     if all(question.mode in ("physical", "plain") for question in survey.questions):
         for page in sheets(survey, language, ["183103819"]).values():
             yield page.partition("</style>")[2].replace("183 103 819", "").replace(survey.hash[:8], "x")
-    words = survey.page_words()[language]
+    words = page_words(survey)[language]
     yield from (words[name] for name in ("review_note", "end_already", "keeps_nothing"))
     yield from (words[name] for name in ("new_draws",) if survey.waves > 1)
     if language == "en" or len(survey.questions) > 1:  # of the others every design is in test_dpia.py
@@ -155,7 +157,7 @@ def test_no_text_makes_a_forbidden_claim_or_has_a_mark_too_many(language: str) -
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_words_of_the_page_make_no_forbidden_claim(language: str) -> None:
-    words = made(language, asked(warner("2/3"), language)).page_words()[language]
+    words = page_words(made(language, asked(warner("2/3"), language)))[language]
     for name, text in words.items():
         assert not (found := re.search(FORBIDDEN[language], text)), (name, found)
         assert not re.search(r"\.\.|,,| {2}", text), name
@@ -168,7 +170,7 @@ def test_secrecy_is_claimed_up_to_the_usual_epsilon_and_the_check_is_asked_only_
     for epsilon in (*EPSILONS, math.inf):
         design = k_ary(3, epsilon=epsilon) if math.isfinite(epsilon) else DESIGNS["mangat"]
         survey = made(language, asked(design, language))
-        page = survey.for_page()
+        page = shown_survey(survey)
         claims = page["consent"][language][0]["open"][0] in sure
         assert claims == (epsilon <= 3) == survey.check == survey.practice == page["questions"][0]["deniable"]
 
@@ -222,7 +224,7 @@ def test_what_is_filled_in_is_set_apart_where_writing_runs_the_other_way(languag
 def test_paper_speaks_of_no_phone_in_any_language(language: str) -> None:
     question = asked(warner("2/3"), language)
     for check, access in itertools.product((True, False), ("open", "token", "blind")):
-        sheet = made(language, question, check=check, access=access).layers(language, paper=True)
+        sheet = paper_layers(made(language, question, check=check, access=access), language)
         assert not any(PHONE[language] in text for layer in sheet for text in (*layer.open, *layer.more))
 
 
@@ -231,7 +233,7 @@ def test_what_a_randomizer_says_of_itself_is_what_people_are_told(design: Any) -
     said = design.describe()
     assert not re.search(FORBIDDEN["en"], said)
     assert not MARKS.search(said)
-    told = odds(Question("asked", "?", design=design).in_language("en"), "en", ratio=True)
+    told = odds(localized(Question("asked", "?", design=design), "en"), "en", ratio=True)
     assert all(DOTS.sub("", sentence).lower() in said.lower() for sentence in told)
 
 
@@ -267,7 +269,7 @@ def test_what_all_waves_can_shift_is_said_with_at_least_its_true_share(language:
         memo = Memo(warner("3/4"), warner(fresh))
         survey = made(language, asked(memo, language), waves=waves)
         exact = memo.epsilon(waves, truth="changing", memo="lost"), memo.epsilon(waves)
-        learn = survey.for_page()["consent"][language][2]
+        learn = shown_survey(survey)["consent"][language][2]
         paragraph = " ".join(learn["open"] + learn["more"])
         for name, epsilon in zip(("total_waves", "total_same"), exact, strict=True):
             pattern = re.escape(phrases(language)[name]).replace(re.escape("{guess}"), "(.+?)")

@@ -9,6 +9,8 @@ import pytest
 from toolkit import Question, Survey, crosswise, forced, kuk, mangat, triangular, unrelated, warner
 from toolkit.local import born
 from toolkit.survey.consent.instructions import device_of, instructions
+from toolkit.survey.consent.page_data import shown_survey
+from toolkit.survey.questions.question import localized
 from toolkit.texts.phrases import LANGUAGES, phrases
 
 DESIGNS = {
@@ -45,9 +47,9 @@ def test_every_step_is_said_in_every_language(design, language: str) -> None:
     lines = instructions(asked, language)
     assert len(lines) == 1 + len(device_of(asked).steps)
     assert not any(re.search(r"[{}]|None|×|−", line) for line, _ in lines)
-    page = Survey(
-        {language: "T"}, [asked], consent={language: "C"}, languages=[language], ceiling=float("inf")
-    ).for_page()
+    page = shown_survey(
+        Survey({language: "T"}, [asked], consent={language: "C"}, languages=[language], ceiling=float("inf"))
+    )
     assert page["questions"][0]["instructions"] == {language: "\n".join(line for line, _ in lines)}
 
 
@@ -55,7 +57,7 @@ def test_every_step_is_said_in_every_language(design, language: str) -> None:
     ("yes", "no", "rest"), [("1/6", "1/3", "4 to 6"), ("1/3", "1/3", "5 or 6"), ("1/2", "1/3", "6")]
 )
 def test_one_outcome_is_named_two_are_a_choice_and_more_a_range(yes: str, no: str, rest: str) -> None:
-    lines = instructions(Question("x", "X?", design=forced(yes, no), mode="physical").in_language("en"), "en")
+    lines = instructions(localized(Question("x", "X?", design=forced(yes, no), mode="physical"), "en"), "en")
     assert lines[1][0] == "1 or 2: choose “No”, whatever your answer is."
     assert lines[3][0].startswith(f"{rest}: choose your real answer")
 

@@ -11,8 +11,9 @@ from tests.survey.samples import MEMO, cheated, faculty, panel, survey
 from toolkit import Design, crosswise, k_ary, kuk, mangat, triangular, warner
 from toolkit.local.numeric import additive
 from toolkit.survey.consent.linter import LARGEST, RESERVED, check_size, largest
+from toolkit.survey.consent.page_data import page_words
 from toolkit.survey.questions.errors import SurveyError
-from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.question import Question, accepts, localized
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import ASKING, LANGUAGES, interface, phrases
 
@@ -161,7 +162,7 @@ def test_a_language_needs_words_for_the_page_and_for_the_promise() -> None:
     refused("must have all its words in 'it'|without promise_", languages=["it"], words={"it": {"next": "Avanti"}})
     refused(r"`words` must be in a language of the survey \(en\), got 'it'", words={"it": {"next": "Avanti"}})
     refused("`words.en.next` must be plain text", words={"en": {"next": "\x00"}})
-    assert survey(words={"en": {"next": "Go on"}}).interface_words == {"en": {"next": "Go on"}}
+    assert page_words(survey(words={"en": {"next": "Go on"}}))["en"]["next"] == "Go on"
 
 
 def test_the_longest_submission_fits_into_what_a_server_takes() -> None:
@@ -182,7 +183,7 @@ def test_no_submission_is_longer_than_the_linter_thinks_and_the_longest_is_not_m
     ]
     for given, answer in asked:
         question = Question(name, "?", **given)
-        assert question.accepts(answer)
+        assert accepts(question, answer)
         true = len(json.dumps({name: answer}, separators=(",", ":"), ensure_ascii=False).encode())
         assert true <= largest([question]) <= true + 30 + 3 * len(question.options)
     assert largest([question, question]) == 2 * largest([question])
@@ -248,7 +249,7 @@ def test_a_memo_needs_waves_and_waves_need_a_memo() -> None:
 
 def test_the_number_that_joins_waves_has_a_name_that_no_question_of_a_panel_may_have() -> None:
     named = Question("person", "Are you a person?", options=["no", "yes"])
-    assert survey(named)["person"] == named.in_language("en")
+    assert survey(named)["person"] == localized(named, "en")
     with pytest.raises(ValueError, match=r"must not be called .*, person, got 'person'"):
         panel(cheated(design=MEMO), named)
 
@@ -258,7 +259,7 @@ def test_words_of_one_s_own_must_say_what_being_asked_again_means() -> None:
     said = page | {f"promise_{name}": sentence for name, sentence in phrases("en").items()}
     made = panel(cheated(design=MEMO), languages=["it"], words={"it": said})
     assert "We ask the same people up to 2 times." in made.consent_text()
-    assert "at different times is sent, too" in made.page_words()["it"]["review_note"]
+    assert "at different times is sent, too" in page_words(made)["it"]["review_note"]
     lacking = {"it": {name: text for name, text in said.items() if name not in ("promise_new_draws", "promise_until")}}
     survey(cheated(), languages=["it"], words=lacking)  # which is asked once, and without a last day
     refused("hold promise_until where a survey has a last day", languages=["it"], words=lacking, closes="2026-12-01")

@@ -10,7 +10,7 @@ from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey
 from toolkit import crosswise
 from toolkit.local.numeric import additive, hybrid, local_laplace, multiplicative, one_bit, piecewise, square_wave
 from toolkit.survey.consent import page_data
-from toolkit.survey.consent.page_data import minutes, shown_question
+from toolkit.survey.consent.page_data import minutes, page_words, shown_question
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import interface, phrases
@@ -120,7 +120,7 @@ STAYS = "stay on this phone"
 
 
 def review(*questions: Question, check: bool = True, access: str = "open") -> str:
-    return survey(*questions, check=check, access=access).page_words()["en"]["review_note"]
+    return page_words(survey(*questions, check=check, access=access))["en"]["review_note"]
 
 
 def test_a_plain_survey_is_not_told_that_answers_stay_on_the_phone() -> None:
@@ -176,7 +176,7 @@ def test_the_minutes_count_every_word_that_is_not_folded_and_every_tap(monkeypat
 
 def test_the_end_of_the_page_says_what_is_so_of_this_access() -> None:
     def ends(made: Survey) -> tuple[str, str]:
-        words = made.page_words()["en"]
+        words = page_words(made)["en"]
         return words["end_403"], words["end_already"]
 
     words = interface(["en"])["en"]

@@ -1,18 +1,22 @@
 """Who asks, and what becomes of the answers: said in every language, or a survey stays on this machine."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.survey.samples import SAID, cheated, survey
 from toolkit import Survey
+from toolkit.survey.consent.page_data import shown_survey
 from toolkit.survey.consent.statement import check_reach, missing, stated_layers
+from toolkit.survey.questions.question import localized
+from toolkit.survey.questions.survey_fields import statements
 from toolkit.survey.spec import STATED
 from toolkit.texts.phrases import LANGUAGES
 
 
 def test_without_it_the_page_says_that_this_is_a_demonstration() -> None:
-    who = survey(cheated()).for_page()["consent"]["en"][1]
+    who = shown_survey(survey(cheated()))["consent"]["en"][1]
     assert "This is a demonstration" in who["open"][-1]
     assert "This is a demonstration" in survey(cheated(), **{**SAID, "contact": None}).consent_text()
     assert "demonstration" not in survey(cheated(), **SAID).consent_text()
@@ -21,9 +25,9 @@ def test_without_it_the_page_says_that_this_is_a_demonstration() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_it_is_said_in_every_language(language: str) -> None:
     said = {name: {language: f"«{name}»"} for name in STATED}
-    asked = [cheated().in_language(language)]
+    asked = [localized(cheated(), language)]
     made = Survey({language: "T"}, asked, consent={language: "C"}, languages=[language], **said)
-    layers = stated_layers(made.stated, "C", language)
+    layers = stated_layers(statements(made), "C", language)
     told = [text for layer in layers[1:] for text in (*layer.open, *layer.more)]
     assert len(told) == len(STATED)
     assert all(f"«{name}»" in text for name, text in zip(STATED, told, strict=True))
@@ -33,8 +37,8 @@ def test_it_is_said_in_every_language(language: str) -> None:
 def test_beyond_this_machine_all_but_a_way_back_must_be_said() -> None:
     asked = survey(cheated())
     check_reach(asked, "127.0.0.1", None)
-    check_reach(asked.as_rehearsal(), "0.0.0.0", None)  # noqa: S104
-    assert missing(asked.stated) == [name for name in STATED if name not in ("withdrawal", "hashes")]
+    check_reach(replace(asked, rehearsal=True), "0.0.0.0", None)  # noqa: S104
+    assert missing(statements(asked)) == [name for name in STATED if name not in ("withdrawal", "hashes")]
     for host, url in (("0.0.0.0", None), ("127.0.0.1", "https://survey.example/")):  # noqa: S104
         with pytest.raises(ValueError, match="must say controller, contact, purpose, retention, publication"):
             check_reach(asked, host, url)
@@ -51,7 +55,7 @@ def test_a_way_to_take_it_back_replaces_the_sentence_that_there_is_none() -> Non
 def test_where_the_hashes_of_the_page_are_published_is_said_on_the_page_and_not_on_paper() -> None:
     made = survey(cheated(), **SAID, hashes="example.org/study")
     said = "Where the two numbers that this page shows at the end (SHA-256) are published: example.org/study"
-    assert said in made.for_page()["consent"]["en"][1]["more"]
+    assert said in shown_survey(made)["consent"]["en"][1]["more"]
     assert said not in made.consent_text(paper=True)
 
 
@@ -61,4 +65,4 @@ def test_it_is_kept_in_files_and_in_the_hash(tmp_path: Path) -> None:
     assert Survey.load(tmp_path / "a.toml") == made
     assert made.hash != survey(cheated(), **{**SAID, "contact": "another"}).hash
     with pytest.raises(ValueError, match="`contact` must be there in every language"):
-        survey(cheated().in_language("en"), **{**SAID, "contact": {"de": "wir"}})
+        survey(localized(cheated(), "en"), **{**SAID, "contact": {"de": "wir"}})

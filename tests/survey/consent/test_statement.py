@@ -12,8 +12,11 @@ from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey, surve
 from toolkit import Design, Pure, Survey, crosswise, k_ary, mangat, triangular, warner
 from toolkit.local.oracles import subset
 from toolkit.local.waves import Memo
+from toolkit.survey.consent.device_check import paper_layers
+from toolkit.survey.consent.page_data import consent_layers, shown_survey
 from toolkit.survey.consent.statement import loss, odds, patterns
-from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.question import Question, localized
+from toolkit.survey.spec import at_station
 from toolkit.texts.odds import epsilon_bound
 from toolkit.texts.phrases import LANGUAGES, interface, phrases
 from toolkit.texts.voice import Voice
@@ -25,9 +28,10 @@ PROMISES_SECRECY = ("head_one", "head_all", "head_some", "head_each")
 
 def told(*questions: Question, language: str = "en", paper: bool = False, **changes: Any) -> list[str]:
     """All that is told, open or folded."""
-    asked = [question.in_language(language) for question in questions]
+    asked = [localized(question, language) for question in questions]
     given = {"title": {language: "T"}, "consent": {language: "C"}, "languages": [language], "ceiling": math.inf}
-    layers = Survey(questions=asked, **{**given, **changes}).layers(language, paper=paper)
+    made = Survey(questions=asked, **{**given, **changes})
+    layers = (paper_layers if paper else consent_layers)(made, language)
     return [text for layer in layers for text in (*layer.open, *layer.more)]
 
 
@@ -162,16 +166,16 @@ def test_what_is_stored_is_told() -> None:
 def test_a_phone_of_several_people_and_a_device_of_ours_are_told_of_and_a_sheet_of_neither() -> None:
     said = {"household": phrases("en")["household"], "field": phrases("en", None, "station")["station_own"]}
     shared, ours = survey(household=True), survey(cheated(), access="token", field={"station": "kiosk"})
-    for made, names in ((survey(), []), (shared, ["household"]), (ours, []), (ours.at_station, ["field"])):
+    for made, names in ((survey(), []), (shared, ["household"]), (ours, []), (at_station(ours), ["field"])):
         assert [name for name, text in said.items() if text in made.consent_text()] == names
         assert [name for name, text in said.items() if text in made.consent_text(paper=True)] == []
     tables, there = (phrases("en"), phrases("en", None, "station")), ("trust_phone", "stored", "stored_more")
-    for made, table, names in ((ours, 0, ("how_auto",)), (ours.at_station, 1, ("how_guided", "stored_open"))):
+    for made, table, names in ((ours, 0, ("how_auto",)), (at_station(ours), 1, ("how_guided", "stored_open"))):
         found = [{name for name in (*there, *names) if words[name] in made.consent_text()} for words in tables]
         assert found[table] == {*there, *names}
         assert "stored" not in found[1 - table]
     mixed = survey(cheated(mode="physical"), faculty(), access="token", field={"station": "kiosk"})
-    assert [one.mode for one in mixed.at_station.questions] == ["physical", "plain"]
+    assert [one.mode for one in at_station(mixed).questions] == ["physical", "plain"]
 
 
 @pytest.mark.parametrize("paper", [False, True])
@@ -219,7 +223,7 @@ def test_the_whole_text_has_the_odds_of_every_design(design: Any) -> None:
 
 
 def test_odds_have_icons_and_labels_as_they_are_shown() -> None:
-    shown = odds(cheated(labels={"yes": "Yes, I have"}).in_language("en"), "en")
+    shown = odds(localized(cheated(labels={"yes": "Yes, I have"}), "en"), "en")
     assert shown[0].startswith("If your answer is “Yes, I have”, we receive “Yes, I have” 2 times in 3 (●●○);")
     assert shown[1] == epsilon_bound(warner(p="2/3").epsilon, ratio=False)
     assert odds(faculty(), "en") == []
@@ -233,7 +237,7 @@ def test_a_language_of_the_researchers_own_is_spoken_throughout() -> None:
     page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
     made = survey(cheated(), languages=["it"], words={"it": {**promised, **gaps, **page}})
     assert made.consent_text().startswith("Nobody, not ëvën wë")
-    assert made.for_page()["questions"][0]["options"][1]["label"] == {"it": "Yës"}
+    assert shown_survey(made)["questions"][0]["options"][1]["label"] == {"it": "Yës"}
 
 
 def test_of_several_waves_everything_is_promised_for_all_of_them_together() -> None:
@@ -308,7 +312,7 @@ def test_secrecy_is_promised_for_all_waves_and_a_question_is_deniable_in_all() -
     assert panel(weak).consent_text().startswith(phrases("en")["head_one"])
     several = panel(weak, waves=6, ceiling=9)
     assert several.consent_text().startswith(phrases("en")["head_weak"])
-    assert [one.for_page()["questions"][0]["deniable"] for one in (panel(weak), several)] == [True, False]
+    assert [shown_survey(one)["questions"][0]["deniable"] for one in (panel(weak), several)] == [True, False]
     each = panel(weak, agree("b", 1.4), ceiling=9)
     assert each.consent_text().startswith(phrases("en")["head_each"])
 

@@ -66,7 +66,7 @@ def test_another_survey_and_a_changed_registration_are_refused(tmp_path):
     other = survey(faculty(), cheated(design=warner("4/5")), minimum=10)
     with pytest.raises(ValueError, match="must be the one that was registered"):
         estimate(other, FRAME).registered(made)
-    made.check(ASKED.as_rehearsal())
+    made.check(replace(ASKED, rehearsal=True))
     path.write_text(path.read_text().replace('"n": 500', '"n": 400'))
     with pytest.raises(ValueError, match="as it was written, got one that was changed"):
         Registration.load(path)

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -80,7 +81,7 @@ def test_a_text_that_nobody_wrote_stays_a_text(tmp_path, suffix):
 def test_the_tries_of_a_check_about_the_device_have_labels_and_those_of_others_none(tmp_path):
     for check, labels in ((True, ["no", "yes"]), ("device", ["no", "at the first try", "at the second try"])):
         frame = pd.DataFrame({"cheated": ["yes"] * 2, "understood": [0, 1], "REHEARSAL": True})
-        path = write(frame, tmp_path / "r.sav", survey(cheated(), check=check).as_rehearsal())
+        path = write(frame, tmp_path / "r.sav", replace(survey(cheated(), check=check), rehearsal=True))
         found = pyreadstat.read_sav(str(path))[1].variable_value_labels
         assert [found["understood"][code] for code in range(len(labels))] == labels
         assert found["REHEARSAL"] == {0: "no", 1: "yes", -9: "not asked", -8: "no answer"}

@@ -14,8 +14,9 @@ from toolkit.local.numeric import one_bit
 from toolkit.local.oracles import tick_boxes, unary
 from toolkit.local.questionnaire import likert
 from toolkit.local.waves import Memo
+from toolkit.survey.consent.page_data import shown_question
 from toolkit.survey.questions.errors import SurveyError
-from toolkit.survey.questions.question import Question, read_questions
+from toolkit.survey.questions.question import Question, accepts, localized, loss_over_waves, read_questions
 from toolkit.texts.phrases import phrases
 
 AGE = Question("age", "How old are you?", bounds=(18, "99.5"))
@@ -46,11 +47,11 @@ def test_a_randomized_question_has_options_bounds_and_loss_of_its_design(design:
     assert question.bounds == ((design.low, design.high) if design.asks == "number" else None)
     assert question.loss == design.loss
     assert question.randomized
-    assert [question.accepts(value) for value in STRANGE] == [design.accepts(value) for value in STRANGE]
+    assert [accepts(question, value) for value in STRANGE] == [design.accepts(value) for value in STRANGE]
 
 
 def accepted(question: Question, values: list[Any]) -> list[Any]:
-    return [value for value in values if question.accepts(value)]
+    return [value for value in values if accepts(question, value)]
 
 
 def test_plain_answers_are_checked_strictly() -> None:
@@ -65,14 +66,14 @@ def test_plain_answers_are_checked_strictly() -> None:
 def test_a_bound_that_a_float_cannot_hold_is_read_as_it_was_written() -> None:
     share = Question("share", "Which share?", bounds=(0, 0.1))
     assert share.bounds == (0, Fraction(1, 10))
-    assert share.accepts(0.1)
-    assert not share.accepts(math.nextafter(0.1, 1))
+    assert accepts(share, 0.1)
+    assert not accepts(share, math.nextafter(0.1, 1))
 
 
 @pytest.mark.slow
 @given(st.floats() | st.integers())
 def test_numbers_are_accepted_between_the_bounds_and_nowhere_else(value: float) -> None:
-    assert AGE.accepts(value) == (18 <= value <= 99.5)
+    assert accepts(AGE, value) == (18 <= value <= 99.5)
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -187,19 +188,19 @@ def test_options_and_bounds_may_repeat_those_of_the_design() -> None:
 
 
 def test_plain_strings_become_the_language_that_is_said() -> None:
-    question = cheated(labels={"yes": "I have", "no": {"de": "Nein"}}, help="Think.").in_language("en")
+    question = localized(cheated(labels={"yes": "I have", "no": {"de": "Nein"}}, help="Think."), "en")
     assert question.text == {"en": "Have you ever cheated on an exam?"}
     assert question.help == {"en": "Think."}
     assert question.labels == {"yes": {"en": "I have"}, "no": {"de": "Nein"}}
-    assert question.in_language("de") == question
-    assert AGE.in_language("en").bounds == AGE.bounds
+    assert localized(question, "de") == question
+    assert localized(AGE, "en").bounds == AGE.bounds
     assert question.warning is None
 
 
 def test_labels_know_options_by_how_they_are_written() -> None:
-    likert = Question(
-        "agree", "Agree?", design=k_ary([1, 2, 3], epsilon=1.0), labels={"1": "No", 3: "Yes"}
-    ).in_language("en")
+    likert = localized(
+        Question("agree", "Agree?", design=k_ary([1, 2, 3], epsilon=1.0), labels={"1": "No", 3: "Yes"}), "en"
+    )
     assert [likert.label(option, "en", phrases("en")) for option in (1, 2, 3)] == ["No", "2", "Yes"]
 
 
@@ -232,24 +233,23 @@ def test_a_memo_is_one_report_and_costs_more_in_several_waves() -> None:
     asked = Question("cheated", "Cheated?", design=memo)
     assert (asked.design, asked.memo, asked.mode) == (memo.design, memo, "auto")
     assert asked.options == asked.report_options == ("no", "yes")
-    assert asked.cost() == asked.loss
-    assert asked.cost(2).epsilon == memo.epsilon(2, truth="changing", memo="lost") > 2 * asked.loss.epsilon
-    assert asked.browser_data() == memo.browser_data()
+    assert loss_over_waves(asked) == asked.loss
+    assert loss_over_waves(asked, 2).epsilon == memo.epsilon(2, truth="changing", memo="lost") > 2 * asked.loss.epsilon
+    assert shown_question(asked, ["en"])["randomizer"] == memo.browser_data()
     assert asked.to_dict()["design"] == memo.to_dict()
     assert "memo" not in asked.to_dict()
     (read,) = read_questions([asked.to_dict()])
     assert read == asked
     assert read != Question("cheated", "Cheated?", design=memo.design)
-    assert asked.in_language("en").memo == memo
+    assert localized(asked, "en").memo == memo
 
 
 def test_fresh_noise_in_each_wave_adds_up_and_plain_answers_are_not_counted() -> None:
     hidden = Question("cheated", "Cheated?", design=warner("3/4"))
     assert (faculty().loss, faculty().randomized) == (Pure(0), False)
-    assert hidden.cost(5).amount == 5 * hidden.loss.amount
-    assert Question("age", "Age?", bounds=(18, 99)).cost(5).epsilon == 0
-    assert hidden.browser_data() == hidden.design.browser_data()
-    assert Question("age", "Age?", bounds=(18, 99)).browser_data() is None
+    assert loss_over_waves(hidden, 5).amount == 5 * hidden.loss.amount
+    assert loss_over_waves(Question("age", "Age?", bounds=(18, 99)), 5).epsilon == 0
+    assert shown_question(Question("age", "Age?", bounds=(18, 99)), ["en"])["randomizer"] is None
 
 
 @pytest.mark.parametrize("mode", ["guided", "physical", "plain"])
@@ -275,11 +275,18 @@ def test_a_likert_scale_asks_for_one_of_its_points() -> None:
 
 def test_whole_numbers_can_be_demanded() -> None:
     age = Question("age", "Age?", bounds=(18, 99), whole=True)
-    assert [age.accepts(value) for value in (18, 20.0, 20.5, 17, 100, True)] == [True, True, False, False, False, False]
+    assert [accepts(age, value) for value in (18, 20.0, 20.5, 17, 100, True)] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
     assert "whole" not in Question("age", "Age?", bounds=(18, 99)).to_dict()  # as in hashes of earlier versions
     assert age.to_dict()["whole"] is True
     hidden = Question("hours", "Hours?", design=one_bit((0, 80), 1.0), whole=True)
-    assert (hidden.whole, hidden.accepts(1)) == (True, True)
+    assert (hidden.whole, accepts(hidden, 1)) == (True, True)
     with pytest.raises(ValueError, match="`whole` needs a question for a number"):
         Question("sex", "Sex?", options=["f", "m"], whole=True)
     with pytest.raises(ValueError, match=r"`bounds` must be whole numbers where answers must be, got 0\.5 and 9"):

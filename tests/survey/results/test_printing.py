@@ -7,8 +7,9 @@ import pytest
 from tests.survey.samples import DESIGNS, cheated, faculty, survey
 from toolkit import Question, warner
 from toolkit.local.numeric import one_bit
+from toolkit.survey.questions.question import is_share
 from toolkit.survey.results import estimate
-from toolkit.survey.results.survey_results import label_of
+from toolkit.survey.results.survey_results import label_of, table_rows
 
 YEAR = Question("year", "Year?", options=[1, 2], labels={1: "first", 2: "second or later"})
 DRINKS = Question("drinks", "How many drinks a week?", design=one_bit((0, 40), 1.0))
@@ -58,7 +59,7 @@ def test_in_one_table_every_number_has_the_same_decimals(by):
     """Groups of 360 and 40 people have errors of different size; two digits of the smallest decide."""
     found = estimate(asked(), frame(), by=by, minimum=0)
     for name in ("cheated", "drinks"):
-        rows = found.rows(name)
+        rows = table_rows(found, name)
         numbers = [
             text for row in rows for text in re.findall(r"\d+(?:\.\d+)?", f"{row.estimate} {row.se} {row.interval}")
         ]
@@ -67,7 +68,7 @@ def test_in_one_table_every_number_has_the_same_decimals(by):
 
 def test_shares_are_in_percent_and_a_mean_of_drinks_is_not():
     found = estimate(asked(), frame())
-    (share,), (mean,) = found.rows("cheated"), found.rows("drinks")
+    (share,), (mean,) = table_rows(found, "cheated"), table_rows(found, "drinks")
     assert share.estimate.endswith(" %")
     assert share.se.endswith(" points")
     assert share.interval.endswith(" %")
@@ -78,17 +79,17 @@ def test_shares_are_in_percent_and_a_mean_of_drinks_is_not():
 
 def test_an_interval_is_never_written_as_a_point_nor_an_empty_one_as_numbers():
     nobody = pd.DataFrame({"cheated": ["no"] * 60})
-    (row,) = estimate(survey(cheated(), check=False), nobody).rows("cheated")
+    (row,) = table_rows(estimate(survey(cheated(), check=False), nobody), "cheated")
     assert row.interval == "no share fits"
     assert row.estimate.startswith("\N{MINUS SIGN}")
     alike = survey(Question("age", "Age?", bounds=(0, 99)), check=False)
-    (row,) = estimate(alike, pd.DataFrame({"age": [20, 20]}), minimum=2).rows("age")
+    (row,) = table_rows(estimate(alike, pd.DataFrame({"age": [20, 20]}), minimum=2), "age")
     assert (row.estimate, row.se) == ("20", "—")
 
 
 def test_where_nobody_answered_there_are_dashes():
     with_gap = frame(40).assign(cheated=lambda one: one["cheated"].where(one["faculty"] == "arts"))
-    rows = {row.group: row for row in estimate(asked(), with_gap, by="faculty", minimum=0).rows("cheated")}
+    rows = {row.group: row for row in table_rows(estimate(asked(), with_gap, by="faculty", minimum=0), "cheated")}
     assert (rows["Law",].estimate, rows["Law",].se, rows["Law",].interval, rows["Law",].n) == ("—", "—", "—", 0)
 
 
@@ -134,4 +135,4 @@ def test_a_frame_for_csv_and_latex_has_whole_people_and_no_code(tmp_path):
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_randomizer_is_a_share_or_a_mean(name):
     question = Question("asked", "What?", design=DESIGNS[name])
-    assert question.is_share == (question.kind != "number" or name == "square_wave")
+    assert is_share(question) == (question.kind != "number" or name == "square_wave")

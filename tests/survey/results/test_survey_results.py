@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from toolkit import Question, crosswise, warner
 from toolkit.analysis import Findings, estimates
 from toolkit.local import born
 from toolkit.survey.results import estimate, tally
-from toolkit.survey.results.survey_results import NOTHING, OUTSIDE
+from toolkit.survey.results.survey_results import NOTHING, OUTSIDE, footnotes
 from toolkit.survey.spec import OPEN_ACCESS
 from toolkit.survey.storage.protocol import State
 from toolkit.survey.storage.stepwise_disclosure import FLOODED, Shown, remarks
@@ -59,9 +61,9 @@ def test_a_share_outside_its_range_is_marked_and_its_reason_stands_below(yes):
     outside = yes != 60
     found = estimate(survey(cheated(design=warner("3/4")), check=False), frame)
     assert found.to_table()["estimate"][0].endswith(" *") is outside
-    assert (OUTSIDE in found.notes()) is (found.below(found.survey["cheated"])[0] == OUTSIDE) is outside
+    assert (OUTSIDE in found.notes()) is (footnotes(found, found.survey["cheated"])[0] == OUTSIDE) is outside
     inside = estimate(found.survey, frame, method="mle")
-    assert OUTSIDE not in [*inside.notes(), *inside.below(found.survey["cheated"])]
+    assert OUTSIDE not in [*inside.notes(), *footnotes(inside, found.survey["cheated"])]
 
 
 def test_what_errors_cover_and_cost_stands_once_below_each_table():
@@ -110,7 +112,7 @@ def test_a_method_is_passed_on_to_each_question():
 
 def test_rows_of_a_rehearsal_say_so_whatever_survey_they_are_estimated_with():
     assert estimate(survey(check=False), REPORTS.assign(REHEARSAL=True)).notes()[0].startswith("This is a rehearsal")
-    assert estimate(survey(check=False).as_rehearsal(), REPORTS).notes()[0].startswith("This is a rehearsal")
+    assert estimate(replace(survey(check=False), rehearsal=True), REPORTS).notes()[0].startswith("This is a rehearsal")
     assert estimate(survey(check=False), REPORTS).notes() == []
 
 
@@ -128,7 +130,7 @@ def test_open_access_is_said_also_after_closing_and_an_open_state_while_it_lasts
     assert others == [OPEN_ACCESS, FLOODED]
     (steps,) = remarks(survey(access="token"), Shown(State.OPEN, (), 1))
     assert steps.endswith("So far 1 is stored.")
-    tried = remarks(survey().as_rehearsal(), Shown(State.OPEN, (), 5))
+    tried = remarks(replace(survey(), rehearsal=True), Shown(State.OPEN, (), 5))
     assert tried[0].endswith("in steps of 10: from 30 reports on. So far 5 are stored.")
     assert tried[1:] == (OPEN_ACCESS,)
 

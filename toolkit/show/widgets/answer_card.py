@@ -25,7 +25,7 @@ from toolkit.show.canvas import GREY, INK, new_figure, png_bundle
 from toolkit.show.widgets.explorer import browser_code, browser_style, makes
 from toolkit.survey.consent.page_data import shown_question
 from toolkit.survey.consent.wheel import sectors
-from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.question import Question, accepts
 
 _LINE = "#aaaaaa"
 
@@ -216,7 +216,7 @@ class AnswerCard(anywidget.AnyWidget):
             return False
         has_name = content["kind"] == "report" and content["q"] == self.question.name
         has_number = isinstance(content["id"], str) and _NUMBER.fullmatch(content["id"]) is not None
-        return has_name and has_number and self.question.accepts(content["r"])
+        return has_name and has_number and accepts(self.question, content["r"])
 
     def _keep(self, reports: dict[str, Any]) -> bool:
         """Keep each report once, sorted by random number; whether these reports are now kept under their numbers."""

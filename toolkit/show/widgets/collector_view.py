@@ -11,8 +11,9 @@ from toolkit.show.canvas import BLUE, INK
 from toolkit.show.widgets.explorer import Explorer, browser_code, makes, say, still
 from toolkit.survey.client import qr_path
 from toolkit.survey.collector import Collector, Status
-from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.question import Question, is_share
 from toolkit.survey.results import Results
+from toolkit.survey.results.survey_results import table_rows
 from toolkit.survey.serving.access import access_promise
 from toolkit.survey.spec import TRIED_OUT, Survey
 
@@ -138,7 +139,7 @@ def _only_question(survey: Survey) -> str:
 def _yes(results: Results) -> list[float]:
     """Reports, lower end, estimate and upper end of the first hidden yes/no question, in per cent, if there is one."""
     for question in results.estimated:
-        rows = results.rows(question.name) if question.randomized else ()
+        rows = table_rows(results, question.name) if question.randomized else ()
         if len(rows) == 1 and rows[0].option != "mean":
             estimate = results[question.name]
             low, high = estimate.interval()
@@ -202,14 +203,14 @@ def _rows(results: Results, question: Question) -> list[list[str]]:
     """The lines of a question, as in the results table; its name stands in the first."""
     lines = [
         [question.name, "" if row.option == "mean" else row.option, row.estimate, row.se, row.interval, f"{row.n:,}"]
-        for row in results.rows(question.name)
+        for row in table_rows(results, question.name)
     ]
     return [line if place == 0 else ["", *line[1:]] for place, line in enumerate(lines)]
 
 
 def _bars(results: Results, question: Question) -> list[list[float | None]]:
     """Lower end, estimate and upper end of each line, as parts of the scale (0 to 1, or the bounds), if any."""
-    low, high = map(float, question.bounds if question.bounds and not question.is_share else (0, 1))
+    low, high = map(float, question.bounds if question.bounds and not is_share(question) else (0, 1))
     frames = [one.estimate.to_frame() for one in results.group_estimates if one.question == question.name]
     ends = [line for frame in frames for line in frame[["low", "estimate", "high"]].astype(float).to_numpy().tolist()]
     return [[(one - low) / (high - low) if math.isfinite(one) else None for one in line] for line in ends]

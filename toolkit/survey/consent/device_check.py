@@ -9,7 +9,8 @@ from toolkit.local.design import Design, has_matrix
 from toolkit.local.matrix.devices import Device
 from toolkit.survey.consent.instructions import device_of, device_words, instructions, outcome_words
 from toolkit.survey.consent.linter import SHEET_TRIES
-from toolkit.survey.consent.page_data import practicable, practice_question, shown_question
+from toolkit.survey.consent.page_data import consent_layers, page_words, practicable, practice_question, shown_question
+from toolkit.survey.consent.statement import Layer
 from toolkit.survey.consent.wheel import filled, sectors
 from toolkit.survey.questions.question import Question
 from toolkit.texts.multilingual import right_to_left
@@ -55,7 +56,7 @@ def device_tries(questions: Sequence[Question], words: Words, own: Own | None = 
 
 def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTry]:
     """Return the tries on paper, about the weakest device that can be asked about; none without a check."""
-    words, own = survey.page_words(), survey.words
+    words, own = page_words(survey), survey.words
     for question in _weakest_first(questions or survey.questions) if survey.check == "device" else []:
         device = device_of(question)
         if device is not None:
@@ -69,6 +70,11 @@ def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTr
             beside = [{code: "\n".join([sentences[code], *lines.get(code, [])]) for code in words}, sentences]
             return [_asked(*one) for one in zip(tries, SHEET_TRIES, beside, strict=True)]
     return []
+
+
+def paper_layers(survey: Any, language: str) -> list[Layer]:
+    """Return what people agree to who hand in a sheet of paper."""
+    return consent_layers(survey, language, check="device" if sheet_tries(survey) else False, paper=True)
 
 
 def chance(answers: int) -> tuple[Fraction, Fraction]:

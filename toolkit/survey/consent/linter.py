@@ -18,7 +18,7 @@ from toolkit.local.design import has_matrix
 from toolkit.survey.consent.statement import declining, loss, needs_secret_answer
 from toolkit.survey.consent.wheel import is_mixture
 from toolkit.survey.questions.errors import SurveyWarning, error_location, refuse_field
-from toolkit.survey.questions.question import LONGEST_ANSWER, TEXTS, Question
+from toolkit.survey.questions.question import LONGEST_ANSWER, TEXTS, Question, loss_over_waves
 from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.texts.multilingual import Text, character_name, in_language, looks, turning, unquotable
 from toolkit.texts.phrases import ASKING, LANGUAGES, OWN, WAVES, Own, phrases, raw_words, speaks_for_itself
@@ -263,7 +263,7 @@ def _lines(question: Question) -> list[str]:
 def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int) -> None:
     """Refuse what costs one respondent more than the ceiling in all waves, or could prove an answer."""
     spent = loss(questions, waves)
-    certain = next((one.name for one in questions if math.isinf(one.cost(waves).epsilon)), None)
+    certain = next((one.name for one in questions if math.isinf(loss_over_waves(one, waves).epsilon)), None)
     if certain is not None and not spent <= ceiling:
         what = "a report" if waves == 1 else f"the reports of {waves} waves"
         why = "write ceiling=math.inf, in TOML ceiling = inf, to allow it; the consent text then says what it can prove"
@@ -271,7 +271,9 @@ def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int) -> None
             refuse_field("design", f"{what} must not be able to prove an answer", "a design with epsilon ∞", why)
     if not spent <= ceiling:
         costs = ", ".join(
-            f"{question.name} {question.cost(waves).epsilon:.3g}" for question in questions if question.randomized
+            f"{question.name} {loss_over_waves(question, waves).epsilon:.3g}"
+            for question in questions
+            if question.randomized
         )
         often, fewer = ("", "questions") if waves == 1 else (f" in {waves} waves", "questions or waves")
         most = f"at most epsilon {ceiling.epsilon:.4g}{often}, the survey's `ceiling`"

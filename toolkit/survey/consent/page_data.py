@@ -9,10 +9,11 @@ from toolkit.local.protocol import Randomizer
 from toolkit.local.questions import warner
 from toolkit.survey.consent import statement as consent
 from toolkit.survey.consent.instructions import instructions
-from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.question import Question, localized, loss_over_waves
+from toolkit.survey.questions.survey_fields import closing_texts, statements
 from toolkit.texts.multilingual import Text, in_language, numbers_apart
 from toolkit.texts.odds import WEAK_EPSILON
-from toolkit.texts.phrases import Own, interface, phrases, station_words
+from toolkit.texts.phrases import OWN, STATION, Own, interface, marked_words, phrases, rehearsal_mark, station_words
 
 
 def page_words(survey: Any) -> dict[str, dict[str, str]]:
@@ -28,7 +29,7 @@ def page_words(survey: Any) -> dict[str, dict[str, str]]:
         "review_tapped": bool(modes & {"guided", "physical"}),
         "review_plain": "plain" in modes,
     }
-    pages = interface(survey.languages, survey.interface_words)
+    pages = interface(survey.languages, _own_words(survey))
     if survey.is_station:
         pages = {code: {**words, **station_words(code)} for code, words in pages.items()}
     for code, words in pages.items():
@@ -43,6 +44,38 @@ def page_words(survey: Any) -> dict[str, dict[str, str]]:
             words["keeps_nothing"] += f" {sentences['new_draws']}"
             words |= {"end_already": sentences["already_waves"], "new_draws": sentences["new_draws"]}
     return pages
+
+
+def _own_words(survey: Any) -> dict[str, dict[str, str]]:
+    """Return the researcher's words for the page, without the promise; in a rehearsal every heading is marked."""
+    own = {
+        code: {key: text for key, text in words.items() if not key.startswith(OWN)}
+        for code, words in (survey.words or {}).items()
+    }
+    return marked_words(survey.languages, own) if survey.rehearsal else own
+
+
+def headings(survey: Any) -> dict[str, str]:
+    """Return the title in each language as people see it: that of a rehearsal says so."""
+    marks = {code: f"{rehearsal_mark(code)}: " if survey.rehearsal else "" for code in survey.languages}
+    return {code: f"{mark}{survey.title[code]}" for code, mark in marks.items()}
+
+
+def consent_layers(
+    survey: Any, language: str, *, check: bool | str | None = None, paper: bool = False
+) -> list[consent.Layer]:
+    """Return what people agree to: the consequence, who asks, what can be learned, what is stored, what one can choose.
+
+    `check` is the question about the method that is asked, if it is not that of the survey.
+    """
+    own = consent.stated_layers(statements(survey), survey.consent[language], language, survey.words, paper=paper)
+    if survey.household and not paper:
+        own.append(consent.Layer("stored", (), (phrases(language, survey.words)["household"],)))
+    if survey.is_station and not paper:
+        own.insert(0, consent.Layer("who", (phrases(language, None, STATION)["station_own"],)))
+    check = survey.check if check is None else check
+    send = page_words(survey)[language]["send"]
+    return consent.merged([*consent.promise(survey, language, check, send, paper=paper), *own])
 
 
 def practicable(questions: Sequence[Question]) -> list[Question]:
@@ -70,14 +103,14 @@ def shown_survey(survey: Any) -> dict[str, Any]:
     others = {question.name: question for question in survey.questions}
     rounds = [practice_question(survey.questions, codes, own, again=place % 2 > 0) for place in range(survey.practice)]
     questions = [shown_question(one, codes, others, own, survey.waves) for one in survey.questions]
-    layers = {code: survey.layers(code) for code in codes}
+    layers = {code: consent_layers(survey, code) for code in codes}
     endings = {
         name: {code: numbers_apart(text[code]) for code in codes}
-        for name, text in survey.ending.items()
+        for name, text in closing_texts(survey).items()
         if text is not None
     }
     page = {
-        "title": survey.heading,
+        "title": headings(survey),
         "languages": list(codes),
         "access": survey.access,
         "consent": {code: [_shown_layer(one, code, own) for one in layers[code]] for code in codes},
@@ -152,7 +185,8 @@ def shown_question(
         own_words = {code: phrases(code, own) for code in languages}
         return [{"value": one, "label": {k: local.label(one, k, own_words[k]) for k in languages}} for one in options]
 
-    local = question.in_language(languages[0])
+    local = localized(question, languages[0])
+    randomizer = question.memo or question.design
     return {
         "name": question.name,
         "kind": question.kind,
@@ -161,9 +195,9 @@ def shown_question(
         "help": words(question.help),
         "options": choices(question.options),
         "reports": choices(question.report_options),
-        "randomizer": question.browser_data(),
+        "randomizer": None if randomizer is None else randomizer.browser_data(),
         "odds": {code: _odds(local, code, own, waves) for code in languages} if question.randomized else None,
-        "deniable": question.cost(waves).epsilon <= WEAK_EPSILON if question.randomized else None,
+        "deniable": loss_over_waves(question, waves).epsilon <= WEAK_EPSILON if question.randomized else None,
         "instructions": _instructions(local, languages, own),
         "show_if": question.show_if and _places(question.show_if, others or {}),
         "required": question.required,

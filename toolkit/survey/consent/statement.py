@@ -9,8 +9,8 @@ from typing import Any
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
-from toolkit.survey.questions.question import Question
-from toolkit.survey.questions.survey_fields import Day
+from toolkit.survey.questions.question import Question, loss_over_waves
+from toolkit.survey.questions.survey_fields import Day, statements
 from toolkit.texts.multilingual import Text, text_in
 from toolkit.texts.odds import WEAK_EPSILON, Name, asks_innocent, outcomes, sentences
 from toolkit.texts.phrases import LANGUAGES, OWN, STATION, Own, phrases
@@ -84,7 +84,7 @@ def merged(layers: Sequence[Layer]) -> list[Layer]:
 def check_reach(survey: Any, host: str, public_url: str | None) -> None:
     """Refuse to ask people beyond this machine without saying who asks; a rehearsal is for colleagues."""
     beyond = host not in _OWN or public_url is not None
-    if beyond and not survey.rehearsal and (absent := missing(survey.stated)):
+    if beyond and not survey.rehearsal and (absent := missing(statements(survey))):
         rule = f"a survey that is served beyond this machine must say {', '.join(absent)}"
         refuse(rule, "nothing", "people must know who asks, and what becomes of their answers")
 
@@ -92,20 +92,20 @@ def check_reach(survey: Any, host: str, public_url: str | None) -> None:
 _LONGEST = 120
 
 
-def promise(survey: Any, language: str, check: bool | str, least: Pure, *, paper: bool) -> list[Layer]:
+def promise(survey: Any, language: str, check: bool | str, send: str, *, paper: bool) -> list[Layer]:
     """Return the promise in four parts: the consequence, what can be learned, what is stored, what one can choose.
 
-    The odds stand with each question, and not here. `check` is what is asked about the method, `paper` says that a
-    sheet is handed in. Of several waves all is said for all of them together; a later wave does not say less than the
-    first one did, `least`.
+    The odds stand with each question, and not here. `check` is what is asked about the method, `send` the label of the
+    button that sends, and `paper` says that a sheet is handed in. Several waves are described together; a later wave
+    does not promise less than the first one did.
     """
-    questions, waves, own = survey.questions, survey.waves, survey.words
+    questions, waves, own, least = survey.questions, survey.waves, survey.words, earlier_loss(survey)
     if paper:
         _check_paper(questions, waves)
     voice = Voice(phrases(language, own, *([STATION] if survey.is_station else []), *_also(questions, paper)))
     randomized = [question for question in questions if question.randomized]
     stored = _stored(questions, voice, check, survey.access, paper, waves)
-    back = [] if paper else [voice.say("may_stop", send=survey.page_words()[language]["send"])]
+    back = [] if paper else [voice.say("may_stop", send=send)]
     back += [] if survey.withdrawal is not None else [voice.say("final_paper" if paper else "final")]
     choice = Layer("choice", (" ".join(back), *_arms(questions, voice)), tuple(until(survey.closes, language, own)))
     if not randomized:
@@ -200,6 +200,11 @@ def odds_in_all(questions: Sequence[Question], language: str, own: Own | None, w
     ]
 
 
+def earlier_loss(survey: Any) -> Pure:
+    """Return the loss that people were told of in the first wave; zero before there is one."""
+    return Pure(0 if survey.panel is None else survey.panel.loss)
+
+
 def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -> Pure:  # noqa: B008 (a frozen value)
     """Return what one respondent spends at most in all waves, and at `least` what the first wave said.
 
@@ -210,7 +215,9 @@ def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -
     """
     arms = next((question.options for question in questions if question.chances is not None), (None,))
     own = (
-        sum((one.cost(waves).amount for one in questions if not one.arms or arm in one.arms), Pure(0).amount)
+        sum(
+            (loss_over_waves(one, waves).amount for one in questions if not one.arms or arm in one.arms), Pure(0).amount
+        )
         for arm in arms
     )
     return Pure(max(*own, least.amount))
@@ -229,7 +236,9 @@ def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) 
         return voice.say("head_proof")
     if spent > WEAK_EPSILON:
         return voice.say(
-            "head_each" if all(one.cost(waves).epsilon <= WEAK_EPSILON for one in questions) else "head_weak"
+            "head_each"
+            if all(loss_over_waves(one, waves).epsilon <= WEAK_EPSILON for one in questions)
+            else "head_weak"
         )
     if not all(question.randomized or question.chances is not None for question in questions):
         return voice.say("head_some")
@@ -271,7 +280,7 @@ def _total(
 def _unchanged(randomized: Sequence[Question], waves: int, least: Pure) -> float:
     """Epsilon of all waves if answers stay the same and the phone keeps its draws: memos then save loss."""
     saved = sum(
-        (one.cost(waves).amount - Pure(one.memo.epsilon(waves)).amount for one in randomized if one.memo),
+        (loss_over_waves(one, waves).amount - Pure(one.memo.epsilon(waves)).amount for one in randomized if one.memo),
         Pure(0).amount,
     )
     return Pure(loss(randomized, waves, least).amount - saved).epsilon
@@ -304,7 +313,7 @@ def patterns(waves: int, people: int = 60) -> dict[str, int]:
 
 
 def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, waves: int) -> list[str]:
-    certain = [question for question in randomized if math.isinf(question.cost(waves).epsilon)]
+    certain = [question for question in randomized if math.isinf(loss_over_waves(question, waves).epsilon)]
     rest = loss([question for question in randomized if question not in certain], waves).epsilon
     guess = voice.guess(rest)
     if len(certain) == len(randomized) or guess is None:

@@ -14,6 +14,7 @@ from toolkit.analysis.reports import estimated_labels
 from toolkit.core.checks import choice, refuse
 from toolkit.core.document import Block, Document
 from toolkit.local.protocol import Randomizer
+from toolkit.survey.consent.page_data import headings
 from toolkit.survey.exchange.stat_files import file_name, is_set
 from toolkit.survey.export import codebook
 from toolkit.survey.questions.question import Question, answer_codes, answers_of, code_labels
@@ -176,7 +177,7 @@ def _document(survey: Survey, language: str, stem: str, remarks: Sequence[str]) 
     book = codebook(survey, remarks)
     facts = f"Hash {survey.hash}. What one respondent spends at most: epsilon {survey.loss.epsilon:.4g}."
     opening = f'R: d <- haven::read_sav("{stem}.sav")\nStata: use "{stem}.dta"\nSPSS: GET FILE="{stem}.sav".'
-    blocks = [Block("h1", f"Codebook: {survey.heading[language]}"), Block("p", facts), Block("p", _REPORTS)]
+    blocks = [Block("h1", f"Codebook: {headings(survey)[language]}"), Block("p", facts), Block("p", _REPORTS)]
     blocks += [*(Block("p", remark) for remark in book["remarks"]), Block("p", _CODES), Block("p", _EMPTY)]
     blocks += [Block("p", "The lines below compute each estimate once the file is read:"), Block("code", opening)]
     for question in survey.questions:

@@ -22,7 +22,7 @@ from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.survey.exchange.raw_files import RawTable, read_table, whole_number
 from toolkit.survey.exchange.stat_files import GAPS, file_name, is_set
 from toolkit.survey.exchange.xlsform import choice_names, numbered_names
-from toolkit.survey.questions.question import Question, answers_of
+from toolkit.survey.questions.question import Question, accepts, answers_of
 from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, PERSON, PHONE, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.table import cell
 from toolkit.survey.spec import Survey
@@ -372,7 +372,7 @@ def _joined(raw: RawTable, question: Question, boxes: Sequence[str], missing: Se
     for entries in zip(*(raw.frame[name] for name in boxes), strict=True):
         words = ["" if is_missing(entry) or cell_key(entry) in gone else cell_key(entry) for entry in entries]
         ticked = [place for place, word in enumerate(words) if word in _TICKED]
-        known = all(word in _TICKED | _NOT_TICKED | {""} for word in words) and question.accepts(ticked)
+        known = all(word in _TICKED | _NOT_TICKED | {""} for word in words) and accepts(question, ticked)
         strange += any(words) and not known
         rows.append(cell(question, ticked) if any(words) else None)
     if strange:

@@ -8,8 +8,8 @@ from toolkit.core.document import Block, Document
 from toolkit.core.extras import lazy
 from toolkit.core.inference.digits import short
 from toolkit.survey.dpia import sheet
-from toolkit.survey.questions.question import Question
-from toolkit.survey.results.survey_results import Results, label_of
+from toolkit.survey.questions.question import Question, is_share
+from toolkit.survey.results.survey_results import Results, footnotes, group_label, label_of, table_rows
 from toolkit.texts.multilingual import text_in
 
 _READERS = (
@@ -70,12 +70,12 @@ def _estimated(results: Results, question: Question, level: float) -> list[Block
     own = tuple(one for one in results.group_estimates if one.question == question.name)
     rows = [
         (*row.group, row.option, row.estimate, row.se, row.interval, f"{row.n:,}")
-        for row in results.rows(question.name, level)
+        for row in table_rows(results, question.name, level)
     ]
     head = (*results.by, "answer", "estimate", "standard error", f"{100 * level:g} % interval", "people")
     table = Block("table", rows=(head, *rows))
     title = Block("h3", text_in(question.text, results.survey.languages[0]))
-    below = [Block("p", line) for line in results.below(question)]
+    below = [Block("p", line) for line in footnotes(results, question)]
     return [title, *_picture(replace(results, group_estimates=own), level), table, *below]
 
 
@@ -99,7 +99,7 @@ def _differences(results: Results, level: float) -> list[Block]:
     rows = [
         (
             row["question"],
-            results.group_words(tuple(row[name] for name in results.by)),
+            group_label(results, tuple(row[name] for name in results.by)),
             label_of(results.survey, row["question"], row["option"]),
             *_in_unit(results.survey[row["question"]], row),
             "below 0.0001" if row["p"] < 1e-4 else f"{row['p']:.4f}",
@@ -108,13 +108,13 @@ def _differences(results: Results, level: float) -> list[Block]:
         for row in frame.to_dict("records")
     ]
     head = ("question", "group", "answer", "difference", f"{100 * level:g} % interval", "p (Holm)")
-    named = results.group_words(groups[0])
+    named = group_label(results, groups[0])
     table = Block("table", rows=((*head, *(["status"] if results.registration else [])), *rows))
     return [Block("h2", f"Differences from {named}"), table]
 
 
 def _in_unit(question: Question, row: Any) -> tuple[str, str]:
-    scale, unit = (100, " points") if question.is_share else (1, "")
+    scale, unit = (100, " points") if is_share(question) else (1, "")
     value, low, high = (short(scale * row[name]) for name in ("difference", "low", "high"))
     return f"{value}{unit}", f"{low} to {high}{unit}"
 

@@ -12,13 +12,14 @@ from toolkit.core.checks import refuse
 from toolkit.core.extras import extra
 from toolkit.local.catalogue import restore
 from toolkit.survey.consent.instructions import instructions
-from toolkit.survey.consent.page_data import as_number
+from toolkit.survey.consent.page_data import as_number, page_words
 from toolkit.survey.consent.statement import odds_in_all, stated_layers
 from toolkit.survey.consent.wheel import filled
 from toolkit.survey.exchange.raw_files import MOST_DIGITS, cell_text, sheets
 from toolkit.survey.questions.errors import error_location
 from toolkit.survey.questions.question import Question, answers_of
 from toolkit.survey.questions.strict_json import loads
+from toolkit.survey.questions.survey_fields import statements
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
@@ -104,7 +105,7 @@ def _texts(survey: Survey, column: str, words: Mapping[str, str | None]) -> dict
 
 def _consent(survey: Survey, code: str) -> list[str]:
     """The researchers' own words, and what can be learned; what is stored, and by whom, another program decides."""
-    own = stated_layers(survey.stated, survey.consent[code], code, survey.words, paper=True)
+    own = stated_layers(statements(survey), survey.consent[code], code, survey.words, paper=True)
     lines = [text for layer in own for text in (*layer.open, *layer.more)]
     return [*lines, *odds_in_all(survey.questions, code, survey.words, survey.waves)]
 
@@ -177,7 +178,7 @@ def _limits(survey: Survey, question: Question) -> dict[str, str]:
     messages = {}
     for code in survey.languages:
         voice = Voice(phrases(code, survey.words))
-        messages[code] = filled(survey.page_words()[code][key], low=voice.number(low), high=voice.number(high))
+        messages[code] = filled(page_words(survey)[code][key], low=voice.number(low), high=voice.number(high))
     return {"constraint": f". >= {least} and . <= {most}", **_texts(survey, "constraint_message", messages)}
 
 

@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any
 
 from toolkit.survey.consent.page_data import as_number
-from toolkit.survey.questions.question import Question, answers_of
+from toolkit.survey.questions.question import Question, accepts, answers_of
 from toolkit.survey.questions.strict_json import digest
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import looks
@@ -76,7 +76,7 @@ def box_codes(question: Question) -> list[int]:
 def read_cell(survey: Survey, question: Question, text: str) -> Any:
     """Return what a cell means, by code or label in any language; None for what the question cannot have."""
     value = _value(survey, question, text)
-    return value if question.accepts(value) else None
+    return value if accepts(question, value) else None
 
 
 def _value(survey: Survey, question: Question, text: str) -> Any:
@@ -100,7 +100,7 @@ def _number(question: Question, text: str, is_exact: bool) -> int | float | None
     if not re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", text):
         return None
     grouped = not is_exact and re.fullmatch(r"-?[1-9][0-9]{0,2}\.[0-9]{3}", text)
-    return None if grouped and question.accepts(int(text.replace(".", ""))) else as_number(Fraction(text))
+    return None if grouped and accepts(question, int(text.replace(".", ""))) else as_number(Fraction(text))
 
 
 @lru_cache

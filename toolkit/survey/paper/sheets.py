@@ -10,10 +10,10 @@ from itertools import product
 from toolkit.core.checks import refuse
 from toolkit.local.design import Design
 from toolkit.local.matrix.devices import Device
-from toolkit.survey.consent.device_check import sheet_tries
+from toolkit.survey.consent.device_check import paper_layers, sheet_tries
 from toolkit.survey.consent.instructions import device_of, device_words, instructions
 from toolkit.survey.consent.linter import SHEET_TRIES
-from toolkit.survey.consent.page_data import as_number
+from toolkit.survey.consent.page_data import as_number, headings, page_words
 from toolkit.survey.consent.wheel import filled
 from toolkit.survey.paper.coding import box_codes
 from toolkit.survey.questions.question import Question, answers_of
@@ -72,19 +72,19 @@ def sheets(survey: Survey, code: str, serials: Sequence[str], number: str = "") 
             rule = "a question on paper must have a design that a coin, a die or slips draw exactly"
             refuse(rule, question.name, "see design.devices() for the nearest, or give the question `instructions`")
     voice, text = Voice(phrases(code, survey.words, "paper")), survey.consent_text(code, paper=True)
-    titles = {layer.title(code, survey.words) for layer in survey.layers(code, paper=True)}
+    titles = {layer.title(code, survey.words) for layer in paper_layers(survey, code)}
     agreed = "".join(_heading(one, 2) if one in titles else _paragraphs(one) for one in text.split("\n\n"))
     if survey.help is not None:
-        agreed += _heading(survey.page_words()[code]["help_title"], 2) + _paragraphs(survey.help[code])
+        agreed += _heading(page_words(survey)[code]["help_title"], 2) + _paragraphs(survey.help[code])
     devices = {one.name: one for one in map(device_of, survey.questions) if one is not None}
     pages = {
-        "consent": _heading(survey.heading[code]) + _paragraphs(voice.say("keep")) + agreed,
+        "consent": _heading(headings(survey)[code]) + _paragraphs(voice.say("keep")) + agreed,
         "form": _forms(survey, code, voice, serials, (number or survey.hash)[:8]),
         "interviewer": _interviewer(survey, code, voice, [*devices.values()]),
     }
     if slips := sorted({one.slips for one in devices.values() if one.slips}):
         pages["devices"] = _heading(voice.say("devices_title")) + "".join(_slips(n, voice) for n in slips)
-    return {f"{name}.{code}.html": _page(body, survey.heading[code], code) for name, body in pages.items()}
+    return {f"{name}.{code}.html": _page(body, headings(survey)[code], code) for name, body in pages.items()}
 
 
 def _page(body: str, title: str, code: str) -> str:
@@ -121,7 +121,7 @@ def _forms(survey: Survey, code: str, voice: Voice, serials: Sequence[str], numb
         spaced = f"\u2066{serial[:3]} {serial[3:6]} {serial[6:]}\u2069"  # from left to right in any writing
         page = voice.say("sheet_page", page=voice.number(place), pages=voice.number(len(pages)))
         right = [voice.say("sheet_survey", hash=number), voice.say("sheet_number", serial=spaced), page]
-        header = f"<header><span>{_safe(survey.heading[code])}</span><b>{_safe(' · '.join(right))}</b></header>"
+        header = f"<header><span>{_safe(headings(survey)[code])}</span><b>{_safe(' · '.join(right))}</b></header>"
         note = f"<p><small>{_safe(voice.say('sheet_note'))}</small></p>" if place == 1 else ""
         forms.append(f"<div class='sheet'>{header}{note}{''.join(map(secrets.choice, parts))}</div>")
     return "".join(forms)
@@ -154,7 +154,7 @@ def _field(question: Question, survey: Survey, code: str, voice: Voice, turn: in
     labels = [question.label(option, code, voice.phrases) for option in options]
     numbers = box_codes(question)
     if question.kind == "ticks" and question.required:
-        labels, numbers = [*labels, survey.page_words()[code]["none_of_these"]], [*numbers, 0]
+        labels, numbers = [*labels, page_words(survey)[code]["none_of_these"]], [*numbers, 0]
     short = len(labels) <= 6 and sum(len(label) + 8 for label in labels) <= 70
     boxes = [
         f"<li><span class='box'></span><small>{number}</small><bdi>{_safe(label)}</bdi></li>"
@@ -168,7 +168,7 @@ def _range(question: Question, survey: Survey, code: str, voice: Voice) -> list[
     """Which numbers can be written, and whether they must be whole: as the page says it."""
     if question.bounds is None:
         return []
-    pattern = survey.page_words()[code]["whole" if question.whole else "number"]
+    pattern = page_words(survey)[code]["whole" if question.whole else "number"]
     low, high = (voice.number(as_number(bound)) for bound in question.bounds)
     return [filled(pattern, low=low, high=high)]
 
@@ -197,7 +197,7 @@ def _interviewer(survey: Survey, code: str, voice: Voice, devices: Sequence[Devi
     }
     sections = "".join(_heading(voice.say(name), 2) + _paragraphs(*lines) for name, lines in parts.items() if lines)
     table = "".join(f"<th>{_safe(column)}</th>" for column in columns)
-    rules = _paragraphs(survey.heading[code], *(voice.say(f"interviewer_{i}") for i in range(1, 5)))
+    rules = _paragraphs(headings(survey)[code], *(voice.say(f"interviewer_{i}") for i in range(1, 5)))
     log = f"{_heading(voice.say('log_title'))}{_paragraphs(voice.say('log_note'))}<table><tr>{table}</tr>{rows}</table>"
     return f"<div class='sheet'>{_heading(voice.say('interviewer'))}{rules}{sections}</div>{log}"
 

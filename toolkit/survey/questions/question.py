@@ -47,7 +47,7 @@ MOST_QUESTIONS = 1000
 """In one survey."""
 
 _WHOLE = re.compile(r"-?[0-9]{1,9}")
-_STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 @explains(
@@ -160,15 +160,6 @@ class Question:
         return () if self.show_if is None else self.show_if.get(ARM, ())
 
     @property
-    def is_share(self) -> bool:
-        """Whether what is estimated are shares of people; else it is the mean of a number.
-
-        >>> (Question("age", "Age?", bounds=(18, 99)).is_share, Question("sex", "Sex?", options=["f", "m"]).is_share)
-        (False, True)
-        """
-        return self.kind != "number" or isinstance(self.design, SquareWave)
-
-    @property
     def report_options(self) -> Labels:
         """The reports of a design that is a matrix, in the order of their codes."""
         return () if self.design is None else self.design.report_options
@@ -177,71 +168,6 @@ class Question:
     def loss(self) -> Pure:
         """What one report costs its sender. A plain answer is not protected at all, and not counted."""
         return self.design.loss if self.design is not None else Pure(0)
-
-    def cost(self, waves: int = 1) -> Pure:
-        """Return what the reports of several waves cost their sender together at most.
-
-        Fresh noise in each wave adds up. Of a memo it is the worst over all ways in which the answer changes
-        and the phone loses its memos.
-
-        Parameters
-        ----------
-        waves : int
-            How often the question is asked.
-
-        Returns
-        -------
-        Pure
-            The privacy loss.
-
-        Examples
-        --------
-        >>> from toolkit import warner
-        >>> from toolkit.local.waves import Memo
-        >>> question = Question("cheated", "Cheated?", design=Memo(warner("3/4"), warner("3/4")))
-        >>> question.cost(), question.cost(4)
-        (Pure(0.510826), Pure(2.04331))
-        """
-        return _cost_of_waves(self.memo, waves) if self.memo is not None else Pure(waves * self.loss.amount)
-
-    def browser_data(self) -> dict[str, Any] | None:
-        """Return what a browser draws the report with.
-
-        Returns
-        -------
-        dict or None
-            Plain data for JSON; None for a plain question.
-        """
-        randomizer = self.memo or self.design
-        return None if randomizer is None else randomizer.browser_data()
-
-    def accepts(self, value: object) -> bool:
-        """Return whether a plain JSON value is a report, or a plain answer, that this question can have.
-
-        Parameters
-        ----------
-        value : object
-            A code, a number, a text, or a list of codes.
-
-        Returns
-        -------
-        bool
-            Whether it can be stored.
-
-        Examples
-        --------
-        >>> year = Question("year", "Year of study?", options=[1, 2, 3])
-        >>> year.accepts(2), year.accepts(3), year.accepts(True)
-        (True, False, False)
-        """
-        if self.design is not None:
-            return self.design.accepts(value)
-        if self.free_text:
-            return isinstance(value, str) and len(value) <= LONGEST_ANSWER and not _STRANGE.search(value)
-        if self.bounds is not None:
-            known = _is_number(value) and not (self.whole and value % 1)
-            return known and self.bounds[0] <= exact(value, "answer") <= self.bounds[1]  # type: ignore[arg-type]
-        return (is_set if self.multiple else is_code)(value, len(self.options))
 
     def label(self, option: str | int, language: str, phrases: Mapping[str, str]) -> str:
         """Return how an option, or a report, is shown in a language.
@@ -262,27 +188,6 @@ class Question:
         """
         text = self.labels.get(option)
         return label(option, None if text is None else in_language(text, language), language, phrases)
-
-    def in_language(self, language: str) -> "Question":
-        """Return the same question, with every plain string in the given language.
-
-        Parameters
-        ----------
-        language : str
-            A language code.
-
-        Returns
-        -------
-        Question
-            A copy.
-        """
-        question = copy(self)
-        for name in TEXTS:
-            if (words := getattr(self, name)) is not None:
-                object.__setattr__(question, name, in_language(words, language))
-        labels = {option: in_language(words, language) for option, words in self.labels.items()}
-        object.__setattr__(question, "labels", Frozen(labels))
-        return question
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON and TOML: what was given, without what follows from the design.
@@ -308,6 +213,70 @@ TEXTS = names_checked_by(Question, checks.question_text, checks.checked_instruct
 """The fields of a question that people read, in the languages of the survey."""
 
 
+def is_share(question: Question) -> bool:
+    """Return whether the estimates of a question are shares of people; else it is the mean of a number.
+
+    >>> (is_share(Question("age", "Age?", bounds=(18, 99))), is_share(Question("sex", "Sex?", options=["f", "m"])))
+    (False, True)
+    """
+    return question.kind != "number" or isinstance(question.design, SquareWave)
+
+
+def loss_over_waves(question: Question, waves: int = 1) -> Pure:
+    """Return the largest privacy loss of one person who answers a question in several waves.
+
+    Fresh noise in each wave adds up. With a memo it is the maximum over all ways in which the answer changes and the
+    phone loses its memos.
+
+    >>> from toolkit import warner
+    >>> question = Question("cheated", "Cheated?", design=Memo(warner("3/4"), warner("3/4")))
+    >>> loss_over_waves(question), loss_over_waves(question, 4)
+    (Pure(0.510826), Pure(2.04331))
+    """
+    if question.memo is not None:
+        return _loss_of_memo(question.memo, waves)
+    return Pure(waves * question.loss.amount)
+
+
+@cache
+def _loss_of_memo(memo: Memo, waves: int) -> Pure:
+    return Pure(memo.epsilon(waves, truth="changing", memo="lost"))
+
+
+def accepts(question: Question, value: object) -> bool:
+    """Return whether a value from JSON is a possible report, or a possible plain answer, of a question.
+
+    >>> year = Question("year", "Year of study?", options=[1, 2, 3])
+    >>> accepts(year, 2), accepts(year, 3), accepts(year, True)
+    (True, False, False)
+    """
+    if question.design is not None:
+        return question.design.accepts(value)
+    if question.free_text:
+        return isinstance(value, str) and len(value) <= LONGEST_ANSWER and not _CONTROL_CHARACTER.search(value)
+    if question.bounds is not None:
+        if not _is_finite(value) or (question.whole and value % 1):
+            return False
+        return question.bounds[0] <= exact(value, "answer") <= question.bounds[1]
+    return (is_set if question.multiple else is_code)(value, len(question.options))
+
+
+def _is_finite(value: object) -> TypeGuard[int | float]:
+    """Return whether a value is a number: not a truth value, not infinite and not NaN."""
+    return type(value) is int or (type(value) is float and value - value == 0)
+
+
+def localized(question: Question, language: str) -> Question:
+    """Return a copy of a question whose plain strings are texts in the given language."""
+    local = copy(question)
+    for name in TEXTS:
+        if (text := getattr(question, name)) is not None:
+            object.__setattr__(local, name, in_language(text, language))
+    labels = {option: in_language(text, language) for option, text in question.labels.items()}
+    object.__setattr__(local, "labels", Frozen(labels))
+    return local
+
+
 def drawn_question(name: str, text: Mapping[str, str], chances: Mapping[str, Fraction]) -> Question:
     """Return a plain question that chance answers on the device, with these probabilities; nobody sees it."""
     question = Question(name, text, options=list(chances), labels={one: dict.fromkeys(text, one) for one in chances})
@@ -329,18 +298,13 @@ def by_wheel(question: Question) -> Question:
     return turned
 
 
-@cache
-def _cost_of_waves(memo: Memo, waves: int) -> Pure:
-    return Pure(memo.epsilon(waves, truth="changing", memo="lost"))
-
-
 def checked_questions(value: object, _name: str, survey: Any) -> tuple[Question, ...]:
     """Return the questions of a survey, with every plain string in its first language; the arm is drawn anew."""
     items = _checked_list(value, "questions", "they are asked in its order")
     for question in items:
         if not isinstance(question, Question):
             refuse("`questions` must be questions", type(question).__name__, "make them with Question(…)", TypeError)
-    return tuple(question.in_language(survey.languages[0]) for question in items if question.chances is None)
+    return tuple(localized(question, survey.languages[0]) for question in items if question.chances is None)
 
 
 def read_questions(data: object) -> list[Question]:
@@ -372,11 +336,6 @@ def _read_question(data: object, place: int) -> Question:
             with error_location(field="design"):
                 design["design"] = checks.read_design(data["design"], **around)
     return Question(**{**data, **design})
-
-
-def _is_number(value: object) -> TypeGuard[int | float]:
-    """A number that is neither a truth value nor infinite nor missing."""
-    return type(value) is int or (type(value) is float and value - value == 0)
 
 
 def code_labels(question: Question) -> tuple[str | int, ...]:

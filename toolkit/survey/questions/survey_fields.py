@@ -11,6 +11,7 @@ from typing import Any
 
 from toolkit.core.checks import choice, exact, refuse, whole
 from toolkit.core.loss import Amount, Pure
+from toolkit.survey.questions.declaring import names_checked_by
 from toolkit.survey.questions.errors import in_field
 from toolkit.survey.questions.files import refuse_unknown
 from toolkit.survey.questions.question_fields import flag
@@ -67,7 +68,7 @@ def prose(value: object, name: str, survey: Any, most: int) -> Text:
     return in_language(checked_words(value, name, most), survey.languages[0])
 
 
-def ending(value: object, name: str, survey: Any, most: int) -> Text | None:
+def closing_text(value: object, name: str, survey: Any, most: int) -> Text | None:
     """Return words for every last screen, by language, if there are any."""
     return None if value is None else prose(value, name, survey, most)
 
@@ -83,6 +84,16 @@ def _stated(value: object, name: str, survey: Any) -> Text:
     if any(sum(map(str.isalnum, words)) < 2 for words in text.values()):
         refuse(f"`{name}` must be a statement", "a single letter", "people, or a board, must be able to rely on it")
     return text
+
+
+def statements(survey: Any) -> dict[str, Text | None]:
+    """Return what the researchers say of themselves, by the name of the field."""
+    return {name: getattr(survey, name) for name in names_checked_by(type(survey), statement)}
+
+
+def closing_texts(survey: Any) -> dict[str, Text | None]:
+    """Return what the researchers say on every last screen, by the name of the field."""
+    return {name: getattr(survey, name) for name in names_checked_by(type(survey), closing_text)}
 
 
 def checked_protection(value: object, _name: str, survey: Any) -> Frozen[str, Text] | None:

@@ -22,7 +22,7 @@ from toolkit.frames.counts import Group
 from toolkit.local.anchor import at_random
 from toolkit.local.waves import Memo
 from toolkit.survey.consent.device_check import chance
-from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.question import Question, is_share
 from toolkit.survey.questions.survey_fields import CHANNEL
 from toolkit.survey.results.comparing import ArmDifference, Between, between, check_waves, differences, frame_of
 from toolkit.survey.spec import Survey
@@ -420,37 +420,9 @@ class Results(Findings):
             (question.name, *row.group, row.option, row.estimate, row.se, row.interval, row.n, *marked)
             for question in self.estimated
             for marked in [self._marked(question.name).values()]
-            for row in self.rows(question.name, level)
+            for row in table_rows(self, question.name, level)
         ]
         return extra("pandas").DataFrame(rows, columns=["question", *self.by, "answer", *numbers, *marks])
-
-    def rows(self, name: str, level: float = 0.95) -> list[Row]:
-        """Return the lines of one question's table, as text; a star marks a share outside 0 to 100 %.
-
-        Parameters
-        ----------
-        name : str
-            The question.
-        level : float
-            Level of the intervals.
-
-        Returns
-        -------
-        list of Row
-            A line per group and option.
-        """
-        survey = self.survey
-        return [
-            Row(
-                tuple(label_of(survey, of, value) for of, value in zip(self.by, line.of.group, strict=True)),
-                label_of(survey, name, line.option),
-                f"{line.estimate} *" if line.outside else line.estimate,
-                line.se,
-                line.interval,
-                line.of.used,
-            )
-            for line in lines_of(self._of(name), checked_level(level), share=survey[name].is_share)
-        ]
 
     def plot(self, level: float = 0.95) -> Any:  # type: ignore[override]  # several panels, on axes of their own
         """Draw all estimates with their intervals: shares on one axis in percent, each mean on its own.
@@ -478,31 +450,14 @@ class Results(Findings):
         notes = [*self._trust(), *([OUTSIDE] if any(map(self._outside, self.estimated)) else [])]
         for finding in self.group_estimates:
             if finding.estimate.contradicted:
-                where = f" ({self.group_words(finding.group)})" if self.by else ""
+                where = f" ({group_label(self, finding.group)})" if self.by else ""
                 notes += [f"{finding.question}{where}: {note}." for note in finding.estimate.notes]
         return notes
 
     def _outside(self, question: Question) -> bool:
         """Whether a share of the question is shown that lies outside 0 to 100 %."""
         values = [np.ravel(finding.estimate.value) for finding in self._of(question.name)]
-        return question.is_share and bool(is_outside(np.concatenate(values)).any())
-
-    def group_words(self, group: Group) -> str:
-        """Return a group in words: "faculty law, year 2".
-
-        Parameters
-        ----------
-        group : tuple
-            One value for each question that people are sorted by.
-
-        Returns
-        -------
-        str
-            Names and labels.
-        """
-        return ", ".join(
-            f"{name} {label_of(self.survey, name, value)}" for name, value in zip(self.by, group, strict=True)
-        )
+        return is_share(question) and bool(is_outside(np.concatenate(values)).any())
 
     def _trust(self) -> list[str]:
         notes = list(self.remarks)
@@ -538,38 +493,52 @@ class Results(Findings):
         for question in self.estimated:
             parts += [
                 f"<h4>{html.escape(text_in(question.text, self.survey.languages[0]))}</h4>",
-                html_table(self.rows(question.name), self.by),
-                *(f"<p>{html.escape(line)}</p>" for line in self.below(question)),
+                html_table(table_rows(self, question.name), self.by),
+                *(f"<p>{html.escape(line)}</p>" for line in footnotes(self, question)),
             ]
         return "".join([*parts, *(f"<p>{html.escape(note)}</p>" for note in self._trust())])
 
-    def below(self, question: Question) -> list[str]:
-        """Return what stands below a question's table: what its errors cover, its loss, notes, what liars could do.
 
-        Parameters
-        ----------
-        question : Question
-            One that is estimated.
+def group_label(results: Results, group: Group) -> str:
+    """Return a group in words: "faculty law, year 2"."""
+    return ", ".join(
+        f"{name} {label_of(results.survey, name, value)}" for name, value in zip(results.by, group, strict=True)
+    )
 
-        Returns
-        -------
-        list of str
-            Sentences.
-        """
-        findings = self._of(question.name)
-        first = next((finding.estimate for finding in findings if finding.estimate.n), findings[0].estimate)
-        privacy = "no privacy claim" if first.loss is None else f"privacy loss {first.loss}"
-        footing = "; ".join(part for part in (f"The errors cover {first.covers}", privacy, first.method) if part)
-        lines = [OUTSIDE] if self._outside(question) else []
-        lines += [f"{footing}.", *(f"This is {status}." for status in self._marked(question.name).values())]
-        for one in findings:
-            where = f"{self.group_words(one.group)}: " if self.by else ""
-            lines += [f"Note: {where}{note}." for note in one.estimate.notes]
-        liars = max((one.liars for one in findings if one.liars is not None), default=None)
-        if liars is not None:
-            size = f"{100 * liars:.2g} percentage points" if question.is_share else f"{liars:.2g}"
-            lines.append(f"If 1 % of the people lied in concert, this could be off by up to {size} more.")
-        return lines
+
+def table_rows(results: Results, name: str, level: float = 0.95) -> list[Row]:
+    """Return one question's table as text, a row per group and option; a star marks a share outside 0 to 100 %."""
+    survey = results.survey
+    lines = lines_of(results._of(name), checked_level(level), share=is_share(survey[name]))
+    return [
+        Row(
+            tuple(label_of(survey, by, value) for by, value in zip(results.by, line.of.group, strict=True)),
+            label_of(survey, name, line.option),
+            f"{line.estimate} *" if line.outside else line.estimate,
+            line.se,
+            line.interval,
+            line.of.used,
+        )
+        for line in lines
+    ]
+
+
+def footnotes(results: Results, question: Question) -> list[str]:
+    """Return what stands below a question's table: what its errors cover, its loss, notes, and what liars could do."""
+    findings = results._of(question.name)
+    first = next((finding.estimate for finding in findings if finding.estimate.n), findings[0].estimate)
+    privacy = "no privacy claim" if first.loss is None else f"privacy loss {first.loss}"
+    footing = "; ".join(part for part in (f"The errors cover {first.covers}", privacy, first.method) if part)
+    lines = [OUTSIDE] if results._outside(question) else []
+    lines += [f"{footing}.", *(f"This is {status}." for status in results._marked(question.name).values())]
+    for finding in findings:
+        prefix = f"{group_label(results, finding.group)}: " if results.by else ""
+        lines += [f"Note: {prefix}{note}." for note in finding.estimate.notes]
+    liars = max((finding.liars for finding in findings if finding.liars is not None), default=None)
+    if liars is not None:
+        size = f"{100 * liars:.2g} percentage points" if is_share(question) else f"{liars:.2g}"
+        lines.append(f"If 1 % of the people lied in concert, this could be off by up to {size} more.")
+    return lines
 
 
 def _percent(part: int, whole: int) -> str:

@@ -11,7 +11,7 @@ from toolkit.core.checks import is_missing, refuse
 from toolkit.core.extras import extra
 from toolkit.frames.counts import Group, rows_by
 from toolkit.survey.questions.errors import error_location
-from toolkit.survey.questions.question import Question, code_labels
+from toolkit.survey.questions.question import Question, accepts, code_labels
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON, PHONE, REHEARSAL, UNDERSTOOD
 from toolkit.survey.spec import Survey
 
@@ -98,7 +98,7 @@ def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str,
 def refuse_strange(question: Question, values: Mapping[Any, Any]) -> None:
     """Refuse values that the question cannot have; the message counts them, as each is somebody's."""
     with error_location(question=question.name):
-        strange = sum(not question.accepts(value) for value in values.values())
+        strange = sum(not accepts(question, value) for value in values.values())
         if strange:
             rule = "the column must hold reports of this question"
             refuse(rule, f"{strange} kinds of value that are none", "check the survey")
@@ -136,7 +136,7 @@ class GroupedRows:
         for name, options in (question.show_if or {}).items():
             decider, answer = self._survey[name], answers[name]
             code = -1 if is_missing(answer) else value_of(decider, answer)
-            if not decider.accepts(code) or decider.options[code] not in options:
+            if not accepts(decider, code) or decider.options[code] not in options:
                 return False
         return True
 

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.survey import client
-from toolkit.survey.consent.page_data import shown_survey
+from toolkit.survey.consent.page_data import page_words, shown_survey
 from toolkit.survey.serving import items
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import Issuer
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.payload import padded_length
 from toolkit.survey.serving.station import sealed_length
-from toolkit.survey.spec import Survey
+from toolkit.survey.spec import Survey, at_station
 from toolkit.texts.phrases import HEADINGS, Own, phrases
 
 HEADING_PREFIX = "head_"
@@ -63,8 +63,8 @@ def page_content(
     survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = (), station: str | None = None
 ) -> dict[str, Any]:
     """All that the scripts are told; practice and the check of the method have the shape of all questions."""
-    version = survey if station is None else survey.at_station
-    data, words = shown_survey(version), version.page_words()
+    version = survey if station is None else at_station(survey)
+    data, words = shown_survey(version), page_words(version)
     practice, check = data.pop("practice"), data.pop("check")
     data["intro"] = [items.practice_item(question, words, index) for index, question in enumerate(practice)]
     data["intro"] += items.check_items(version, words) if check else []

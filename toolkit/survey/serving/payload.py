@@ -9,7 +9,7 @@ from typing import Any
 
 from toolkit.survey.consent.linter import largest
 from toolkit.survey.questions import strict_json
-from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.question import Question, accepts
 from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.survey.spec import Survey, asked
 
@@ -135,5 +135,5 @@ def _check_answer(survey: Survey, question: Question, answers: dict[str, Any]) -
     elif value is None:
         if question.required:
             raise PayloadError(f"The question {question.name} must be answered.")
-    elif not question.accepts(value):
+    elif not accepts(question, value):
         raise PayloadError(f"The question {question.name} has no such answer.")
