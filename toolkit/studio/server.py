@@ -144,9 +144,8 @@ class Gate:
         own = [f"http://{host}:{port}" for host in (LOOPBACK, "localhost", "[::1]")]
         front = None if public_url is None else urlsplit(public_url)
         if front is not None and (front.scheme not in ("http", "https") or not front.hostname):
-            refuse(
-                "`public_url` must be an address such as https://hub.example/user/ann/proxy/8899/", repr(public_url), ""
-            )
+            rule = "`public_url` must be an address such as https://hub.example/user/ann/proxy/8899/"
+            refuse(rule, repr(public_url), "give the address that the browser shows for the proxy")
         self.base = f"{own[0]}/" if public_url is None else f"{public_url.rstrip('/')}/"
         self._origins = {*own, *([] if front is None else [f"{front.scheme}://{front.netloc}"])}
         self._hosts = {urlsplit(one).netloc.lower() for one in self._origins}

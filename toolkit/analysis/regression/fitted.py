@@ -212,7 +212,7 @@ class Fitted:
             The value that is tested.
         sides : {1, 2}
             Two, or one in the `direction`.
-        direction : {"above", "below"}, optional
+        direction : {"greater", "less"}, optional
             Of a test with one side.
 
         Returns
