@@ -29,7 +29,7 @@ class WithNotebooks(build_py):
                         f"{folder}/{pattern} must be there, found none: the wheel would be incomplete."
                     )
                 for path in found:
-                    target = Path(self.build_lib, "toolkit", "commands", "starter", path)
+                    target = Path(self.build_lib, "toolkit", "teaching", "starter", path)
                     target.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(path, target)
 

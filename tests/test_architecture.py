@@ -1,8 +1,10 @@
-"""Five floors, arrows down: what may import what, and how large a room may be."""
+"""Layers, arrows down: which folder may import which, and how large files, functions and folders may be."""
 
 import ast
 import json
 import re
+import subprocess
+import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
@@ -21,20 +23,36 @@ BELOW = {
     "texts": {"core", "texts"},
     "local": GROUND | {"local"},
     "central": GROUND | {"central"},
-    "budget": GROUND | {"budget"},
+    "budget": GROUND | {"central", "budget"},
     "analysis": GROUND | {"local", "analysis"},
     "planning": GROUND | {"local", "central", "planning"},
     "curator": GROUND | {"central", "budget", "curator"},
     "audit": GROUND | {"local", "central", "audit"},
     "learning": GROUND | {"central", "budget", "learning"},
     "survey": GROUND | {"local", "analysis", "planning", "survey"},
-    "studio": GROUND | {"local", "planning", "budget", "curator", "survey", "studio"},
 }
-BELOW["show"] = {*BELOW, "show"} - {"studio"}
+BELOW["show"] = {*BELOW, "show"}
+BELOW["studio"] = GROUND | {"local", "planning", "budget", "curator", "survey", "show", "studio"}
 BELOW["teaching"] = {*BELOW, "teaching"} - {"studio"}
 BELOW["commands"] = {*BELOW, "commands"}
-SHOWN_ONLY = {"matplotlib", "ipywidgets", "anywidget", "IPython"}
+"""The folders that each folder may import, and whose files it may open; nothing is imported sideways or upward."""
+
+_PLOT = "a result has a method that draws it; only `show` knows how, and is loaded by the call"
+UPWARD = {
+    ("toolkit.analysis.findings", "toolkit.show.plots"): _PLOT,
+    ("toolkit.analysis.regression.fitted", "toolkit.show.fits"): _PLOT,
+    ("toolkit.analysis.tipping", "toolkit.show.fits"): _PLOT,
+    ("toolkit.survey.results.survey_results", "toolkit.show.findings"): _PLOT,
+    ("toolkit.survey.results.survey_results", "toolkit.survey.exchange.written_report"): "`results.report(path)`",
+    ("toolkit.survey.spec", "toolkit.survey.serving.page"): "`survey.preview()` shows the page that is served",
+    ("toolkit.survey.spec", "toolkit.survey.rehearsal"): "`survey.simulate(600)` needs no second object",
+    ("toolkit.survey.collector", "toolkit.show.widgets.collector_view"): "`collect` in a notebook shows live counts",
+}
+"""Imports that point up, from inside of functions, each with its reason."""
+
+SHOW_ONLY = {"matplotlib", "ipywidgets", "anywidget", "IPython"}
 FOLDERS = sorted({path.parent for path in FILES})
+MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
 
 
 # What puts equals into an order that depends on the processor unless it is told to be stable.
@@ -56,24 +74,62 @@ class Facts:
 def facts(path: Path) -> Facts:
     source = path.read_text()
     tree = ast.parse(source)
-    named, long, unstable, documentation = set(), list[str](), list[int](), _documentation(tree)
+    long, unstable, documentation = list[str](), list[int](), _documentation(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            named |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path.name} imports relatively"
-            named |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            own = _documentation(node)
-            documentation += own
-            lines = (node.end_lineno or node.lineno) - node.lineno + 1 - own
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            docstring = _documentation(node)
+            documentation += docstring
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1 - docstring
             if lines > 40 and not isinstance(node, ast.ClassDef):
                 long.append(f"{path.name}: {node.name} has {lines} lines")
         elif _is_unstable(node):
             unstable.append(node.lineno)
     if len(source.splitlines()) - documentation > 500:
         long.append(f"{path.name} itself")
-    return Facts(frozenset(named), _documentation(tree) > 0, tuple(long), tuple(unstable))
+    return Facts(frozenset(_imports(tree, path)), _documentation(tree) > 0, tuple(long), tuple(unstable))
+
+
+def _imports(node: ast.AST, path: Path) -> set[str]:
+    """Return the modules that a file imports, at its top or inside of functions, and the folders whose files it opens.
+
+    The name of a module as a text counts, because `import_module` takes it. What only type checkers import does
+    not, nor `python -m toolkit.command`, which is another process.
+    """
+    names: set[str] = set()
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(child, ast.List) and any(ast.unparse(element) == "'-m'" for element in child.elts):
+            continue
+        if isinstance(child, ast.Import):
+            names |= {alias.name for alias in child.names}
+        elif isinstance(child, ast.ImportFrom):
+            assert child.level == 0, f"{path.name} imports relatively"
+            members = {alias.name: f"{child.module}.{alias.name}" for alias in child.names}
+            names |= {member if member in MODULES else str(child.module) for member in members.values()}
+        elif isinstance(child, ast.Constant) and child.value in MODULES:
+            names.add(child.value)
+        elif (file := _file(child, path)) is not None and PACKAGE in file.parents:
+            names.add(f"toolkit.{file.relative_to(PACKAGE).parts[0]}")
+        names |= _imports(child, path)
+    return names
+
+
+def _file(node: ast.AST, path: Path) -> Path | None:
+    """Return the path that an expression such as `Path(__file__).parents[1] / "static"` stands for."""
+    match node:
+        case ast.Call(func=ast.Name(id="Path"), args=[ast.Name(id="__file__")]):
+            return path
+        case ast.Attribute(value=inner, attr="parent"):
+            file = _file(inner, path)
+            return file and file.parent
+        case ast.Subscript(value=ast.Attribute(value=inner, attr="parents"), slice=ast.Constant(value=int(index))):
+            file = _file(inner, path)
+            return file and file.parents[index]
+        case ast.BinOp(left=left, op=ast.Div(), right=ast.Constant(value=str(name))):
+            file = _file(left, path)
+            return file and file / name
+    return None
 
 
 def _documentation(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -94,17 +150,55 @@ def _is_unstable(node: ast.AST) -> bool:
 @pytest.mark.slow
 def test_arrows_point_down() -> None:
     wrong = []
-    for path in FILES:
-        room = path.relative_to(PACKAGE).parts[0]
-        if room.endswith(".py"):  # __init__ and the command line stand on the roof
+    for module, path in MODULES.items():
+        folder = path.relative_to(PACKAGE).parts[0]
+        if folder.endswith(".py"):  # __init__ and the command line may import everything
             continue
         for name in facts(path).imports:
-            parts = name.split(".")
-            own = parts[0] == "toolkit" and len(parts) > 1 and (PACKAGE / parts[1]).is_dir()
-            up = own and parts[1] not in BELOW[room]
-            if up or (room not in {"show", "teaching"} and parts[0] in SHOWN_ONLY):
+            top, _, rest = name.partition(".")
+            up = top == "toolkit" and rest and rest.partition(".")[0] not in BELOW[folder]
+            if (up and (module, name) not in UPWARD) or (folder not in {"show", "teaching"} and top in SHOW_ONLY):
                 wrong.append(f"{path.relative_to(ROOT)} must not import {name}")
+    for path in PACKAGE.rglob("*.js"):
+        for source in re.findall(r' from "(\.[^"]+)"', path.read_text(encoding="utf-8")):
+            own, other = (file.relative_to(PACKAGE).parts[0] for file in (path, (path.parent / source).resolve()))
+            if other not in BELOW[own]:
+                wrong.append(f"{path.relative_to(ROOT)} must not import {source}")
     assert wrong == []
+
+
+def test_every_exception_is_an_import_inside_of_a_function() -> None:
+    for module, target in UPWARD:
+        assert target in facts(MODULES[module]).imports, (module, target)
+        top = ast.Module([node for node in ast.parse(MODULES[module].read_text()).body if _is_import(node)], [])
+        assert target not in _imports(top, MODULES[module]), (module, target)
+
+
+def _is_import(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("import toolkit.show", "toolkit.show"),
+        ("def f():\n    from toolkit.show import plots", "toolkit.show.plots"),
+        ("import_module('toolkit.show.plots')", "toolkit.show.plots"),
+        ("A = Path(__file__).parents[1] / 'show' / 'static'", "toolkit.show"),
+        ("A = Path(__file__).parent.parent / 'show'", "toolkit.show"),
+    ],
+)
+def test_imports_are_found_wherever_they_stand(source: str, target: str) -> None:
+    path = PACKAGE / "survey" / "spec.py"
+    assert target in _imports(ast.parse(source), path)
+    assert _imports(ast.parse("if TYPE_CHECKING:\n    from toolkit.show import plots\n"), path) == set()
+
+
+@pytest.mark.slow
+def test_statistics_and_surveys_load_no_pictures() -> None:
+    code = "import sys, toolkit.survey.results, toolkit.survey.spec; print(*{'matplotlib', 'IPython'} & {*sys.modules})"
+    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert result.stdout.strip() == ""
 
 
 @pytest.mark.slow
@@ -143,10 +237,10 @@ def test_there_are_no_import_cycles(room) -> None:
     """Neither between files, nor between the rooms of a floor: a package such as `survey/storage`, or a file
     beside it.
     """
-    names = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
     graph: dict[str, set[str]] = {}
-    for name, path in names.items():
-        graph.setdefault(room(name), set()).update(room(target) for target in facts(path).imports if target in names)
+    for name, path in MODULES.items():
+        targets = {target for target in facts(path).imports if target in MODULES and (name, target) not in UPWARD}
+        graph.setdefault(room(name), set()).update(map(room, targets))
     # A package's face imports its rooms, and Python loads the face before any of them: that is no cycle.
     graph = {name: {to for to in targets if not f"{name}.".startswith(f"{to}.")} for name, targets in graph.items()}
     finished: set[str] = set()

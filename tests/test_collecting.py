@@ -17,7 +17,7 @@ def shown(monkeypatch):
     collector = SimpleNamespace(name="the collector")
     monkeypatch.setattr(toolkit.survey.collector, "start", lambda *_, **__: collector)
     monkeypatch.setattr("toolkit.show.widgets.collector_view.CollectorView", lambda one: f"view of {one.name}")
-    monkeypatch.setattr("IPython.display.display", displayed.append)
+    monkeypatch.setattr("toolkit.show.widgets.collector_view.display", displayed.append)
     return displayed
 
 

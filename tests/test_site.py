@@ -154,7 +154,7 @@ def test_the_site_holds_the_wheel_the_notebooks_and_the_parts_that_draw_widgets(
     (wheel,) = (site / "pypi").glob("privacy_survey_toolkit-*.whl")
     assert all(path.name.endswith("-none-any.whl") for path in (site / "pypi").glob("*.whl"))
     names = zipfile.ZipFile(wheel).namelist()
-    assert "toolkit/commands/starter/data/attacks/grades.csv" in names
+    assert "toolkit/teaching/starter/data/attacks/grades.csv" in names
     assert {path.name for path in (site / "files" / "notebooks").glob("*.ipynb")} == {
         path.name for path in FOLDER.glob("*.ipynb")
     }

@@ -17,6 +17,8 @@ table), `toolkit.budget` (the ledger), `toolkit.curator` (statistics of a confid
 
 import lazy_loader
 
+__version__ = "0.2.0"
+
 # A folder is loaded when one of its names is first used; the names are in `__init__.pyi`.
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
@@ -62,4 +64,3 @@ __all__ = [
     "unrelated",
     "warner",
 ]
-__version__ = "0.2.0"

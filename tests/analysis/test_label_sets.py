@@ -2,7 +2,6 @@
 
 import json
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import toolkit
 from tests.local.test_label_sets import SETS
 from toolkit import Question, Survey, k_ary
 from toolkit.analysis import Sample, association, estimates, logistic, multinomial, plain, predictor
@@ -19,6 +17,7 @@ from toolkit.core.randomness import drawer
 from toolkit.local import numeric, oracles
 from toolkit.local.design import Design
 from toolkit.local.questionnaire import likert
+from toolkit.studio.surveys import EXAMPLES
 from toolkit.survey import results
 from toolkit.survey.results.table import table
 
@@ -191,7 +190,7 @@ def test_what_phones_send_is_the_same_counted_and_drawn(kind: str) -> None:
 @pytest.mark.slow
 def test_the_starter_survey_is_estimated_with_a_sample() -> None:
     """Its Likert question was refused: codes 0 … 4 are not all among the labels 1 … 5."""
-    survey = Survey.load(Path(toolkit.__file__).parent / "verbs" / "starter" / "survey.toml")
+    survey = Survey.load(EXAMPLES["exam"])
     draw, rng = drawer(np.random.default_rng(8)), np.random.default_rng(9)
     bodies = []
     for _ in range(N):

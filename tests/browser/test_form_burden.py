@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from toolkit import Survey, warner
+from toolkit.studio.surveys import EXAMPLES
 from toolkit.survey.questions.question import Question
 from toolkit.texts.phrases import LANGUAGES, interface
 
 pytestmark = pytest.mark.browser
 
 CAMPUS = Survey.load(Path(__file__).parents[2] / "data" / "campus.toml")
-STARTER = Survey.load(next(Path(__file__).parents[2].glob("toolkit/commands/starter/*.toml")))
+STARTER = Survey.load(EXAMPLES["exam"])
 SAID = {
     "controller": "University of Example",
     "contact": "research@university.example",

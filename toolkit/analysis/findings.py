@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 import numpy as np
 
+from toolkit import __version__
 from toolkit.analysis.homogeneity import TableTest
 from toolkit.analysis.paper_table import escape, latex, paper_rows
 from toolkit.analysis.reports import GroupEstimate, QuestionModel, entry, of_shares, with_matrix
@@ -17,7 +18,7 @@ from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.document import Block, Document, harmless
 from toolkit.core.estimate import Estimate, loss_of_both
-from toolkit.core.extras import extra, lazy
+from toolkit.core.extras import extra
 from toolkit.core.inference.significance import ADJUSTMENTS, adjusted
 from toolkit.frames.counts import Group, in_order
 from toolkit.local.design import Design
@@ -142,7 +143,7 @@ class Findings:
         pandas.DataFrame
             Differences with errors, intervals and tests of no difference.
         """
-        pd, other = extra("pandas"), self._group(reference)
+        pd, other = extra("pandas", "analysis"), self._group(reference)
         adjust = None if adjust is None else choice(adjust, "adjust", ADJUSTMENTS)
         rows, gaps, more = [], [], []
         base = {one.question: one for one in self.group_estimates if one.group == other}
@@ -273,7 +274,7 @@ class Findings:
                 | {**dict.fromkeys(one.turnout, 0), "missing group": lost}
                 for name, one in {one.question: one for one in self.group_estimates}.items()
             ]
-        return extra("pandas").DataFrame(rows)
+        return extra("pandas", "analysis").DataFrame(rows)
 
     @property
     def groupless(self) -> int:
@@ -299,7 +300,7 @@ class Findings:
         pandas.DataFrame
             Shares as 0.25.
         """
-        pd = extra("pandas")
+        pd = extra("pandas", "analysis")
         return pd.DataFrame([row for one in self.group_estimates for row in self._rows(one, checked_level(level))])
 
     def _rows(self, one: GroupEstimate, level: float) -> list[dict[str, Any]]:
@@ -346,7 +347,7 @@ class Findings:
             One row for each question, group and option.
         """
         rows = paper_rows(self.designs, self.by, self.group_estimates, checked_level(level), self._groupless)
-        return extra("pandas").DataFrame(rows)
+        return extra("pandas", "analysis").DataFrame(rows)
 
     def to_csv(self, path: str | Path | IO[str] | None = None, level: float = 0.95) -> str | None:
         """Write the table for a paper as CSV, without an index; no label in it is a formula for a spreadsheet.
@@ -414,9 +415,9 @@ class Findings:
         blocks += [Block("table", rows=rows), Block("h2", "Methods")]
         blocks += [Block("li", f"{name}: {one.describe()}") for name, one in self.designs.items()]
         ways = sorted({one.estimate.method for one in self.group_estimates})
-        version, least = lazy("toolkit", "__version__"), f"Nothing of fewer than {self.minimum:,} people is shown. "
+        least = f"Nothing of fewer than {self.minimum:,} people is shown. "
         computed = (
-            f"{'; '.join(ways)}. {least if self.minimum else ''}Computed with the privacy-survey-toolkit {version}."
+            f"{'; '.join(ways)}. {least if self.minimum else ''}Computed with the privacy-survey-toolkit {__version__}."
         )
         blocks += [Block("p", computed), *(Block("li", note) for note in self.notes())]
         return Document(tuple(blocks)).save(path)
@@ -427,7 +428,7 @@ class Findings:
         getattr(drawn, "ax", drawn).figure.savefig(out, format="png", dpi=150)
         return out.getvalue()
 
-    def plot(self, level: float = 0.95, ax: object = None) -> Any:
+    def plot(self, level: float = 0.95, ax: Any = None) -> Any:
         """Draw all shares with their intervals: a row for each question, group and option.
 
         Parameters
@@ -451,7 +452,9 @@ class Findings:
         }
         if not drawn:
             refuse("there must be shares to draw", "none", "numbers have units of their own, see to_frame()")
-        return lazy("toolkit.show.plots", "estimate_intervals")(drawn, level=level, ax=ax)
+        from toolkit.show.plots import estimate_intervals
+
+        return estimate_intervals(drawn, level=level, ax=ax)
 
     def _words(self, one: GroupEstimate, option: str | int) -> str:
         groups = ", ".join(map(str, one.group))

@@ -213,7 +213,7 @@ class MixedFit(Fitted):
             One row per group of the census: estimate, se, low, high of the model; people, direct estimate and its
             error. Groups without people have no direct one.
         """
-        pd = extra("pandas")
+        pd = extra("pandas", "analysis")
         groups = list(dict.fromkeys(column(as_frame(census), self.group, "the groups").tolist()))
         table = self.poststratify(census, count=count, by=self.group).to_frame()
         table.index = pd.Index(groups, name=self.group, tupleize_cols=False)

@@ -18,7 +18,7 @@ import numpy as np
 from toolkit.core.arrays import Array, Codes, Label, Values
 from toolkit.core.checks import Number, choice, probability, refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.extras import extra, lazy
+from toolkit.core.extras import extra
 from toolkit.core.inference.contrasts import limits_of
 from toolkit.core.inference.intervals import Interval, Shares
 from toolkit.frames.table import array_of
@@ -71,7 +71,7 @@ class TippingPoint:
         pandas.DataFrame
             One row for each way.
         """
-        pd = extra("pandas")
+        pd = extra("pandas", "analysis")
         return pd.DataFrame({"explains": self.explains, "doubt": self.doubt})
 
     def __repr__(self) -> str:
@@ -286,7 +286,7 @@ class ComplianceSensitivity:
         pandas.DataFrame
             The shares are its index; NaN where a model has no maximum.
         """
-        pd = extra("pandas")
+        pd = extra("pandas", "analysis")
         pairs = list(product(shares, repeat=len(self.groups)))
         index = pd.MultiIndex.from_tuples(pairs, names=list(self.groups))
         return pd.DataFrame(map(self._row, pairs), index=index, columns=["estimate", "se", "low", "high"])
@@ -320,7 +320,7 @@ class ComplianceSensitivity:
             points[name] = TippingPoint(self.null, self.level, {self.way: _root(off, 0)}, {self.way: doubt})
         return points
 
-    def plot(self, most: float = 0.2, ax: object = None) -> Any:
+    def plot(self, most: float = 0.2, ax: Any = None) -> Any:
         """Draw the estimate against the shares: contours of two groups, a band of one.
 
         Parameters
@@ -335,7 +335,9 @@ class ComplianceSensitivity:
         matplotlib.axes.Axes
             The picture.
         """
-        return lazy("toolkit.show.fits", "conduct")(self, most=most, ax=ax)
+        from toolkit.show.fits import conduct
+
+        return conduct(self, most=most, ax=ax)
 
     def __repr__(self) -> str:
         words = [

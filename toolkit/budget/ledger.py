@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from toolkit.budget.ledger_postgres import PostgresRecord
-    from toolkit.budget.stream_file import StreamPlace, Total
+    from toolkit.budget.stream_file import StreamPlace
     from toolkit.budget.streams import Stream
+    from toolkit.central.stream.total import RunningTotal
 
 Result_co = TypeVar("Result_co", covariant=True)
 _LONGEST_LABEL = 200
@@ -391,7 +392,7 @@ class Ledger:
 
     def every(
         self,
-        total: "Total",
+        total: "RunningTotal",
         label: str | None = None,
         *,
         events: int | None = None,

@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from toolkit.budget.charges import Entry, RecordError, digest, entry_of, row_of
 from toolkit.budget.ledger_file import connect, execute_all, marks, note_of, one, read_note, write_note
+from toolkit.central.stream.total import RunningTotal
 from toolkit.core.checks import refuse
-from toolkit.core.estimate import Estimate
-from toolkit.core.extras import lazy
-from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng
 
 if TYPE_CHECKING:
@@ -33,31 +31,6 @@ ALTER TABLE periods ADD COLUMN people INTEGER
 
 CREATE TABLE visits (name BLOB PRIMARY KEY, times INTEGER NOT NULL)
 """  # `people` is 1 if the stream counted them itself, so that `visits` knows of them
-
-
-class Total(Protocol):
-    """What a ledger asks of a total that is published every period: `toolkit.central.stream.RunningTotal`."""
-
-    loss: Loss
-    periods: int
-    neighbors: str
-    sensitivity: int
-    per_person: int | None
-
-    @property
-    def settings(self) -> dict[str, Any]: ...
-    @property
-    def period(self) -> int: ...
-    @property
-    def level(self) -> str: ...
-    @property
-    def seeded(self) -> bool: ...
-    @property
-    def way(self) -> Any: ...
-    @property
-    def kept(self) -> tuple[list[int], list[tuple[int, ...]]]: ...
-    def add(self, count: int) -> Estimate: ...
-    def continued(self, counts: list[int], noisy: list[tuple[int, ...]]) -> Estimate | None: ...
 
 
 class StreamPlace(Protocol):
@@ -173,7 +146,7 @@ class KeptStream:
             _refuse(place, "an older one or another")
 
     @classmethod
-    def create(cls, place: StreamPlace, total: Total, entry: Entry) -> "KeptStream":
+    def create(cls, place: StreamPlace, total: RunningTotal, entry: Entry) -> "KeptStream":
         parts = {"entry": row_of(entry), "total": total.settings, "seeded": total.seeded}
         place.create(json.dumps({**parts, "mark": os.urandom(16).hex()}))
         return cls(place)
@@ -187,11 +160,9 @@ class KeptStream:
         """Whether its noise came from a generator."""
         return bool(self._head["seeded"])
 
-    def total(self, rng: Rng) -> Total:
+    def total(self, rng: Rng) -> RunningTotal:
         """A new total like the one that was opened, before its first period."""
-        running_total = lazy("toolkit.central.stream", "RunningTotal")
-        total: Total = running_total.from_settings(self.entry.loss, self._head["total"], rng)
-        return total
+        return RunningTotal.from_settings(self.entry.loss, self._head["total"], rng)
 
     def periods(self) -> tuple[list[int], list[tuple[int, ...]]]:
         """Counts and noisy numbers of all periods that were there when the file was opened."""

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from toolkit.budget.charges import Entry
-from toolkit.budget.stream_file import KeptStream, StreamPlace, Total
+from toolkit.budget.stream_file import KeptStream, StreamPlace
+from toolkit.central.stream.total import RunningTotal
 from toolkit.core.arrays import DataFrame
 from toolkit.core.checks import refuse, untold
 from toolkit.core.estimate import Estimate
-from toolkit.core.extras import lazy
 from toolkit.core.loss import Pure
 from toolkit.core.publishing import PublicationRegister, ReleaseFacts
 from toolkit.core.randomness import Rng
@@ -54,7 +54,7 @@ class Stream:
     does not cover; nothing here could notice.
     """
 
-    def __init__(self, total: Total, ledger: Account, entry: Entry, stored: KeptStream | None = None) -> None:
+    def __init__(self, total: RunningTotal, ledger: Account, entry: Entry, stored: KeptStream | None = None) -> None:
         self.total, self.label, self._kept = total, entry.label, stored
         self._ledger, self._entry = ledger, entry
         self.last: Estimate | None = None
@@ -142,9 +142,9 @@ class Stream:
         return f"<Stream {self.label!r}: {self.total!r}; {where}>"
 
 
-def check_openable(total: Total, place: StreamPlace | None, simulated: bool) -> None:
+def check_openable(total: RunningTotal, place: StreamPlace | None, simulated: bool) -> None:
     """Refuse what could not be opened, before anything is charged."""
-    if not isinstance(total, lazy("toolkit.central.stream", "RunningTotal")):
+    if not isinstance(total, RunningTotal):
         refuse("a stream must be a RunningTotal", type(total).__name__, "nothing was charged", TypeError)
     if total.period:
         rule = "a total must be new when it is opened"

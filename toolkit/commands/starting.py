@@ -8,8 +8,6 @@ from toolkit.core.checks import refuse
 from toolkit.teaching.checking import grade, read_answers
 from toolkit.teaching.copies import write
 
-_STARTER = Path(__file__).parent / "starter"
-
 
 def add(verbs: Verbs) -> None:
     new = add_verb(verbs, "new", _new, "write a survey to start from, with a comment on every part", database=False)
@@ -49,7 +47,9 @@ def _new(options: Options) -> None:
     if path.suffix != ".toml" or not options.path.isprintable():
         consequence = "the survey is written as TOML, which has comments"
         refuse("`path` must be the name of a .toml file", repr(path.name)[:60], consequence)
-    text = (_STARTER / "survey.toml").read_text(encoding="utf-8").replace("survey.toml", _word(path))
+    from toolkit.studio.surveys import EXAMPLES
+
+    text = EXAMPLES["exam"].read_text(encoding="utf-8").replace("survey.toml", _word(path))
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -116,7 +116,7 @@ def _xlsform(options: Options) -> None:
 
 
 def _register(options: Options) -> None:
-    from toolkit.survey.exchange.registration import register
+    from toolkit.survey.results.registration import register
     from toolkit.survey.spec import Survey
 
     registration = register(Survey.load(options.survey), options.plan, options.output)

@@ -1,6 +1,4 @@
-"""Imports that wait: of what comes with an extra, asked for by name where it is missing, and of higher floors;
-and a bar for long work, where tqdm is installed.
-"""
+"""Optional imports: packages that come with an extra, and a progress bar where tqdm is installed."""
 
 import re
 import sys
@@ -11,25 +9,24 @@ from typing import Any
 
 from toolkit.core.checks import refuse
 
+# A package that several extras bring is offered with the first of them, unless the caller names another.
 _EXTRAS = {
     "lab": ("anywidget", "ipywidgets", "jupyterlab", "matplotlib", "pandas"),
+    "analysis": ("formulaic", "narwhals", "pandas"),
     "collect": ("cryptography", "httptools", "narwhals", "pandas", "psycopg", "segno", "tomli_w", "tomlkit"),
     "scale": ("duckdb", "polars", "pyarrow"),
-    "analysis": ("formulaic", "narwhals", "pandas"),
     "accounting": ("dp_accounting",),
     "files": ("docx", "openpyxl", "pyreadstat"),
     "learning": ("sklearn",),
 }
 
-_ROOMS = {"analysis": "analysis", "survey": "collect", "commands": "collect"}
-
-# Below these an engine reads otherwise than promised: pandas 2 holds text as objects, which would be added up
-# as numbers; polars below 1.37 fails on a lazy frame after the charge, or prints a value of one that fails.
-_LEAST = {"pandas": (3, 0), "polars": (1, 37), "pyarrow": (18, 0), "duckdb": (1, 5), "pyspark": (4, 0)}
+# Older engines break promises: pandas 2 holds text as objects, which would be added up as numbers; polars before 1.37
+# fails on a lazy frame after the charge, or prints a value of a frame that fails.
+_OLDEST = {"pandas": (3, 0), "polars": (1, 37), "pyarrow": (18, 0), "duckdb": (1, 5), "pyspark": (4, 0)}
 
 
 class MissingExtraError(ImportError):
-    """A package is missing that comes with one of the toolkit's extras; the message says with which.
+    """A package that comes with one of the toolkit's extras is missing; the message names the extra.
 
     Examples
     --------
@@ -38,54 +35,40 @@ class MissingExtraError(ImportError):
     """
 
 
-def extra(name: str) -> Any:
-    """The module of that name; a sentence where it is not installed."""
-    check_extras(name)
-    return import_module(name)
+def extra(module: str, name: str | None = None) -> Any:
+    """Import a module of an optional package; if it is missing, the error says which extra (`name`) brings it."""
+    check_extras(module, name=name)
+    return import_module(module)
 
 
-def check_extras(*names: str) -> None:
-    """Refuse, before anything is done, where one of these modules is not installed."""
-    for name in names:
-        package = name.partition(".")[0]
+def check_extras(*modules: str, name: str | None = None) -> None:
+    """Raise `MissingExtraError` if the package of one of these modules is not installed."""
+    for module in modules:
+        package = module.partition(".")[0]
         if find_spec(package) is None:
-            extra_name = _extra_with(package)
-            command = f"pip install 'privacy-survey-toolkit[{extra_name}]'" if extra_name else f"pip install {package}"
+            offer = name or next((offered for offered, packages in _EXTRAS.items() if package in packages), None)
+            command = f"pip install 'privacy-survey-toolkit[{offer}]'" if offer else f"pip install {package}"
             refuse(f"{package} must be installed for this", "none", f"run {command}", MissingExtraError)
 
 
-def _extra_with(package: str) -> str | None:
-    """The extra that brings a package: that of the room which asks for it, if several do."""
-    offers, frame = [name for name, packages in _EXTRAS.items() if package in packages], sys._getframe(2)
-    while frame.f_back and len(offers) > 1:
-        room = frame.f_globals.get("__name__", "").removeprefix("toolkit.").partition(".")[0]
-        offers, frame = [name for name in offers if name == _ROOMS.get(room)] or offers, frame.f_back
-    return offers[0] if offers else None
-
-
 def check_engine(frame: object) -> None:
-    """Refuse, before anything is charged or read, a frame of an engine that is older than what was tried."""
-    origins = {kind.__module__.partition(".")[0].lstrip("_") for kind in type(frame).__mro__}
-    for package in origins & set(_LEAST):
-        version = str(getattr(sys.modules.get(package), "__version__", "none that is told"))
-        if tuple(map(int, re.findall(r"\d+", version)[:2])) < _LEAST[package]:
-            required = f"{package}>={'.'.join(map(str, _LEAST[package]))}"
-            consequence = f"older ones are read otherwise than promised; run pip install '{required}'"
+    """Refuse a frame of an engine that is older than what was tested, before anything is charged or read."""
+    packages = {base.__module__.partition(".")[0].lstrip("_") for base in type(frame).__mro__}
+    for package in packages & set(_OLDEST):
+        version = str(getattr(sys.modules.get(package), "__version__", "an unknown version"))
+        if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST[package]:
+            required = f"{package}>={'.'.join(map(str, _OLDEST[package]))}"
+            consequence = f"older versions read data differently; run pip install '{required}'"
             refuse(f"frames must be of {required}", version, consequence, MissingExtraError)
 
 
-def lazy(module: str, name: str) -> Any:
-    """One function or class of a module on a higher floor, or beside, imported now: a picture, a form in a notebook."""
-    return getattr(import_module(module), name)
-
-
-_LONG = 64  # fewer pieces are done before anyone could read a bar
+_MANY = 64  # fewer pieces are finished before anyone could read a progress bar
 
 
 def chunks(total: int, size: int, what: str) -> Iterator[slice]:
-    """Slices that cover 0 … total-1; a bar appears when they take longer than a second and tqdm is installed."""
+    """Yield slices that cover 0 … total-1, with a progress bar if that takes longer than a second."""
     starts = range(0, total, size)
-    for start in starts if len(starts) < _LONG else _with_bar(starts, what):
+    for start in starts if len(starts) < _MANY else _with_bar(starts, what):
         yield slice(start, start + size)
 
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
+from toolkit import __version__
 from toolkit.core.arrays import ArrayLike, Steps, project_onto_simplex
 from toolkit.core.checks import refuse, whole
 from toolkit.core.covers import Covers
 from toolkit.core.document import Document, harmless
-from toolkit.core.extras import lazy
 from toolkit.core.inference.digits import round_up, short
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.rounding import apportion
@@ -349,7 +349,7 @@ class Publishable:
             },
             "post_processing": list(release.steps),
             "randomness": "operating system" if self.loss is not None else "a generator: simulated",
-            "software": f"toolkit {lazy('toolkit', '__version__')}",
+            "software": f"toolkit {__version__}",
             "date": dt.datetime.now(dt.UTC).date().isoformat(),
         }
 

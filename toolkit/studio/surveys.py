@@ -16,10 +16,7 @@ from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import LANGUAGES
 
 _STARTER = Path(__file__).parent / "starter"
-EXAMPLES = {
-    "exam": Path(__file__).parents[1] / "commands" / "starter" / "survey.toml",
-    **{name: _STARTER / f"{name}.toml" for name in ("workplace", "health", "class", "empty")},
-}
+EXAMPLES = {name: _STARTER / f"{name}.toml" for name in ("exam", "workplace", "health", "class", "empty")}
 """What a new survey begins with."""
 
 _MOST_STEPS = 200  # that can be undone

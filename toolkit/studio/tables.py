@@ -141,7 +141,7 @@ def _rows(path: Path, width: int, *, skip: bool) -> Iterator[list[str]]:
 
 
 def _frame(columns: Sequence[FileColumn], rows: Any) -> Any:
-    pandas = extra("pandas")
+    pandas = extra("pandas", "collect")
     cells = [*zip(*rows, strict=True)] or [()] * len(columns)
     data = {
         column.name: pandas.Series([number(cell) for cell in values], dtype="float64")

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from toolkit.survey.collector import Collector, Status, collect
     from toolkit.survey.exchange.books import write_codebook
     from toolkit.survey.exchange.importing import read_reports
-    from toolkit.survey.exchange.registration import Registration, register
     from toolkit.survey.exchange.xlsform import from_xlsform, write_xlsform
     from toolkit.survey.rehearsal import rehearse
     from toolkit.survey.results import Results, estimate, tally
     from toolkit.survey.results.comparing import ArmDifference
+    from toolkit.survey.results.registration import Registration, register
     from toolkit.survey.serving.background import CollectError
 
 __all__ = [
@@ -50,14 +50,14 @@ _LATER = {
     "ArmDifference": "toolkit.survey.results.comparing",
     "CollectError": "toolkit.survey.serving.background",
     "Collector": "toolkit.survey.collector",
-    "Registration": "toolkit.survey.exchange.registration",
+    "Registration": "toolkit.survey.results.registration",
     "Results": "toolkit.survey.results",
     "Status": "toolkit.survey.collector",
     "collect": "toolkit.survey.collector",
     "estimate": "toolkit.survey.results",
     "from_xlsform": "toolkit.survey.exchange.xlsform",
     "read_reports": "toolkit.survey.exchange.importing",
-    "register": "toolkit.survey.exchange.registration",
+    "register": "toolkit.survey.results.registration",
     "rehearse": "toolkit.survey.rehearsal",
     "tally": "toolkit.survey.results",
     "write_codebook": "toolkit.survey.exchange.books",

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.checks import refuse
-from toolkit.core.extras import lazy
 from toolkit.survey.consent.statement import THIS_MACHINE, check_reach
 from toolkit.survey.export import write
 from toolkit.survey.results import Results, estimate
@@ -504,8 +503,9 @@ def collect(
 
 def _view() -> Callable[[Collector], None]:
     """What shows a collection live; fetched before one is started, because a package may be missing."""
-    display, view = lazy("IPython.display", "display"), lazy("toolkit.show.widgets.collector_view", "CollectorView")
-    return lambda collector: display(view(collector))
+    from toolkit.show.widgets.collector_view import display_collector
+
+    return display_collector
 
 
 def _in_a_notebook() -> bool:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import choice, refuse
 from toolkit.core.document import harmless
-from toolkit.core.extras import check_extras, extra, lazy
+from toolkit.core.extras import check_extras, extra
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import scale
 from toolkit.survey.questions.question import Question, answer_codes, answers_of, code_labels
 from toolkit.survey.questions.strict_json import as_plain
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON
 from toolkit.survey.spec import OPEN_ACCESS, TRIED_OUT, Survey
+from toolkit.survey.stat_files import write_stat
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
 
@@ -60,9 +61,7 @@ def write(
             frame.map(harmless).to_csv(file, index=False)
         elif survey is not None and _NEEDS[target.suffix] == "pyreadstat":
             code = survey.languages[0] if language is None else choice(language, "language", survey.languages)
-            lazy("toolkit.survey.exchange.stat_files", "write_stat")(
-                frame, file, target.suffix, survey, code, _note(survey)
-            )
+            write_stat(frame, file, target.suffix, survey, code, _note(survey))
         else:
             _write_arrow(frame, file, target.suffix, book)
     if book is not None:

@@ -135,7 +135,7 @@ class SurveyPlan:
         rows = [
             (one.question, one.guess, one.people, one.margin, one.small, one.small_margin) for one in self.questions
         ]
-        return extra("pandas").DataFrame(rows, columns=list(_HEADS))
+        return extra("pandas", "collect").DataFrame(rows, columns=list(_HEADS))
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the same as text.

@@ -144,7 +144,7 @@ def _frame(survey: Survey, answers: Any, rng: np.random.Generator) -> Any:
     if not isinstance(answers, Mapping):
         rule = "`answers` must be a number of people, or their true answers"
         refuse(rule, type(answers).__name__, "one row per person, one column per question", TypeError)
-    return extra("pandas").DataFrame(dict(answers))
+    return extra("pandas", "collect").DataFrame(dict(answers))
 
 
 def _invented(question: Question, count: int, rng: np.random.Generator) -> list[Any]:

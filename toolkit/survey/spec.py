@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from toolkit.core.checks import Number, choice, explains, refuse
-from toolkit.core.extras import lazy
 from toolkit.core.loss import Amount, Pure
 from toolkit.planning.survey_size import PeopleNeeded
 from toolkit.survey.consent import linter
@@ -417,7 +416,9 @@ class Survey:
         Preview
             A notebook shows it; `save` writes it to a file.
         """
-        return lazy("toolkit.survey.serving.page", "FormPreview")(self)
+        from toolkit.survey.serving.page import FormPreview
+
+        return FormPreview(self)
 
     def simulate(self, answers: object, rng: "np.random.Generator | None" = None) -> "pd.DataFrame":
         """Return a frame to practise on: reports of invented people, as a rehearsal's collection hands them out.
@@ -446,7 +447,9 @@ class Survey:
         >>> frame.shape, list(frame)
         ((100, 3), ['cheated', 'understood', 'REHEARSAL'])
         """
-        return lazy("toolkit.survey.rehearsal", "simulate")(self, answers, rng)
+        from toolkit.survey.rehearsal import simulate
+
+        return simulate(self, answers, rng)
 
     def save(self, path: str | Path) -> None:
         """Write a .toml or .json file that `load` reads back as an equal survey with an equal hash.

@@ -16,7 +16,7 @@ from typing import Any
 
 from toolkit.core.checks import refuse
 
-_STARTER = Path(__file__).parents[1] / "commands" / "starter"
+_STARTER = Path(__file__).parent / "starter"
 _CHECKOUT = Path(__file__).parents[2]
 FOLDERS = ("notebooks", "data")
 """What stands side by side."""

@@ -15,10 +15,10 @@ from toolkit import Question, Survey, k_ary, kuk, warner
 from toolkit.local import likert, numeric, oracles
 from toolkit.survey import estimate, write_codebook
 from toolkit.survey.exchange.books import program_lines
-from toolkit.survey.exchange.stat_files import file_name, is_set
 from toolkit.survey.export import write
 from toolkit.survey.questions.question import answer_codes
 from toolkit.survey.results.table import value_of
+from toolkit.survey.stat_files import file_name, is_set
 
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
 WITHOUT = {"local_hash", "random_box", "tick_boxes", "hybrid", "square_wave"}

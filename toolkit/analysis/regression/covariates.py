@@ -131,7 +131,7 @@ def _columns_behind(data: Any, wanted: tuple[str, ...], matrix: Array, labels: t
         return some_columns(data, wanted)
     same = [name for name in wanted if name in labels and data[name].dtype == np.float64]
     cells = {name: matrix[:, labels.index(name)] if name in same else data[name].copy() for name in wanted}
-    return extra("pandas").DataFrame(cells, index=data.index, copy=False)
+    return extra("pandas", "analysis").DataFrame(cells, index=data.index, copy=False)
 
 
 def from_arrays(given: object) -> Covariates:

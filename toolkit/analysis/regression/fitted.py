@@ -17,7 +17,7 @@ from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import choice, exact, refuse
 from toolkit.core.covers import SAMPLED, Covers
 from toolkit.core.estimate import Estimate
-from toolkit.core.extras import extra, lazy
+from toolkit.core.extras import extra
 from toolkit.core.inference.digits import between, concise
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.significance import Significance
@@ -257,7 +257,7 @@ class Fitted:
         return self.coefficients.map(np.exp, np.exp)
 
     def _series(self, values: ArrayLike) -> "pd.Series[Any]":
-        return extra("pandas").Series(np.asarray(values, dtype=float), index=list(self.labels))
+        return extra("pandas", "analysis").Series(np.asarray(values, dtype=float), index=list(self.labels))
 
     @property
     def params(self) -> "pd.Series[Any]":
@@ -389,7 +389,7 @@ class Fitted:
         """
         return self.summary(level).to_latex(path)
 
-    def plot(self, variable: str | None = None, *, level: float = 0.95, ax: object = None) -> Any:
+    def plot(self, variable: str | None = None, *, level: float = 0.95, ax: Any = None) -> Any:
         """Draw the coefficients with their intervals; or the mean prediction along a variable, with its band.
 
         Parameters
@@ -407,9 +407,11 @@ class Fitted:
         matplotlib.axes.Axes
             The picture.
         """
+        from toolkit.show import fits
+
         if variable is None:
-            return lazy("toolkit.show.fits", "coefficients")(self, level=level, ax=ax)
-        return lazy("toolkit.show.fits", "along")(self, variable, level=level, ax=ax)
+            return fits.coefficients(self, level=level, ax=ax)
+        return fits.along(self, variable, level=level, ax=ax)
 
     def compare(self, smaller: "Fitted") -> Comparison:
         """Test this model against a smaller one inside it, fitted to the same rows.

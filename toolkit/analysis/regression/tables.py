@@ -117,7 +117,9 @@ class FitTable:
         """
         rows = [*self.rows, *self.measures]
         index = [row[0] for row in rows]
-        return extra("pandas").DataFrame([row[1:] for row in rows], index=index, columns=list(self.head[1:]))
+        return extra("pandas", "analysis").DataFrame(
+            [row[1:] for row in rows], index=index, columns=list(self.head[1:])
+        )
 
 
 def _html_row(row: Cells) -> str:

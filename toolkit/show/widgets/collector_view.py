@@ -4,6 +4,7 @@ import math
 from typing import Any
 from urllib.parse import urlsplit
 
+from IPython.display import display
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -109,6 +110,11 @@ def watch(collector: Collector) -> CollectorView:
         show.watch(collect("survey.toml"))
     """
     return CollectorView(collector)
+
+
+def display_collector(collector: Collector) -> None:
+    """Show the view of a collection in the notebook that opened it."""
+    display(CollectorView(collector))  # type: ignore[no-untyped-call]
 
 
 def collector_table(collector: Collector, status: Status, results: Results) -> dict[str, Any]:

@@ -19,13 +19,13 @@ from toolkit.core.checks import is_missing, refuse
 from toolkit.core.document import as_written, harmless
 from toolkit.core.extras import extra
 from toolkit.local.numeric.square_wave import SquareWave
-from toolkit.survey.exchange.raw_files import RawTable, read_table, whole_number
-from toolkit.survey.exchange.stat_files import GAPS, file_name, is_set
+from toolkit.survey.exchange.raw_files import RawTable, read_table
 from toolkit.survey.exchange.xlsform import choice_names, numbered_names
 from toolkit.survey.questions.question import Question, accepts, answers_of
 from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, PERSON, PHONE, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.table import cell
 from toolkit.survey.spec import Survey
+from toolkit.survey.stat_files import GAPS, file_name, is_set, whole_number
 from toolkit.texts.phrases import phrases
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def _of_survey(raw: RawTable, survey: Survey, named: Any, codes: Any, missing: S
             columns[name] = cells.column(raw.frame[column], partial(cell, question))
     if absent:
         refuse("the file must have a column for each question", f"none for {', '.join(absent)}", _NAMED)
-    return _with_marks(extra("pandas").DataFrame(columns), raw.frame, survey)
+    return _with_marks(extra("pandas", "collect").DataFrame(columns), raw.frame, survey)
 
 
 def _with_marks(frame: "pd.DataFrame", read: "pd.DataFrame", survey: Survey) -> "pd.DataFrame":

@@ -18,6 +18,7 @@ from toolkit.core.checks import refuse
 from toolkit.core.extras import extra
 from toolkit.survey.export import METADATA
 from toolkit.survey.questions.strict_json import loads
+from toolkit.survey.stat_files import whole_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,7 +161,7 @@ def _from_rows(file: Path, rows: list[Any]) -> "pd.DataFrame":
         refuse(f"each row must have {width} cells, as the head has", f"{ragged:,} with another number", _NOTHING)
     start = 3 if len(rows) > 2 and _is_import_row(rows[2]) else 1
     cells = [[None if cell == "" else cell for cell in row] for row in rows[start:]]
-    frame = extra("pandas").DataFrame(cells, columns=head, dtype=object)
+    frame = extra("pandas", "collect").DataFrame(cells, columns=head, dtype=object)
     return frame[[name for name in head if name]]
 
 
@@ -244,11 +245,6 @@ def _sheet_rows(file: Path, sheet: Any) -> list[Any]:
 def _foreign_rows(file: Path, sheet: Any) -> Iterator[Any]:
     with _quoting_nothing(file):
         yield from sheet.iter_rows(values_only=True)
-
-
-def whole_number(value: Any) -> Any:
-    """Return a whole number as one, where a program made a float of it; all else as it is."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def cell_text(cell: object) -> str:

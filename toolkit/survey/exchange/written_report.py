@@ -4,8 +4,8 @@ import io
 from dataclasses import replace
 from typing import Any
 
+from toolkit import __version__
 from toolkit.core.document import Block, Document
-from toolkit.core.extras import lazy
 from toolkit.core.inference.digits import short
 from toolkit.survey.dpia import sheet
 from toolkit.survey.questions.question import Question, is_share
@@ -127,7 +127,6 @@ def methods(results: Results, level: float) -> str:
     numbers = [one.estimate for one in results.group_estimates if one.estimate.n]
     ways = sorted({f"{one.method}; {one.interval(level).method} intervals" for one in numbers})
     covers = sorted({str(one.covers) for one in numbers})
-    version = lazy("toolkit", "__version__")
     waves = "" if survey.waves == 1 else f" in wave {survey.wave} of {survey.waves}"
     whose = " of the largest group" if results.by else ""
     return (
@@ -136,5 +135,5 @@ def methods(results: Results, level: float) -> str:
         f"{survey.loss.epsilon:.4g}. Estimates follow from the known probabilities of the reports "
         f"({'; '.join(ways)}), with {100 * level:g} % intervals that cover {'; '.join(covers)}. Estimates of fewer "
         f"than {results.minimum:,} people are withheld. Access was {survey.access}. Computed with the "
-        f"privacy-survey-toolkit {version}; SHA-256 of the survey {survey.hash}."
+        f"privacy-survey-toolkit {__version__}; SHA-256 of the survey {survey.hash}."
     )

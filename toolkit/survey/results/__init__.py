@@ -75,7 +75,7 @@ def tally(
         if sum(counts.values()) >= least
         for report, count in counts.items()
     ]
-    return extra("pandas").DataFrame(rows)
+    return extra("pandas", "collect").DataFrame(rows)
 
 
 def estimate(

@@ -17,7 +17,7 @@ from toolkit.analysis.reports import GroupEstimate
 from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.extras import extra, lazy
+from toolkit.core.extras import extra
 from toolkit.frames.counts import Group
 from toolkit.local.anchor import at_random
 from toolkit.local.waves import Memo
@@ -25,6 +25,7 @@ from toolkit.survey.consent.device_check import chance
 from toolkit.survey.questions.question import Question, is_share
 from toolkit.survey.questions.survey_fields import CHANNEL
 from toolkit.survey.results.comparing import ArmDifference, Between, between, check_waves, differences, frame_of
+from toolkit.survey.results.registration import Registration
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
@@ -160,7 +161,7 @@ class Results(Findings):
     understood: tuple[int, ...] | None
     attention: Mapping[str, Estimate]
     complete: bool = True
-    registration: Any = None
+    registration: Registration | None = None
 
     def _check(self, *names: str) -> None:
         for name in names:
@@ -231,7 +232,7 @@ class Results(Findings):
             frame["status"] = [self.registration.status(name, self.by, reference) for name in frame["question"]]
         return frame
 
-    def registered(self, registration: Any) -> "Results":
+    def registered(self, registration: Registration | str | Path) -> "Results":
         """Return the same results, which say of each estimate whether it was registered or is exploratory.
 
         Parameters
@@ -250,7 +251,7 @@ class Results(Findings):
             If another survey was registered.
         """
         if isinstance(registration, str | Path):
-            registration = lazy("toolkit.survey.exchange.registration", "Registration").load(registration)
+            registration = Registration.load(registration)
         registration.check(self.survey)
         sentence = f"Registered on {registration.date} (SHA-256 {registration.seal[:16]}…); all else is exploratory."
         return replace(self, registration=registration, remarks=(*self.remarks, sentence))
@@ -290,11 +291,9 @@ class Results(Findings):
         Path
             The file.
         """
-        written = lazy("toolkit.survey.exchange.written_report", "written")(
-            self, checked_level(level), title or self.survey.name
-        )
-        target: Path = written.save(path)
-        return target
+        from toolkit.survey.exchange.written_report import written
+
+        return written(self, checked_level(level), title or self.survey.name).save(path)
 
     def arms(self) -> tuple[ArmDifference, ...]:
         """Return what ways of asking one question found above one another, where chance chose who is asked how.
@@ -380,7 +379,7 @@ class Results(Findings):
             for finding in self.group_estimates
             for option, numbers in finding.estimate.to_frame(level).iterrows()
         ]
-        return extra("pandas").DataFrame(rows)
+        return extra("pandas", "collect").DataFrame(rows)
 
     def to_table(self, level: float = 0.95) -> "pd.DataFrame":
         """Return the same for a paper: labels, shares in percent, one number of decimals per question.
@@ -422,7 +421,7 @@ class Results(Findings):
             for marked in [self._marked(question.name).values()]
             for row in table_rows(self, question.name, level)
         ]
-        return extra("pandas").DataFrame(rows, columns=["question", *self.by, "answer", *numbers, *marks])
+        return extra("pandas", "collect").DataFrame(rows, columns=["question", *self.by, "answer", *numbers, *marks])
 
     def plot(self, level: float = 0.95) -> Any:  # type: ignore[override]  # several panels, on axes of their own
         """Draw all estimates with their intervals: shares on one axis in percent, each mean on its own.
@@ -437,7 +436,9 @@ class Results(Findings):
         Sheet
             The figure, with its content in words.
         """
-        return lazy("toolkit.show.findings", "findings")(self, level=checked_level(level))
+        from toolkit.show.findings import findings
+
+        return findings(self, level=checked_level(level))
 
     def notes(self) -> list[str]:
         """Return how far to trust it: the survey as a whole, then each estimate that its reports contradict.

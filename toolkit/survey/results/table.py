@@ -33,7 +33,7 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
     if columns is None:
         consequence = "another program has changed the database; read a copy from before that"
         refuse("every stored report must be one that the survey's page sends", "one that is not", consequence)
-    return extra("pandas").DataFrame(columns)
+    return extra("pandas", "collect").DataFrame(columns)
 
 
 def _columns(survey: Survey, people: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

@@ -13,9 +13,8 @@ from tests.survey.samples import cheated, faculty, survey
 from toolkit import Design, Question, Survey, k_ary, warner
 from toolkit.core.document import as_written
 from toolkit.survey import read_reports
-from toolkit.survey.exchange.raw_files import whole_number
-from toolkit.survey.exchange.stat_files import _codes, _cut, _StatFile, file_name, is_set
 from toolkit.survey.export import SUFFIXES, write
+from toolkit.survey.stat_files import _codes, _cut, _StatFile, file_name, is_set, whole_number
 
 pyreadstat = pytest.importorskip("pyreadstat")
 ASKED = survey(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import is_missing
 from toolkit.core.extras import extra
-from toolkit.survey.exchange.raw_files import whole_number
 from toolkit.survey.questions.question import Question, answer_codes, code_labels
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.table import refuse_strange, value_of
@@ -40,6 +39,11 @@ _LIMITS = {
     ".sav": {"label": 256, "value": 120, "name": 64, "file": 64},
     ".dta": {"label": 80, "value": 2000, "name": 31, "file": 80},
 }
+
+
+def whole_number(value: Any) -> Any:
+    """Return a whole number as one, where a program made a float of it; all else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def file_name(name: str, suffix: str) -> str:
@@ -88,7 +92,7 @@ class _StatFile:
 
     def frame(self) -> "pd.DataFrame":
         """In Stata letters for what is missing stand among numbers: the cells of such a column are objects."""
-        pd = extra("pandas")
+        pd = extra("pandas", "collect")
         texts = {name for name, cells in self.columns.items() if any(isinstance(cell, str) for cell in cells)}
         kinds = {name: "float64" if name in self.values and name not in texts else object for name in self.columns}
         return pd.DataFrame({name: pd.Series(cells, dtype=kinds[name]) for name, cells in self.columns.items()})

@@ -9,7 +9,7 @@ from tests.survey.samples import cheated, faculty, survey
 from toolkit import plan as solve
 from toolkit import warner
 from toolkit.survey import estimate
-from toolkit.survey.exchange.registration import Registration, register
+from toolkit.survey.results.registration import Registration, register
 
 ASKED = survey(faculty(), cheated(design=warner("3/4")), minimum=10)
 PLAN = {
