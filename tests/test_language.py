@@ -97,7 +97,7 @@ REMAINING: dict[str, set[str]] = {
     "studio/surveys.py": {"seen"},
     "survey/consent/device_check.py": {"drawn", "told"},
     "survey/exchange/importing.py": {"told", "written"},
-    "survey/exchange/registration.py": {"listed"},
+    "survey/results/registration.py": {"listed"},
     "survey/exchange/written_report.py": {"written"},
     "survey/exchange/xlsform.py": {"said"},
     "survey/storage/collection.py": {"seen"},
@@ -133,7 +133,7 @@ UNCLEAR: dict[str, int] = {
     "local/numeric/laplace.py": 1,
     "planning/models/two_groups.py": 1,
     "studio/checking.py": 1,
-    "survey/exchange/registration.py": 1,
+    "survey/results/registration.py": 1,
     "survey/results/__init__.py": 1,
     "teaching/explorers/learning_explorer.py": 2,
 }
