@@ -626,9 +626,9 @@ MUTANTS = {
     ),
     "06: a curator with half the noise": Mutant(
         "06",
-        "toolkit.planning.four_ways",
-        "return self.total / self.direct.field.behind(n)",
-        "return self.total / self.direct.field.behind(n) / 2",
+        "toolkit.planning.trust_models",
+        "return self.total / self.direct.field.effective_n(n)",
+        "return self.total / self.direct.field.effective_n(n) / 2",
         "cell-19",
     ),
     "07: half of rho": Mutant(

@@ -21,7 +21,7 @@ from toolkit.central.sparse import AboveThreshold
 from toolkit.core.loss import Approx, Pure
 from toolkit.local import numeric, oracles
 from toolkit.local.questionnaire import Questionnaire
-from toolkit.teaching.attacks.gallery import EXHIBITS, float_laplace
+from toolkit.teaching.attacks.gallery import EXHIBITS
 
 SHAPES = {name: pair for name, pair in shapes(4).items() if name in ("one above", "half up, half down", "crossed")}
 BOXES = (np.array([True, True, True]), np.array([False, False, False]))
@@ -257,7 +257,7 @@ def test_the_release_path_is_audited_by_default_and_a_generator_repeats_the_audi
 
 @pytest.mark.slow
 def test_without_a_claim_there_is_a_bound_and_no_verdict():
-    verdict = audit(float_laplace, (0.0, 1.0), runs=20_000, rng=np.random.default_rng(1))
+    verdict = audit(EXHIBITS["float noise"].broken, (0.0, 1.0), runs=20_000, rng=np.random.default_rng(1))
     assert verdict.claim is None
     assert not verdict.violated
     assert verdict.epsilon > 3
@@ -265,7 +265,9 @@ def test_without_a_claim_there_is_a_bound_and_no_verdict():
 
 @pytest.mark.slow
 def test_looking_past_the_last_bits_finds_the_textbook_noise_to_be_what_the_textbook_says():
-    verdict = audit(float_laplace, (0.0, 1.0), epsilon=1, last_bits=False, rng=np.random.default_rng(1))
+    verdict = audit(
+        EXHIBITS["float noise"].broken, (0.0, 1.0), epsilon=1, last_bits=False, rng=np.random.default_rng(1)
+    )
     assert verdict
     assert verdict.epsilon > 0.85
 

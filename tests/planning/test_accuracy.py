@@ -67,8 +67,8 @@ def test_margins_and_powers_of_many_sizes_at_once():
     sizes = np.array([100, 1000, 10_000])
     assert accuracy.margin(sizes) == pytest.approx([accuracy.margin(int(n)) for n in sizes])
     assert accuracy.power(sizes) == pytest.approx([accuracy.power(int(n)) for n in sizes])
-    assert accuracy.formula(sizes) == pytest.approx([accuracy.formula(int(n)) for n in sizes])
-    assert isinstance(accuracy.formula(100), float)
+    assert accuracy.normal_power(sizes) == pytest.approx([accuracy.normal_power(int(n)) for n in sizes])
+    assert isinstance(accuracy.normal_power(100), float)
 
 
 @pytest.mark.parametrize(("sides", "z"), [(1, 1.6448536269514722), (2, 1.959963984540054)])
@@ -76,7 +76,7 @@ def test_the_normal_formula_is_that_of_the_literature(sides, z):
     accuracy = Case(warner("3/4"), 0.1, 0.95, detect=0.2, sides=sides).accuracy(None)
     se0, se1 = (math.sqrt(warner("3/4").variance(x, 400)) for x in (0.1, 0.2))
     expected = 0.5 * math.erfc(-((0.1 - z * se0) / se1) / math.sqrt(2))
-    assert accuracy.formula(400) == pytest.approx(expected, rel=1e-12)
+    assert accuracy.normal_power(400) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_power_figure_of_blair_imai_and_zhou():
@@ -84,7 +84,7 @@ def test_the_power_figure_of_blair_imai_and_zhou():
     normal formula.
     """
     for n, detect, power in ((250, 0.10, 0.6708998), (2500, 0.05, 0.9772077)):
-        found = Case(forced("1/6", "1/6"), 0, 0.99, detect=detect, sides=1).accuracy(None).formula(n)
+        found = Case(forced("1/6", "1/6"), 0, 0.99, detect=detect, sides=1).accuracy(None).normal_power(n)
         assert found == pytest.approx(power, abs=2e-7)
 
 
@@ -103,14 +103,14 @@ def test_the_power_figure_of_blair_imai_and_zhou():
 def test_only_one_question_of_yes_and_no_to_a_large_population_is_counted(family, prevalence, detect, field):
     accuracy = Case(family, prevalence, 0.95, detect, field=field).accuracy(1.0)
     assert accuracy.counted is None
-    assert accuracy.power(500) == accuracy.formula(500)
+    assert accuracy.power(500) == accuracy.normal_power(500)
     assert Case(warner, 0.1, 0.95, detect=0.2).accuracy(1.0).counted is not None
 
 
 def test_beyond_a_million_people_the_formula_stands_in():
     accuracy = Case(warner, 0.1, 0.95, detect=0.1004).accuracy(2.0)
-    assert accuracy.power(10**6) != accuracy.formula(10**6)
-    assert accuracy.power(10**6 + 1) == accuracy.formula(10**6 + 1)
+    assert accuracy.power(10**6) != accuracy.normal_power(10**6)
+    assert accuracy.power(10**6 + 1) == accuracy.normal_power(10**6 + 1)
 
 
 def test_a_pair_of_shares_is_counted_as_its_last():

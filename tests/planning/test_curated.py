@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 from tests.slowly import each
 from toolkit import k_ary, warner
 from toolkit.planning.accuracy import Case
-from toolkit.planning.four_ways import Curated, quantile, tail
+from toolkit.planning.trust_models import Curated, tail, upper_quantile
 
 
 def integrated(x, sd):
@@ -32,13 +32,13 @@ def test_the_tail_of_the_sum_is_the_integral(x, sd):
 
 
 def test_with_one_source_of_error_it_is_the_law_of_that_source():
-    assert float(quantile(0.025, 0.0, 2.0)) == pytest.approx(2 * math.log(20), rel=1e-12)
-    assert float(quantile(0.025, 2.0, 0.0)) == pytest.approx(2 * ndtri(0.975), rel=1e-12)
-    assert float(quantile(0.025, 1e9, 1.0)) == pytest.approx(1e9 * ndtri(0.975), rel=1e-9)
-    assert float(quantile(0.7, 1.0, 1.0)) == pytest.approx(-float(quantile(0.3, 1.0, 1.0)), rel=1e-14)
-    assert float(quantile(0.025, 0.0, 0.0)) == 0
-    assert float(quantile(0.5, 1.0, 1.0)) == pytest.approx(0, abs=1e-12)
-    assert 0 < float(quantile(0.495, 1.0, 1.0)) == -float(quantile(1 - 0.495, 1.0, 1.0)) < 0.02
+    assert float(upper_quantile(0.025, 0.0, 2.0)) == pytest.approx(2 * math.log(20), rel=1e-12)
+    assert float(upper_quantile(0.025, 2.0, 0.0)) == pytest.approx(2 * ndtri(0.975), rel=1e-12)
+    assert float(upper_quantile(0.025, 1e9, 1.0)) == pytest.approx(1e9 * ndtri(0.975), rel=1e-9)
+    assert float(upper_quantile(0.7, 1.0, 1.0)) == pytest.approx(-float(upper_quantile(0.3, 1.0, 1.0)), rel=1e-14)
+    assert float(upper_quantile(0.025, 0.0, 0.0)) == 0
+    assert float(upper_quantile(0.5, 1.0, 1.0)) == pytest.approx(0, abs=1e-12)
+    assert 0 < float(upper_quantile(0.495, 1.0, 1.0)) == -float(upper_quantile(1 - 0.495, 1.0, 1.0)) < 0.02
 
 
 def test_a_simulated_curator_stays_within_the_margin_95_percent_of_the_time():
@@ -60,7 +60,7 @@ def test_a_simulated_test_of_a_curator_has_its_size_and_power(sides):
     """200,000 releases each; 4 standard errors, false-alarm rate 6e-5 each."""
     rng, size, n = np.random.default_rng(13), 200_000, 300
     curated = Curated(Case(warner, 0.1, 0.9, detect=0.2, sides=sides).accuracy(0.1).without_noise(), 10.0)
-    edge = float(quantile(0.1 / sides, math.sqrt(0.09 / n), 10 / n))
+    edge = float(upper_quantile(0.1 / sides, math.sqrt(0.09 / n), 10 / n))
     for truth, expected in ((0.1, 0.1 / sides), (0.2, curated.power(n))):
         found = rng.normal(truth, math.sqrt(truth * (1 - truth) / n), size) + rng.laplace(0, 10 / n, size)
         assert np.mean(found - 0.1 > edge) == pytest.approx(
@@ -73,7 +73,7 @@ def test_an_option_that_does_not_move_tells_nothing():
     curated = Curated(Case(partial(k_ary, 3), shares, 0.95, detect=other).accuracy(1.0).without_noise(), 2.0)
     n, powers = 100, []
     for before, after in ((0.4, 0.5), (0.2, 0.1)):
-        edge = quantile(0.025, math.sqrt(before * (1 - before) / n), 2 / n)
+        edge = upper_quantile(0.025, math.sqrt(before * (1 - before) / n), 2 / n)
         powers.append(float(tail(edge - 0.1, math.sqrt(after * (1 - after) / n), 2 / n)))
     assert max(powers) < 0.9
     assert curated.power(n) == pytest.approx(max(powers))
@@ -92,7 +92,7 @@ def test_the_variances_of_both_sources_add_up():
 
 def test_the_margin_is_that_of_the_option_with_the_widest():
     direct = Case(partial(k_ary, 3), (0.5, 0.3, 0.2), 0.95).accuracy(1.0).without_noise()
-    widest = float(quantile(0.025, math.sqrt(0.25 / 500), 3 / 500))
+    widest = float(upper_quantile(0.025, math.sqrt(0.25 / 500), 3 / 500))
     assert Curated(direct, 3.0).margin(500) == pytest.approx(widest, rel=1e-12)
 
 
@@ -100,5 +100,5 @@ def test_without_noise_it_is_direct_questioning():
     direct = Case(warner, 0.1, 0.95, detect=0.2).accuracy(1.0).without_noise()
     curated = Curated(direct, 0.0)
     assert curated.margin(500) == pytest.approx(direct.margin(500), rel=1e-12)
-    assert curated.power(500) == pytest.approx(direct.formula(500), rel=1e-12)
+    assert curated.power(500) == pytest.approx(direct.normal_power(500), rel=1e-12)
     assert curated.without_noise() is direct

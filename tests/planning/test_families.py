@@ -9,9 +9,8 @@ import pytest
 
 from tests.slowly import each
 from toolkit import Design, crosswise, forced, k_ary, mangat, plan, triangular, unrelated, warner
-from toolkit.local import oracles
 from toolkit.local.catalogue import makers, parameters
-from toolkit.planning.families import check_family, is_randomizer, member, not_above, snap
+from toolkit.planning.families import check_family, is_randomizer, member, not_above
 from toolkit.planning.split import budget_for
 
 OPTIONS = {"options": 5, "bounds": (0, 80)}
@@ -32,8 +31,6 @@ def test_a_design_that_takes_a_probability_is_never_given_an_epsilon_instead(mak
         plan(maker, prevalence=0.1, epsilon=0.7, n=500)
     with pytest.raises(ValueError, match="must take the keyword `epsilon`"):
         budget_for({"cheated": (maker, 0.1)}, epsilon=0.7)
-    with pytest.raises(ValueError, match="must take the keyword `epsilon`"):
-        snap(maker, 0.7, 0.1)
 
 
 def test_a_crosswise_question_can_be_planned_by_its_epsilon():
@@ -111,45 +108,3 @@ def test_the_float_of_a_promise_never_says_more():
         for j in range(1, 30):
             found = not_above(Fraction(j, i))
             assert Fraction(repr(found)) <= Fraction(j, i) < Fraction(repr(math.nextafter(found, math.inf)))
-
-
-def test_devices_that_keep_epsilon_come_first_cheapest_first():
-    for wanted in (0.9, 1.2):
-        found = snap(warner, wanted, 0.1)
-        keepers = [snapped for snapped in found if snapped.epsilon <= wanted]
-        passers = [snapped for snapped in found if snapped.epsilon > wanted]
-        assert found == (*keepers, *passers)
-        assert [s.keeps for s in found] == [True] * len(keepers) + [False] * len(passers)
-        assert [s.people for s in keepers] == sorted(s.people for s in keepers)
-        assert [s.epsilon for s in passers] == sorted(s.epsilon for s in passers)
-    coins = snap(warner, math.log(3), 0.1)[0]  # exactly what was wanted
-    assert coins.keeps
-    assert coins.epsilon == coins.wanted
-
-
-def test_the_cost_in_people_is_the_ratio_of_variances():
-    coins = next(s for s in snap(warner, 1.2, 0.1) if s.device.outcomes == 4)
-    assert coins.people == pytest.approx(warner("3/4").variance(0.1, 1) / warner(epsilon=1.2).variance(0.1, 1))
-    assert repr(coins).startswith(
-        "<Snapped two coins, one after the other: epsilon 1.1 keeps 1.2; 1.19 times the people; "
-    )
-
-
-def test_a_device_that_realises_the_design_costs_nothing():
-    import math
-
-    die = next(s for s in snap(warner, math.log(5), 0.1) if s.device.outcomes == 6)
-    assert die.people == pytest.approx(1, abs=1e-6)
-
-
-def test_several_options_have_devices_and_oracles_have_none():
-    family, shares = partial(k_ary, 3), [0.8, 0.15, 0.05]
-    for one in snap(family, 1.0, shares):  # by the option that is known worst
-        worst = [max(design.variance(shares, 1)) for design in (one.device.design, family(epsilon=1.0))]
-        assert one.people == pytest.approx(worst[0] / worst[1])
-    with pytest.raises(ValueError, match="only designs with a matrix"):
-        snap(partial(oracles.best, 30), 1.0, [1 / 30] * 30)
-
-
-def test_what_was_wanted_is_never_said_to_be_more():
-    assert Fraction(repr(snap(warner, "5/7", 0.1)[0].wanted)) <= Fraction(5, 7)

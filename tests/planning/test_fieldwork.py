@@ -36,8 +36,8 @@ def test_nobody_misbehaving_changes_nothing():
 
 def test_people_behind_an_estimate_and_invitations():
     field = Field(smallest=0.25, questions=4, response=0.3)
-    assert field.behind(1600) == 100
-    assert Field(smallest=0.25, questions=4, one_each=False).behind(1600) == 400
+    assert field.effective_n(1600) == 100
+    assert Field(smallest=0.25, questions=4, one_each=False).effective_n(1600) == 400
     assert field.invited(3) == 10
     assert Field(response=0.6).invited(26439) == 44065
     assert Field().invited(100) == 100  # all answer, where nothing is said
@@ -45,9 +45,9 @@ def test_people_behind_an_estimate_and_invitations():
 
 def test_the_finite_population_factor_is_for_the_subgroup():
     field = Field(smallest=0.5, population=1000)
-    assert field.left(1000) == 0
-    assert field.left(500) == pytest.approx(250 / 499)
-    assert Field().left(500) == 1
+    assert field.sampling_factor(1000) == 0
+    assert field.sampling_factor(500) == pytest.approx(250 / 499)
+    assert Field().sampling_factor(500) == 1
 
 
 def test_conduct_may_be_given_as_a_mapping_or_as_itself():
@@ -63,16 +63,16 @@ def test_conduct_may_be_given_as_a_mapping_or_as_itself():
 @each(population=[2, 10, 1500, 12_345, 10**6], response=[0.5, 0.4999999995, 0.3, 1 / 3, 0.07, 1.0, 1e-4])
 def test_no_more_people_answer_than_can_be_invited(population, response):
     field = Field(population=population, response=response)
-    most = field.reachable()
+    most = field.max_respondents()
     assert most == 0 or field.invited(most) <= population
     assert field.invited(most + 1) > population
-    assert Field(response=response).reachable() is None
+    assert Field(response=response).max_respondents() is None
 
 
 def test_a_plain_field_has_no_conditions_but_the_response():
-    assert Field(response=0.5).plain
+    assert Field(response=0.5).is_binomial
     others = (Field(smallest=0.5), Field(population=100), Field(questions=2), Field(compliance=Compliance(random=0.1)))
-    assert not any(field.plain for field in (*others, Field(deff=1.5), Field(weighting=1.5)))
+    assert not any(field.is_binomial for field in (*others, Field(deff=1.5), Field(weighting=1.5)))
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_clusters_multiply_the_sampling_variance_and_weights_all_of_it(
 
 def test_a_finite_population_counts_people_and_not_their_weight():
     field = Field(population=1000, weighting=2.0)
-    assert field.left(500) == pytest.approx(Field(population=1000).left(500))
-    assert field.behind(500) == 250
+    assert field.sampling_factor(500) == pytest.approx(Field(population=1000).sampling_factor(500))
+    assert field.effective_n(500) == 250
 
 
 def test_people_are_rounded_up_but_not_for_the_last_bit_of_a_float():

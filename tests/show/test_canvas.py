@@ -81,7 +81,7 @@ FIGURES = [
     lambda ax: show.stream.published([DESIGN.estimate_counts([6, 4])], ax=ax),
     lambda ax: show.tables.table(k_ary(3, epsilon=2.0).estimate_counts([5, 3, 2]), ax=ax),
     lambda ax: show.tradeoffs.margin_against_n(warner, 0.2, ns=(100, 200), ax=ax),
-    lambda ax: show.tradeoffs.ways_against_n(plan(warner, prevalence=0.2, epsilon=1.0, n=50), ns=(50,), ax=ax),
+    lambda ax: show.tradeoffs.trust_models_against_n(plan(warner, prevalence=0.2, epsilon=1.0, n=50), ns=(50,), ax=ax),
     lambda ax: show.tradeoffs.equal_margins(warner, 0.2, ax=ax),
     lambda ax: show.tradeoffs.designs_at_equal_epsilon({"one": DESIGN}, 0.1, ax=ax),
     lambda ax: show.tradeoffs.guessing(DESIGN, ax=ax),

@@ -27,7 +27,7 @@ SPLIT = budget_for({"cheated": (warner, 0.1), "transport": (partial(k_ary, 4), [
 DESIGNS = {"unrelated": unrelated(0.7, 0.3), "die": forced("1/6", "1/3"), "cards": kuk("7/10", "3/10", draws=2)}
 FIGURES = {
     "margin_against_n": lambda: tradeoffs.margin_against_n(warner, 0.2),
-    "ways_against_n": lambda: tradeoffs.ways_against_n(PLAN, ns=(300, 3000, 30_000)),
+    "trust_models_against_n": lambda: tradeoffs.trust_models_against_n(PLAN, ns=(300, 3000, 30_000)),
     "equal_margins": lambda: tradeoffs.equal_margins(warner, 0.2),
     "designs_at_equal_epsilon": lambda: tradeoffs.designs_at_equal_epsilon(DESIGNS, 0.1),
     "guessing": lambda: tradeoffs.guessing(warner("3/4")),
@@ -80,12 +80,12 @@ def test_the_curves_are_the_plans_margins():
     for n, local, bare in zip((100, 1000), private.get_ydata(), direct.get_ydata(), strict=True):
         found = plan(warner, prevalence=0.2, epsilon=1.0, n=n)
         assert local == pytest.approx(100 * found.margin)
-        assert bare == pytest.approx(100 * found.direct_margin)
+        assert bare == pytest.approx(100 * found._direct_margin)
 
 
 @pytest.mark.slow
 def test_the_four_ways_keep_their_order_and_the_plan_is_marked():
-    ax = tradeoffs.ways_against_n(PLAN, ns=(1000, 10_000))
+    ax = tradeoffs.trust_models_against_n(PLAN, ns=(1000, 10_000))
     local, hidden, central, direct, mark = (line.get_ydata() for line in ax.lines)
     assert np.all(local > hidden)
     assert np.all(hidden > central)
@@ -106,11 +106,11 @@ def test_the_contours_run_through_the_plans_epsilon_and_n():
 
 @pytest.mark.parametrize(("margin", "epsilon"), [(0.012, 0.7), (0.01, 1.2), (0.0055, 2.0)])
 def test_the_label_of_a_contour_stands_on_it_where_few_people_are_enough(margin, epsilon):
-    across, up = tradeoffs._place(warner, 0.2, margin, 0.95)
+    across, up = tradeoffs._label_position(warner, 0.2, margin, 0.95)
     assert across == epsilon
     assert np.ceil(up) == plan(warner, prevalence=0.2, margin=margin, epsilon=epsilon).n < 60_000
-    assert tradeoffs._place(warner, 0.2, 0.5, 0.95) == (0.7, 130)  # within the picture
-    assert tradeoffs._place(warner, 0.2, 0.001, 0.95) == (2.0, 60_000)
+    assert tradeoffs._label_position(warner, 0.2, 0.5, 0.95) == (0.7, 130)  # within the picture
+    assert tradeoffs._label_position(warner, 0.2, 0.001, 0.95) == (2.0, 60_000)
 
 
 def test_bars_of_designs_are_their_people_and_tests_of_a_report_lie_within_what_epsilon_allows():

@@ -14,8 +14,8 @@ import pytest
 
 from tests.slowly import each
 from tests.teaching.key import KEY, right
-from toolkit.teaching import check, checking, left_to_do
-from toolkit.teaching.checking import SLIPS, near, number, rounded
+from toolkit.teaching import check, checking
+from toolkit.teaching.checking import SLIPS, left_to_do, near, number, rounded
 
 ROOT = Path(__file__).parents[2]
 SEALED = ROOT / "toolkit" / "teaching" / "static" / "answers.json"

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.teaching.key import KEY, right
-from toolkit.teaching import check, grade, left_to_do
+from toolkit.teaching import check, grade
+from toolkit.teaching.checking import left_to_do
 
 
 @pytest.mark.parametrize("of", ["P.", "03.", "14."])

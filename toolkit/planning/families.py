@@ -5,13 +5,9 @@ one is made.
 import inspect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
-from toolkit.core.checks import Number, explains, positive, refuse
-from toolkit.local.design import Design, has_matrix
-from toolkit.local.matrix.devices import Device
+from toolkit.core.checks import refuse
 from toolkit.local.protocol import Randomizer
 
 Family = Callable[..., Randomizer]
@@ -81,88 +77,3 @@ def _name(family: object) -> str:
     inner = getattr(family, "func", family)
     name = str(getattr(inner, "__name__", type(inner).__name__))
     return name if name.isidentifier() else "f"
-
-
-@dataclass(frozen=True, repr=False)
-class Snapped:
-    """A device near the wanted design.
-
-    Parameters
-    ----------
-    device : Device
-        What people use.
-    wanted : float
-        The epsilon that was asked for.
-    people : float
-        How many times as many people are needed as with the wanted design.
-
-    Examples
-    --------
-    >>> from toolkit import warner
-    >>> snap(warner, 1.2, 0.1)[0].keeps
-    True
-    """
-
-    device: Device[Design]
-    wanted: float
-    people: float
-
-    @property
-    def epsilon(self) -> float:
-        """The epsilon of the device."""
-        return self.device.epsilon
-
-    @property
-    def keeps(self) -> bool:
-        """Whether it is at least as private as was wanted."""
-        return self.epsilon <= self.wanted
-
-    def __repr__(self) -> str:
-        side = "keeps" if self.keeps else "passes"
-        cost = f"{self.people:.3g} times the people"
-        return (
-            f"<Snapped {self.device.name}: epsilon {self.epsilon:.3g} {side} {self.wanted:.3g}; {cost}; "
-            f"{self.device.instructions}>"
-        )
-
-
-@explains("snap(warner, 1.2, 0.1)")
-def snap(family: Family, epsilon: Number, prevalence: object) -> tuple[Snapped, ...]:
-    """Find devices for a family of designs: those that keep epsilon first, then those that pass it.
-
-    Parameters
-    ----------
-    family : callable
-        A function with the parameter `epsilon`, as `warner`.
-    epsilon : number
-        What one person may lose.
-    prevalence : number or sequence
-        A guess of the truth.
-
-    Returns
-    -------
-    tuple of Snapped
-        Those that keep epsilon by the number of people, those that pass it by their epsilon.
-
-    Examples
-    --------
-    >>> from toolkit import warner
-    >>> snap(warner, 1.2, 0.1)[0]
-    <Snapped two coins, one after the other: epsilon 1.1 keeps 1.2; 1.19 times the people; ...>
-    >>> [found.device.name for found in snap(warner, 1.7, 0.1) if found.device.outcomes <= 6]
-    ['a die', 'two coins, one after the other']
-    """
-    limit = not_above(positive(epsilon, "epsilon"))
-    design = member(family, limit)
-    if not has_matrix(design):
-        refuse("only designs with a matrix have devices", type(design).__name__, "use k_ary, warner or another design")
-    before = _worst(design, prevalence)
-    devices = [Snapped(device, limit, _worst(device.design, prevalence) / before) for device in design.devices()]
-    return tuple(
-        sorted(devices, key=lambda snapped: (not snapped.keeps, snapped.people if snapped.keeps else snapped.epsilon))
-    )
-
-
-def _worst(design: Design, prevalence: Any) -> float:
-    """The variance of one person's contribution, of the option with the largest."""
-    return float(design.covariance(prevalence, 1).diagonal().max())

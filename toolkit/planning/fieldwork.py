@@ -1,4 +1,4 @@
-"""What happens in the field: who can be asked, who answers, who follows the instructions."""
+"""The conditions of a survey in the field: the population, response, clusters, weights and compliance."""
 
 import math
 from collections.abc import Mapping
@@ -14,33 +14,33 @@ __all__ = ["Compliance", "Field", "checked_field"]
 
 
 def whole_people(number: float) -> int:
-    """Round a number of people up; what the rounding of floats added is not a person."""
+    """Round a number of people up, allowing for rounding errors of floats."""
     return math.ceil(number - 1e-9)
 
 
 @dataclass(frozen=True)
 class Field:
-    """The conditions of a survey; n is always the number of people whose reports arrive.
+    """The conditions of a survey. Here n is always the number of people whose reports arrive.
 
     Parameters
     ----------
     smallest : float
         Share of the smallest subgroup for which the precision must hold.
     population : int, optional
-        Its size, if so small that asking many of them leaves few to guess about.
+        Size of the population, for the finite population correction.
     response : float
         Share of the invited who answer.
     questions : int
-        How many are asked.
+        Number of questions.
     one_each : bool
-        Whether every person gets one of them, drawn at random.
+        Whether each person answers one of them, drawn at random.
     compliance : Compliance, optional
         People who do not follow the instructions.
     deff : float
-        Design effect of the truth, 1 + (people per cluster - 1) * their correlation: it multiplies what comes from
-        sampling, and leaves the randomization alone.
+        Design effect of the truth, 1 + (people per cluster - 1) * their correlation. It multiplies the sampling
+        variance and not the variance of the randomization.
     weighting : float
-        1 + the squared coefficient of variation of the weights, which multiplies all.
+        1 + the squared coefficient of variation of the weights, which multiplies every variance.
 
     Examples
     --------
@@ -58,76 +58,37 @@ class Field:
     weighting: float = 1.0
 
     @property
-    def plain(self) -> bool:
-        """Whether the binomial law applies: n people who follow the instructions, drawn from many, for one estimate."""
-        drawn_alike = self.deff == self.weighting == 1
-        alone = self.smallest == 1 and self.questions == 1
-        return drawn_alike and alone and self.population is None and self.compliance is None
+    def is_binomial(self) -> bool:
+        """Whether counts of reports are binomial: n independent people who comply, and a single estimate."""
+        independent = self.deff == self.weighting == 1 and self.population is None
+        single = self.smallest == 1 and self.questions == 1
+        return independent and single and self.compliance is None
 
     @property
-    def at_once(self) -> int:
-        """How many questions one person answers."""
+    def questions_each(self) -> int:
+        """The number of questions that one person answers."""
         return 1 if self.one_each else self.questions
 
-    def behind(self, n: object) -> Any:
-        """Return how many of n people stand behind the estimate that governs, if they all weighed the same.
+    def effective_n(self, n: object) -> Any:
+        """Return the effective sample size: people of the smallest subgroup with the question, over `weighting`."""
+        return self._group_size(n) / self.weighting
 
-        Parameters
-        ----------
-        n : number or array
-            People whose reports arrive.
-
-        Returns
-        -------
-        number or array
-            People of the smallest subgroup who got the question, divided by `weighting`.
-        """
-        return self._asked(n) / self.weighting
-
-    def _asked(self, n: Any) -> Any:
+    def _group_size(self, n: Any) -> Any:
         return n * self.smallest / (self.questions if self.one_each else 1)
 
-    def left(self, n: object) -> Any:
-        """Return the factor of the sampling variance: larger for clusters, smaller for a finite population.
-
-        Parameters
-        ----------
-        n : number or array
-            People whose reports arrive.
-
-        Returns
-        -------
-        number or array
-            1 where people are drawn independently from many.
-        """
+    def sampling_factor(self, n: object) -> Any:
+        """Return the factor of the sampling variance: above 1 for clusters, below 1 for a finite population."""
         if self.population is None:
             return self.deff
         group = self.population * self.smallest
-        return self.deff * np.clip((group - self._asked(n)) / max(group - 1, 1e-9), 0, 1)
+        return self.deff * np.clip((group - self._group_size(n)) / max(group - 1, 1e-9), 0, 1)
 
     def invited(self, n: int) -> int:
-        """Return how many people to ask so that n of them answer.
-
-        Parameters
-        ----------
-        n : int
-            People whose reports arrive.
-
-        Returns
-        -------
-        int
-            Rounded up.
-        """
+        """Return how many people to invite so that n of them answer, rounded up."""
         return whole_people(n / self.response)
 
-    def reachable(self) -> int | None:
-        """Return how many people answer if the whole population is invited, once each.
-
-        Returns
-        -------
-        int or None
-            None without a population.
-        """
+    def max_respondents(self) -> int | None:
+        """Return how many people answer if the whole population is invited once; None without a population."""
         if self.population is None:
             return None
         most = math.floor(self.population * self.response + 1e-6)
@@ -150,7 +111,7 @@ def checked_field(
         _share(response, "response"),
         whole(questions, "questions"),
         True,
-        _conduct(compliance),
+        _compliance(compliance),
         float(positive(deff, "deff", "it multiplies a variance")),
         _at_least_one(weighting),
     )
@@ -166,15 +127,14 @@ def _at_least_one(weighting: Number) -> float:
 def _share(value: Number, name: str) -> float:
     number = exact(value, name)
     if not 0 < number <= 1:
-        refuse(f"`{name}` must be a share above 0 and at most 1", value, "it says how many of the people count")
+        refuse(f"`{name}` must be a share above 0 and at most 1", value, "write 0.25 for a quarter of the people")
     return float(number)
 
 
-def _conduct(shares: Mapping[str, Number] | Compliance | None) -> Compliance | None:
+def _compliance(shares: Mapping[str, Number] | Compliance | None) -> Compliance | None:
     if shares is None or isinstance(shares, Compliance):
         return shares
     if not isinstance(shares, Mapping) or not set(shares) <= set(WAYS):
-        refuse(
-            f"`compliance` must map {', '.join(WAYS)} to shares", "something else", "they are the ways not to comply"
-        )
+        rule = f"`compliance` must map {', '.join(WAYS)} to shares"
+        refuse(rule, "something else", 'write compliance={"self_protective": 0.1}')
     return Compliance(**dict(shares))  # type: ignore[arg-type]

@@ -1,7 +1,6 @@
 """`plan`: how many people must I ask, how private can I be, how precise will it be? Two in, a `Plan` with all out."""
 
 import html
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,8 @@ from toolkit.local.protocol import Randomizer
 from toolkit.planning.accuracy import Accuracy, Case
 from toolkit.planning.families import Family, check_family, is_randomizer, not_above
 from toolkit.planning.fieldwork import Compliance, Field, checked_field
-from toolkit.planning.four_ways import Way, answers_at, check_delta, four_ways, other_guesses
 from toolkit.planning.search import OutOfReach, Target, epsilon_for, in_words, margin_of, people_for, power_of
+from toolkit.planning.trust_models import TrustModel, answers_at, check_delta, other_guesses, trust_models
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,40 +25,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """How many people, how private, how precise: all quantities of a plan.
+    """The quantities of a plan: how many people, how private, and how precise.
 
     Parameters
     ----------
     design : Randomizer
-        What hides each answer.
+        The randomizer of each answer.
     solved : str
-        The quantity that was unknown.
+        The quantity that was solved for.
     epsilon : float
-        What one person loses in all.
+        The total privacy loss of one person.
     n : int
-        Reports that must arrive; `invited` are the people to ask so that n arrive.
+        Reports that must arrive; `invited` is the number of people to ask so that n arrive.
     margin : float
-        Half the width of an interval of `level`, and that of the smallest subgroup if one was named.
+        Half the width of an interval of `level`, in the smallest subgroup if one was given.
     level : float
         Confidence level.
     prevalence : float or list
         The guessed truth.
     se : float
-        The standard error of the option with the largest.
+        The largest standard error among the options.
     power : float or None
-        Of the test of size 1 - `level` that tells `detect` from `prevalence`, with its estimate on the side of
-        `detect`; the notes say how it was found.
+        Power of the test of size 1 - `level` of `prevalence` against `detect`; the notes say how it was computed.
     detect : float or list or None
-        The truth to tell.
+        The truth to detect.
     bias : float
-        How far the estimate would be off if the people who do not comply were not corrected for; n and margin are with
-        the correction.
+        Bias of an estimate that ignores the people who do not comply; n and margin include the correction.
     notes : tuple of str
-        What a reader must not miss.
+        Caveats of the plan.
     case : Case
-        The question and its field.
+        The question and the conditions in the field.
     target : Target
-        What was asked for, or found.
+        The margin or power that was asked for, or that is reached.
 
     Examples
     --------
@@ -85,68 +82,60 @@ class Plan:
 
     @property
     def invited(self) -> int:
-        """How many people to ask, given how many of them answer."""
+        """The number of people to invite, given the response rate."""
         return self.case.field.invited(self.n)
 
     @property
-    def direct_margin(self) -> float:
+    def _direct_margin(self) -> float:
         """The margin of n people asked directly, if everybody told the truth."""
         return float(self.case.accuracy(self.epsilon).without_noise().margin(self.n))
 
-    @property
-    def multiplier(self) -> float:
-        """How many times as many people are needed as if they were asked directly, for the same variance."""
-        accuracy = self.case.accuracy(self.epsilon)
-        direct = accuracy.without_noise().variance(self.n).max()
-        return float(accuracy.variance(self.n).max() / direct) if direct > 0 else math.inf
-
-    def ways(self, delta: float = 1e-6) -> tuple[Way, ...]:
-        """Compute direct, local, shuffled and central at this epsilon and n.
+    def trust_models(self, delta: float = 1e-6) -> tuple[TrustModel, ...]:
+        """Compute errors and people needed under four trust models at this epsilon and n.
 
         Parameters
         ----------
         delta : float
-            Of the promise of shuffled reports.
+            The delta of shuffled reports.
 
         Returns
         -------
-        tuple of Way
-            One for each way.
+        tuple of TrustModel
+            Direct, local, shuffled and central.
         """
-        return four_ways(self.case, self.epsilon, self.n, self.target, check_delta(delta))
+        return trust_models(self.case, self.epsilon, self.n, self.target, check_delta(delta))
 
     def compare(self, delta: float = 1e-6) -> "pd.DataFrame":
-        """Compare four ways to keep the same promise: errors, people needed for this plan's goal, and whom to trust.
+        """Compare direct, local, shuffled and central: errors, people needed for the target, and whom to trust.
 
-        Local and central keep epsilon alone, shuffled (epsilon, delta). `local epsilon` is what protects a person if
-        the shuffler fails. Margins are by the normal approximation, to which the central way adds its Laplace noise as
-        it is; of a plan with `assurance` those of the shuffled and the central way are of the expected width all the
-        same.
+        Local and central guarantee epsilon, shuffled (epsilon, delta). `local epsilon` protects a person if the
+        shuffler fails. Margins are by the normal approximation, to which the central model adds its Laplace noise
+        exactly. In a plan with `assurance`, the margins of the shuffled and the central model are those of the expected
+        width.
 
         Parameters
         ----------
         delta : float
-            Of the promise of shuffled reports.
+            The delta of shuffled reports.
 
         Returns
         -------
         pandas.DataFrame
-            One row for each way.
+            One row for each trust model.
         """
         pd = extra("pandas")
-
-        ways = self.ways(delta)
-        rows = [(w.epsilon, w.delta, w.local_epsilon, w.noise_se, w.se, w.margin, w.n_needed, w.trust) for w in ways]
+        models = self.trust_models(delta)
+        rows = [(m.epsilon, m.delta, m.local_epsilon, m.noise_se, m.se, m.margin, m.n_needed, m.trust) for m in models]
         columns = ("epsilon", "delta", "local epsilon", "noise se", "se", "margin", "n needed", "who must be trusted")
-        return pd.DataFrame(rows, columns=columns, index=pd.Index([way.name for way in ways], name="way"))
+        return pd.DataFrame(rows, columns=columns, index=pd.Index([model.name for model in models], name="way"))
 
     def sensitivity(self, prevalences: "tuple[Any, ...] | list[Any] | None" = None) -> "pd.DataFrame":
-        """Compute how the answer moves if the guessed prevalence is wrong.
+        """Compute how the solved quantity changes if the guessed prevalence is wrong.
 
         Parameters
         ----------
         prevalences : sequence, optional
-            Other truths; around the guess without them.
+            Other truths; by default, values around the guess.
 
         Returns
         -------
@@ -159,17 +148,17 @@ class Plan:
         return pd.DataFrame({"prevalence": list(guesses), self.solved: answers})
 
     @property
-    def shares(self) -> bool:
-        """Whether shares are estimated, with margins in percentage points, or a mean in its own unit."""
+    def _in_shares(self) -> bool:
+        """Whether shares are estimated, with margins in percentage points, and not a mean in its own unit."""
         return self.design.bounds is None
 
     def direct_n(self) -> int:
-        """Compute how many people direct questioning would need, if everybody told the truth.
+        """Compute how many people direct questions would need, if everybody told the truth.
 
         Returns
         -------
         int
-            For the same target.
+            The number of people for the same target.
         """
         return people_for(self.case.accuracy(self.epsilon).without_noise(), self.target)
 
@@ -177,8 +166,8 @@ class Plan:
         rows = [
             ("people whose reports must arrive", f"{self.n:,}"),
             ("epsilon, what one person loses at most", f"{self.epsilon:.4g}"),
-            (f"margin at {100 * self.level:g} %", in_words(self.margin, shares=self.shares)),
-            ("the same, asked directly", in_words(self.direct_margin, shares=self.shares)),
+            (f"margin at {100 * self.level:g} %", in_words(self.margin, shares=self._in_shares)),
+            ("the same, asked directly", in_words(self._direct_margin, shares=self._in_shares)),
         ]
         if self.invited != self.n:
             rows.insert(1, ("people to invite", f"{self.invited:,}"))
@@ -192,7 +181,7 @@ class Plan:
         power = f", power {self.power:.3g} to detect {self.detect}" if self.power is not None else ""
         return (
             f"<Plan: {self.n:,} people, epsilon {self.epsilon:.4g}, margin "
-            f"{in_words(self.margin, shares=self.shares)} "
+            f"{in_words(self.margin, shares=self._in_shares)} "
             f"at {100 * self.level:g} %{power}; solved for {self.solved}; {self.design.name}>"
         )
 
@@ -200,10 +189,10 @@ class Plan:
         names = {"n": "people whose", "epsilon": "epsilon,", "margin": "margin", "power": "power"}
         cells = "".join(_row(name, text, solved=name.startswith(names[self.solved])) for name, text in self._rows())
         foot = [f"{self.design.name} design; prevalence guessed as {_guess(self.prevalence)}", *self.notes]
-        words = "<br>".join(html.escape(note) for note in foot)
+        footer = "<br>".join(html.escape(note) for note in foot)
         return (
             f"<table><tbody>{cells}</tbody><tfoot><tr><td colspan='2' "
-            f"style='text-align:left'>{words}</td></tr></tfoot></table>"
+            f"style='text-align:left'>{footer}</td></tr></tfoot></table>"
         )
 
 
@@ -388,7 +377,7 @@ def _checked(case: Case, goals: Mapping[str, Any], solved: str) -> _Goal:
 
 def _check_people(field: Field, n: int | None) -> None:
     """Nobody is asked twice, nor invited twice."""
-    most = field.reachable()
+    most = field.max_respondents()
     if n is None or most is None or n <= most:
         return
     if n > (field.population or 0):

@@ -74,7 +74,7 @@ def power_of(accuracy: Precision, n: int) -> float:
 
 def people_for(accuracy: Precision, target: Target) -> int:
     """The smallest n that reaches the target, from which on every larger one does."""
-    reachable = accuracy.field.reachable()
+    reachable = accuracy.field.max_respondents()
     most = MOST_PEOPLE if reachable is None else reachable
     if most == 0 or not target.reached(accuracy, most):
         _explain_people(accuracy, target, most)
@@ -82,10 +82,10 @@ def people_for(accuracy: Precision, target: Target) -> int:
     if target.counts(accuracy, people):
         return accuracy.counted.stays(float(target.power or 0))  # type: ignore[union-attr]
     assured: Assured | None = getattr(accuracy, "assured", None)
-    if assured is None or target.margin is None or not accuracy.field.plain or people > MOST_COUNTED:
+    if assured is None or target.margin is None or not accuracy.field.is_binomial or people > MOST_COUNTED:
         return people
     near = np.arange(max(2, int(0.97 * people)), int(1.03 * people) + 3, dtype=np.float64)
-    missed = assured.kept(near, target.margin, critical(accuracy.level, 2)) < assured.share  # type: ignore[attr-defined]
+    missed = assured.coverage(near, target.margin, critical(accuracy.level, 2)) < assured.share  # type: ignore[attr-defined]
     return int(near[np.flatnonzero(missed)[-1]]) + 1 if missed.any() and not missed[-1] else people
 
 
@@ -116,7 +116,7 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
     smallest to seven digits. Where the error does not fall steadily with epsilon, because reports or subsets are
     counted, smaller ones that do are looked for in steps.
     """
-    best = case.accuracy(float(case.field.at_once)).without_noise()
+    best = case.accuracy(float(case.field.questions_each)).without_noise()
     counted = target.counts(best, n)
     if not target.kept(best, n):
         none = (

@@ -2,16 +2,15 @@
 
 Figures of designs and estimates are in `plots`, those of plans in `tradeoffs` and `designing`, of audits in `auditing`,
 of fitted models in `fits`, of the definition of privacy in `promises`, of sensitivity, influence and private learners
-in `robust`, of weekly totals in `stream`, of a released table in `tables`. What only the course shows is in
+in `robust`, of weekly totals in `stream`, of a released table in `tables`. Pictures that only the course needs are in
 `toolkit.teaching`.
 """
 
 from toolkit.core.extras import check_extras
 
-check_extras("matplotlib", "anywidget", "pandas")  # a sentence, before any of them is imported
+check_extras("matplotlib", "anywidget", "pandas")  # a clear error before any of them is imported
 
-from toolkit.show import auditing, designing, fits, promises, robust, stream, tradeoffs
-from toolkit.show import bars as tables
+from toolkit.show import auditing, designing, fits, promises, robust, stream, tables, tradeoffs
 from toolkit.show.plots import design_matrix, estimate_intervals, posterior, repeated_estimates
 from toolkit.show.widgets import AnswerCard, answer_card, show_ledger, watch
 

@@ -13,7 +13,6 @@ from toolkit.core.estimate import Estimate
 from toolkit.local import oracles
 from toolkit.local.compliance import WAYS, Compliance
 from toolkit.local.design import Design
-from toolkit.show.bars import doubt, interval_row, interval_words, together
 from toolkit.show.canvas import (
     BLUE,
     GREY,
@@ -29,6 +28,7 @@ from toolkit.show.canvas import (
     percent,
     percent_ticks,
 )
+from toolkit.show.tables import interval_row, interval_text, joint_misfit, misfit
 
 _CONDUCT = {
     "self_protective": ("say the harmless thing", VERMILLION, "-"),
@@ -109,15 +109,15 @@ def option_shares(
     ax, words = axes(ax, height=1.2 + 0.32 * len(values)), []
     hits = np.ones(len(values), bool) if truth is None else (low <= np.asarray(truth)) & (np.asarray(truth) <= high)
     for row, name in enumerate(estimate.labels):
-        remark, numbers = doubt(estimate, interval, row), (float(values[row]), float(low[row]), float(high[row]))
-        interval_row(ax, row, *numbers, misses=not hits[row], words=remark)
-        words.append(f"{name} {interval_words(*numbers, remark)}")
+        remark, numbers = misfit(estimate, interval, row), (float(values[row]), float(low[row]), float(high[row]))
+        interval_row(ax, row, *numbers, misses=not hits[row], note=remark)
+        words.append(f"{name} {interval_text(*numbers, remark)}")
     if truth is not None:
         ax.plot(list(truth), range(len(values)), "|", color=INK, markersize=15, markeredgewidth=2)
         words = [f"{np.count_nonzero(hits)} of {len(values)} hold the true share"]
     name_rows(ax, [str(label) for label in estimate.labels])
     percent_ticks(ax, "x")
-    fit = f"; {remark}" if (remark := together(estimate, interval)) else ""
+    fit = f"; {remark}" if (remark := joint_misfit(estimate, interval)) else ""
     ax.set_xlabel(f"{'share' if truth is None else 'share (bar: the truth)'}{fit}")
     alt = f"{100 * level:g} % intervals: {', '.join(words)}{fit}"
     return finish(ax, f"Shares with {100 * level:g} % intervals", alt)

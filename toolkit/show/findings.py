@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from toolkit.core.checks import refuse
 from toolkit.frames.counts import Group
-from toolkit.show.bars import dot_and_bar, doubt, interval_row
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure, percent, percent_ticks, png_bundle
+from toolkit.show.tables import dot_and_bar, interval_row, misfit
 from toolkit.survey.questions.question import Question, is_share
 from toolkit.survey.results import Results, SurveyEstimate
 from toolkit.survey.results.survey_results import group_label, label_of
@@ -107,7 +107,7 @@ def _lines(results: Results, finding: SurveyEstimate, level: float) -> list[_Lin
     for i, label in enumerate(estimate.labels):
         option = "" if not is_share(question) else f": {label_of(results.survey, question.name, label)}"
         value, low, high = (float(column[i]) for column in numbers)
-        words = "nobody answered" if not estimate.n else doubt(estimate, interval, i)
+        words = "nobody answered" if not estimate.n else misfit(estimate, interval, i)
         name = f"{question.name}{option}{'' if together else whose}"
         lines.append(_Line(question, name, whose, place, value, low, high, words))
     return lines
@@ -129,7 +129,7 @@ def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
     for line in lines:
         place = rows[line.name] + (line.group - (groups - 1) / 2) * 0.8 / groups
         if np.isfinite(line.value) and line.words:
-            interval_row(ax, place, line.value, line.low, line.high, misses=False, words=line.words)
+            interval_row(ax, place, line.value, line.low, line.high, misses=False, note=line.words)
         elif np.isfinite(line.value):
             dot_and_bar(ax, place, line.value, line.low, line.high, *_STYLES[line.group % len(_STYLES)])
         else:

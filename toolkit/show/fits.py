@@ -1,4 +1,4 @@
-"""Pictures of fitted models: coefficients, predictions along a variable, and what other conduct would make of them."""
+"""Pictures of fitted models: coefficients, predictions along a variable, and sensitivity to noncompliance."""
 
 from typing import Any
 
@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 
 from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse
-from toolkit.show.bars import interval_row
 from toolkit.show.canvas import (
     BLUE,
     GREY,
@@ -22,6 +21,9 @@ from toolkit.show.canvas import (
     percent,
     percent_ticks,
 )
+from toolkit.show.tables import interval_row
+
+__all__ = ["along", "coefficients"]
 
 _POINTS = 41
 _MOST_LEVELS = 12
@@ -48,15 +50,15 @@ def coefficients(fit: Any, *, level: float = 0.95, ax: Axes | None = None) -> Ax
     <Picture: 95 % intervals of coefficients: x 0.00 (-0.78 to 0.78)>
     """
     low, high = (np.atleast_1d(limit) for limit in fit.interval(checked_level(level)))
-    inner = [place for place, label in enumerate(fit.labels) if str(label).rpartition(": ")[2] != "Intercept"]
-    places = inner or list(range(len(fit.labels)))
-    ax = axes(ax, height=1.3 + 0.36 * len(places))
+    slopes = [index for index, label in enumerate(fit.labels) if str(label).rpartition(": ")[2] != "Intercept"]
+    indices = slopes or list(range(len(fit.labels)))
+    ax = axes(ax, height=1.3 + 0.36 * len(indices))
     words = []
-    for row, place in enumerate(places):
-        value = float(fit.value[place])
-        interval_row(ax, row, value, low[place], high[place], misses=False)
-        words.append(f"{fit.labels[place]} {value:.2f} ({low[place]:.2f} to {high[place]:.2f})")
-    name_rows(ax, [str(fit.labels[place]) for place in places])
+    for row, index in enumerate(indices):
+        value = float(fit.value[index])
+        interval_row(ax, row, value, low[index], high[index], misses=False)
+        words.append(f"{fit.labels[index]} {value:.2f} ({low[index]:.2f} to {high[index]:.2f})")
+    name_rows(ax, [str(fit.labels[index]) for index in indices])
     ax.axvline(0, color=INK, linestyle="--", linewidth=1.2, zorder=0)
     ax.margins(x=0.05)
     ax.set_xlabel(f"coefficient (exponential: {fit.ratios})" if fit.ratios else "coefficient")
@@ -66,7 +68,7 @@ def coefficients(fit: Any, *, level: float = 0.95, ax: Axes | None = None) -> Ax
 
 @draws
 def along(fit: Any, variable: str, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
-    """Draw the mean prediction of a model along one of its variables, with its band; of categories, dots.
+    """Draw the mean prediction of a model along one of its variables, as a line with a band or as dots for categories.
 
     Parameters
     ----------
@@ -93,14 +95,14 @@ def along(fit: Any, variable: str, *, level: float = 0.95, ax: Axes | None = Non
     value, low, high = (np.reshape(part, (len(grid), -1)) for part in (estimate.value, limits.low, limits.high))
     ax = axes(ax)
     labels = [str(label).rpartition(", ")[2] for label in estimate.labels[: value.shape[1]]]
-    for place, (colour, dash) in zip(range(value.shape[1]), _STYLES * 9, strict=False):
-        x = np.asarray(grid, dtype=float) if numeric else np.arange(len(grid)) + 0.06 * place
+    for curve, (colour, dash) in zip(range(value.shape[1]), _STYLES * 9, strict=False):
+        x = np.asarray(grid, dtype=float) if numeric else np.arange(len(grid)) + 0.06 * curve
         if numeric:
-            ax.fill_between(x, low[:, place], high[:, place], color=colour, alpha=0.18, linewidth=0)
-            ax.plot(x, value[:, place], color=colour, linestyle=dash, linewidth=2.2, label=labels[place])
+            ax.fill_between(x, low[:, curve], high[:, curve], color=colour, alpha=0.18, linewidth=0)
+            ax.plot(x, value[:, curve], color=colour, linestyle=dash, linewidth=2.2, label=labels[curve])
         else:
-            error = np.maximum([value[:, place] - low[:, place], high[:, place] - value[:, place]], 0)
-            ax.errorbar(x, value[:, place], error, fmt="o", color=colour, label=labels[place])
+            error = np.maximum([value[:, curve] - low[:, curve], high[:, curve] - value[:, curve]], 0)
+            ax.errorbar(x, value[:, curve], error, fmt="o", color=colour, label=labels[curve])
     if not numeric:
         ax.set_xticks(range(len(grid)), list(map(str, grid)))
         ax.margins(x=0.15)
@@ -109,8 +111,8 @@ def along(fit: Any, variable: str, *, level: float = 0.95, ax: Axes | None = Non
     ax.set(xlabel=variable, ylabel="mean prediction" if fit.in_units else "prevalence")
     if not fit.in_units:
         percent_ticks(ax, "y")
-    said = "{:.3g}".format if fit.in_units else percent
-    ends = [f"{said(value[end, 0])} at {_level(grid[end])}" for end in (0, -1)]
+    as_text = "{:.3g}".format if fit.in_units else percent
+    ends = [f"{as_text(value[end, 0])} at {_level(grid[end])}" for end in (0, -1)]
     alt = f"mean prediction along {variable} with {100 * level:g} % intervals: {', '.join(ends)}"
     return finish(ax, f"Averaged over the people of the fit, with {100 * level:g} % intervals", alt)
 
@@ -135,15 +137,15 @@ def _grid(covariates: Any, variable: str) -> tuple[list[Any], bool]:
 
 @draws
 def conduct(sensitivity: Any, *, most: float = 0.2, ax: Axes | None = None) -> Axes:
-    """Draw what an estimate becomes if shares of people do not follow the instructions.
+    """Draw how an estimate changes if shares of people do not follow the instructions.
 
-    Of two groups contours of equal estimates: where it is explained away, and, shaded, where its interval holds that
-    value. Of one group a line with its band.
+    Two groups are drawn as contours of equal estimates, with the contour where the difference is explained away and,
+    shaded, the area where its interval contains that value. A single group is drawn as a line with its band.
 
     Parameters
     ----------
     sensitivity : Sensitivity
-        Of `toolkit.analysis.sensitivity`; its `plot` calls this function.
+        The result of `toolkit.analysis.sensitivity`; its `plot` calls this function.
     most : float, default 0.2
         The largest share that is drawn.
 

@@ -14,7 +14,6 @@ from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.local.design import Design
-from toolkit.show.bars import doubt, interval_row, interval_words
 from toolkit.show.canvas import (
     BLUE,
     GREY,
@@ -29,6 +28,7 @@ from toolkit.show.canvas import (
     percent,
     percent_ticks,
 )
+from toolkit.show.tables import interval_row, interval_text, misfit
 from toolkit.survey.results import Results
 from toolkit.texts.voice import Voice
 
@@ -225,8 +225,8 @@ def estimate_intervals(
         low, high = (float(limit) for limit in interval)
         misses = truth is not None and not low <= truth <= high
         missed += misses
-        interval_row(ax, row, value, low, high, misses=misses, words=doubt(estimate, interval))
-        words.append(f"{name} {interval_words(value, low, high, doubt(estimate, interval))}")
+        interval_row(ax, row, value, low, high, misses=misses, note=misfit(estimate, interval))
+        words.append(f"{name} {interval_text(value, low, high, misfit(estimate, interval))}")
     name_rows(ax, list(named))
     if len(named) > _MOST_ROWS_WITH_NAMES:
         ax.set_yticks([])

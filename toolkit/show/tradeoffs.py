@@ -1,4 +1,4 @@
-"""The tradeoff of privacy, precision and people as pictures: `ax` in, `ax` out."""
+"""Pictures of the tradeoff between privacy, precision and the number of people."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from toolkit.planning.split import Split
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, draws, finish, name_rows, percent
 
 _STYLES = ((VERMILLION, "-"), (ORANGE, "--"), (BLUE, "-."), (SKY, ":"), (INK, (0, (6, 2))))
-_WAYS = {
+_TRUST_MODELS = {
     "local": (VERMILLION, "-", "local: trust no collector"),
     "shuffled": (ORANGE, "--", "shuffled: trust a shuffler"),
     "central": (BLUE, "-.", "central: trust a curator"),
@@ -75,10 +75,10 @@ def margin_against_n(
 
 
 @draws
-def ways_against_n(
+def trust_models_against_n(
     plan: Plan, *, ns: Sequence[int] = (100, 300, 1000, 3000, 10_000, 30_000), ax: Axes | None = None
 ) -> Axes:
-    """Draw the margin of the same promise kept in four ways against the number of people, with the plan marked.
+    """Draw the margin under four trust models against the number of people, with the plan marked.
 
     Parameters
     ----------
@@ -90,14 +90,14 @@ def ways_against_n(
     Examples
     --------
     >>> from toolkit import plan, show, warner
-    >>> show.tradeoffs.ways_against_n(plan(warner, prevalence=0.2, epsilon=1.0, n=300), ns=(300,))
+    >>> show.tradeoffs.trust_models_against_n(plan(warner, prevalence=0.2, epsilon=1.0, n=300), ns=(300,))
     <Picture: margins at epsilon 1 with 300 people: direct ± 4.5 points, ...>
     """
     ax = axes(ax, width=7, height=4)
-    margins = {n: {way.name: 100 * way.margin for way in replace(plan, n=n).ways()} for n in ns}
-    for name, (colour, dash, label) in _WAYS.items():
-        heights = [margins[n][name] for n in ns]
-        ax.plot(list(ns), heights, color=colour, linestyle=dash, linewidth=2.5, label=label)
+    margins = {n: {model.name: 100 * model.margin for model in replace(plan, n=n).trust_models()} for n in ns}
+    for name, (colour, dash, label) in _TRUST_MODELS.items():
+        values = [margins[n][name] for n in ns]
+        ax.plot(list(ns), values, color=colour, linestyle=dash, linewidth=2.5, label=label)
     ax.plot([plan.n], [100 * plan.margin], "o", color=INK, markersize=8, label="this plan")
     _logarithmic(ax, "respondents", f"{100 * plan.level:g} % margin, ± points")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
@@ -140,19 +140,19 @@ def equal_margins(
     grid = 100 * margin_grid(family, prevalence, epsilons=epsilons, ns=people, level=level)
     levels = sorted(100 * margin for margin in margins)
     shades = [(INK, VERMILLION, ORANGE, BLUE, GREY)[i % 5] for i in range(len(levels))]
-    # Before the labels, which find their places on the axes.
+    # The axes come first, because labels are placed on them.
     _logarithmic(ax, "epsilon (left: more private)", "respondents")
     lines = ax.contour(epsilons, people, grid.T, levels=levels, colors=shades, linewidths=2.2)
     lines.set_linestyle([("-", "--", "-.", ":")[i % 4] for i in range(len(levels))])
     ax.set_xticks([0.2, 0.5, 1, 2, 5])
-    places = [_place(family, prevalence, margin / 100, level) for margin in levels]
-    ax.clabel(lines, fmt=lambda value: f"±{value:g} points", fontsize=9, manual=places, colors=INK)
+    positions = [_label_position(family, prevalence, margin / 100, level) for margin in levels]
+    ax.clabel(lines, fmt=lambda value: f"±{value:g} points", fontsize=9, manual=positions, colors=INK)
     alt = f"pairs of epsilon and number of people with margins of {', '.join(f'±{value:g}' for value in levels)} points"
     return finish(ax, "Equally precise surveys", f"{alt}: half a small epsilon needs about four times the people")
 
 
-def _place(family: Family, prevalence: object, margin: float, level: float) -> tuple[float, float]:
-    """A point of a contour for its label: at epsilon 0.7, or further right where that needs too many people."""
+def _label_position(family: Family, prevalence: object, margin: float, level: float) -> tuple[float, float]:
+    """Return a point of a contour for its label: at epsilon 0.7, or further right where that needs too many people."""
     for epsilon in (0.7, 1.2, 2.0):
         needed = float((Case(family, prevalence, level).accuracy(epsilon).margin(1) / margin) ** 2)
         if needed < 60_000:
@@ -190,8 +190,8 @@ def designs_at_equal_epsilon(designs: Mapping[str, Design], prevalence: float, *
 def _bars(ax: Axes | None, sizes: Mapping[str, float], words: Sequence[str], *, room: float) -> Axes:
     ax = axes(ax, width=6.8, height=1.4 + 0.45 * len(sizes))
     ax.barh(range(len(sizes)), list(sizes.values()), color=SKY, edgecolor=BLUE, height=0.6)
-    for place, (size, text) in enumerate(zip(sizes.values(), words, strict=True)):
-        ax.text(size, place, f"  {text}", va="center", color=INK)
+    for row, (size, text) in enumerate(zip(sizes.values(), words, strict=True)):
+        ax.text(size, row, f"  {text}", va="center", color=INK)
     name_rows(ax, list(sizes))
     ax.set_xlim(0, room * max(sizes.values()))
     return ax
@@ -199,7 +199,7 @@ def _bars(ax: Axes | None, sizes: Mapping[str, float], words: Sequence[str], *, 
 
 @draws
 def guessing(design: Design, *, ax: Axes | None = None) -> Axes:
-    """Draw what tests can do with one report: yes found against false alarms, within what epsilon allows.
+    """Draw the ROC curve of tests of one report, within the region that epsilon allows.
 
     Parameters
     ----------

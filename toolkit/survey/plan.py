@@ -13,8 +13,8 @@ from toolkit.core.extras import extra
 from toolkit.core.inference.digits import concise, round_up
 from toolkit.core.inference.special import ndtri
 from toolkit.local.numeric.square_wave import SquareWave
-from toolkit.planning import Field, PeopleNeeded, plan, plan_survey
-from toolkit.planning.fieldwork import checked_field
+from toolkit.planning import PeopleNeeded, plan, plan_survey
+from toolkit.planning.fieldwork import Field, checked_field
 from toolkit.survey.questions.errors import error_location
 from toolkit.survey.questions.question import Question, arm_pairs, is_share
 

@@ -3,19 +3,8 @@
 Everything here uses the rest of the toolkit, and nothing but the command line uses it.
 """
 
-from toolkit.teaching.checking import Mark, Reply, check, grade, left_to_do
-from toolkit.teaching.classroom import Certificate, certificate, open_class, own_address
+from toolkit.teaching.checking import check, grade
+from toolkit.teaching.classroom import certificate, open_class, own_address
 from toolkit.teaching.copies import dataset
 
-__all__ = [
-    "Certificate",
-    "Mark",
-    "Reply",
-    "certificate",
-    "check",
-    "dataset",
-    "grade",
-    "left_to_do",
-    "open_class",
-    "own_address",
-]
+__all__ = ["certificate", "check", "dataset", "grade", "open_class", "own_address"]

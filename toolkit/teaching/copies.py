@@ -163,5 +163,5 @@ def _left(cells: list[Cell]) -> list[Cell]:
     code = [_source(cell) for cell in cells if cell["cell_type"] == "code"]
     exercises = [name for source in code for name in re.findall(r'check\("([\d.]+)"', source)]
     functions = ", ".join(f'"{_function(cell)}": {_function(cell)}' for cell in cells if "yours" in _tags(cell))
-    source = f"from toolkit.teaching import left_to_do\n\nleft_to_do({exercises}, {{{functions}}})"
+    source = f"from toolkit.teaching.checking import left_to_do\n\nleft_to_do({exercises}, {{{functions}}})"
     return [_cell("left-intro", "## What is left to do", "markdown"), _cell("left", source)]

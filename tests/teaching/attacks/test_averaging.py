@@ -5,9 +5,8 @@ import pytest
 
 from toolkit import k_ary, warner
 from toolkit.audit.bounds import advantage
-from toolkit.central.laplace import Laplace
 from toolkit.local import numeric
-from toolkit.teaching.attacks.averaging import Belief, ask_again, average
+from toolkit.teaching.attacks.averaging import Belief, ask_again
 
 DESIGN = warner(p="2/3")
 
@@ -17,7 +16,8 @@ def test_forty_fresh_reports_betray_nearly_everyone():
     """The majority of 41 reports is wrong with probability 0.014; of 200 people, more than 12 has probability
     below 1e-4.
     """
-    right = sum(ask_again(DESIGN, "yes", 41, rng=np.random.default_rng(seed)).guess == "yes" for seed in range(200))
+    paths = [ask_again(DESIGN, "yes", 41, rng=np.random.default_rng(seed)) for seed in range(200)]
+    right = sum(path.beliefs[-1, 1] > 0.5 for path in paths)
     assert right >= 188
 
 
@@ -25,7 +25,7 @@ def test_forty_fresh_reports_betray_nearly_everyone():
 def test_a_remembered_report_tells_as_much_as_one_report_however_often_it_is_sent():
     """Exactly the bound of one report: success e**eps / (1 + e**eps) = 2/3; 600 people, four standard errors."""
     paths = [ask_again(DESIGN, "yes", 41, remembered=True, rng=np.random.default_rng(seed)) for seed in range(600)]
-    right = np.mean([path.guess == "yes" for path in paths])
+    right = np.mean([path.beliefs[-1, 1] > 0.5 for path in paths])
     assert all(path.beliefs[-1].max() == pytest.approx(2 / 3) for path in paths)
     assert right == pytest.approx((1 + advantage(DESIGN.epsilon)) / 2, abs=4 * math.sqrt(2 / 9 / 600))
 
@@ -42,8 +42,8 @@ def test_the_belief_is_bayes_rule():
         sorted([math.e / (math.e + 2), 1 / (math.e + 2), 1 / (math.e + 2)]), rel=1e-6
     )
     assert path.beliefs[0].tolist() == pytest.approx([1 / 3] * 3)
-    told = Belief(("a", "b", "c"), np.array([[0.5, 0.3, 0.2], [0.25, 0, 0.75]]))
-    assert (told.guess, told.sure_after(0.75), told.sure_after(0.76)) == ("c", 1, None)
+    belief = Belief(("a", "b", "c"), np.array([[0.5, 0.3, 0.2], [0.25, 0, 0.75]]))
+    assert (belief.sure_after(0.75), belief.sure_after(0.76)) == (1, None)
     assert ask_again(DESIGN, "yes", 3000, rng=np.random.default_rng(1)).beliefs[-1] == pytest.approx([0, 1])
 
 
@@ -52,13 +52,6 @@ def test_how_soon_an_observer_is_sure():
     sure = path.sure_after(0.99)
     assert path.beliefs[sure].max() >= 0.99 > path.beliefs[sure - 1].max()
     assert ask_again(DESIGN, "no", 5, remembered=True).sure_after(0.99) is None
-
-
-@pytest.mark.slow
-def test_the_mean_of_repeated_releases_approaches_the_truth():
-    """2000 releases of scale 10 have a standard error of 0.32; four of them."""
-    path = average(Laplace.for_epsilon("1/10"), 50.0, 2000, np.random.default_rng(1))
-    assert abs(path[-1] - 50) < 1.27
 
 
 def test_what_tells_no_law_is_refused():

@@ -20,7 +20,7 @@ def test_one_look_at_the_weights_of_a_classifier_finds_the_canary() -> None:
     rows, labels = crowd()
     found = membership.canary_game(LogisticRegression().fit, rows, labels, CANARY, games=3)
     assert found.area == found.advantage == 1
-    inside, outside = membership.canary_scores(LogisticRegression().fit, rows, labels, CANARY, games=2)
+    inside, outside = membership._canary_scores(LogisticRegression().fit, rows, labels, CANARY, games=2)
     assert len(set(inside)) == len(set(outside)) == 1  # a function of its data alone
 
 
@@ -60,7 +60,7 @@ def test_scores_are_the_models_own_with_the_sign_of_the_label(label: int, sign: 
             return [self.taught + 1000 * np.sum(row) for row in rows]
 
     rows, labels = np.array([[1.0], [2.0]]), np.array([1, 1])
-    inside, outside = membership.canary_scores(Sum, rows, labels, ([5.0], label), games=2)
+    inside, outside = membership._canary_scores(Sum, rows, labels, ([5.0], label), games=2)
     assert inside == [sign * (5107 + 100 * label)] * 2
     assert outside == [sign * 5203] * 2
     assert rows.tolist() == [[1], [2]]  # what was given is not changed

@@ -49,7 +49,7 @@ def test_faked_questions_cost_what_enumeration_says():
     assert np.log(likelier / other) == pytest.approx(1.4899, abs=1e-4)
     rng = np.random.default_rng(3)
     for answers, chance in (((1, 1), likelier), ((0, 0), other)):
-        drawn = sum(gallery.one_of_two(answers, rng, fakes=True) == (1, 1) for _ in range(20_000))
+        drawn = sum(gallery._one_of_two(answers, rng, fakes=True) == (1, 1) for _ in range(20_000))
         assert abs(drawn / 20_000 - chance) < 4.5 * np.sqrt(chance * (1 - chance) / 20_000)
 
 
@@ -94,16 +94,19 @@ def test_the_repaired_median_stands_where_one_person_moves_it_farthest():
 def test_noise_on_the_grid_has_the_spread_of_laplace_noise_one_at_a_time_too():
     """The variance is 2 scale**2, and that of a mean of 4,000 squares 20 scale**4 / 4,000; within five of its roots."""
     for scale in (0.5, 3.0):
-        drawn = gallery.laplace(scale, 4000, np.random.default_rng(1))
+        drawn = gallery._laplace_array(scale, 4000, np.random.default_rng(1))
         assert abs(np.mean(drawn**2) / scale**2 - 2) < 5 * np.sqrt(20 / 4000)
         assert abs(drawn.mean() / scale) < 5 * np.sqrt(2 / 4000)
-        assert gallery._one(scale, np.random.default_rng(7)) == gallery.laplace(scale, 1, np.random.default_rng(7))[0]
+        assert (
+            gallery._laplace(scale, np.random.default_rng(7))
+            == gallery._laplace_array(scale, 1, np.random.default_rng(7))[0]
+        )
 
 
 def test_one_answer_of_two_is_told_with_the_lies_of_its_epsilon():
     """A lie has the chance 1 / (1 + e); 4,000 people, five standard errors; either question is asked of half."""
     rng, lie = np.random.default_rng(1), 1 / (1 + np.e)
-    drawn = np.array([gallery.one_of_two((1, 0), rng, fakes=False) for _ in range(4000)])
+    drawn = np.array([gallery._one_of_two((1, 0), rng, fakes=False) for _ in range(4000)])
     lies = np.count_nonzero((drawn[:, 0] == 0) | (drawn[:, 1] == 1)) / 4000
     assert abs(lies - lie) < 5 * np.sqrt(lie * (1 - lie) / 4000)
     assert abs(np.mean(drawn[:, 0] == -1) - 0.5) < 5 * np.sqrt(0.25 / 4000)
@@ -112,30 +115,30 @@ def test_one_answer_of_two_is_told_with_the_lies_of_its_epsilon():
 
 AGES, SALARIES, ANSWERS, RISING = [70, 0, 100, 10, 30], [30, 150], [np.nan, 0.5, 2], [-1, 0, 5]
 DOES = [  # a mechanism, its input, what it takes beside it, its output, the scales of its noise
-    ("count", 10, {"scale": 2.0}, 10, [2]),
-    ("seeded_count", 10, {}, 10, [1]),
-    ("histogram", [0, 2, 0], {"scale": 2.0}, [2, 0, 1], [2]),
-    ("two_releases", 5, {"scale": 2.0}, [5, 5], [2]),
-    ("coarse_count", 17, {"noisy": False}, 20, []),
-    ("coarse_count", 17, {"noisy": True}, 20, [1]),
-    ("whole_count", 3.5, {"together": False}, 3.5, [1]),
-    ("whole_count", 3.5, {"together": True}, 4, [1]),
-    ("mean", SALARIES, {"clamps": False}, 90, [50 + 1 / 64]),
-    ("mean", SALARIES, {"clamps": True}, 65, [50 + 1 / 64]),
-    ("total", ANSWERS, {"fills": True}, 1.5, [1]),
-    ("median", AGES, {"local": False}, 30, [100]),
-    ("median", AGES, {"local": True}, 30, [40]),
-    ("median", [1, 1, 1], {"local": True}, 1, []),
-    ("sparse_vector", [0, 1, 2, 0], {}, [0, 1, -1, -1], [2, 4]),
-    ("sparse_vector", [0, 1, 2, 0], {"query": 0, "limit": 2}, [0, 1, 1, -1], [2]),
-    ("telling_vector", RISING, {"fresh": False}, [-1000, 0, -2000], [2, 2]),
-    ("telling_vector", RISING, {"fresh": True}, [-1000, 0, -2000], [8, 4, 2]),
-    ("telling_vector", [-1], {"fresh": True}, [-1000], [8, 4]),
-    ("float_laplace", 10, {}, 10 - np.log(0.5), []),
-    ("five_retries", 1, {"remembers": False}, [0, 1, 0, 1, 1], []),
-    ("five_retries", 1, {"remembers": True}, [0] * 5, []),
-    ("rappor", 2, {"keeps_ones": False}, [1, 1, 0, 1, 0, 0, 0, 0], []),
-    ("rappor", 2, {"keeps_ones": True}, [1, 1, 1, 1, 0, 0, 0, 0], []),
+    ("_count", 10, {"scale": 2.0}, 10, [2]),
+    ("_seeded_count", 10, {}, 10, [1]),
+    ("_histogram", [0, 2, 0], {"scale": 2.0}, [2, 0, 1], [2]),
+    ("_two_releases", 5, {"scale": 2.0}, [5, 5], [2]),
+    ("_coarse_count", 17, {"noisy": False}, 20, []),
+    ("_coarse_count", 17, {"noisy": True}, 20, [1]),
+    ("_whole_count", 3.5, {"together": False}, 3.5, [1]),
+    ("_whole_count", 3.5, {"together": True}, 4, [1]),
+    ("_mean", SALARIES, {"clamps": False}, 90, [50 + 1 / 64]),
+    ("_mean", SALARIES, {"clamps": True}, 65, [50 + 1 / 64]),
+    ("_total", ANSWERS, {"fills": True}, 1.5, [1]),
+    ("_median", AGES, {"local": False}, 30, [100]),
+    ("_median", AGES, {"local": True}, 30, [40]),
+    ("_median", [1, 1, 1], {"local": True}, 1, []),
+    ("_sparse_vector", [0, 1, 2, 0], {}, [0, 1, -1, -1], [2, 4]),
+    ("_sparse_vector", [0, 1, 2, 0], {"query": 0, "limit": 2}, [0, 1, 1, -1], [2]),
+    ("_noisy_answer", RISING, {"fresh": False}, [-1000, 0, -2000], [2, 2]),
+    ("_noisy_answer", RISING, {"fresh": True}, [-1000, 0, -2000], [8, 4, 2]),
+    ("_noisy_answer", [-1], {"fresh": True}, [-1000], [8, 4]),
+    ("_float_laplace", 10, {}, 10 - np.log(0.5), []),
+    ("_five_retries", 1, {"remembers": False}, [0, 1, 0, 1, 1], []),
+    ("_five_retries", 1, {"remembers": True}, [0] * 5, []),
+    ("_rappor", 2, {"keeps_ones": False}, [1, 1, 0, 1, 0, 0, 0, 0], []),
+    ("_rappor", 2, {"keeps_ones": True}, [1, 1, 1, 1, 0, 0, 0, 0], []),
 ]
 
 
@@ -145,8 +148,8 @@ def test_without_its_noise_each_mechanism_does_what_it_says_and_its_noise_has_it
 ):
     """Lies have a chance of 1 / (1 + e) = 0.269, flips of 1 / (1 + sqrt(e)) = 0.378."""
     scales = []
-    monkeypatch.setattr(gallery, "_one", lambda scale, _: scales.append(scale) or 0.0)
-    monkeypatch.setattr(gallery, "laplace", lambda scale, size, _: scales.append(scale) or np.zeros(size))
+    monkeypatch.setattr(gallery, "_laplace", lambda scale, _: scales.append(scale) or 0.0)
+    monkeypatch.setattr(gallery, "_laplace_array", lambda scale, size, _: scales.append(scale) or np.zeros(size))
 
     class Told:
         def random(self, size=0):
@@ -183,7 +186,7 @@ def test_an_audit_of_twenty_thousand_runs_sees_nothing_of_it() -> None:
 def test_the_slide_has_noise_of_the_scale_of_its_smooth_sensitivity_and_its_repair_twice_that(monkeypatch) -> None:
     """Neighbors whose sensitivities differ by a factor of e**beta, as far apart as the smaller, on the grid of 1/64."""
     scales = []
-    monkeypatch.setattr(gallery, "laplace", lambda scale, size, _: scales.append(scale) or np.zeros(size))
+    monkeypatch.setattr(gallery, "_laplace_array", lambda scale, size, _: scales.append(scale) or np.zeros(size))
     for mechanism in (SLIDE.broken, SLIDE.repaired):
         for value, smooth in SLIDE.neighbors:
             assert mechanism((value, smooth), None).tolist() == value.tolist()

@@ -2,10 +2,10 @@ import json
 import math
 
 import pytest
+from scipy.stats import norm
 
 from toolkit import Laplace, Pure
 from toolkit.teaching import explorers
-from toolkit.teaching.attacks.reconstruction import expected_share
 from toolkit.teaching.explorers.reconstruction_game import (
     FILE,
     GAMES,
@@ -50,7 +50,7 @@ def test_the_share_found_is_what_theory_says_where_sums_are_many():
     than theory.
     """
     for sums, noise in ((400, 5.0), (800, 7.0), (1600, 10.0), (1600, 20.0)):
-        theory = 100 * expected_share(PEOPLE, sums, math.sqrt(2) * noise)
+        theory = 100 * norm.cdf(math.sqrt(sums - PEOPLE) / (4 * math.sqrt(2) * noise))
         assert game_row(sums, noise)["mean"] == pytest.approx(theory, abs=9.2)
 
 

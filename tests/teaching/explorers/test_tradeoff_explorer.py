@@ -36,7 +36,7 @@ def explorer():
 @pytest.mark.parametrize(("epsilon", "n", "prevalence", "goal"), SETTINGS)
 def test_margins_and_people_are_those_of_the_plan(epsilon, n, prevalence, goal):
     row = tradeoff_row(epsilon, n, prevalence, goal)
-    ways = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, n=n).ways(DELTA)}
+    ways = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, n=n).trust_models(DELTA)}
     people = people_needed(epsilon, prevalence, goal)
     for way in WAYS:
         assert row["margins"][way] == pytest.approx(ways[way].margin, rel=1e-5)

@@ -26,18 +26,18 @@ def test_no_person_moves_the_sum_further_than_the_noise_is_for(estimator: Any, n
     made = descent(estimator=estimator, neighbors=neighbors)
     people = [math.nan, -1e9, -50.0, -3.0, 0.2, 1.0, 4.0, 50.0, math.inf]
     for at in (-50.0, 0.0, 1.7, 50.0):
-        totals = [made.total([1.0, 2.0, person], at) for person in people]
-        without = made.total([1.0, 2.0], at)
+        totals = [made._total([1.0, 2.0, person], at) for person in people]
+        without = made._total([1.0, 2.0], at)
         moved = max(totals) - min(totals) if neighbors == "replace" else max(abs(x - without) for x in totals)
-        assert moved <= made.mechanism.sensitivity
+        assert moved <= made._mechanism.sensitivity
 
 
 def test_the_loss_is_split_evenly_and_the_noise_is_for_twice_the_bound_under_replace() -> None:
     assert descent().sensitivity == pytest.approx(2 * 1.345 / 2000)
     assert descent().sensitivity == pytest.approx(0.001345)
     assert descent(neighbors="add_remove").sensitivity == pytest.approx(1.345 / 2000)
-    assert descent().mechanism.loss == Pure("1/30")
-    assert descent(loss=Zcdp(1)).mechanism.loss == Zcdp("1/30")
+    assert descent()._mechanism.loss == Pure("1/30")
+    assert descent(loss=Zcdp(1))._mechanism.loss == Zcdp("1/30")
     assert descent().noise == pytest.approx(math.sqrt(2) * 2 * 1.345 * 30 / 2000, rel=1e-6)
     assert descent(loss=Zcdp("1/2")).noise == pytest.approx(2 * 1.345 / 2000 * math.sqrt(30), rel=1e-6)
 

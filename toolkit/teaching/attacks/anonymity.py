@@ -17,6 +17,8 @@ from toolkit.frames.engines.cells import key
 from toolkit.frames.engines.column import Column
 from toolkit.teaching.attacks.equivalence_classes import class_of_rows, codes, column, columns_of, quietly, values_of
 
+__all__ = ["background", "bands", "generalize", "homogeneity", "k_anonymity", "left_over", "prefixes"]
+
 Step = Callable[[Any], Any]
 
 
@@ -43,80 +45,11 @@ def k_anonymity(frame: DataFrame, columns: Sequence[str]) -> int:
     return int(np.bincount(class_of_rows(columns_of(frame, columns))).min())
 
 
-def l_diversity(frame: DataFrame, columns: Sequence[str], sensitive: str) -> int:
-    """Compute the smallest number of different sensitive values in a class.
-
-    Parameters
-    ----------
-    frame : frame or mapping
-        A table of any engine, or a mapping from names to arrays.
-    columns : sequence of str
-        The quasi-identifiers.
-    sensitive : str
-        The column of the sensitive values.
-
-    Returns
-    -------
-    int
-        1 where a class gives its members away.
-
-    References
-    ----------
-    A. Machanavajjhala et al., l-diversity: privacy beyond k-anonymity (2007).
-
-    Examples
-    --------
-    >>> l_diversity({"zip": [1, 1, 2], "ill": ["flu", "gout", "flu"]}, ["zip"], "ill")
-    1
-    """
-    return int((_table(frame, columns, sensitive) > 0).sum(axis=1).min())
-
-
-def t_closeness(frame: DataFrame, columns: Sequence[str], sensitive: str, *, ordered: bool = False) -> float:
-    """Compute the largest distance of a class's distribution of sensitive values from that of all rows.
-
-    Parameters
-    ----------
-    frame : frame or mapping
-        A table of any engine, or a mapping from names to arrays.
-    columns : sequence of str
-        The quasi-identifiers.
-    sensitive : str
-        The column of the sensitive values.
-    ordered : bool
-        Whether values are as far apart as their ranks; else all are equally far apart.
-
-    Returns
-    -------
-    float
-        The earth mover's distance, between 0 (classes tell nothing) and 1.
-
-    References
-    ----------
-    N. Li, T. Li and S. Venkatasubramanian, t-closeness (2007).
-
-    Examples
-    --------
-    >>> t_closeness({"zip": [1, 1, 2, 2], "ill": ["flu", "gout", "flu", "gout"]}, ["zip"], "ill")
-    0.0
-    """
-    counts = _table(frame, columns, sensitive)
-    gap = counts / counts.sum(axis=1, keepdims=True) - counts.sum(axis=0) / counts.sum()
-    if ordered:
-        return float(np.abs(np.cumsum(gap, axis=1)).sum(axis=1).max() / max(counts.shape[1] - 1, 1))
-    return float(np.abs(gap).sum(axis=1).max() / 2)
-
-
 def _read(frame: DataFrame, columns: Sequence[str], sensitive: str) -> tuple[dict[Any, Column], Column]:
     """The quasi-identifiers and the sensitive column, of one reading: an engine may give rows in another order."""
     names = [columns] if isinstance(columns, str) else list(columns)
     both = columns_of(frame, list(dict.fromkeys([*names, sensitive])))
     return {name: both[name] for name in names}, both[sensitive]
-
-
-def _table(frame: DataFrame, columns: Sequence[str], sensitive: str) -> npt.NDArray[np.int64]:
-    quasi, secret = _read(frame, columns, sensitive)
-    return _counts(class_of_rows(quasi), codes(secret))
 
 
 def _counts(rows: Codes, values: Codes) -> npt.NDArray[np.int64]:
@@ -165,7 +98,7 @@ def homogeneity(frame: DataFrame, columns: Sequence[str], sensitive: str) -> lis
     Returns
     -------
     list of GivenAway
-        The classes, the largest first.
+        The classes, the largest first: `quasi` is the class, `size` the number of its members, `value` their value.
 
     Examples
     --------
@@ -331,7 +264,8 @@ def generalize(
     Returns
     -------
     Generalized
-        The coarser columns, and the rows that were kept.
+        The coarser `columns` of the rows that remain, the `steps` taken in each column, a mask of the rows that were
+        `kept`, and the number of rows that were `suppressed`.
 
     Raises
     ------

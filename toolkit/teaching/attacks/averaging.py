@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from toolkit.audit.running import law_of, protocol, value_of
+from toolkit.audit.running import law_of
 from toolkit.core.arrays import Array, Label
 from toolkit.core.checks import refuse, whole
 from toolkit.core.randomness import Rng
@@ -32,11 +32,6 @@ class Belief:
 
     options: tuple[str | int, ...]
     beliefs: Array
-
-    @property
-    def guess(self) -> str | int:
-        """The likeliest option after the last report."""
-        return self.options[int(self.beliefs[-1].argmax())]
 
     def sure_after(self, belief: float = 0.99) -> int | None:
         """Count the reports after which some option is believed this much.
@@ -79,8 +74,8 @@ def ask_again(design: Randomizer, answer: Label, times: int, *, remembered: bool
     Examples
     --------
     >>> from toolkit import warner
-    >>> ask_again(warner(p="2/3"), "yes", 40, rng=np.random.default_rng(1)).guess
-    'yes'
+    >>> ask_again(warner(p="2/3"), "yes", 40, rng=np.random.default_rng(1)).sure_after(0.99)
+    21
     """
     laws = [law_of(design, option) for option in design.options]
     if any(law is None for law in laws):
@@ -95,34 +90,3 @@ def ask_again(design: Randomizer, answer: Label, times: int, *, remembered: bool
         logs[1:] = logs[1]
     odds = np.exp(logs - logs.max(axis=1, keepdims=True))
     return Belief(tuple(design.options), odds / odds.sum(axis=1, keepdims=True))
-
-
-def average(mechanism: object, value: float, times: int, rng: Rng = None) -> Array:
-    """Average the first 1, 2, … releases of the same value: the error falls as one over the root of their number.
-
-    Parameters
-    ----------
-    mechanism : object
-        As for `audit`.
-    value : float
-        What is released.
-    times : int
-        How often.
-    rng : Generator, optional
-        For simulation.
-
-    Returns
-    -------
-    Array
-        The means.
-
-    Examples
-    --------
-    >>> def noisy(value, rng):
-    ...     return value + rng.laplace(scale=10)
-    >>> bool(abs(average(noisy, 50.0, 4000, np.random.default_rng(1))[-1] - 50) < 1)
-    True
-    """
-    run, _ = protocol(mechanism)
-    numbers = np.array([float(value_of(run(value, rng))) for _ in range(whole(times, "times"))])
-    return np.asarray(np.cumsum(numbers) / np.arange(1, len(numbers) + 1))

@@ -11,6 +11,8 @@ from toolkit.core.arrays import Mask
 from toolkit.core.checks import floats, refuse, whole
 from toolkit.core.inference.digits import concise
 
+__all__ = ["GuardedTable", "outlier", "resignation", "tracker"]
+
 
 def resignation(before: float, n: int, after: float) -> float:
     """Compute the salary of the one who left from two means: n before - (n-1) after.
@@ -36,29 +38,6 @@ def resignation(before: float, n: int, after: float) -> float:
     """
     people = whole(n, "n", least=2)
     return people * before - (people - 1) * after
-
-
-def resignation_error(noise_sd: float, n: int) -> float:
-    """Compute the standard deviation of that salary when each mean has independent noise.
-
-    Parameters
-    ----------
-    noise_sd : float
-        Of the noise on each mean.
-    n : int
-        How many there were before.
-
-    Returns
-    -------
-    float
-        noise_sd sqrt(n**2 + (n-1)**2).
-
-    Examples
-    --------
-    >>> round(resignation_error(1.0, 100), 1)
-    140.7
-    """
-    return noise_sd * float(np.hypot(n, n - 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +66,6 @@ class GuardedTable:
     least: int
     noise: Callable[[float], float] | None = None
 
-    @property
-    def n(self) -> int:
-        """How many people there are."""
-        return len(next(iter(self.columns.values())))
-
     def sum(self, group: Mask, column: str | None = None) -> float:
         """Answer the sum of a column over a group, or the number of its people.
 
@@ -108,10 +82,9 @@ class GuardedTable:
             The answer, with noise if there is one.
         """
         size = int(np.count_nonzero(group))
-        if not self.least <= size <= self.n - self.least:
-            refuse(
-                f"a group must have {self.least} to {self.n - self.least} people", "another size", "it is not answered"
-            )
+        most = len(group) - self.least
+        if not self.least <= size <= most:
+            refuse(f"a group must have {self.least} to {most} people", "another size", "it is not answered")
         answer = float(size if column is None else floats(self.columns[column], column)[group].sum())
         return answer if self.noise is None else float(self.noise(answer))
 
@@ -149,39 +122,6 @@ def tracker(server: GuardedTable, common: Mask, special: Mask, column: str | Non
     99.0
     """
     return server.sum(common, column) - server.sum(common & ~special, column)
-
-
-def general_tracker(server: GuardedTable, target: Mask, padding: Mask, column: str | None = None) -> float:
-    """Compute the answer for any group, by padding it with another and with that one's complement.
-
-    q(target) = q(target or padding) + q(target or not padding) - q(padding) - q(not padding); the padding
-    must be large and leave many out: between 2 and n - 2 times the least group size serves every target.
-
-    Parameters
-    ----------
-    server : GuardedTable
-        The server.
-    target : Mask
-        The group.
-    padding : Mask
-        A group that is large and leaves many out.
-    column : str, optional
-        What to add up; None counts people.
-
-    Returns
-    -------
-    float
-        The refused answer.
-
-    Examples
-    --------
-    >>> table = GuardedTable({"pay": np.arange(20.0)}, least=3)
-    >>> people = np.arange(20)
-    >>> general_tracker(table, people == 7, people < 10, "pay")  # one person's pay, which the table refuses to tell
-    7.0
-    """
-    together = server.sum(target | padding, column) + server.sum(target | ~padding, column)
-    return together - server.sum(padding, column) - server.sum(~padding, column)
 
 
 @dataclass(frozen=True)
@@ -233,7 +173,7 @@ def outlier(mean: float, n: int, *, usual: float, sd: float, noise_sd: float = 0
     Returns
     -------
     Outlier
-        The value, and how surprising the mean is.
+        The `implied` value, the `surprise` in standard errors, and whether the value is `present`.
 
     Examples
     --------

@@ -112,9 +112,3 @@ def singletons(combined: Codes, size: int) -> int:
     if size <= 4 * len(combined):
         return int(np.count_nonzero(np.bincount(combined, minlength=size) == 1))
     return int(np.count_nonzero(np.unique(combined, return_counts=True)[1] == 1))
-
-
-def alone(combined: Codes) -> npt.NDArray[np.bool_]:
-    """Which rows have a code of their own."""
-    _, places, counts = np.unique(combined, return_inverse=True, return_counts=True)
-    return np.asarray(counts[places] == 1)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, ArrayLike, Codes, DataFrame
-from toolkit.core.checks import floats, refuse, whole
-from toolkit.core.extras import chunks, extra
+from toolkit.core.arrays import Array, Codes, DataFrame
+from toolkit.core.checks import refuse, whole
+from toolkit.core.extras import chunks
 from toolkit.core.inference.digits import concise
 from toolkit.teaching.attacks.equivalence_classes import (
-    alone,
     class_of_rows,
     codes,
     column,
@@ -24,9 +23,11 @@ from toolkit.teaching.attacks.equivalence_classes import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
-Places = npt.NDArray[np.intp]
+__all__ = ["Ratings", "link", "recognize", "uniqueness"]
+
+Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,19 +50,6 @@ class Profile:
     shares: dict[tuple[str, ...], float]
     rows: int
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Make a table with a row per set of columns.
-
-        Returns
-        -------
-        DataFrame
-            Of pandas.
-        """
-        table = [
-            (" + ".join(names), len(names), share, round(share * self.rows)) for names, share in self.shares.items()
-        ]
-        return extra("pandas").DataFrame(table, columns=["columns", "number", "share unique", "rows unique"])
-
 
 def uniqueness(frame: DataFrame, columns: Sequence[str] | None = None, *, sizes: Sequence[int] = (1, 2)) -> Profile:
     """Compute the share of rows that are unique by each set of columns.
@@ -78,7 +66,7 @@ def uniqueness(frame: DataFrame, columns: Sequence[str] | None = None, *, sizes:
     Returns
     -------
     Profile
-        As in "87 % are unique by ZIP, birth date and sex".
+        The `shares` of unique rows, a mapping from sets of columns, as in "87 % are unique by ZIP, birth date and sex".
 
     References
     ----------
@@ -100,36 +88,6 @@ def uniqueness(frame: DataFrame, columns: Sequence[str] | None = None, *, sizes:
     return Profile(dict(sorted(shares.items(), key=lambda item: (-item[1], len(item[0])))), n)
 
 
-def exposure(frame: DataFrame, columns: Sequence[str] | None = None, *, size: int = 2) -> npt.NDArray[np.int64]:
-    """Count for each row the sets of columns by which it is unique.
-
-    Parameters
-    ----------
-    frame : frame or mapping
-        A table of any engine, or a mapping from names to arrays.
-    columns : sequence of str, optional
-        Columns that an attacker may know; None for all.
-    size : int
-        How many columns a set has.
-
-    Returns
-    -------
-    NDArray
-        A number per row; the highest are of the most exposed people.
-
-    Examples
-    --------
-    >>> exposure({"zip": [1, 1, 2], "year": [70, 71, 70]}, size=1)
-    array([0, 1, 1])
-    """
-    coded = {name: codes(one) for name, one in columns_of(frame, columns).items()}
-    sets = list(combinations(coded, whole(size, "size")))
-    total = np.zeros(len(next(iter(coded.values()))), dtype=np.int64)
-    for part in chunks(len(sets), 1, "looking for exposed rows"):
-        total += alone(join_codes([coded[name] for name in sets[part.start]])[0])
-    return total
-
-
 @dataclass(frozen=True, eq=False)
 class Links:
     """Rows of the anonymous table and the rows of the public one that they were matched with.
@@ -149,41 +107,9 @@ class Links:
     3
     """
 
-    anonymous: Places
-    public: Places
+    anonymous: Indices
+    public: Indices
     ambiguous: int
-
-    def precision(self, truth: ArrayLike) -> float:
-        """Compute the share of matches that are right.
-
-        Parameters
-        ----------
-        truth : array-like
-            The public row of each anonymous row, -1 for none.
-
-        Returns
-        -------
-        float
-            The share.
-        """
-        true = floats(truth, "truth")
-        return float(np.mean(true[self.anonymous] == self.public)) if len(self.anonymous) else 1.0
-
-    def recall(self, truth: ArrayLike) -> float:
-        """Compute the share of those in both tables who were matched rightly.
-
-        Parameters
-        ----------
-        truth : array-like
-            The public row of each anonymous row, -1 for none.
-
-        Returns
-        -------
-        float
-            The share.
-        """
-        true = floats(truth, "truth")
-        return float(np.count_nonzero(true[self.anonymous] == self.public) / np.count_nonzero(true >= 0))
 
 
 def link(anonymous: DataFrame, public: DataFrame, on: Sequence[str]) -> Links:
@@ -201,7 +127,7 @@ def link(anonymous: DataFrame, public: DataFrame, on: Sequence[str]) -> Links:
     Returns
     -------
     Links
-        The rows that were matched.
+        The matched rows of both tables, as indices `anonymous` and `public`, and the number of `ambiguous` rows.
 
     Examples
     --------
@@ -304,7 +230,8 @@ def recognize(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, da
     Returns
     -------
     Match
-        The best candidate.
+        The best candidate: `user`, `score`, its `eccentricity` (the gap to the second in standard deviations), and
+        whether it is `accepted` (an eccentricity above 1.5).
 
     References
     ----------

@@ -42,22 +42,6 @@ class FittingTable:
         """Cells whose count is proven: every table that fits has it."""
         return np.asarray(self.low == self.high)
 
-    def share(self, truth: ArrayLike) -> float:
-        """Compute which share of the people the guess has in their true cell.
-
-        Parameters
-        ----------
-        truth : array-like
-            The true table.
-
-        Returns
-        -------
-        float
-            The share.
-        """
-        true = floats(truth, "truth")
-        return float(np.minimum(self.guess, true).sum() / true.sum())
-
 
 def marginals_of(table: ArrayLike, axes: list[tuple[int, ...]]) -> dict[tuple[int, ...], Counts]:
     """Compute the counts by each set of columns, as a statistical office would publish them.

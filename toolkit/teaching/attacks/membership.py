@@ -159,64 +159,6 @@ def inner_product_area(d: int, n: int, *, kurtosis: float = 0.0, noise_variance:
     return float(ndtr(d / n / np.sqrt(within + d * (1 / n + noise_variance))))
 
 
-def frequency_kurtosis(frequencies: ArrayLike) -> float:
-    """Compute the mean variance of a squared, centered and scaled entry of 0 or 1: (1 - 4 p q) / (p q).
-
-    Parameters
-    ----------
-    frequencies : array-like
-        Of the population.
-
-    Returns
-    -------
-    float
-        The mean.
-
-    Examples
-    --------
-    >>> frequency_kurtosis([0.5, 0.5])
-    0.0
-    """
-    p = _shares(floats(frequencies, "frequencies"))
-    return float(np.mean((1 - 4 * p * (1 - p)) / (p * (1 - p))))
-
-
-def likelihood_ratio(mean: ArrayLike, people: ArrayLike, frequencies: ArrayLike) -> Array:
-    """Compute the log likelihood ratio of the released frequencies and the population's, for each person.
-
-    Sum of x ln(m/p) + (1-x) ln((1-m)/(1-p)); released frequencies outside (0, 1), as noise makes them, are
-    moved inside.
-
-    Parameters
-    ----------
-    mean : array-like
-        The released frequencies.
-    people : array-like
-        A row of 0s and 1s per person.
-    frequencies : array-like
-        Of the population.
-
-    Returns
-    -------
-    Array
-        A score per person.
-
-    References
-    ----------
-    S. Sankararaman et al., Genomic privacy and limits of individual detection in a pool (2009); N. Homer et al. (2008).
-
-    Examples
-    --------
-    >>> scores = likelihood_ratio([0.6, 0.4], [[1, 0], [0, 1]], [0.5, 0.5])
-    >>> bool(scores[0] > 0 > scores[1])
-    True
-    """
-    rows = floats(people, "people")
-    p = _shares(_columns(frequencies, "frequencies", rows))
-    m = np.clip(_columns(mean, "mean", rows), 1e-3, 1 - 1e-3)
-    return np.asarray(rows @ np.log(m / p) + (1 - rows) @ np.log((1 - m) / (1 - p)))
-
-
 def fit(features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Array:
     """Fit a linear classifier by (ridge) least squares, as a hospital might publish one.
 
@@ -246,57 +188,6 @@ def fit(features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Array:
         return np.asarray(np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y))
     except np.linalg.LinAlgError:
         refuse("columns of `features` must be independent", "some that are not", "a `ridge` above 0 takes them, too")
-
-
-def fit_score(weights: ArrayLike, features: ArrayLike, labels: ArrayLike) -> Array:
-    """Compute how well published weights fit each person: minus the size of the residual.
-
-    Parameters
-    ----------
-    weights : array-like
-        The published weights.
-    features : array-like
-        A row per person.
-    labels : array-like
-        A label per person.
-
-    Returns
-    -------
-    Array
-        A score per person, larger for those they were fitted to.
-
-    Examples
-    --------
-    >>> fit_score([1.0], [[1.0], [1.0]], [1.0, 0.5])
-    array([-0. , -0.5])
-    """
-    residual = floats(labels, "labels") - floats(features, "features") @ floats(weights, "weights")
-    return np.asarray(-np.abs(residual))
-
-
-def fit_area(d: int, n: int) -> float:
-    """Compute the area of that score in theory, for normal columns.
-
-    Parameters
-    ----------
-    d : int
-        Columns.
-    n : int
-        People.
-
-    Returns
-    -------
-    float
-        (2/pi) atan(sd_out / sd_in), residual variances 1 - d/n and 1 + d/(n - d - 1).
-
-    Examples
-    --------
-    >>> round(fit_area(50, 100), 3)
-    0.706
-    """
-    if d >= n - 1:
-        refuse("there must be more people than columns", f"{n} and {d}", "the weights fit everyone exactly")
-    return float(2 / np.pi * np.arctan(np.sqrt((1 + d / (n - d - 1)) / (1 - d / n))))
 
 
 def simulate(d: int, n: int, mechanism: object = None, *, studies: int = 20, rng: Rng = None) -> float:
@@ -366,7 +257,7 @@ def promised_advantage(epsilon: float, delta: float = 0.0) -> float:
 # how well any look can tell: `membership.promised_advantage`.
 
 
-def canary_scores(
+def _canary_scores(
     learn: Callable[[Any, Any], Any], rows: ArrayLike, labels: ArrayLike, canary: tuple[Any, Any], *, games: int
 ) -> tuple[list[float], list[float]]:
     """Score a canary by models that were trained with it, and by models that were not.
@@ -392,7 +283,7 @@ def canary_scores(
     Examples
     --------
     >>> rows, labels = np.eye(4), np.array([1, 0, 1, 0])
-    >>> canary_scores(learn, rows, labels, (rows[0], 1), games=20)  # doctest: +SKIP
+    >>> _canary_scores(learn, rows, labels, (rows[0], 1), games=20)  # doctest: +SKIP
     """
     row, label = canary
     table, known = floats(rows, "rows").copy(), quietly(lambda: np.array(labels))
@@ -447,4 +338,4 @@ def canary_game(
     >>> canary_game(Mean, [[1.0], [2.0]], [1, 1], ([9.0], 1), games=2).area
     1.0
     """
-    return roc(*canary_scores(learn, rows, labels, canary, games=games))
+    return roc(*_canary_scores(learn, rows, labels, canary, games=games))

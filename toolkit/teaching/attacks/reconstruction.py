@@ -17,7 +17,6 @@ from toolkit.audit.running import protocol, value_of
 from toolkit.core.arrays import Array, ArrayLike, Mask
 from toolkit.core.checks import choice, floats, refuse, whole
 from toolkit.core.extras import chunks
-from toolkit.core.inference.special import ndtr
 from toolkit.core.randomness import Rng, check_rng
 
 Method = Literal["least_squares", "linear_program"]
@@ -127,7 +126,7 @@ def answers(secret: ArrayLike, asked: Mask, mechanism: object = None, rng: Rng =
     return np.asarray(value_of(protocol(mechanism)[0](exact, rng)), dtype=float)
 
 
-def bounded(alpha: float) -> Callable[..., Array]:
+def _bounded(alpha: float) -> Callable[..., Array]:
     """Make noise that is uniform between -alpha and alpha.
 
     Parameters
@@ -142,7 +141,7 @@ def bounded(alpha: float) -> Callable[..., Array]:
 
     Examples
     --------
-    >>> bool(abs(bounded(2.0)(np.zeros(1), np.random.default_rng(1))[0]) <= 2)
+    >>> bool(abs(_bounded(2.0)(np.zeros(1), np.random.default_rng(1))[0]) <= 2)
     True
     """
 
@@ -210,7 +209,7 @@ def reconstruct(
     --------
     >>> rng = np.random.default_rng(1)
     >>> secret, asked = rng.integers(0, 2, 64), queries(64, rng=rng)
-    >>> reconstruct(asked, answers(secret, asked, bounded(2), rng)).share(secret)
+    >>> reconstruct(asked, answers(secret, asked, _bounded(2), rng)).share(secret)
     1.0
     """
     heard = floats(told, "told")
@@ -248,33 +247,6 @@ def _linear_program(subsets: Mask, answers: Array) -> Array:
         method="highs",
     )
     return np.asarray(solution.x[:n])
-
-
-def expected_share(n: int, count: int, noise_sd: float) -> float:
-    """Compute the share of bits that least squares finds, in theory: Phi(1 / (2 s)), s = 2 noise_sd / sqrt(count - n).
-
-    With 4 n queries half of what is to be won over a coin is lost when the noise_sd is 0.64 times the root of n.
-
-    Parameters
-    ----------
-    n : int
-        People.
-    count : int
-        Queries.
-    noise_sd : float
-        Of the answers.
-
-    Returns
-    -------
-    float
-        The share.
-
-    Examples
-    --------
-    >>> round(expected_share(512, 2048, 5.0), 4), round(expected_share(512, 2048, 100.0), 2)
-    (0.975, 0.54)
-    """
-    return float(ndtr(math.sqrt(max(count - n, 0)) / (4 * noise_sd))) if noise_sd > 0 else 1.0
 
 
 def exhaustive(told: ArrayLike, alpha: float) -> Reconstruction:
@@ -341,7 +313,7 @@ def sweep(
     n: int,
     levels: Sequence[float],
     *,
-    noise: Callable[[float], Any] = bounded,
+    noise: Callable[[float], Any] = _bounded,
     count: int | None = None,
     repeats: int = 3,
     method: Method = "least_squares",

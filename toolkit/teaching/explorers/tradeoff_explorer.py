@@ -1,6 +1,6 @@
 """Privacy, precision, people: what does the same promise cost when each person keeps it, a shuffler, or a curator?
 
-All margins stand in the table, computed by the same functions as `plan(...).ways()`; the browser looks them
+All margins stand in the table, computed by the same functions as `plan(...).trust_models()`; the browser looks them
 up.
 """
 
@@ -19,8 +19,8 @@ from toolkit.core.checks import refuse
 from toolkit.core.inference.special import ndtri
 from toolkit.local.questions import warner
 from toolkit.planning.accuracy import Case
-from toolkit.planning.four_ways import Curated
 from toolkit.planning.planner import Plan, plan
+from toolkit.planning.trust_models import Curated
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, name_rows
 from toolkit.show.widgets.explorer import QUESTION, Between, Explorer, Prediction, Whole, browser_code, makes
 from toolkit.texts.figures import figure, fill, in_points, short, three_digits
@@ -29,7 +29,7 @@ STATIC = Path(__file__).parent / "static"
 
 # What takes minutes to compute for the grid of the tradeoff explorer, kept in `static/ways.json`.
 #
-# The numbers are those of `plan(...).ways()`, and a test computes some of them again. To renew the file after a
+# The numbers are those of `plan(...).trust_models()`, and a test computes some of them again. To renew the file after a
 # change of `toolkit.local.shuffling.amplification`, run `python -m toolkit.teaching.explorers tradeoff_explorer`.
 
 WAYS = ("direct", "central", "shuffled", "local")
@@ -43,13 +43,13 @@ FILE = STATIC / "ways.json"
 
 def local_epsilon(epsilon: float, n: int) -> float:
     """What each report may lose on its own if n of them are shuffled and may lose (epsilon, delta) together."""
-    ways = plan(warner, prevalence=0.5, epsilon=epsilon, n=n).ways(DELTA)
+    ways = plan(warner, prevalence=0.5, epsilon=epsilon, n=n).trust_models(DELTA)
     return next(way.local_epsilon for way in ways if way.name == "shuffled")
 
 
 def people_needed(epsilon: float, prevalence: float, goal: float) -> dict[str, float]:
     """How many people have a margin of `goal`, in each way."""
-    ways = plan(warner, prevalence=prevalence, epsilon=epsilon, margin=goal).ways(DELTA)
+    ways = plan(warner, prevalence=prevalence, epsilon=epsilon, margin=goal).trust_models(DELTA)
     return {way.name: way.n_needed for way in ways}
 
 
@@ -227,7 +227,7 @@ def tradeoff_row(epsilon: float, n: int, prevalence: float, margin: float) -> di
         margins = {way: table["margins"][way][i][j][k] for way in WAYS}
         needed = {way: table["needed"][way][i][j][goal] for way in WAYS}
         return {**row, "margins": margins, "needed": needed, "alone": table["alone"][i][k]}
-    ways = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, n=n).ways(DELTA)}
+    ways = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, n=n).trust_models(DELTA)}
     return {
         **row,
         "margins": {name: short(way.margin) for name, way in ways.items()},

@@ -1,7 +1,6 @@
-"""What the course needs of robust statistics: asymptotic promises, and descent with noisy gradients."""
+"""Asymptotic privacy and noisy gradient descent for robust statistics, as the course shows them."""
 
-from toolkit.core.loss import AsymptoticPromise
 from toolkit.teaching.robust.asymptotic import AvellaMedina, chaudhuri_hsu
 from toolkit.teaching.robust.descent import NoisyDescent
 
-__all__ = ["AsymptoticPromise", "AvellaMedina", "NoisyDescent", "chaudhuri_hsu"]
+__all__ = ["AvellaMedina", "NoisyDescent", "chaudhuri_hsu"]

@@ -53,7 +53,9 @@ class AvellaMedina:
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.estimator.bound):
-            refuse("psi must be bounded", repr(self.estimator), "one person moves the location without limit")
+            refuse(
+                "psi must be bounded", repr(self.estimator), "one person moves the location without limit; take Huber"
+            )
         positive(self.epsilon, "epsilon")
         positive(probability(self.delta, "delta"), "delta")
 

@@ -27,7 +27,7 @@ _UNITS = 2**20  # a score is a whole number of units, bound / 2**20 each
 
 @dataclass(frozen=True)
 class NoisyDescent:
-    """Step t <- t + rate (sum of psi(x - t) + noise) / n, a fixed number of times: Pure or Zcdp in all.
+    """Gradient descent with noise: t <- t + rate (sum of psi(x - t) + noise) / n, for a fixed number of steps.
 
     Under "replace" one person moves the sum by up to twice the bound of psi, under "add_remove" by the bound.
     Each score is rounded to a whole number of units, and whole noise is added to the sum. `n` is public: the
@@ -38,19 +38,19 @@ class NoisyDescent:
     estimator : Estimator
         A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
     bounds : pair of number
-        Limits that values are clamped to; public.
+        Public limits to which values are clamped.
     loss : Pure or Zcdp
-        Of all steps together.
+        The loss of all steps together.
     n : int
-        Public: the number of values under "replace", a guess of it under "add_remove".
+        A public number: that of the values under "replace", a guess of it under "add_remove".
     steps : int
-        How many.
+        The number of steps.
     rate : number
-        How far a step goes.
+        The step size.
     start : number
-        Where the first begins.
+        The location before the first step.
     neighbors : {"replace", "add_remove"}
-        What one person can change.
+        Whether one record changes, or one comes or goes.
 
     Examples
     --------
@@ -72,9 +72,9 @@ class NoisyDescent:
     def __post_init__(self) -> None:
         limits(self.bounds)
         if not math.isfinite(self.estimator.bound):
-            refuse("psi must be bounded", repr(self.estimator), "one person moves the sum without limit")
+            refuse("psi must be bounded", repr(self.estimator), "one person moves the sum without limit; take Huber")
         if not isinstance(self.loss, Pure | Zcdp):
-            refuse("`loss` must be Pure or Zcdp", type(self.loss).__name__, "it is split evenly", TypeError)
+            refuse("`loss` must be Pure or Zcdp", type(self.loss).__name__, "it is divided among the steps", TypeError)
         positive(self.loss.amount, "the loss", NO_END)
         positive(self.rate, "rate")
         exact(self.start, "start")
@@ -83,23 +83,23 @@ class NoisyDescent:
         check_neighbors(self.neighbors)
 
     @property
-    def mechanism(self) -> Laplace | Gaussian:
-        """What adds the noise of one step, to a whole number of units."""
-        share, reach = Fraction(self.loss.amount) / self.steps, _UNITS * self._times
+    def _mechanism(self) -> Laplace | Gaussian:
+        """The noise of one step, for a sum in whole units."""
+        amount, sensitivity = Fraction(self.loss.amount) / self.steps, _UNITS * self._times
         if isinstance(self.loss, Pure):
-            return Laplace.for_epsilon(share, sensitivity=reach)
-        return Gaussian.for_rho(share, sensitivity=reach)
+            return Laplace.for_epsilon(amount, sensitivity=sensitivity)
+        return Gaussian.for_rho(amount, sensitivity=sensitivity)
 
     @property
     def sensitivity(self) -> float:
-        """How far one person moves the mean score: 2 bound / n, or bound / n."""
+        """The sensitivity of the mean score to one person: 2 bound / n under "replace", else bound / n."""
         return self._times * self.estimator.bound / self.n
 
     @property
     def noise(self) -> float:
-        """The standard deviation of what is added to the mean score at each step; public."""
-        spread = math.sqrt(2) * self.mechanism.scale if isinstance(self.loss, Pure) else self.mechanism.scale
-        return spread * self._unit / self.n
+        """The standard deviation of the noise of the mean score at each step; it is public."""
+        sd = math.sqrt(2) * self._mechanism.scale if isinstance(self.loss, Pure) else self._mechanism.scale
+        return sd * self._unit / self.n
 
     @property
     def _times(self) -> int:
@@ -109,46 +109,35 @@ class NoisyDescent:
     def _unit(self) -> float:
         return self.estimator.bound / _UNITS
 
-    def total(self, values: ArrayLike, at: float) -> int:
-        """Add up the scores in whole units; a missing value adds nothing.
-
-        Parameters
-        ----------
-        values : array-like
-            The values.
-        at : float
-            The place.
-
-        Returns
-        -------
-        int
-            The sum.
-        """
+    def _total(self, values: ArrayLike, at: float) -> int:
+        """Add up the scores at a location in whole units; a missing value adds nothing."""
         low, high = map(float, limits(self.bounds))
         scores = self.estimator.psi(np.clip(floats(values, "values"), low, high) - at) / self._unit
         whole_scores = np.clip(np.rint(np.where(np.isnan(scores), 0.0, scores)), -_UNITS, _UNITS)
         return int(whole_scores.astype(np.int64).sum())
 
     def release(self, values: ArrayLike, rng: Rng = None) -> Estimate:
-        """Release the last place. Each place is public once its noise is drawn, so that only the sums are private.
+        """Release the location after the last step.
+
+        Each location is public once its noise is drawn, so that only the sums are private.
 
         Parameters
         ----------
         values : array-like
             The values.
         rng : numpy.random.Generator, optional
-            For simulation; a release uses none, which is the operating system's randomness.
+            For simulation only; without it the noise comes from the operating system.
 
         Returns
         -------
         Estimate
-            The place.
+            The location.
         """
-        source, mechanism = check_rng(rng), self.mechanism
+        source, mechanism = check_rng(rng), self._mechanism
         low, high = map(float, limits(self.bounds))
         at, rate = float(exact(self.start, "start")), float(exact(self.rate, "rate"))
         for _ in range(self.steps):
-            noisy = float(mechanism.release(self.total(values, at), rng=source))
+            noisy = float(mechanism.release(self._total(values, at), rng=source))
             at = min(max(at + rate * noisy * self._unit / self.n, low), high)
         note = f"{self.steps} steps, to each mean score noise of standard deviation {self.noise:.3g}"
         return chosen(at, self.loss, NOISE.adding(", of steps"), "NoisyDescent", rng, (note,))

@@ -9,8 +9,8 @@ from toolkit.local import numeric, oracles
 from toolkit.local.shuffling.amplification import shuffled
 from toolkit.planning.accuracy import Case
 from toolkit.planning.fieldwork import Field
-from toolkit.planning.four_ways import TRUST, _shuffled, check_delta, four_ways, other_guesses
 from toolkit.planning.search import Target, epsilon_for
+from toolkit.planning.trust_models import TRUST, _shuffled, check_delta, other_guesses, trust_models
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_how_far_one_person_moves_what_a_curator_publishes(randomizer, expected)
 
 @pytest.mark.slow
 def test_every_way_says_whom_to_trust_and_direct_promises_nothing():
-    direct, local, hidden, central = four_ways(Case(warner, 0.2, 0.95), 1.0, 1000, Target(margin=0.1), 1e-6)
+    direct, local, hidden, central = trust_models(Case(warner, 0.2, 0.95), 1.0, 1000, Target(margin=0.1), 1e-6)
     assert [way.trust for way in (direct, local, hidden, central)] == list(TRUST.values())
     assert direct.epsilon == math.inf
     assert direct.noise_se == 0
@@ -45,7 +45,7 @@ def test_every_way_says_whom_to_trust_and_direct_promises_nothing():
 @pytest.mark.slow
 def test_what_a_population_cannot_give_is_not_a_number():
     case = Case(warner, 0.2, 0.95, field=Field(population=500))
-    ways = four_ways(case, 0.5, 400, Target(margin=0.02), 1e-6)
+    ways = trust_models(case, 0.5, 400, Target(margin=0.02), 1e-6)
     assert math.isnan(ways[1].n_needed)
     assert not math.isnan(ways[0].n_needed)
 
@@ -55,15 +55,15 @@ def test_no_way_asks_more_people_than_there_are():
     """The search for the curator's number did not know the population."""
     case = Case(warner, 0.2, 0.95, field=Field(population=500))
     for margin in (0.002, 0.01, 0.03, 0.1):
-        needed = [way.n_needed for way in four_ways(case, 0.5, 400, Target(margin=margin), 1e-6)]
+        needed = [way.n_needed for way in trust_models(case, 0.5, 400, Target(margin=margin), 1e-6)]
         assert all(math.isnan(n) or n <= 500 for n in needed)
-    assert math.isnan(four_ways(case, 0.5, 400, Target(margin=0.002), 1e-6)[3].n_needed)
+    assert math.isnan(trust_models(case, 0.5, 400, Target(margin=0.002), 1e-6)[3].n_needed)
 
 
 @pytest.mark.slow
 def test_the_margin_of_a_curator_is_that_of_laplace_noise():
     """100 people at epsilon 0.05, nearly all of one mind: the noise governs, 95 % of it lies within ln 20 scales."""
-    central = four_ways(Case(warner, 1e-6, 0.95), 0.05, 100, Target(margin=0.5), 1e-6)[3]
+    central = trust_models(Case(warner, 1e-6, 0.95), 0.05, 100, Target(margin=0.5), 1e-6)[3]
     assert central.margin == pytest.approx(math.log(20) / (100 * 0.05), rel=1e-4)
     assert central.se == pytest.approx(math.sqrt(2) / (100 * 0.05), rel=1e-4)
     assert central.margin > 1.08 * 1.959964 * central.se
@@ -73,14 +73,14 @@ def test_the_margin_of_a_curator_is_that_of_laplace_noise():
 def test_a_curator_who_publishes_three_answers_of_each_person_splits_the_budget_too():
     for one_each, noise in ((True, 3.0), (False, 3.0)):  # a third of the people behind each, or a third of epsilon
         case = Case(warner, 0.2, 0.95, field=Field(questions=3, one_each=one_each))
-        central = four_ways(case, 2.0, 3000, Target(margin=0.1), 1e-6)[3]
+        central = trust_models(case, 2.0, 3000, Target(margin=0.1), 1e-6)[3]
         assert central.noise_se == pytest.approx(noise * math.sqrt(2) / (3000 * 2.0), rel=1e-9)
 
 
 @pytest.mark.slow
 def test_anything_with_the_protocol_is_compared():
     for family, truth in ((partial(oracles.best, 12), [1 / 12] * 12), (partial(numeric.hybrid, (0, 1)), 0.5)):
-        ways = four_ways(Case(family, truth, 0.95), 1.0, 2000, Target(margin=0.1), 1e-6)
+        ways = trust_models(Case(family, truth, 0.95), 1.0, 2000, Target(margin=0.1), 1e-6)
         assert ways[3].margin < ways[2].margin < ways[1].margin
 
 
@@ -94,7 +94,7 @@ def test_as_many_shuffled_people_as_are_needed_are_enough_and_fewer_are_not(fiel
     needed = int(_shuffled(case, 1.0, 1000, target, 1e-6)[2])
 
     def loss(n):
-        together, at_once = (n // 2, 1) if field.questions == 2 and field.one_each else (n, field.at_once)
+        together, at_once = (n // 2, 1) if field.questions == 2 and field.one_each else (n, field.questions_each)
         return at_once * shuffled(case.randomizer(epsilon_for(case, target, n)), together, 1e-6).epsilon
 
     assert loss(needed) <= 1 < loss(int(0.99 * needed))

@@ -1,4 +1,4 @@
-"""The same promise kept in four ways: asked directly, hidden by each person, shuffled, or noised by a curator."""
+"""The same plan under four trust models: direct questions, local randomization, shuffling, and a central curator."""
 
 import math
 from dataclasses import dataclass, replace
@@ -17,19 +17,16 @@ from toolkit.planning.fieldwork import Field
 from toolkit.planning.search import MOST_PEOPLE, OutOfReach, Target, epsilon_for, people_for
 
 _ROOT = 2**0.5
-_LEAST = 1e-12  # a standard deviation of so little of the noise is none
+_LEAST_RATIO = 1e-12  # of the standard deviation to the scale of the noise
 
 
 @dataclass(frozen=True)
 class Curated:
-    """What n people are worth to a curator, who knows their answers and adds Laplace noise to the share or the mean.
+    """The precision of a curator who knows n answers and adds Laplace noise to their share or mean.
 
-    The error is that of asking directly, by the normal approximation, plus Laplace noise of scale `total` / n, as it
-    is.
-
-    Its quantiles are those of the sum of the two, not of a bell curve of the same variance: where the noise
-    governs, a 95 % margin is up to 8 % wider than 1.96 standard errors, and an 80 % margin up to 11 %
-    narrower than 1.28.
+    The error is the sum of the sampling error, by the normal approximation, and of Laplace noise of scale `total` / n.
+    Its quantiles are those of this sum and not of a normal law of the same variance: where the noise dominates, a 95 %
+    margin is up to 8 % wider than 1.96 standard errors, and an 80 % margin up to 11 % narrower than 1.28.
     """
 
     direct: Accuracy
@@ -44,50 +41,50 @@ class Curated:
         return self.direct
 
     def scale(self, n: ArrayLike) -> Any:
-        return self.total / self.direct.field.behind(n)
+        return self.total / self.direct.field.effective_n(n)
 
     def variance(self, n: ArrayLike) -> Array:
         return np.asarray(self.direct.variance(n) + 2 * self.scale(n) ** 2)
 
     def margin(self, n: ArrayLike) -> Any:
-        """Half the width of the interval of the given level, of the option with the widest."""
+        """Return half the width of the widest interval among the options."""
         widest = np.sqrt(self.direct.variance(n).max(axis=-1))
-        margin = quantile((1 - self.direct.level) / 2, widest, self.scale(n))
+        margin = upper_quantile((1 - self.direct.level) / 2, widest, self.scale(n))
         return float(margin) if np.ndim(n) == 0 else margin
 
     def power(self, n: ArrayLike) -> float:
-        """Probability that the test tells `detect` from `prevalence`, by the option that tells best."""
+        """Return the power of the test of `prevalence` against `detect`, by the most informative option."""
         shift = np.asarray(self.direct.shift)
         before, after = (np.sqrt(self.direct.variance(n, spread)) for spread in (self.direct.here, self.direct.other))
-        edge = quantile((1 - self.direct.level) / self.direct.sides, before, self.scale(n))
+        edge = upper_quantile((1 - self.direct.level) / self.direct.sides, before, self.scale(n))
         return float(np.where(shift > 0, tail(edge - shift, after, self.scale(n)), 0).max())
 
 
 def tail(x: ArrayLike, sd: ArrayLike, scale: ArrayLike) -> Array:
-    """Probability that a normal number plus a Laplace number is above x; scales are all zero, or none is."""
+    """Return the probability that normal plus Laplace noise exceeds x; the scales are all zero, or none is."""
     x, sd = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(sd, dtype=np.float64))
     if not np.any(scale):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.nan_to_num(ndtr(-x / sd)))
-    ratio = np.maximum(sd / scale, _LEAST)
-    far = np.abs(x) / (ratio * scale)
-    # An exponential that grows times a probability that vanishes is written with erfcx, so that neither over-
-    # nor underflows.
-    bell = np.exp(-far * far / 2) / 2
-    behind = bell * erfcx((far + ratio) / _ROOT)
-    close = bell * erfcx(np.maximum(ratio - far, 0) / _ROOT)
-    beyond = np.exp(np.minimum(ratio * (ratio / 2 - far), 0)) * ndtr(far - ratio)
-    above = ndtr(-far) + (np.where(far < ratio, close, beyond) - behind) / 2
+    ratio = np.maximum(sd / scale, _LEAST_RATIO)
+    z = np.abs(x) / (ratio * scale)
+    # The product of a growing exponential and a vanishing probability is computed with erfcx, so that it neither
+    # overflows nor underflows.
+    density = np.exp(-z * z / 2) / 2
+    lower = density * erfcx((z + ratio) / _ROOT)
+    near = density * erfcx(np.maximum(ratio - z, 0) / _ROOT)
+    far = np.exp(np.minimum(ratio * (ratio / 2 - z), 0)) * ndtr(z - ratio)
+    above = ndtr(-z) + (np.where(z < ratio, near, far) - lower) / 2
     return np.asarray(np.where(x < 0, 1 - above, above))
 
 
-def quantile(size: float, sd: float | Array, scale: float | Array) -> Array:
-    """The x that the sum passes with probability `size`: by halving, from above."""
-    if size > 0.5:
-        return -quantile(1 - size, sd, scale)
+def upper_quantile(p: float, sd: float | Array, scale: float | Array) -> Array:
+    """Return the x that the sum exceeds with probability p, by bisection, rounded up."""
+    if p > 0.5:
+        return -upper_quantile(1 - p, sd, scale)
     low = np.zeros(np.broadcast_shapes(np.shape(sd), np.shape(scale)))
-    high = ndtri(1 - size / 2) * np.asarray(sd) + scale * np.log(1 / size)
-    return bisect_each(lambda x: tail(x, sd, scale) <= size, low, high)[1]
+    high = ndtri(1 - p / 2) * np.asarray(sd) + scale * np.log(1 / p)
+    return bisect_each(lambda x: tail(x, sd, scale) <= p, low, high)[1]
 
 
 TRUST = {
@@ -100,34 +97,34 @@ _MOST_LOCAL = 16.0
 
 
 @dataclass(frozen=True)
-class Way:
-    """One of the four ways to keep a promise, as `Plan.ways` returns it.
+class TrustModel:
+    """The precision of a plan under one of four trust models, as `Plan.trust_models` returns it.
 
     Parameters
     ----------
     name : str
         "direct", "local", "shuffled" or "central".
     epsilon : float
-        What is promised; infinite where nothing is.
+        Epsilon of what is published; infinite for direct questions.
     delta : float
-        What a probability may exceed the promise by.
+        Delta of what is published.
     local_epsilon : float
-        What protects a person from whoever receives the report.
+        Epsilon of a single report, which holds against whoever receives it.
     noise_se : float
-        The part of the standard error that hiding adds.
+        The standard error of the privacy noise alone.
     se : float
         The standard error.
     margin : float
-        The margin of the plan's people.
+        The margin with the plan's number of people.
     n_needed : float
-        People for the plan's goal; NaN where it is out of reach.
+        People needed for the plan's target; NaN where it is out of reach.
     trust : str
         Who must be trusted with what.
 
     Examples
     --------
     >>> from toolkit import plan, warner
-    >>> {way.name: round(way.se, 3) for way in plan(warner, prevalence=0.2, epsilon=1, n=500).ways()}
+    >>> {model.name: round(model.se, 3) for model in plan(warner, prevalence=0.2, epsilon=1, n=500).trust_models()}
     {'direct': 0.018, 'local': 0.046, 'shuffled': 0.021, 'central': 0.018}
     """
 
@@ -144,49 +141,49 @@ class Way:
     __repr__ = concise
 
 
-def four_ways(case: Case, epsilon: float, n: int, target: Target, delta: float) -> tuple[Way, ...]:
-    """Direct, local, shuffled and central at the same epsilon and n; `n_needed` is for the target."""
+def trust_models(case: Case, epsilon: float, n: int, target: Target, delta: float) -> tuple[TrustModel, ...]:
+    """Compare direct, local, shuffled and central at the same epsilon and n; `n_needed` is for the target."""
     local = case.accuracy(epsilon)
     direct = local.without_noise()
-    central = Curated(direct, case.randomizer(epsilon).sensitivity * case.field.at_once / epsilon)
-    alone, together, needed = _shuffled(case, epsilon, n, target, delta)
+    central = Curated(direct, case.randomizer(epsilon).sensitivity * case.field.questions_each / epsilon)
+    local_epsilon, total, needed = _shuffled(case, epsilon, n, target, delta)
     return (
-        _way("direct", direct, n, (math.inf, 0.0, math.inf), _people(direct, target)),
-        _way("local", local, n, (epsilon, 0.0, epsilon), _people(local, target)),
-        _way("shuffled", case.accuracy(alone), n, (together, delta, alone), needed),
-        _way("central", central, n, (epsilon, 0.0, math.inf), _people(central, target)),
+        _trust_model("direct", direct, n, (math.inf, 0.0, math.inf), _people(direct, target)),
+        _trust_model("local", local, n, (epsilon, 0.0, epsilon), _people(local, target)),
+        _trust_model("shuffled", case.accuracy(local_epsilon), n, (total, delta, local_epsilon), needed),
+        _trust_model("central", central, n, (epsilon, 0.0, math.inf), _people(central, target)),
     )
 
 
-def _way(name: str, accuracy: Accuracy | Curated, n: int, losses: tuple[float, float, float], needed: float) -> Way:
+def _trust_model(
+    name: str, accuracy: Accuracy | Curated, n: int, losses: tuple[float, float, float], needed: float
+) -> TrustModel:
     variance = accuracy.variance(n)
     widest = first_largest(variance)
     noise = max(float(variance[widest] - accuracy.without_noise().variance(n)[widest]), 0)
-    return Way(
-        name, *losses, math.sqrt(noise), math.sqrt(float(variance[widest])), accuracy.margin(n), needed, TRUST[name]
-    )
+    se = math.sqrt(float(variance[widest]))
+    return TrustModel(name, *losses, math.sqrt(noise), se, accuracy.margin(n), needed, TRUST[name])
 
 
 def _people(accuracy: Precision, target: Target) -> float:
     try:
         return people_for(accuracy, target)
-    except OutOfReach:  # not within reach of the population
+    except OutOfReach:
         return math.nan
 
 
 def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) -> tuple[float, float, float]:
-    """What each person may use locally if reports are shuffled, what is then promised, and people for the target."""
+    """Return the local epsilon of shuffled reports, their total epsilon, and the people needed for the target."""
     if case.fixed:
-        together = shuffled(case.randomizer(None), n, delta).epsilon
-        return epsilon, together, _people(case.accuracy(epsilon), target)
+        total = shuffled(case.randomizer(None), n, delta).epsilon
+        return epsilon, total, _people(case.accuracy(epsilon), target)
 
     def cost(local: float, people: int) -> float:
-        one = shuffled(
-            case.randomizer(local), max(1, int(case.field.behind(people) / case.field.smallest)), delta
-        ).epsilon
-        return one if case.field.one_each else one * case.field.questions
+        reports = max(1, int(case.field.effective_n(people) / case.field.smallest))
+        per_question = shuffled(case.randomizer(local), reports, delta).epsilon
+        return per_question if case.field.one_each else per_question * case.field.questions
 
-    best = largest_local(lambda local: cost(local, n), epsilon, most=_MOST_LOCAL, tolerance=1e-3)
+    largest = largest_local(lambda local: cost(local, n), epsilon, most=_MOST_LOCAL, tolerance=1e-3)
 
     def enough(people: int) -> bool:
         try:
@@ -195,14 +192,14 @@ def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) 
             return False
         return needed <= epsilon or (needed < _MOST_LOCAL and cost(needed, people) <= epsilon)
 
-    reachable = case.field.reachable()
-    most = MOST_PEOPLE if reachable is None else reachable
+    respondents = case.field.max_respondents()
+    most = MOST_PEOPLE if respondents is None else respondents
     low, high = bracket(enough, 0, max(2, n // 4), most)
-    return best, epsilon, math.nan if math.isinf(high) else float(bisect_whole(enough, low, high, digits=3))
+    return largest, epsilon, math.nan if math.isinf(high) else float(bisect_whole(enough, low, high, digits=3))
 
 
 def other_guesses(prevalence: object) -> tuple[Any, ...]:
-    """Other truths than the guess: a share halved to doubled, and one half; shares nearer to and farther from even."""
+    """Return truths around the guess: a share from half to double and one half; shares between the guess and even."""
     shares = np.asarray(prevalence, dtype=np.float64)
     if shares.ndim == 0:
         guess = float(shares)
@@ -212,13 +209,13 @@ def other_guesses(prevalence: object) -> tuple[Any, ...]:
         }
         return tuple(sorted(guesses))
     even = np.full(len(shares), 1 / len(shares))
-    return tuple((part * shares + (1 - part) * even).tolist() for part in (0.0, 0.5, 1.0))
+    return tuple((weight * shares + (1 - weight) * even).tolist() for weight in (0.0, 0.5, 1.0))
 
 
 def answers_at(
     case: Case, solved: str, epsilon: float, n: int, target: Target, guesses: tuple[Any, ...]
 ) -> list[float]:
-    """The solved quantity if the truth were each of the guesses; NaN where it cannot be reached."""
+    """Solve the plan for each of the guessed truths; NaN where the target is out of reach."""
     return [_answer(replace(case, prevalence=guess), solved, epsilon, n, target) for guess in guesses]
 
 
