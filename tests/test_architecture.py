@@ -40,8 +40,8 @@ BELOW["commands"] = {*BELOW, "commands"}
 _PLOT = "a result has a method that draws it; only `show` knows how, and is loaded by the call"
 UPWARD = {
     ("toolkit.analysis.findings", "toolkit.show.plots"): _PLOT,
-    ("toolkit.analysis.regression.fitted", "toolkit.show.fits"): _PLOT,
-    ("toolkit.analysis.tipping", "toolkit.show.fits"): _PLOT,
+    ("toolkit.analysis.regression.fit", "toolkit.show.fits"): _PLOT,
+    ("toolkit.analysis.noncompliance", "toolkit.show.fits"): _PLOT,
     ("toolkit.survey.results.survey_results", "toolkit.show.findings"): _PLOT,
     ("toolkit.survey.results.survey_results", "toolkit.survey.exchange.written_report"): "`results.report(path)`",
     ("toolkit.survey.spec", "toolkit.survey.serving.page"): "`survey.preview()` shows the page that is served",

@@ -102,7 +102,7 @@ call(
 )
 call(
     "collect",
-    survey.plan(500).to_frame, nothing.to_frame, nothing.to_table, there.reports, there.results,
+    survey.plan(500).to_frame, nothing.to_frame, nothing.summary, there.reports, there.results,
     lambda: there.export("reports.csv"),
     lambda: estimate(survey, {"cheated": ["yes"]}), lambda: tally(survey, {"cheated": ["yes"]}),
     lambda: collect(survey),

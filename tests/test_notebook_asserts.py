@@ -250,23 +250,23 @@ MUTANTS = {
     ),
     "09: errors ten per cent too small": Mutant(
         "09",
-        "toolkit.analysis.regression.fitted",
+        "toolkit.analysis.regression.fit",
         "se = np.sqrt(np.diag(cov))",
         "se = 0.9 * np.sqrt(np.diag(cov))",
         "cell-19b",
     ),
     "09: errors of margins at 0.7": Mutant(
         "09",
-        "toolkit.analysis.regression.fitted",
+        "toolkit.analysis.regression.margins",
         "cov = slopes @ np.asarray(coefficients.cov) @ slopes.T",
         "cov = 0.49 * slopes @ np.asarray(coefficients.cov) @ slopes.T",
         "cell-23b",
     ),
     "09: margins five per cent too large": Mutant(
         "09",
-        "toolkit.analysis.regression.fitted",
-        "means = np.array([mass @ effect.each for effect in averages])",
-        "means = 1.05 * np.array([mass @ effect.each for effect in averages])",
+        "toolkit.analysis.regression.margins",
+        "means = np.array([mass @ effect.value for effect in averaged])",
+        "means = 1.05 * np.array([mass @ effect.value for effect in averaged])",
         "cell-23b",
     ),
     "09: a robust error that is not": Mutant(

@@ -39,7 +39,7 @@ def test_a_contradiction_is_told_and_never_printed_as_zero(sample: Sample | None
     assert one.notes[0].startswith("no share agrees with these reports at 95 %")
     assert "do not publish it as a share" in found._repr_html_()
     assert ("3e-13" in found._repr_html_()) == (sample in (None, ALIKE))
-    assert found.to_table()["95 % interval"].tolist() == ["no share fits"]
+    assert found.summary()["95 % interval"].tolist() == ["no share fits"]
     assert found.to_frame()["empty"].tolist() == [True]
     assert found.plot() is not None
     by_group = estimates(_frame(10), {"a": DIE}, by="g", sample=sample)
@@ -251,4 +251,4 @@ def test_reports_that_agree_have_no_design_effect() -> None:
     weights = np.random.default_rng(1).uniform(0.5, 2, N)
     found = estimates(_all(DIE, 0), {"a": DIE}, by="g", sample=Sample(weights=weights))
     assert found.to_frame().deff.isna().all()
-    assert found.to_table().deff.tolist() == ["—", "—"]
+    assert found.summary().deff.tolist() == ["—", "—"]

@@ -200,15 +200,15 @@ def test_a_survey_says_how_both_answers_were_hidden() -> None:
     ]
     asked = Survey("Two", questions, consent="Why.", check=False)
     frame = people().assign(c=np.arange(2000) % 2 == 0)
-    found = association(frame, asked, of=("a", "b"))
+    found = association(frame, asked, questions=("a", "b"))
     assert found.table.value == pytest.approx(association(frame, PAIR).table.value)
-    plain = association(frame, asked, of=("a", "c"))
+    plain = association(frame, asked, questions=("a", "c"))
     assert plain.names == ("a", "c")
     assert np.sum(plain.table.value) == pytest.approx(1)
-    with pytest.raises(ValueError, match=r"must be two, got 3: .* name two by of="):
+    with pytest.raises(ValueError, match=r"must be two, got 3: .* name two by questions="):
         association(frame, asked)
-    with pytest.raises(ValueError, match="`of` must name questions, got d: there are a, b, c"):
-        association(frame, asked, of=("a", "d"))
+    with pytest.raises(ValueError, match="`questions` must name two of the designs, got d: there are a, b, c"):
+        association(frame, asked, questions=("a", "d"))
 
 
 def test_tables_to_compare_must_hold_counts() -> None:

@@ -157,7 +157,7 @@ def test_a_group_without_reports_has_no_number_and_no_difference(sample) -> None
     assert np.isnan(found["empty"]["a"].value)
     gaps = found.differences("a", adjust="holm")
     assert gaps.p.isna().all()
-    assert len(found.to_table()) == 4
+    assert len(found.summary()) == 4
 
 
 BAD = {

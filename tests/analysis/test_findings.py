@@ -85,7 +85,7 @@ def test_every_table_of_a_sample_says_its_weights_degrees_of_freedom_and_design_
     assert found.to_frame().df.tolist() == [57, 57]
     assert found.to_frame().reports.tolist() == DATA.groupby("female").forced.mean().tolist()  # as they are
     assert estimates(DATA, {"likert": LIKERT}, sample=sample).to_frame().reports.isna().all()
-    assert found.to_table()[["weighted", "df", "deff"]].to_numpy().tolist() == [
+    assert found.summary()[["weighted", "df", "deff"]].to_numpy().tolist() == [
         ["yes", "57", "1.44"],
         ["yes", "57", "0.98"],
     ]
@@ -93,9 +93,9 @@ def test_every_table_of_a_sample_says_its_weights_degrees_of_freedom_and_design_
     gaps = found.differences(0)
     alike = sum(found.to_frame().se ** 2 / found.to_frame().deff)
     assert (gaps.df.item(), gaps.deff.item()) == pytest.approx((57, gaps.se.item() ** 2 / alike))
-    unweighted = estimates(DATA, {"forced": DIE}, sample=Sample(clusters="c60")).to_table()
+    unweighted = estimates(DATA, {"forced": DIE}, sample=Sample(clusters="c60")).summary()
     assert unweighted[["weighted", "df"]].to_numpy().tolist() == [["no", "59"]]
-    assert "df" not in estimates(DATA, {"forced": DIE}).to_table()
+    assert "df" not in estimates(DATA, {"forced": DIE}).summary()
 
 
 def test_two_questions_together_are_a_joint_table() -> None:
@@ -126,7 +126,7 @@ def test_two_questions_to_the_same_people_are_compared_person_by_person() -> Non
 
 
 def test_the_table_for_a_paper_has_what_a_reader_must_know() -> None:
-    frame, table = BY_SEX.to_frame(), BY_SEX.to_table(0.9)
+    frame, table = BY_SEX.to_frame(), BY_SEX.summary(0.9)
     for column in ("n", "missing", "estimate", "se", "low", "high", "level", "interval", "empty", "epsilon"):
         assert column in frame
     assert frame.design[0] == DIE.describe()
@@ -153,7 +153,7 @@ def test_an_entry_has_the_interval_that_it_has_among_the_others() -> None:
     likert = estimates(DATA, {"likert": LIKERT})
     (one,) = likert.group_estimates
     low, high = one.estimate.interval()
-    for place, (label, estimate) in enumerate(one.entries()):
+    for place, (label, estimate) in enumerate(one._entries()):
         assert label == place
         assert tuple(estimate.interval()) == (low[place], high[place])
     assert entry(one.estimate, 2).value == one.estimate.value[2]
@@ -186,9 +186,9 @@ def test_a_report_has_a_picture_where_there_are_shares_of_somebody(tmp_path) -> 
 
 def test_what_enough_people_answered_is_kept_and_a_minimum_never_falls() -> None:
     least = min(one.used for one in BY_SEX.group_estimates)
-    assert len(BY_SEX.from_minimum(least).group_estimates) == len(BY_SEX.group_estimates)
-    assert len(BY_SEX.from_minimum(least + 1).group_estimates) < len(BY_SEX.group_estimates)
-    assert BY_SEX.from_minimum(5).from_minimum(3).minimum == 5
+    assert len(BY_SEX.suppress_below(least).group_estimates) == len(BY_SEX.group_estimates)
+    assert len(BY_SEX.suppress_below(least + 1).group_estimates) < len(BY_SEX.group_estimates)
+    assert BY_SEX.suppress_below(5).suppress_below(3).minimum == 5
 
 
 def test_a_group_without_pairs_has_no_number_and_is_left_out_by_a_minimum() -> None:
@@ -196,7 +196,7 @@ def test_a_group_without_pairs_has_no_number_and_is_left_out_by_a_minimum() -> N
     found = estimates(frame, {"a": DIE, "b": WARNER}, by="g")
     for pair in (found.difference("a", "b"), found.joint("a", "b")):
         assert (pair["x"].n, pair["y"].n, np.isnan(pair["y"].value).all()) == (2, 0, True)
-    assert list(found.from_minimum(1).difference("a", "b")) == ["x"]
+    assert list(found.suppress_below(1).difference("a", "b")) == ["x"]
 
 
 def test_html_escapes_what_a_column_is_called() -> None:
@@ -231,7 +231,7 @@ def test_rows_without_a_group_are_counted_wherever_findings_are_read(sample: Sam
     assert told in repr(found)
     assert told in found._repr_html_()
     assert found.to_frame()["missing group"].tolist() == [2, 2]
-    assert found.to_table()["missing group"].tolist() == [2, 2]
+    assert found.summary()["missing group"].tolist() == [2, 2]
     assert "missing group" in (found.to_csv() or "")
     assert found.missing["missing group"].sum() == 2
     both = estimates(frame.head(5), {"a": DIE}, by=["g", "h"], sample=None)

@@ -20,7 +20,7 @@ def test_groups_stand_in_order_and_rows_without_one_are_counted() -> None:
     source = SampleSource(frame, ("g",), {"a": Reader("a", DIE)}, Sample())
     assert source.groups() == {("x",): 2, ("y",): 2}
     assert list(source.groups()) == [("x",), ("y",)]
-    assert source.groupless() == 1
+    assert source.ungrouped() == 1
     pairs = [(g, h) for g in "xyz" for h in (1, 2)]
     two = pd.DataFrame(pairs[::-1], columns=["g", "h"]).assign(a=1)
     several = SampleSource(two, ("g", "h"), {"a": Reader("a", DIE)}, Sample())
@@ -168,7 +168,7 @@ def test_counts_and_rows_tell_the_same() -> None:
     counted = CountSource(FRAME, ("g",), READERS)
     drawn = SampleSource(FRAME, ("g",), READERS, Sample())
     assert counted.groups() == drawn.groups() == {("x",): 2, ("y",): 2}
-    assert counted.groupless() == drawn.groupless() == 0
+    assert counted.ungrouped() == drawn.ungrouped() == 0
     for name in READERS:
         for one, other in zip(
             counted.group_estimates(name, "moment"), drawn.group_estimates(name, "moment"), strict=True

@@ -19,7 +19,7 @@ def test_where_there_is_no_report_there_is_no_number() -> None:
         assert empty.n == 0
         one = GroupEstimate("q", (), empty, 5, 5)
         assert one.used == 0
-        assert len(one.entries()) == max(1, *shape, 1) if shape else 1
+        assert len(one._entries()) == max(1, *shape, 1) if shape else 1
 
 
 @pytest.mark.slow

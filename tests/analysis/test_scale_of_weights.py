@@ -71,7 +71,7 @@ WEIGHTED: dict[str, Any] = {
 
 
 def results(fit: Any) -> list[float]:
-    numbers = [fit.value, fit.se, fit.log_likelihood, fit.n]
+    numbers = [fit.value, fit.se, fit.llf, fit.n]
     if hasattr(fit, "margins"):
         numbers += [fit.margins().value, fit.margins().se]
     if hasattr(fit, "data") and not fit.provenance.penalized:

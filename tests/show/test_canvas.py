@@ -13,7 +13,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from toolkit import Pure, k_ary, plan, show, warner
-from toolkit.analysis import logistic, sensitivity
+from toolkit.analysis import compliance_sensitivity, logistic
 from toolkit.central.robust import Mean
 from toolkit.planning.split import budget_for
 from toolkit.show import canvas, plots
@@ -69,7 +69,7 @@ FIGURES = [
     lambda ax: show.designing.options_against_k(2.0, ks=(2, 8), ax=ax),
     lambda ax: show.fits.coefficients(FIT, ax=ax),
     lambda ax: show.fits.along(FIT, "x", ax=ax),
-    lambda ax: show.fits.conduct(sensitivity(FIT, "x"), ax=ax),
+    lambda ax: show.fits.conduct(compliance_sensitivity(FIT, "x"), ax=ax),
     lambda ax: show.promises.output_laws({"a": {0: 1}, "b": {0: 1}}, ax=ax),
     lambda ax: show.promises.ratios({0: 1}, {0: 1}, epsilon=1, ax=ax),
     lambda ax: show.promises.belief_band(1, ax=ax),

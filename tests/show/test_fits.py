@@ -7,7 +7,7 @@ import pytest
 
 from tests.analysis.reference_survey import COVARIATES, DIE, survey
 from toolkit import k_ary, show
-from toolkit.analysis import logistic, multinomial, predictor, sensitivity
+from toolkit.analysis import compliance_sensitivity, logistic, multinomial, predictor
 
 DATA = survey()
 FIT = logistic("forced" + COVARIATES, DATA, DIE)
@@ -67,9 +67,9 @@ def test_a_fit_without_margins_draws_its_coefficients_only() -> None:
 @pytest.mark.slow
 def test_conduct_is_drawn_with_its_tipping_points_in_words() -> None:
     women, men = (DIE.estimate_counts(counts) for counts in ([761, 469], [777, 393]))
-    picture = sensitivity({"women": women, "men": men}).plot()
+    picture = compliance_sensitivity({"women": women, "men": men}).plot()
     assert picture.alt.startswith("0.068 if all follow; 0 if of women no share, of men 11.9 %")
     assert (picture.get_xlabel(), picture.get_ylabel()) == ("self protective, women", "self protective, men")
-    alone = sensitivity(FIT, "female")
+    alone = compliance_sensitivity(FIT, "female")
     line = alone.plot(most=0.1).get_lines()[0]
     assert np.asarray(line.get_ydata())[-1] == pytest.approx(float(alone.at(0.1)))

@@ -10,8 +10,16 @@ from toolkit.analysis.latent.lists import ListFit, list_experiment
 from toolkit.analysis.latent.model import LatentFit
 from toolkit.analysis.latent.two_groups import cheater_detection, extended_crosswise, lie_detector, unknown_question
 from toolkit.analysis.mixed import MixedFit, mixed_logistic
+from toolkit.analysis.noncompliance import (
+    ComplianceSensitivity,
+    IdentificationBounds,
+    TippingPoint,
+    compliance_sensitivity,
+    identification_bounds,
+    tipping_point,
+)
 from toolkit.analysis.plain import plain
-from toolkit.analysis.regression.fitted import Comparison
+from toolkit.analysis.regression.fit import Comparison, Fit
 from toolkit.analysis.regression.linear import LinearFit, linear
 from toolkit.analysis.regression.logistic import LogisticFit, logistic
 from toolkit.analysis.regression.multinomial import MultinomialFit, multinomial
@@ -20,14 +28,6 @@ from toolkit.analysis.regression.tables import FitTable, compare_models
 from toolkit.analysis.reports import GroupEstimate
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
-from toolkit.analysis.tipping import (
-    ComplianceSensitivity,
-    IdentificationBounds,
-    TippingPoint,
-    bounds,
-    sensitivity,
-    tipping_point,
-)
 
 __all__ = [
     "Association",
@@ -37,6 +37,7 @@ __all__ = [
     "ComplianceSensitivity",
     "ExtendedCrosswise",
     "Findings",
+    "Fit",
     "FitTable",
     "GroupEstimate",
     "IdentificationBounds",
@@ -56,13 +57,14 @@ __all__ = [
     "TippingPoint",
     "Unknown",
     "association",
-    "bounds",
     "cheater_detection",
     "compare_models",
+    "compliance_sensitivity",
     "double_list",
     "estimates",
     "extended_crosswise",
     "homogeneity",
+    "identification_bounds",
     "item_sum",
     "lie_detector",
     "linear",
@@ -73,7 +75,6 @@ __all__ = [
     "multinomial",
     "plain",
     "predictor",
-    "sensitivity",
     "tipping_point",
     "unknown_question",
 ]

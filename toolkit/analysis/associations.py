@@ -183,7 +183,12 @@ class Association:
 
 @explains('association([[849, 438], [402, 311]], {"a": forced("1/6", "1/6"), "b": warner("3/4")})')
 def association(
-    data: Any, designs: Designs, *, of: Sequence[str] = (), sample: Sample | None = None, missing: Sequence[Any] = ()
+    data: Any,
+    designs: Designs,
+    *,
+    questions: Sequence[str] = (),
+    sample: Sample | None = None,
+    missing: Sequence[Any] = (),
 ) -> Association:
     """Estimate how two hidden answers of the same people go together.
 
@@ -194,8 +199,8 @@ def association(
         for each report of the second.
     designs : mapping or Survey
         Two designs by column, each with a matrix; or the survey that asked both.
-    of : pair of str, optional
-        Which two questions, where there are more.
+    questions : pair of str, optional
+        The two questions, where `designs` has more.
     sample : Sample, optional
         How people were drawn, if not all alike.
     missing : sequence, optional
@@ -218,12 +223,16 @@ def association(
     if hasattr(designs, "questions"):
         all_of_them = {one.name: design_of(designs, one.name) for one in designs.questions}
         designs = {name: design for name, design in all_of_them.items() if design is not None}
-    if unknown := [str(name) for name in of if name not in designs]:
-        refuse("`of` must name questions", ", ".join(unknown), f"there are {', '.join(map(str, designs))}"[:200])
-    wanted = {name: designs[name] for name in of} if of else dict(designs)
+    if unknown := [str(name) for name in questions if name not in designs]:
+        refuse(
+            "`questions` must name two of the designs",
+            ", ".join(unknown),
+            f"there are {', '.join(map(str, designs))}"[:200],
+        )
+    wanted = {name: designs[name] for name in questions} if questions else dict(designs)
     models = {name: as_design(model) for name, model in checked_designs(wanted).items()}
     if len(models) != 2:
-        remedy = f"name two by of=(…): {', '.join(map(str, models))}"[:200]
+        remedy = f"name two by questions=(…): {', '.join(map(str, models))}"[:200]
         refuse("`designs` must be two", len(models), f"an association is of two answers; {remedy}")
     (a, first), (b, second) = models.items()
     names = a, b

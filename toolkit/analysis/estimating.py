@@ -104,11 +104,11 @@ def estimates(
     source: CountSource | SampleSource = CountSource(frame, names, readers)
     if sample is not None:
         rows_in_order(frame)  # else refused
-        source = SampleSource(frame, names, readers, sample.of(frame))
+        source = SampleSource(frame, names, readers, sample.resolve(frame))
     if not source.groups():
         refuse("the frame must have a row that is in a group", "none", "there is nothing to estimate from")
     rows = tuple(one for name in models for one in source.group_estimates(name, way))
-    notes = (*groupless_notes(source.groupless(), names), *absent)
+    notes = (*ungrouped_notes(source.ungrouped(), names), *absent)
     if sample is None:
         notes += _sampling_notes([name for name in columns if name not in (*names, *models)])
     return Findings(models, names, rows, source, notes)
@@ -144,7 +144,7 @@ def checked_method(method: str | None) -> str:
     return choice("moment" if method is None else method, "method", METHODS)
 
 
-def groupless_notes(rows: int, by: Sequence[str]) -> tuple[str, ...]:
+def ungrouped_notes(rows: int, by: Sequence[str]) -> tuple[str, ...]:
     """How many rows are in no estimate, as a value that groups are made by is missing."""
     counted = f"{rows:,} row{' is' if rows == 1 else 's are'} in no group, and in no estimate"
     return (f"{counted}: {' or '.join(by)} is missing",) if rows else ()
@@ -205,7 +205,7 @@ class CountSource:
     def groups(self) -> dict[Group, int]:
         return self._rows[0]
 
-    def groupless(self) -> int:
+    def ungrouped(self) -> int:
         return self._rows[1]
 
     def _values(self, name: str) -> dict[Group, list[tuple[Any, int]]]:

@@ -31,7 +31,7 @@ class EstimateSource(Protocol):
     """What findings are made from: counts, or the rows of a sample."""
 
     def groups(self) -> dict[Group, int]: ...
-    def groupless(self) -> int: ...
+    def ungrouped(self) -> int: ...
     def difference(self, name: str, group: Group, other: Group) -> Estimate: ...
     def change(self, first: str, second: str) -> dict[Group, Estimate]: ...
     def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]: ...
@@ -77,7 +77,7 @@ class Findings:
     remarks: tuple[str, ...] = ()
     minimum: int = 0
 
-    def from_minimum(self, minimum: int) -> Self:
+    def suppress_below(self, minimum: int) -> Self:
         """Keep what enough people answered, also in differences and pairs.
 
         Parameters
@@ -268,7 +268,7 @@ class Findings:
             {"question": one.question, **dict(zip(self.by, one.group, strict=True)), "rows": one.rows, **one.turnout}
             for one in self.group_estimates
         ]
-        if lost := self.groupless:
+        if lost := self.ungrouped:
             rows += [
                 {"question": name, **dict.fromkeys(self.by), "rows": lost}
                 | {**dict.fromkeys(one.turnout, 0), "missing group": lost}
@@ -277,14 +277,14 @@ class Findings:
         return extra("pandas", "analysis").DataFrame(rows)
 
     @property
-    def groupless(self) -> int:
+    def ungrouped(self) -> int:
         """How many rows are in no group, as a value of `by` is missing."""
-        return self.source.groupless()
+        return self.source.ungrouped()
 
     @property
-    def _groupless(self) -> dict[str, int]:
+    def _ungrouped(self) -> dict[str, int]:
         """A column of the tables where rows are in no group."""
-        lost = self.groupless if self.group_estimates else 0
+        lost = self.ungrouped if self.group_estimates else 0
         return {"missing group": lost} if lost else {}
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
@@ -305,7 +305,7 @@ class Findings:
 
     def _rows(self, one: GroupEstimate, level: float) -> list[dict[str, Any]]:
         design, rows = self.designs[one.question], []
-        for place, (option, estimate) in enumerate(one.entries()):
+        for place, (option, estimate) in enumerate(one._entries()):
             interval = estimate.interval(level)
             rows.append(
                 {
@@ -314,7 +314,7 @@ class Findings:
                     "option": option,
                     "n": one.used,
                     "missing": one.missing,
-                    **self._groupless,
+                    **self._ungrouped,
                     "reports": np.nan if one.yes is None else one.yes,
                     "estimate": estimate.value,
                     "se": estimate.se,
@@ -327,13 +327,13 @@ class Findings:
                     "epsilon": design.epsilon,
                     "covers": estimate.covers,
                     "df": np.nan if one.df is None else one.df,
-                    "deff": one.deff_of(place),
+                    "deff": one._deff_of(place),
                     "method": estimate.method,
                 }
             )
         return rows
 
-    def to_table(self, level: float = 0.95) -> "pd.DataFrame":
+    def summary(self, level: float = 0.95) -> "pd.DataFrame":
         """Return the same for a paper, as text: percent, with the digits that the errors allow.
 
         Parameters
@@ -346,7 +346,7 @@ class Findings:
         pandas.DataFrame
             One row for each question, group and option.
         """
-        rows = paper_rows(self.designs, self.by, self.group_estimates, checked_level(level), self._groupless)
+        rows = paper_rows(self.designs, self.by, self.group_estimates, checked_level(level), self._ungrouped)
         return extra("pandas", "analysis").DataFrame(rows)
 
     def to_csv(self, path: str | Path | IO[str] | None = None, level: float = 0.95) -> str | None:
@@ -364,7 +364,7 @@ class Findings:
         str or None
             The text, where there is no path.
         """
-        table = self.to_table(level)
+        table = self.summary(level)
         labels = [name for name in ("question", *self.by, "answer") if name in table]  # numbers keep their signs
         table[labels] = table[labels].map(harmless)
         text: str | None = table.rename(columns=harmless).to_csv(path, index=False)
@@ -385,7 +385,7 @@ class Findings:
         str or None
             The text, where there is no path.
         """
-        table = self.to_table(level)
+        table = self.summary(level)
         rows = [[escape(str(cell)) for cell in row] for row in (table.columns, *table.itertuples(index=False))]
         designs = [f"{name}: {design.describe()}" for name, design in self.designs.items()]
         return latex([rows[:1], rows[1:]], "l" * len(table.columns), designs, path)
@@ -407,7 +407,7 @@ class Findings:
         Path
             The file.
         """
-        table = self.to_table(level).astype(str)
+        table = self.summary(level).astype(str)
         blocks = [Block("h1", title or "Findings"), Block("h2", "Estimates")]
         if any(of_shares(self.designs[one.question]) and one.used for one in self.group_estimates):
             blocks.append(Block("picture", "the shares of the table, with their intervals", png=self._png(level)))
@@ -447,7 +447,7 @@ class Findings:
             self._words(one, option): estimate
             for one in self.group_estimates
             if of_shares(self.designs[one.question])
-            for option, estimate in one.entries()
+            for option, estimate in one._entries()
             if one.used
         }
         if not drawn:
@@ -471,7 +471,7 @@ class Findings:
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes())
-        return f"{self.to_table().to_html(index=False)}{notes}"
+        return f"{self.summary().to_html(index=False)}{notes}"
 
     def notes(self) -> list[str]:
         """Return how far to trust it: the remarks on the whole, then the notes of each estimate.
@@ -490,5 +490,5 @@ def _of_design(gap: Estimate, *groups: GroupEstimate) -> list[dict[str, float]]:
     places, se = range(len(gap.labels)), np.atleast_1d(gap.se)
     if groups[0].weighted is None:
         return [{} for _ in places]
-    alike = [sum(np.atleast_1d(one.estimate.se)[i] ** 2 / one.deff_of(i) for one in groups) for i in places]
+    alike = [sum(np.atleast_1d(one.estimate.se)[i] ** 2 / one._deff_of(i) for one in groups) for i in places]
     return [{"df": getattr(gap.basis, "df", np.nan), "deff": float(se[i] ** 2 / alike[i])} for i in places]

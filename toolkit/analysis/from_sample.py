@@ -61,7 +61,7 @@ class SampleSource:
         sizes = np.bincount(places[places >= 0], minlength=len(order)).tolist()
         return dict(zip(order, sizes, strict=True))
 
-    def groupless(self) -> int:
+    def ungrouped(self) -> int:
         return self._rows - sum(self.groups().values())
 
     def _read(self, name: str) -> tuple[list[Any], Codes]:

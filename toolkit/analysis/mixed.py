@@ -18,17 +18,8 @@ from toolkit.analysis.random_intercepts import (
     maximum_without_groups,
 )
 from toolkit.analysis.regression.covariates import Covariates, standardize
-from toolkit.analysis.regression.fitted import (
-    MANY,
-    Comparison,
-    Effect,
-    Fitted,
-    as_estimate,
-    basis_of,
-    effects,
-    margin_estimate,
-    provenance_of,
-)
+from toolkit.analysis.regression.fit import MANY, Comparison, Fit, as_estimate, provenance_of
+from toolkit.analysis.regression.margins import Effect, basis_of
 from toolkit.analysis.regression.rows import Codes, ModelRows, People, check_order, read_rows
 from toolkit.analysis.regression.scoring import Point, curvature, newton
 from toolkit.analysis.reports import Asked, Data
@@ -79,7 +70,7 @@ class _Mixture:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MixedFit(Fitted):
+class MixedFit(Fit):
     """A fitted `mixed_logistic` model; `value`, `se` and `labels` are of the covariates' coefficients.
 
     Parameters
@@ -91,8 +82,8 @@ class MixedFit(Fitted):
     no_groups : Comparison
         Whether groups differ at all: the likelihood ratio against a standard deviation of 0, on the edge; with weights
         divided by how much they inflate it.
-    covariates : object
-        The matrix of covariates, and how it is made of a frame.
+    data : object
+        The rows that the model was fitted to.
     group : str
         The column that says whose group a row is.
     groups : mapping
@@ -119,36 +110,37 @@ class MixedFit(Fitted):
     group_sd: float
     everything: Estimate
     no_groups: Comparison
-    covariates: Covariates
+    data: ModelRows
     group: str
     groups: Mapping[Any, int]
     model: GroupModel
     direct: tuple[tuple[int, float, float], ...]
-    ratios = "odds ratio"
 
     @property
-    def parameters(self) -> int:
-        """Coefficients, and the standard deviation of the groups."""
-        return len(self.labels) + 1
+    def ratio_name(self) -> str:
+        return "odds ratio"
 
-    def measures(self) -> list[tuple[str, str]]:
-        """List what a table says of the whole fit.
+    @property
+    def covariates(self) -> Covariates:
+        return self.data.covariates
 
-        Returns
-        -------
-        list of tuple of str
-            Name and text.
-        """
+    @property
+    def _parameter_count(self) -> int:
+        return len(self.labels) + 1  # and the standard deviation of the groups
+
+    def _measures(self) -> list[tuple[str, str]]:
         several = [("groups", f"{len(self.groups):,}"), ("standard deviation of groups", f"{self.group_sd:.3f}")]
-        return [*super().measures(), *several]
+        return [*super()._measures(), *several]
 
-    def predict(self, data: Data, *, at: Literal["population", "typical", "group"] = "population") -> Estimate:
+    def predict(
+        self, data: Data | Values | None = None, *, at: Literal["population", "typical", "group"] = "population"
+    ) -> Estimate:
         """The prevalence among people with these covariates, one entry per row.
 
         Parameters
         ----------
-        data : frame
-            People; with the column of groups for at="group".
+        data : frame, optional
+            New people, with the column of groups for at="group"; without it, those of the fit.
         at : {"population", "typical", "group"}
             Averaged over all groups that there could be; in a group whose intercept is 0; or in the row's own
             group, given its reports (of one that the fit has not seen nothing is known but how groups differ).
@@ -159,7 +151,8 @@ class MixedFit(Fitted):
             The interval is that of the log odds, and lies inside 0 to 1.
         """
         way = choice(at, "at", ("population", "typical", "group"))
-        matrix = self.covariates.of(data)
+        data = self.covariates.data if data is None else data
+        matrix = self.covariates.matrix_of(data)
         places = self._places(data) if way == "group" else np.full(len(matrix), _NO_GROUP)
         pieces = [
             (matrix[rows], places[rows], np.eye(len(rows)))
@@ -173,25 +166,15 @@ class MixedFit(Fitted):
         mixture = self._mixture(pieces) if way == "group" else None
         return self._shares(value, se, cov, labels, f"prediction, {way}", mixture)
 
-    def margins(self, variable: str | None = None, *, levels: Sequence[Any] | None = None) -> Estimate:
-        """Estimate prevalences and how they differ in the population of groups, averaged over the people of the fit.
+    @property
+    def _people(self) -> People:
+        return People(len(self.covariates.matrix), weights=self.model.weights[self._places(self.covariates.data)])
 
-        Parameters
-        ----------
-        variable, levels : optional
-            As for `toolkit.analysis.logistic`.
+    @property
+    def _margin_coefficients(self) -> Estimate:
+        return replace(self.everything, cov=np.nan_to_num(np.asarray(self.everything.cov)))
 
-        Returns
-        -------
-        Estimate
-            With errors by the delta method, at the covariates of these people.
-        """
-        averaged = effects(self.covariates, self._population, variable, levels)
-        people = People(len(self.covariates.matrix), weights=self.model.weights[self._places(self.covariates.data)])
-        known = replace(self.everything, cov=np.nan_to_num(np.asarray(self.everything.cov)))
-        return margin_estimate(known, people, averaged, None, variable is None or levels is not None)
-
-    def _population(self, matrix: Array) -> list[Effect]:
+    def _effects(self, matrix: Array) -> list[Effect]:
         """Each row's prevalence, averaged over groups, and its gradient by all parameters."""
         points, chances = _normal_rule()
         share = expit((matrix @ self.value)[:, None] + self.group_sd * points)
@@ -257,7 +240,7 @@ class MixedFit(Fitted):
             refuse("every part of the population must have people", "one without", "it has no prevalence")
         names = ("population",) if by is None else tuple(map(str, labels))
         each = weights / weights.sum(axis=1, keepdims=True)
-        matrix, places = self.covariates.of(frame), self._places(frame)
+        matrix, places = self.covariates.matrix_of(frame), self._places(frame)
         value, cov, _ = self._averages(matrix, places, each)
         mixture = self._mixture([(matrix, places, each)])
         return self._shares(value, np.sqrt(np.diag(cov)), cov, names, "poststratification", mixture)
@@ -527,7 +510,7 @@ def _as_fit(
         0.0 if zero else float(np.exp(point.at[-1])),
         everything,
         Comparison(edge.statistic, 1, edge.p, "likelihood ratio, on the edge"),
-        rows.covariates,
+        rows,
         group,
         places,
         replace(model, columns=model.columns @ np.linalg.inv(back)),

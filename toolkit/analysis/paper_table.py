@@ -35,7 +35,7 @@ _LATEX = {
 class TableRow:
     """One option of one question in one group: numbers as text, in one unit and with the same decimals per question."""
 
-    of: GroupEstimate
+    finding: GroupEstimate
     option: str | int
     estimate: str
     se: str
@@ -71,16 +71,22 @@ def lines_of(estimates: Iterable[GroupEstimate], level: float, *, share: bool) -
 
 
 def _numbers(
-    one: GroupEstimate, level: float, scale: float
+    finding: GroupEstimate, level: float, scale: float
 ) -> list[tuple[str | int, list[float], str | None, str, float]]:
     """Option; value, standard error and limits; in words why there are none; how they were made; design effect."""
-    interval = one.estimate.interval(level)
-    parts = [np.atleast_1d(part) for part in (one.estimate.value, one.estimate.se, interval.low, interval.high)]
-    empty = np.broadcast_to(interval.empty, len(one.estimate.labels))
-    why = f"no {'value' if one.estimate.fit is None else one.estimate.fit.of} fits"
+    estimate, interval = finding.estimate, finding.estimate.interval(level)
+    columns = [np.atleast_1d(part) for part in (estimate.value, estimate.se, interval.low, interval.high)]
+    empty = np.broadcast_to(interval.empty, len(estimate.labels))
+    why = f"no {'value' if estimate.fit is None else estimate.fit.of} fits"
     return [
-        (option, [scale * float(part[i]) for part in parts], why if empty[i] else None, interval.method, one.deff_of(i))
-        for i, option in enumerate(one.estimate.labels)
+        (
+            option,
+            [scale * float(column[i]) for column in columns],
+            why if empty[i] else None,
+            interval.method,
+            finding._deff_of(i),
+        )
+        for i, option in enumerate(estimate.labels)
     ]
 
 
@@ -89,19 +95,19 @@ def paper_rows(
     by: Sequence[str],
     estimates: Iterable[GroupEstimate],
     level: float,
-    groupless: Mapping[str, int],
+    ungrouped: Mapping[str, int],
 ) -> list[dict[str, Any]]:
-    """One line for each question, group and option, as text; `groupless` : a column for rows in no group."""
+    """One line for each question, group and option, as text; `ungrouped` : a column for rows in no group."""
     everything = list(estimates)
     drawn = any(one.weighted is not None for one in everything)
     return [
         {
             "question": name,
-            **{key: str(value) for key, value in zip(by, line.of.group, strict=True)},
+            **{key: str(value) for key, value in zip(by, line.finding.group, strict=True)},
             "answer": str(line.option),
-            "n": line.of.used,
-            "missing": line.of.missing,
-            **groupless,
+            "n": line.finding.used,
+            "missing": line.finding.missing,
+            **ungrouped,
             "estimate": line.estimate,
             "SE": line.se,
             f"{100 * level:g} % interval": line.interval,
@@ -117,9 +123,9 @@ def paper_rows(
 
 def _sample_columns(line: TableRow) -> dict[str, Any]:
     """What a reader must know of a sample; a dash where there is none."""
-    df = "—" if line.of.df is None else f"{line.of.df:,}"
+    df = "—" if line.finding.df is None else f"{line.finding.df:,}"
     deff = "—" if np.isnan(line.deff) else f"{line.deff:.2f}"
-    return {"weighted": "yes" if line.of.weighted else "no", "df": df, "deff": deff}
+    return {"weighted": "yes" if line.finding.weighted else "no", "df": df, "deff": deff}
 
 
 def latex(

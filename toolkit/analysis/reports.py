@@ -296,32 +296,15 @@ class GroupEstimate:
         """Degrees of freedom of the interval of a sample."""
         return None if self.weighted is None else getattr(self.estimate.basis, "df", None)
 
-    def deff_of(self, place: int) -> float:
-        """Return the design effect of one option.
+    def _deff_of(self, index: int) -> float:
+        """Return the design effect of the option with this index; NaN where there is none."""
+        return float(np.broadcast_to(np.nan if self.deff is None else self.deff, len(self.estimate.labels))[index])
 
-        Parameters
-        ----------
-        place : int
-            Its place among the labels.
-
-        Returns
-        -------
-        float
-            NaN where there is none.
-        """
-        return float(np.broadcast_to(np.nan if self.deff is None else self.deff, len(self.estimate.labels))[place])
-
-    def entries(self) -> list[tuple[str | int, Estimate]]:
-        """List the estimates of the single options.
-
-        Returns
-        -------
-        list of tuple
-            Label and estimate.
-        """
+    def _entries(self) -> list[tuple[str | int, Estimate]]:
+        """Return labels and estimates of the single options."""
         if np.ndim(self.estimate.value) == 0:
             return [(self.estimate.labels[0], self.estimate)]
-        return [(label, entry(self.estimate, place)) for place, label in enumerate(self.estimate.labels)]
+        return [(label, entry(self.estimate, index)) for index, label in enumerate(self.estimate.labels)]
 
 
 def empty_estimate(design: QuestionModel) -> Estimate:

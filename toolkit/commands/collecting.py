@@ -246,7 +246,7 @@ def _results(options: Options) -> None:
     results = collector(options).results(options.by, method=options.method, minimum=options.minimum)
     if options.registration is not None:
         results = results.registered(options.registration)
-    table = results.to_table().to_string(index=False) if results.group_estimates else "There is nothing to show yet."
+    table = results.summary().to_string(index=False) if results.group_estimates else "There is nothing to show yet."
     say(results.survey.name, table, *results.notes())
 
 

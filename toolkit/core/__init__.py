@@ -3,15 +3,15 @@
 from toolkit.core.composition import compose, parallel
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import MissingExtraError
-from toolkit.core.inference.fit import Fit
+from toolkit.core.inference.fit import DesignFit
 from toolkit.core.inference.intervals import Interval
 from toolkit.core.inference.significance import Significance
 from toolkit.core.loss import Approx, Loss, Pure, WeakPromiseWarning, Zcdp, subsampled
 
 __all__ = [
     "Approx",
+    "DesignFit",
     "Estimate",
-    "Fit",
     "Interval",
     "Loss",
     "MissingExtraError",

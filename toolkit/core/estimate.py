@@ -16,7 +16,7 @@ from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.extras import extra
 from toolkit.core.inference import contrasts
 from toolkit.core.inference.digits import between, written
-from toolkit.core.inference.fit import Fit
+from toolkit.core.inference.fit import DesignFit
 from toolkit.core.inference.intervals import (
     Affine,
     Interval,
@@ -110,7 +110,7 @@ class Estimate(Publishable):
         What a reader must not miss.
     basis : IntervalBasis, optional
         What intervals and tests are made from.
-    fit : Fit, optional
+    fit : DesignFit, optional
         Whether any truth agrees with the reports; None where that is no question.
     release : ReleaseFacts, optional
         What is public about a release, for `publish`; None for all that a curator did not release.
@@ -139,7 +139,7 @@ class Estimate(Publishable):
     method: str = ""
     notes: tuple[str, ...] = ()
     basis: IntervalBasis | None = field(default=None)
-    fit: Fit | None = None
+    fit: DesignFit | None = None
     release: ReleaseFacts | None = field(default=None)
     axes: tuple[str, ...] = ()
     counts: "Estimate | None" = None

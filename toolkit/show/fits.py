@@ -36,7 +36,7 @@ def coefficients(fit: Any, *, level: float = 0.95, ax: Axes | None = None) -> Ax
 
     Parameters
     ----------
-    fit : Fitted
+    fit : Fit
         A fit; `fit.plot()` calls this function.
     level : float, default 0.95
         Confidence level of the intervals.
@@ -61,7 +61,7 @@ def coefficients(fit: Any, *, level: float = 0.95, ax: Axes | None = None) -> Ax
     name_rows(ax, [str(fit.labels[index]) for index in indices])
     ax.axvline(0, color=INK, linestyle="--", linewidth=1.2, zorder=0)
     ax.margins(x=0.05)
-    ax.set_xlabel(f"coefficient (exponential: {fit.ratios})" if fit.ratios else "coefficient")
+    ax.set_xlabel(f"coefficient (exponential: {fit.ratio_name})" if fit.ratio_name else "coefficient")
     title = f"Coefficients with {100 * level:g} % intervals"
     return finish(ax, title, f"{100 * level:g} % intervals of coefficients: {', '.join(words)}")
 
@@ -72,7 +72,7 @@ def along(fit: Any, variable: str, *, level: float = 0.95, ax: Axes | None = Non
 
     Parameters
     ----------
-    fit : Fitted
+    fit : Fit
         A fit that has `margins`; `fit.plot("age")` calls this function.
     variable : str
         A variable of the formula.
@@ -144,24 +144,25 @@ def conduct(sensitivity: Any, *, most: float = 0.2, ax: Axes | None = None) -> A
 
     Parameters
     ----------
-    sensitivity : Sensitivity
-        The result of `toolkit.analysis.sensitivity`; its `plot` calls this function.
+    sensitivity : ComplianceSensitivity
+        The result of `toolkit.analysis.compliance_sensitivity`; its `plot` calls this function.
     most : float, default 0.2
         The largest share that is drawn.
 
     Examples
     --------
     >>> from toolkit import forced, show
-    >>> from toolkit.analysis import sensitivity
+    >>> from toolkit.analysis import compliance_sensitivity
     >>> women, men = (forced("1/6", "1/6").estimate_counts(counts) for counts in ([761, 469], [777, 393]))
-    >>> show.fits.conduct(sensitivity({"women": women, "men": men}))
+    >>> show.fits.conduct(compliance_sensitivity({"women": women, "men": men}))
     <Picture: 0.068 if all follow; 0 if of women no share, of men 11.9 %, of everybody no share are self protective>
     """
     ax = axes(ax, width=5.6, height=4.2 if len(sensitivity.groups) == 2 else 3.6)
     count = 15 if len(sensitivity.groups) == 2 else 21  # 225 fits, as many as the contours need to look smooth
     shares = np.linspace(0, most, count)
     table = sensitivity.to_frame(shares.tolist())
-    doing = sensitivity.way.replace("_", " ") if sensitivity.way != "carriers" else "carriers who protect themselves"
+    behavior = sensitivity.behavior
+    doing = behavior.replace("_", " ") if behavior != "carriers" else "carriers who protect themselves"
     if len(sensitivity.groups) == 2:
         value, low, high = (table[name].to_numpy().reshape(count, count) for name in ("estimate", "low", "high"))
         # The signed distance from the null to the nearer limit: negative where the interval holds the null.
@@ -181,7 +182,7 @@ def conduct(sensitivity: Any, *, most: float = 0.2, ax: Axes | None = None) -> A
         ax.set(xlabel=doing, ylabel="estimate")
         title = f"What becomes of the estimate; dashed: {sensitivity.null:g}"
     percent_ticks(ax, "xy" if len(sensitivity.groups) == 2 else "x")
-    tips = {name: point.explains[sensitivity.way] for name, point in sensitivity.tipping.items()}
+    tips = {name: point.explains[behavior] for name, point in sensitivity.tipping.items()}
     words = [f"of {name} {'no share' if np.isnan(tip) else percent(tip, 1)}" for name, tip in tips.items()]
     alt = f"{table['estimate'].iloc[0]:.3f} if all follow; {sensitivity.null:g} if {', '.join(words)} are {doing}"
     return finish(ax, title, alt)

@@ -195,7 +195,7 @@ class Fieldwork:
         """Return the estimates as a table of text, what to know about them, and a picture."""
         with quiet(), self._collector(file, which) as collector:
             results, texts = collector.results(by or None), _texts(collector.survey)
-        table = results.to_table() if results.group_estimates else None
+        table = results.summary() if results.group_estimates else None
         picture: dict[str, Any] = {}
         if results.group_estimates:
             try:

@@ -55,7 +55,7 @@ def steps(file: str, data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
             "shell": f"toolkit results{'' if group is None else f' --by {shlex.quote(group)}'}{named}\n"
             f"toolkit report {shlex.quote(f'{stem}-report.html')}{named}\n"
             f"toolkit export {shlex.quote(f'{stem}-reports.csv')}{named}",
-            "python": f"{attach}\nresults = collector.results({by})\nresults.to_table()",
+            "python": f"{attach}\nresults = collector.results({by})\nresults.summary()",
         },
         "analyse": {"shell": f"jupyter lab {shlex.quote(f'{stem}.ipynb')}", "python": f"{attach}\ncollector.reports()"},
     }
@@ -91,12 +91,12 @@ def analysis(file: str, data: Mapping[str, Any], which: str = "real") -> bytes:
     if groups:
         cells += [
             f"## By group\n\nBy answers to {_plain_text(groups[0])}; groups of too few people are not shown.",
-            [f"by_group = collector.results(by={groups[0]!r})", "by_group.to_table()"],
+            [f"by_group = collector.results(by={groups[0]!r})", "by_group.summary()"],
             ["by_group.plot() if by_group.group_estimates else by_group"],
         ]
     if groups and shares:
         cells += _model(shares[0], groups[0])
-    cells += ["## For a paper", [f"results.to_table().to_csv({f'{Path(file).stem}-results.csv'!r}, index=False)"]]
+    cells += ["## For a paper", [f"results.summary().to_csv({f'{Path(file).stem}-results.csv'!r}, index=False)"]]
     return _notebook(cells)
 
 

@@ -14,7 +14,7 @@ def check(fit: Any, height: Callable[[np.ndarray], float], exact: float = 1e-7) 
     at, rng = np.asarray(fit.value), np.random.default_rng(1)
     ways = np.vstack([np.eye(len(at)), rng.normal(size=(3, len(at)))]) * fit.se
     here = height(at)
-    assert fit.log_likelihood == pytest.approx(here, abs=exact)
+    assert fit.llf == pytest.approx(here, abs=exact)
     slopes = [(height(at + 1e-3 * way) - height(at - 1e-3 * way)) / 2e-3 for way in ways]
     assert slopes == pytest.approx(np.zeros(len(ways)), abs=3e-4)
     bends = [(2 * here - height(at + 0.01 * way) - height(at - 0.01 * way)) / 1e-4 for way in ways]

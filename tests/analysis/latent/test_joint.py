@@ -19,7 +19,7 @@ from toolkit.analysis.latent.lists import _counts
 from toolkit.analysis.latent.model import FORM_ONLY, LatentFit, Model, Predictor, _identified, _maximum, vanishing_share
 from toolkit.analysis.latent.two_groups import GroupLaw
 from toolkit.analysis.regression.covariates import Covariates
-from toolkit.analysis.regression.fitted import Comparison, Fitted
+from toolkit.analysis.regression.fit import Comparison, Fit
 from toolkit.analysis.regression.rows import People
 from toolkit.analysis.regression.scoring import Point
 from toolkit.local.two_groups import TWO_GROUP_DESIGNS
@@ -156,7 +156,7 @@ def test_lists_of_one_item_are_two_lists() -> None:
         )
 
     height = sum(np.log(chance(a, b)[(data["a"] == a) & (data["b"] == b)]).sum() for a in range(3) for b in range(3))
-    assert fit.log_likelihood == pytest.approx(height, abs=1e-9)
+    assert fit.llf == pytest.approx(height, abs=1e-9)
     assert (fit.margins().labels, float(fit.margins())) == (("mean prevalence",), pytest.approx(share))
     low, high = fit.predict().interval(0.9)
     assert logit([low[0], high[0]]) == pytest.approx(norm.interval(0.9, fit.value[0], fit.se[0]))
@@ -260,7 +260,7 @@ def test_shares_of_zero_lie_on_the_edge_each_for_itself(edge, more, statistic) -
     fit, smaller = LatentFit.__new__(LatentFit), SimpleNamespace(labels=("Intercept",))
     object.__setattr__(fit, "predictors", (Predictor("", one, np.zeros(1)), *shares))
     plain = Comparison(statistic, edge + more, 0.5, "likelihood ratio")
-    with mock.patch.object(Fitted, "compare", return_value=plain):
+    with mock.patch.object(Fit, "compare", return_value=plain):
         found = fit.compare(smaller)
     above = [chi2.sf(statistic, more + there) if more + there else float(statistic == 0) for there in range(edge + 1)]
     assert found.p == pytest.approx(binom.pmf(range(edge + 1), edge, 0.5) @ above)
@@ -270,7 +270,7 @@ def test_shares_of_zero_lie_on_the_edge_each_for_itself(edge, more, statistic) -
     for others, method in (((wide,), "likelihood ratio"), (shares, "Wald, F")):
         object.__setattr__(fit, "predictors", (Predictor("", one, np.zeros(1)), *others))
         other = replace(plain, method=method)
-        with mock.patch.object(Fitted, "compare", return_value=other):
+        with mock.patch.object(Fit, "compare", return_value=other):
             assert fit.compare(smaller) is other
 
 

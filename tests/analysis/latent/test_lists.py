@@ -136,7 +136,7 @@ def likelihood(n, dependent, **options):
 @pytest.mark.parametrize(("key", "options", "height", "value", "se", "mean"), LIKELIHOODS, ids=str)
 def test_likelihoods_are_those_of_two_other_codes(key, options, height, value, se, mean) -> None:
     fit = likelihood(*key, **options)
-    assert fit.log_likelihood == pytest.approx(height, abs=1e-5)
+    assert fit.llf == pytest.approx(height, abs=1e-5)
     assert fit.value[:3] == pytest.approx(value, abs=3e-6)
     assert fit.se[:3] == pytest.approx(se, rel=2e-5)
     assert float(fit.margins()) == pytest.approx(mean, abs=2e-6)
@@ -167,7 +167,7 @@ def test_a_floor_is_estimated_and_a_ceiling_that_is_not_there_is_left_out(option
     fit = list_experiment("y ~ x", floored(), treatment="t", items=3, method="ml", **options)
     assert fit.value == pytest.approx([-0.406564, 0.297770, -0.598274, 0.313687, 0.479183], abs=2e-5)
     assert fit.se[[0, 1, 4]] == pytest.approx([0.100658, 0.089283, 0.309395], rel=1e-4)
-    assert fit.log_likelihood == pytest.approx(-7725.450232, abs=1e-5)
+    assert fit.llf == pytest.approx(-7725.450232, abs=1e-5)
     assert any("no ceiling was seen" in note for note in fit.notes) == ("ceiling" in options)
 
 
@@ -187,7 +187,7 @@ def test_who_denies_at_the_floor_may_depend_on_covariates() -> None:
         return np.log(np.take_along_axis(chance, y[None], axis=0)).sum()
 
     check(fit, height)
-    assert fit.log_likelihood >= -7725.450232 - 1e-5
+    assert fit.llf >= -7725.450232 - 1e-5
 
 
 def test_who_denies_at_the_ceiling_may_depend_on_covariates() -> None:
@@ -226,7 +226,7 @@ def test_a_direct_question_beside_the_list() -> None:
     fit = list_experiment("y ~ x", frame, treatment="t", items=4, method="ml", direct="d")
     assert fit.value == pytest.approx([-0.605038, 0.529515, -0.224563, 0.316192, -0.228703], abs=2e-6)
     assert fit.se[[0, 1, 4]] == pytest.approx([0.131993, 0.072049, 0.151442], rel=1e-4)
-    assert fit.log_likelihood == pytest.approx(-5543.348168, abs=1e-5)
+    assert fit.llf == pytest.approx(-5543.348168, abs=1e-5)
     alone = list_experiment("y ~ x", frame, treatment="t", items=4, method="ml")
     assert alone.se[1] == pytest.approx(0.184685, rel=1e-4)
 
@@ -235,7 +235,7 @@ def test_overdispersion_that_is_not_there_is_left_out_and_said() -> None:
     fit = list_experiment(
         "y ~ x + w", survey(1500, False), treatment="t", items=4, method="ml", control="beta-binomial"
     )
-    assert fit.log_likelihood == pytest.approx(-2136.311574, abs=1e-5)
+    assert fit.llf == pytest.approx(-2136.311574, abs=1e-5)
     assert any("no overdispersion was seen" in note for note in fit.notes)
 
 

@@ -130,4 +130,4 @@ def test_numbers_are_held_once_and_apart_from_the_frame() -> None:
     assert covariates.data["x"].tolist() == covariates.values("x").tolist() == [1.0, 2.0, 4.0, 7.0]
     assert (covariates.data["k"].tolist(), covariates.data["k"].dtype.kind) == ([1, 2, 3, 1], "i")
     assert covariates.data["g"].tolist() == list("abab")
-    assert covariates.of(covariates.data) == pytest.approx(covariates.matrix)
+    assert covariates.matrix_of(covariates.data) == pytest.approx(covariates.matrix)

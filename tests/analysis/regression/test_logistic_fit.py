@@ -10,7 +10,7 @@ import pytest
 
 from tests.analysis.reference_survey import COVARIATES, DIE, survey
 from toolkit.analysis import logistic
-from toolkit.analysis.regression.fitted import Effect, effects
+from toolkit.analysis.regression.margins import Effect, effects
 
 DATA = survey().assign(sex=lambda frame: np.where(frame.female, "f", "m"))
 FIT = logistic("forced" + COVARIATES, DATA, DIE)
@@ -167,4 +167,4 @@ def test_an_effect_knows_its_derivatives() -> None:
     step = 1e-6 * np.eye(4)[1]
     for variable in (None, "age10", "female"):
         up, down = effect(FIT.value + step, variable), effect(FIT.value - step, variable)
-        assert np.allclose(effect(FIT.value, variable).gradient[:, 1], (up.each - down.each) / 2e-6, atol=1e-5)
+        assert np.allclose(effect(FIT.value, variable).gradient[:, 1], (up.value - down.value) / 2e-6, atol=1e-5)

@@ -30,7 +30,7 @@ def test_the_likert_question_has_the_coefficients_of_the_reference() -> None:
     """M11: Fisher scoring, and BFGS to 6e-9."""
     assert np.allclose(FIT.value, np.ravel(VALUE), rtol=0, atol=2e-8)
     assert np.allclose(FIT.se, np.ravel(SE), rtol=2e-7)
-    assert abs(FIT.log_likelihood + 3748.52083600) < 1e-7
+    assert abs(FIT.llf + 3748.52083600) < 1e-7
     assert FIT.labels[:3] == ("1: Intercept", "1: female", "1: age10")
 
 
@@ -55,7 +55,7 @@ def test_two_options_are_the_logistic_fit() -> None:
 def test_another_base_is_the_same_model() -> None:
     other = multinomial(CODES, DATA[["female", "age10"]], LIKERT, base=2)
     assert other.options == (2, 0, 1, 3, 4)
-    assert abs(other.log_likelihood - FIT.log_likelihood) < 1e-8
+    assert abs(other.llf - FIT.llf) < 1e-8
     moved = dict(zip(other.labels, other.value, strict=True))
     assert abs(moved["0: female"] + FIT.value[4]) < 1e-8
     assert np.allclose(sorted(other.margins().value), sorted(FIT.margins().value), atol=1e-9)

@@ -13,7 +13,7 @@ import pytest
 from tests.analysis.reference_survey import COINS, DIE, DIRECT, survey
 from toolkit import k_ary
 from toolkit.analysis import predictor
-from toolkit.analysis.regression.fitted import covers_of
+from toolkit.analysis.regression.fit import covers_of
 from toolkit.analysis.regression.mixture import FAMILIES, MixtureModel
 from toolkit.analysis.regression.predictor import _items, combinations, read_hidden
 
@@ -41,7 +41,7 @@ def test_a_linear_outcome_has_the_reference_fit() -> None:
     assert abs(np.log(fit.sigma) + 0.02143179) < 1e-8
     assert abs(fit.sigma - 0.97879624) < 1e-8
     assert np.allclose(fit.truth.value, [-1.03894983, 0.37476673, -0.25851709], atol=2e-8)
-    assert abs(fit.log_likelihood + 5006.70981177) < 1e-7
+    assert abs(fit.llf + 5006.70981177) < 1e-7
     assert np.allclose(fit.se, [0.03642395, 0.04461124, 0.01291773, 0.07106700], rtol=1e-6)
     assert np.allclose(fit.truth.se, [0.10923425, 0.14401232, 0.04123070], rtol=1e-6)
     rows = read_hidden(FORMULA, DATA, DESIGNS, None, {}, "refuse")
@@ -61,7 +61,7 @@ def test_a_yes_or_no_outcome_has_the_reference_fit() -> None:
     fit = predictor("high ~ female + age10 + forced", DATA, DESIGNS, family="logistic")
     assert np.allclose(fit.value, [-0.72355933, -0.05363775, 0.33181110, 1.38711095], atol=2e-8)
     assert np.allclose(fit.truth.value, [-1.05329163, 0.37659815, -0.25764954], atol=2e-8)
-    assert abs(fit.log_likelihood + 3105.54646529) < 1e-7
+    assert abs(fit.llf + 3105.54646529) < 1e-7
     assert np.allclose(fit.se, [0.08297136, 0.09395068, 0.03044852, 0.17416633], rtol=1e-6)
     assert np.allclose(fit.truth.se, [0.11196398, 0.14715752, 0.04237075], rtol=1e-6)
     assert fit.sigma is None
@@ -78,7 +78,7 @@ def test_two_randomized_predictors_have_the_reference_fit() -> None:
     assert abs(np.log(fit.sigma) - 0.01236387) < 1e-8
     assert np.allclose(fit.cells, [0.58968565, 0.09656121, 0.17506066, 0.13869248], atol=1e-8)
     assert fit.combinations == ((0, 0), (0, 1), (1, 0), (1, 1))
-    assert abs(fit.log_likelihood + 8343.50748841) < 1e-7
+    assert abs(fit.llf + 8343.50748841) < 1e-7
     assert np.allclose(fit.se, [0.03092363, 0.09170481, 0.13671494], rtol=2e-6)
     assert fit.truth.labels[0] == "a = 0, b = 1: Intercept"
     assert abs(fit.coefficients.loss.epsilon - DIE.epsilon - COINS.epsilon) < 1e-12
@@ -100,7 +100,7 @@ def test_units_do_not_matter() -> None:
     assert np.allclose(two.value[[1, 3]], 100 * one.value[[1, 3]], atol=1e-5)
     assert abs(two.value[2] - 10 * one.value[2]) < 1e-7
     assert abs(two.sigma - 100 * one.sigma) < 1e-6
-    assert abs(two.log_likelihood - (one.log_likelihood - 2400 * np.log(100))) < 1e-6
+    assert abs(two.llf - (one.llf - 2400 * np.log(100))) < 1e-6
     without = predictor("outcome ~ 0 + C(female) + forced", DATA, DESIGNS)
     with_one = predictor("outcome ~ female + forced", DATA, DESIGNS)
     assert abs(without.value[1] - with_one.value[:2].sum()) < 1e-7
@@ -114,7 +114,7 @@ def test_a_constant_column_takes_the_place_of_the_intercept() -> None:
     assert two.labels == ("two", "forced")
     assert two.value == pytest.approx(one.value * [0.5, 1], rel=1e-6)
     assert two.se == pytest.approx(one.se * [0.5, 1], rel=1e-6)
-    assert two.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-8)
+    assert two.llf == pytest.approx(one.llf, abs=1e-8)
 
 
 @pytest.mark.slow

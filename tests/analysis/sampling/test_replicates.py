@@ -48,7 +48,7 @@ def test_given_replicates_have_the_scale_that_is_said() -> None:
     some = Replicates.given([1, 1, 1], np.ones((3, 4)), kind="Fay", fay=0, factors=[0, 1, 2, 3])
     assert some.factors.tolist() == [0, 0.25, 0.5, 0.75]
     with pytest.raises(ValueError, match="the frame must have 2400 rows, as the sample has, got 9"):
-        again.of(DATA[:9])
+        again.resolve(DATA[:9])
 
 
 BAD = {
@@ -172,12 +172,12 @@ def test_replicates_by_name_go_with_their_people() -> None:
     sample = Replicates.given("weight", list(columns), kind="JK1")
     assert repr(sample) == '<Replicates by name: weights "weight", 60 replicates>'
     assert estimates(moved, {"forced": DIE}, sample=sample)["forced"].se == pytest.approx(0.0171345382, abs=5e-10)
-    again = pickle.loads(pickle.dumps(sample.of(moved)))  # noqa: S301  it was made here
+    again = pickle.loads(pickle.dumps(sample.resolve(moved)))  # noqa: S301  it was made here
     assert again.mean(DIE.scores(moved.forced)).se == pytest.approx(0.0171345382, abs=5e-10)
-    with pytest.raises(ValueError, match=r"got 61 names: write \.of\(frame\)"):
+    with pytest.raises(ValueError, match=r"got 61 names: write \.resolve\(frame\)"):
         sample.mean(SCORES)
     with pytest.raises(ValueError, match="index"):
-        estimates(DATA, {"forced": DIE}, sample=sample.of(moved))
+        estimates(DATA, {"forced": DIE}, sample=sample.resolve(moved))
     with pytest.raises(TypeError, match="must be a list of names where the weights are one, got str"):
         Replicates.given("weight", "rep", kind="JK1")
     with pytest.raises(ValueError, match="must be a column of the data, got 'r0'"):

@@ -178,11 +178,11 @@ def test_people_who_were_drawn_inside_of_clusters_add_their_own_error() -> None:
     svydesign(id=~psu+i, strata=~stratum, fpc=~N+M, weights=~weight); one stage has .013251909.
     """
     for clusters in (("psu", "i"), "psu"):  # without a column the second stage draws persons
-        two = Sample("weight", "stratum", clusters, ("N", "M")).of(TWO_STAGES)
+        two = Sample("weight", "stratum", clusters, ("N", "M")).resolve(TWO_STAGES)
         assert (two.mean(SCORES, noise=0).se, two.df) == pytest.approx((0.0148402084616, 57), abs=5e-13)
         for where, se in ((FEMALE, 0.0209104686065), (~FEMALE, 0.0245031618871)):
             assert two.mean(SCORES, where, noise=0).se == pytest.approx(se, abs=5e-13)
-    one = Sample("weight", "stratum", "psu", "N").of(TWO_STAGES)
+    one = Sample("weight", "stratum", "psu", "N").resolve(TWO_STAGES)
     assert one.mean(SCORES, noise=0).se == pytest.approx(0.0132519091, abs=5e-11)
     clusters = (DATA.psu, TWO_STAGES.i)
     with_noise = Sample(DATA.weight, DATA.stratum, clusters, (dict.fromkeys((1, 2, 3), 100), TWO_STAGES.M))
@@ -331,9 +331,12 @@ BAD = {
     "strange noise": (lambda: Sample(population=9).mean([1.0, 2.0], noise="much"), "`noise` must be 'shares'"),
     "negative noise": (lambda: Sample(population=9).mean([1.0, 2.0], noise=-1), "`noise` must be at least 0"),
     "too many labels": (lambda: Sample().mean([1.0, 2.0], labels=("a", "b")), "must name 1 columns"),
-    "a frame of others": (lambda: Sample([1, 1]).raked({"female": {0: 1, 1: 1}}).of(DATA), "frame must have 2 rows"),
-    "an unknown name": (lambda: Sample("w").of(DATA), "`weights` must be a column of the data, got 'w'"),
-    "names without a frame": (lambda: Sample("weight").mean(SCORES), r"got weight: write \.of\(frame\)"),
+    "a frame of others": (
+        lambda: Sample([1, 1]).raked({"female": {0: 1, 1: 1}}).resolve(DATA),
+        "frame must have 2 rows",
+    ),
+    "an unknown name": (lambda: Sample("w").resolve(DATA), "`weights` must be a column of the data, got 'w'"),
+    "names without a frame": (lambda: Sample("weight").mean(SCORES), r"got weight: write \.resolve\(frame\)"),
     "stages without clusters": (lambda: Sample([1, 1], population=(9, 9)), "only with clusters"),
     "fewer people than drawn": (lambda: Sample(clusters=[1, 1, 2, 2], population=(9, 1)), "second `population`"),
     "one of several": (lambda: Sample(clusters=[1, 1, 2], population=(9, 4)), "1 clusters with one of several"),

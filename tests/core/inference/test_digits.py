@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from toolkit.analysis.regression.fitted import Comparison
+from toolkit.analysis.regression.fit import Comparison
 from toolkit.audit.verdict import Trial
 from toolkit.central.robust.estimators import Huber
 from toolkit.central.robust.influence import influence

@@ -8,7 +8,7 @@ from scipy.special import xlogy
 from scipy.stats import binom, norm
 
 from toolkit import crosswise, forced, forced_options, k_ary, warner
-from toolkit.core.inference.fit import Fit, boundary_note, edge_fit, fit_notes, p_written, wald_fit
+from toolkit.core.inference.fit import DesignFit, boundary_note, edge_fit, fit_notes, p_written, wald_fit
 from toolkit.core.inference.intervals import Normal, Shares
 from toolkit.local import oracles
 from toolkit.local.numeric import one_bit
@@ -184,7 +184,7 @@ def test_a_p_value_has_two_digits_and_below_a_thousandth_one():
     words = {0.0: "p < 1e-300", 1e-300: "p = 1e-300", 0.00094: "p = 9e-04", 0.001: "p = 0.001", 0.02649: "p = 0.026"}
     assert {p: p_written(p) for p in words} == words
     doubts = {0.05: False, math.nextafter(0.05, 0): True, math.nan: False}
-    assert {p: Fit(p, "a test").doubtful for p in doubts} == doubts
+    assert {p: DesignFit(p, "a test").doubtful for p in doubts} == doubts
 
 
 def test_a_fit_that_is_no_question_has_no_words():
@@ -192,11 +192,11 @@ def test_a_fit_that_is_no_question_has_no_words():
     assert fit_notes(edge_fit(shares, together=True), shares) == ()
     for far in (10.0, 290.0):  # below what the design makes, and above it
         some = Shares.from_support(np.array([100.0, far, 150.0]), 300, np.full(3, 5 / 6), np.full(3, 1 / 6))
-        (note,) = fit_notes(Fit(1.0, ""), some)
+        (note,) = fit_notes(DesignFit(1.0, ""), some)
         assert note.startswith("for 1 of 3 options no share agrees with the reports at 95 %")
-    assert not Fit(np.array([np.nan, np.nan]), "").doubtful
-    assert Fit(np.array([np.nan, 0.01]), "").doubtful
-    assert not Fit(np.array([0.03, 0.9]), "").doubtful
+    assert not DesignFit(np.array([np.nan, np.nan]), "").doubtful
+    assert DesignFit(np.array([np.nan, 0.01]), "").doubtful
+    assert not DesignFit(np.array([0.03, 0.9]), "").doubtful
 
 
 def test_a_share_outside_is_said_and_one_inside_is_not() -> None:

@@ -184,7 +184,7 @@ def test_results_say_how_many_understood_at_which_try_and_what_chance_would_give
         "the first."
     )
     assert found.understood == (60, 15, 100)
-    by = estimate(survey(cheated(), check="device", minimum=1), frame, "understood").to_table()
+    by = estimate(survey(cheated(), check="device", minimum=1), frame, "understood").summary()
     assert list(by["understood"]) == ["did not pass", "passed", "passed at the second try"]
 
 

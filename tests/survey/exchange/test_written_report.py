@@ -35,7 +35,7 @@ def results(by=None):
 def test_every_estimate_stands_in_the_report_as_in_the_table(tmp_path, suffix):
     made = results()
     rows, text = read(made.report(tmp_path / f"r{suffix}"))
-    for row in made.to_table().itertuples(index=False):
+    for row in made.summary().itertuples(index=False):
         assert [row.answer, row.estimate, row[3], row[4], f"{row.people:,}"] in rows
     assert ASKED.hash in text
     assert "By the anchor question moon" in text
@@ -159,7 +159,7 @@ def test_findings_and_a_ledger_are_pages_too(tmp_path):
     frame = ASKED.simulate(200, np.random.default_rng(3))
     made = estimates(frame, {"cheated": warner("3/4")}, "faculty")
     rows, text = read(made.report(tmp_path / "f.html", title="Mine"))
-    for row in made.to_table().astype(str).to_numpy():
+    for row in made.summary().astype(str).to_numpy():
         assert list(row) in rows
     assert "Mine" in text
     ledger = Ledger(Pure(1))

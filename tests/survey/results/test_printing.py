@@ -38,7 +38,7 @@ def frame(n=400):
 
 
 def test_groups_and_options_have_their_labels():
-    table = estimate(asked(), frame(), by=["faculty", "year"], minimum=0).to_table()
+    table = estimate(asked(), frame(), by=["faculty", "year"], minimum=0).summary()
     assert set(table["faculty"]) == {"Arts & Letters", "Law"}
     assert set(table["year"]) == {"first", "second or later"}
     assert set(table.query("question == 'cheated'")["answer"]) == {"Yes"}
@@ -120,7 +120,7 @@ def test_the_comprehension_check_as_a_group_is_in_words():
 
 @pytest.mark.slow
 def test_a_frame_for_csv_and_latex_has_whole_people_and_no_code(tmp_path):
-    table = estimate(asked(), frame(), by="faculty", minimum=0).to_table()
+    table = estimate(asked(), frame(), by="faculty", minimum=0).summary()
     assert list(table.columns) == [
         "question", "faculty", "answer", "estimate", "standard error", "95 % interval", "people",
     ]  # fmt: skip
@@ -129,7 +129,7 @@ def test_a_frame_for_csv_and_latex_has_whole_people_and_no_code(tmp_path):
     assert "Arts \\& Letters" in latex
     table.to_csv(tmp_path / "results.csv", index=False)
     assert pd.read_csv(tmp_path / "results.csv", dtype={"people": int}).equals(table)
-    assert "99 % interval" in estimate(asked(), frame()).to_table(level=0.99)
+    assert "99 % interval" in estimate(asked(), frame()).summary(level=0.99)
 
 
 @pytest.mark.parametrize("name", DESIGNS)

@@ -35,7 +35,7 @@ def test_what_was_planned_is_registered_and_all_else_exploratory(tmp_path):
     results = estimate(ASKED, FRAME).registered(tmp_path / "prereg.md")
     status = results.to_frame().groupby("question")["status"].first().to_dict()
     assert status == {"cheated": "registered", "faculty": "exploratory"}
-    assert set(results.to_table()["status"]) == {"registered", "exploratory"}
+    assert set(results.summary()["status"]) == {"registered", "exploratory"}
     assert any("all else is exploratory" in note for note in results.notes())
     by = estimate(ASKED, FRAME, "faculty").registered(made)
     assert set(by.to_frame()["status"]) == {"registered"}

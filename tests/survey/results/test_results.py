@@ -142,7 +142,7 @@ def test_below_a_minimum_no_pair_and_no_count_is_told_of_the_few_who_were_asked_
 def test_below_a_minimum_nothing_is_told_of_few_people_by_any_verb():
     paid = Question("paid", "Paid?", design=warner(p="3/4"))
     frame = REPORTS.assign(paid=["yes", "no"] * 40 + [None] * 20)
-    found = estimate(survey(faculty(), cheated(), paid, check=False), frame, by="faculty").from_minimum(30)
+    found = estimate(survey(faculty(), cheated(), paid, check=False), frame, by="faculty").suppress_below(30)
     assert {(one.question, *one.group) for one in found.group_estimates} == {
         ("cheated", "arts"),
         ("cheated", "law"),
@@ -153,7 +153,7 @@ def test_below_a_minimum_nothing_is_told_of_few_people_by_any_verb():
     with pytest.raises(ValueError, match="at least 30 people"):
         found.homogeneity("paid")
     with pytest.raises(ValueError, match="at least 90 people"):
-        found.from_minimum(90).joint("cheated", "paid")
+        found.suppress_below(90).joint("cheated", "paid")
 
 
 def test_comprehension_stands_beside_the_estimates():
@@ -318,7 +318,7 @@ def test_answered_refused_missing_and_not_asked_are_counted_for_each_question_an
         ("paid", "arts"): (0, 0, 0, 3),
         ("paid", "law"): (3, 1, 0, 0),
     }
-    assert found.groupless == 1
+    assert found.ungrouped == 1
     assert found.notes()[1:4] == [
         "cheated: 4 answered, 0 refused, 3 missing.",
         "paid: 3 answered, 1 refused, 0 missing.",

@@ -24,16 +24,16 @@ def test_where_there_is_nothing_yet_it_is_said_in_a_sentence():
     assert repr(empty) == f"<Results of 'Exams': {NOTHING}.>"
     assert NOTHING in empty._repr_html_()
     with pytest.warns(UserWarning, match=f"The table is empty: {NOTHING}"):
-        table = empty.to_table()
+        table = empty.summary()
     assert len(table) == len(empty.to_frame()) == 0
     assert list(table)[:3] == ["question", "answer", "estimate"]
 
 
 def test_below_a_minimum_findings_are_left_out_and_counted():
-    found = estimate(survey(check=False), REPORTS, by="faculty").from_minimum(50)
+    found = estimate(survey(check=False), REPORTS, by="faculty").suppress_below(50)
     assert {finding.group for finding in found.group_estimates} == {("arts",)}
     assert found.remarks[0].startswith("1 of 2 estimates are not shown, as fewer than 50 people answered")
-    assert estimate(survey(check=False), REPORTS).from_minimum(50).remarks == ()
+    assert estimate(survey(check=False), REPORTS).suppress_below(50).remarks == ()
 
 
 def test_of_fewer_people_than_the_minimum_in_all_nothing_is_shown():
@@ -60,7 +60,7 @@ def test_a_share_outside_its_range_is_marked_and_its_reason_stands_below(yes):
     frame = pd.DataFrame({"cheated": ["yes"] * yes + ["no"] * (100 - yes)})
     outside = yes != 60
     found = estimate(survey(cheated(design=warner("3/4")), check=False), frame)
-    assert found.to_table()["estimate"][0].endswith(" *") is outside
+    assert found.summary()["estimate"][0].endswith(" *") is outside
     assert (OUTSIDE in found.notes()) is (footnotes(found, found.survey["cheated"])[0] == OUTSIDE) is outside
     inside = estimate(found.survey, frame, method="mle")
     assert OUTSIDE not in [*inside.notes(), *footnotes(inside, found.survey["cheated"])]
@@ -149,7 +149,7 @@ def test_results_are_findings_with_all_that_findings_can_do():
     ):
         assert mine.keys() == theirs.keys()
         assert all(np.array_equal(mine[group].value, theirs[group].value) for group in mine)
-    assert results.to_csv().splitlines()[0] == ",".join(results.to_table())
+    assert results.to_csv().splitlines()[0] == ",".join(results.summary())
     assert "\\begin{tabular}" in results.to_latex()
     with pytest.raises(KeyError, match="must have something to estimate, got 'faculty': it is free text, or"):
         results["faculty"]

@@ -20,7 +20,7 @@ ASKED = survey(faculty(), cheated(), PAID, check=False)
 def test_every_engine_counts_people_by_group_and_those_without_one(engine):
     rows = GroupedRows(ASKED, ENGINES[engine](ROWS), ("faculty",))
     assert rows.people() == {("arts",): 2, ("law",): 3}
-    assert estimate(ASKED, ENGINES[engine](ROWS), by="faculty", minimum=0).groupless == 1
+    assert estimate(ASKED, ENGINES[engine](ROWS), by="faculty", minimum=0).ungrouped == 1
     assert rows.asked(cheated()) == {("arts",): 2, ("law",): 3}
     assert rows.asked(PAID) == {("law",): 3}
     everybody = GroupedRows(ASKED, ENGINES[engine](ROWS), ())

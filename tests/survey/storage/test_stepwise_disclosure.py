@@ -209,7 +209,7 @@ def test_after_closing_too_no_group_below_the_minimum_is_shown(field):
     collector.close()
     found = collector.results(by="faculty")
     assert set(found["cheated"]) == set(found.to_frame()["faculty"]) == {"arts"}
-    assert set(found.to_table()["faculty"]) == set(found.missing["faculty"]) == {"arts"}
+    assert set(found.summary()["faculty"]) == set(found.missing["faculty"]) == {"arts"}
     assert any("1 of 2 estimates are not shown, as fewer than 20 people answered" in note for note in found.notes())
     drawn = {text.get_text() for text in found.plot().figure.findobj(Text)}
     assert any("arts" in words for words in drawn)

@@ -29,7 +29,7 @@ from toolkit.analysis.latent.model import (
     vanishing_share,
 )
 from toolkit.analysis.regression.covariates import sides, standardize
-from toolkit.analysis.regression.fitted import Comparison, FitProvenance, as_estimate, covers_of
+from toolkit.analysis.regression.fit import Comparison, FitProvenance, as_estimate, covers_of
 from toolkit.analysis.regression.rows import Answers, Codes, People, read_answers
 from toolkit.analysis.regression.scoring import Error, Point, climb, least_remaining, newton
 from toolkit.analysis.reports import Data
@@ -55,24 +55,6 @@ class ListFit(LatentFit):
 
     Parameters
     ----------
-    coefficients : Estimate
-        The coefficients.
-    log_likelihood : float
-        At the coefficients.
-    rows : mapping
-        How many rows were used, and how many were left out, by where a value was missing.
-    title : str
-        What was fitted, in a few words.
-    provenance : FitProvenance
-        What another fit must share to be compared with this one.
-    answers : Answers
-        What people said.
-    predictors : tuple of Predictor
-        The covariates of each part of the model, the trait's first.
-    share : Share
-        How the prevalence follows from the coefficients.
-    model : Model, optional
-        The likelihood, where there is one.
     difference : Estimate
         The difference in means, which needs no model.
     gap : float, optional

@@ -12,16 +12,8 @@ from typing import Any, TypedDict
 import numpy as np
 
 from toolkit.analysis.regression.covariates import Covariates, from_arrays, standardize
-from toolkit.analysis.regression.fitted import (
-    MANY,
-    Comparison,
-    Effect,
-    FitProvenance,
-    Fitted,
-    as_estimate,
-    effects,
-    margin_estimate,
-)
+from toolkit.analysis.regression.fit import MANY, Comparison, Fit, FitProvenance, as_estimate
+from toolkit.analysis.regression.margins import Effect
 from toolkit.analysis.regression.rows import Answers, Codes, People
 from toolkit.analysis.regression.scoring import (
     Error,
@@ -171,7 +163,7 @@ def lean(labels: tuple[str, ...], value: float) -> Array:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentFit(Fitted):
+class LatentFit(Fit):
     """A fitted model with latent classes.
 
     The coefficients of the trait come first, under the names of the covariates; those of everything else follow, with
@@ -183,16 +175,6 @@ class LatentFit(Fitted):
 
     Parameters
     ----------
-    coefficients : Estimate
-        The coefficients.
-    log_likelihood : float
-        At the coefficients.
-    rows : mapping
-        How many rows were used, and how many were left out, by where a value was missing.
-    title : str
-        What was fitted, in a few words.
-    provenance : FitProvenance
-        What another fit must share to be compared with this one.
     answers : Answers
         What people said.
     predictors : tuple of Predictor
@@ -221,22 +203,13 @@ class LatentFit(Fitted):
 
     @property
     def covariates(self) -> Covariates:
-        """The covariates of the trait."""
         return self.predictors[0].covariates
 
-    def predict(self, data: Data | None = None) -> Estimate:
-        """The prevalence of the trait among people with these covariates, one entry per row.
+    @property
+    def _people(self) -> People:
+        return self.answers.people
 
-        Parameters
-        ----------
-        data : frame, optional
-            New people; those of the fit without it.
-
-        Returns
-        -------
-        Estimate
-            One prevalence per row. The interval is that of its log odds, and lies inside 0 to 1.
-        """
+    def predict(self, data: Data | Values | None = None) -> Estimate:
         matrices = [one.covariates.matrix if data is None else self._matrix(one, data) for one in self.predictors]
         value, gradient = self._shares_of(matrices)
         spread = np.sqrt(np.einsum("ij,jk,ik->i", gradient, self.cov, gradient))
@@ -255,12 +228,12 @@ class LatentFit(Fitted):
             basis=Mapped(inner, expit),
         )
 
-    def compare(self, smaller: Fitted) -> Comparison:
+    def compare(self, smaller: Fit) -> Comparison:
         """Test this model against a smaller one inside it; a share of 0 lies on the edge of what is possible.
 
         Parameters
         ----------
-        smaller : Fitted
+        smaller : Fit
             A model of the same kind with fewer coefficients, or without a share.
 
         Returns
@@ -281,38 +254,15 @@ class LatentFit(Fitted):
             mixed += math.comb(edge, there) / 2**edge * above
         return replace(plain, p=mixed, method="likelihood ratio, on the edge")
 
-    def margins(self, variable: str | None = None, *, levels: Sequence[Any] | None = None) -> Estimate:
-        """Average prevalences and their differences over the people of the fit.
+    def _effects(self, matrix: Array) -> list[Effect]:
+        first, others = self.covariates, [one.covariates for one in self.predictors[1:]]
+        return [Effect("", *self._shares_of([matrix, *(matrix if one is first else one.matrix for one in others)]))]
 
-        Parameters
-        ----------
-        variable : str, optional
-            Without it, the mean prevalence; with it, how the prevalence changes by one unit of it, or from
-            its first value to each other one.
-        levels : sequence, optional
-            The prevalence if everybody had each of these values of the variable.
-
-        Returns
-        -------
-        Estimate
-            With standard errors by the delta method, at the covariates of these people.
-        """
-        first, rest = self.predictors[0], self.predictors[1:]
-
-        def shares(matrix: Array) -> list[Effect]:
-            same = {id(first.covariates): matrix}
-            others = [same.get(id(one.covariates), one.covariates.matrix) for one in rest]
-            return [Effect("", *self._shares_of([matrix, *others]))]
-
-        averaged = effects(first.covariates, shares, variable, levels)
-        shares_only = variable is None or levels is not None
-        return margin_estimate(self.coefficients, self.answers.people, averaged, None, shares_only)
-
-    def _matrix(self, predictor: Predictor, data: Data) -> Array:
+    def _matrix(self, predictor: Predictor, data: Data | Values) -> Array:
         """The covariates of new people; those of other shares are needed only where they move the trait's."""
         if predictor is self.predictors[0] or self.share is not trait_share:
-            return predictor.covariates.of(data)
-        return np.ones((len(self.predictors[0].covariates.of(data)), len(predictor.labels)))
+            return predictor.covariates.matrix_of(data)
+        return np.ones((len(self.predictors[0].covariates.matrix_of(data)), len(predictor.labels)))
 
     def _shares_of(self, matrices: Sequence[Array]) -> tuple[Array, Array]:
         """Each person's probability of the trait, and its gradient by all coefficients."""

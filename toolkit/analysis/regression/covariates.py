@@ -44,7 +44,7 @@ class Covariates:
 
     matrix: Array
     labels: tuple[str, ...]
-    of: Callable[[Any], Array]
+    matrix_of: Callable[[Any], Array]
     data: Any
     variables: tuple[str, ...] = ()
 
@@ -68,7 +68,7 @@ class Covariates:
             matrix = self.matrix.copy()
             matrix[:, self.labels.index(name)] = values
             return matrix
-        return self.of(with_column(self.data, name, values))
+        return self.matrix_of(with_column(self.data, name, values))
 
 
 def sides(formula: str) -> tuple[str, str]:

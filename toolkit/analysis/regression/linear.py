@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.regression.covariates import Covariates, sides, standardize
-from toolkit.analysis.regression.fitted import MANY, Effect, FitProvenance, Fitted, covers_of, effects, margin_estimate
+from toolkit.analysis.regression.fit import MANY, Fit, FitProvenance, covers_of
+from toolkit.analysis.regression.margins import Effect
 from toolkit.analysis.regression.rows import Answers, People, read_answers, report_codes, with_matrix
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
@@ -28,16 +29,14 @@ from toolkit.local.matrix.encoding import encode
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LinearFit(Fitted):
+class LinearFit(Fit):
     """A fitted `linear` model; of several outcomes the labels are "outcome: column".
 
     Parameters
     ----------
-    covariates : object
-        The matrix of covariates, and how it is made of a frame.
-    people : object
-        Who stands behind the rows: weights, strata, clusters.
-    parts : tuple of str
+    answers : object
+        Covariates, and the people behind the rows: weights, strata, clusters.
+    outcomes : tuple of str
         The outcomes.
 
     Examples
@@ -50,33 +49,27 @@ class LinearFit(Fitted):
     ('mean',)
     """
 
-    covariates: Covariates
-    people: People
-    parts: tuple[str, ...]
+    answers: Answers
+    outcomes: tuple[str, ...]
     in_units = True
 
-    def predict(self, data: Data | None = None) -> Estimate:
-        """Estimate the mean of the outcome among people with these covariates, one entry per row.
+    @property
+    def covariates(self) -> Covariates:
+        return self.answers.covariates
 
-        Parameters
-        ----------
-        data : frame, optional
-            New people; those of the fit without it.
+    @property
+    def _people(self) -> People:
+        return self.answers.people
 
-        Returns
-        -------
-        Estimate
-            For each row the outcomes in order, with t intervals; it is of means, not of one person's number.
-        """
-        matrix = self.covariates.matrix if data is None else self.covariates.of(data)
-        means = self._means(matrix)
-        value = np.stack([one.each for one in means], axis=1).ravel()
+    def _predict(self, matrix: Array) -> Estimate:
+        means = self._effects(matrix)
+        value = np.stack([one.value for one in means], axis=1).ravel()
         gradient = np.stack([one.gradient for one in means], axis=1).reshape(len(value), -1)
         se = np.sqrt(np.einsum("ij,jk,ik->i", gradient, self.cov, gradient))
         return Estimate(
             value=value,
             se=se,
-            labels=tuple(f"{row}: {one}" if one else row for row in range(len(matrix)) for one in self._shown),
+            labels=tuple(f"{row}: {one}" if one else row for row in range(len(matrix)) for one in self._reported),
             cov=gradient @ self.cov @ gradient.T if len(value) <= MANY else None,
             n=self.n,
             loss=self.loss,
@@ -85,29 +78,13 @@ class LinearFit(Fitted):
             basis=Student(value, se, self.coefficients.basis.df),  # type: ignore[union-attr]
         )
 
-    def margins(self, variable: str | None = None, *, levels: Sequence[Any] | None = None) -> Estimate:
-        """Estimate means of the outcome and their differences, averaged over the people of the fit.
-
-        Parameters
-        ----------
-        variable, levels : optional
-            As for `logistic`.
-
-        Returns
-        -------
-        Estimate
-            With errors by the delta method, at the covariates of these people.
-        """
-        averaged = effects(self.covariates, self._means, variable, levels)
-        return margin_estimate(self.coefficients, self.people, averaged, None, False)
-
     @property
-    def _shown(self) -> tuple[str, ...]:
-        return tuple(part for part in self.parts if part != _OTHERS)
+    def _reported(self) -> tuple[str, ...]:
+        return tuple(outcome for outcome in self.outcomes if outcome != _OTHERS)
 
-    def _means(self, matrix: Array) -> list[Effect]:
+    def _effects(self, matrix: Array) -> list[Effect]:
         width, means = matrix.shape[1], []
-        for place, part in enumerate(self._shown):
+        for place, part in enumerate(self._reported):
             gradient = np.zeros((len(matrix), len(self.value)))
             gradient[:, place * width : (place + 1) * width] = matrix
             means.append(Effect(part, gradient @ self.value, gradient))
@@ -266,7 +243,7 @@ def _fit(
     )
     provenance = FitProvenance(("linear", *reports), covariates.matrix, "robust", False, df)
     used = {"used": people.n, **answers.dropped}
-    return LinearFit(estimate, np.nan, used, title, provenance, covariates, people, parts)
+    return LinearFit(estimate, np.nan, used, title, provenance, answers, parts)
 
 
 def _noise(design: Any, mean: Array) -> Array:

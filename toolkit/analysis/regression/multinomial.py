@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from toolkit.analysis.regression.covariates import standardize
-from toolkit.analysis.regression.fitted import AnswerFit, Effect, as_estimate, basis_of, provenance_of
+from toolkit.analysis.regression.fit import AnswerFit, as_estimate, provenance_of
+from toolkit.analysis.regression.margins import Effect, basis_of
 from toolkit.analysis.regression.rows import Channel, ModelRows, People, read_rows
 from toolkit.analysis.regression.scoring import (
     Error,
@@ -151,29 +152,19 @@ class MultinomialFit(AnswerFit):
     """
 
     order: tuple[int, ...]
-    ratios: ClassVar[str] = "odds ratio"
+
+    @property
+    def ratio_name(self) -> str:
+        return "odds ratio"
 
     @property
     def options(self) -> tuple[str | int, ...]:
         """The options, the base first."""
         return tuple(self.data.channel.options[place] for place in self.order)
 
-    def predict(self, data: Data | Values | None = None) -> Estimate:
-        """Estimate the share of each option among people with these covariates.
-
-        Parameters
-        ----------
-        data : frame or array, optional
-            New people; those of the fit without it.
-
-        Returns
-        -------
-        Estimate
-            For each row the options in order, the base first, with intervals that are cut to 0 to 1.
-        """
-        matrix = self.data.covariates.matrix if data is None else self.data.covariates.of(data)
-        predicted = self._shares(matrix)
-        value = np.stack([effect.each for effect in predicted], axis=1)
+    def _predict(self, matrix: Array) -> Estimate:
+        predicted = self._effects(matrix)
+        value = np.stack([effect.value for effect in predicted], axis=1)
         variance = [np.einsum("ij,jk,ik->i", effect.gradient, self.cov, effect.gradient) for effect in predicted]
         se = np.sqrt(np.stack(variance, axis=1))
         return replace(
@@ -187,23 +178,11 @@ class MultinomialFit(AnswerFit):
             basis=basis_of(self.coefficients, value.ravel(), se.ravel(), shares=True),
         )
 
-    def through(self, channel: Channel) -> "MultinomialFit":
-        """Fit the same model again, its reports read through other designs.
-
-        Parameters
-        ----------
-        channel : object
-            The designs, and which is whose.
-
-        Returns
-        -------
-        MultinomialFit
-            The new fit.
-        """
+    def _refit(self, channel: Channel) -> "MultinomialFit":
         rows = replace(self.data, channel=channel)
         return _fit(rows, self.order, self.provenance.error, self.provenance.penalized)
 
-    def _shares(self, matrix: Array) -> list[Effect]:
+    def _effects(self, matrix: Array) -> list[Effect]:
         shares = option_shares(matrix, self.value, len(self.order))
         predicted = []
         for place, (share, option) in enumerate(zip(shares, self.options, strict=True)):

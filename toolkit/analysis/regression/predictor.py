@@ -17,7 +17,7 @@ from toolkit.analysis.regression.covariates import (
     terms_without,
     variables,
 )
-from toolkit.analysis.regression.fitted import FitProvenance, Fitted, as_estimate
+from toolkit.analysis.regression.fit import Fit, FitProvenance, as_estimate
 from toolkit.analysis.regression.mixture import FAMILIES, MixtureModel, checked_outcome
 from toolkit.analysis.regression.rows import (
     Channel,
@@ -129,7 +129,7 @@ def read_hidden(
     covered = from_formula(right, empty)
     return Hidden(
         outcome=numbers(columns["outcome"], "outcomes"),
-        columns=tuple(covered.of(_with_truths(empty, items, cell, count)) for cell in combinations(items)),
+        columns=tuple(covered.matrix_of(_with_truths(empty, items, cell, count)) for cell in combinations(items)),
         labels=covered.labels,
         truths=from_formula(truth_side, empty),
         items=items,
@@ -179,7 +179,7 @@ def _with_truths(frame: object, items: tuple[str, ...], cell: tuple[int, ...], c
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictorFit(Fitted):
+class PredictorFit(Fit):
     """A fitted `predictor` model; its coefficients are those of the outcome.
 
     Parameters
@@ -214,13 +214,11 @@ class PredictorFit(Fitted):
     family: str
 
     @property
-    def ratios(self) -> str:  # type: ignore[override]
-        """What the exponential of a coefficient is called; nothing where it has no meaning."""
+    def ratio_name(self) -> str:
         return "odds ratio" if self.family == "logistic" else ""
 
     @property
-    def parameters(self) -> int:
-        """Those of the outcome, its spread, and those of the model of the truths."""
+    def _parameter_count(self) -> int:
         return len(self.labels) + len(self.truth.labels) + (self.sigma is not None)
 
 

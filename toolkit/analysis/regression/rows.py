@@ -316,7 +316,7 @@ def read_rows(
         gaps["covariates"] = absent_in(frame, variables(right, frame))
     used, dropped = complete(gaps, way, columns.get("times"))
     drawn, notes = who(columns, used, sampling, dropped, frame)
-    named = (*sampling.values(), *getattr(sampling.get("sample"), "names", ()))
+    named = (*sampling.values(), *getattr(sampling.get("sample"), "_column_names", ()))
     own = tuple(one for one in named if isinstance(one, str) and one in names(frame))
     columns = {what: values[used] for what, values in columns.items()}
     rows = some_rows(frame, used)
@@ -385,7 +385,7 @@ def design_of(design: object, name: object) -> Any:
 def counted_rows(data: DataFrame, needs: Sequence[str], others: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The different rows of these columns, and `others` by name, with how often each comes."""
     sample = others.get("sample")
-    if isinstance(sample, Sample) and sample.only_names:
+    if isinstance(sample, Sample) and sample._only_names:
         others = {**others, "weights": sample.weights, "strata": sample.strata, "clusters": sample.clusters}
         others["sample"] = None
     if others.get("sample") is not None:

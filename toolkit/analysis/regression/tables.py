@@ -200,7 +200,7 @@ def compare_models(
     for label in labels:
         pairs = [column.get(label, ("", "")) for column in columns]
         rows += [(label, *(first for first, _ in pairs)), ("", *(second for _, second in pairs))]
-    measures = [dict(fit.measures()) for fit in named.values()]
+    measures = [dict(fit._measures()) for fit in named.values()]
     names = list(dict.fromkeys(name for one in measures for name in one))
     what = {"se": "Standard errors", "interval": "95 % intervals", "p": "p-values"}[way] + " in brackets"
     return FitTable(
@@ -216,7 +216,7 @@ def _named(fits: object) -> Mapping[str, Any]:
     if not isinstance(fits, Mapping | Sequence) or isinstance(fits, str):
         refuse("`fits` must be several fits", type(fits).__name__, "write compare_models([one, two])", TypeError)
     named = dict(fits) if isinstance(fits, Mapping) else {f"({i})": fit for i, fit in enumerate(fits, 1)}
-    if strange := [type(fit).__name__ for fit in named.values() if not hasattr(fit, "measures")]:
+    if strange := [type(fit).__name__ for fit in named.values() if not hasattr(fit, "_measures")]:
         refuse("`fits` must be fits", strange[0], "as logistic(…) and others return them", TypeError)
     if not named:
         refuse("there must be a fit to show", "none", "write compare_models([one, two])")
@@ -225,8 +225,8 @@ def _named(fits: object) -> Mapping[str, Any]:
 
 def _cells(fit: Any, below: str, stars: bool, exp: bool) -> dict[str, tuple[str, str]]:
     """For each label the number with its stars, and what stands below it."""
-    estimate = fit.ratio_estimate() if exp else fit.coefficients
-    chances = np.atleast_1d(fit.test().p)
+    estimate = fit._ratios() if exp else fit.coefficients
+    chances = np.atleast_1d(fit.coefficients.test().p)
     cells = {}
     for (label, value, se, limits), p in zip(estimate.text_rows(), chances, strict=True):
         star = next((mark for least, mark in _STARS if p < least), "") if stars else ""

@@ -125,7 +125,7 @@ class Replicates:
             return cls(weights, parts, scaled, free)
         return _with_columns(cls(weights, parts, scaled, free, index=one_index([weights, replicates])))
 
-    def of(self, frame: DataFrame) -> "Replicates":
+    def resolve(self, frame: DataFrame) -> "Replicates":
         """Return the replicates of a frame, their columns looked up there.
 
         Parameters
@@ -138,22 +138,24 @@ class Replicates:
         Replicates
             With columns; themselves where nothing is named.
         """
-        if not self.names:
+        if not self._column_names:
             check_frame(len(self.weights), self.index, frame)
             return self
-        weights, *columns = (from_frame(frame, name, "replicates") for name in self.names)
+        weights, *columns = (from_frame(frame, name, "replicates") for name in self._column_names)
         table = np.stack(columns, axis=1)
         return _with_columns(replace(self, weights=weights, replicate=table, index=index_of(frame)))
 
     @property
-    def known_weights(self) -> Array:
+    def _checked_weights(self) -> Array:
         """The weights of the whole sample; refused where they are still a name."""
-        if self.names:
-            refuse("replicates must be looked up in a frame", f"{len(self.names)} names", "write .of(frame)")
+        if self._column_names:
+            refuse(
+                "replicates must be looked up in a frame", f"{len(self._column_names)} names", "write .resolve(frame)"
+            )
         return np.asarray(self.weights)
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def _column_names(self) -> tuple[str, ...]:
         """The columns that are looked up in a frame."""
         return (self.weights, *self.replicate) if isinstance(self.weights, str) else ()
 
@@ -218,7 +220,7 @@ class Replicates:
         statistic: Callable[[Array, Array, Mask], Linearization],
     ) -> Estimate:
         check_index(self.index, scores, "scores")
-        numbers, single = table(scores, len(self.known_weights))
+        numbers, single = table(scores, len(self._checked_weights))
         known = ~np.isnan(numbers)
         inside = [known if where is None else known & domain(where, numbers.shape) for where in domains]
 
@@ -239,7 +241,7 @@ class Replicates:
         return replace(estimate, notes=(*estimate.notes, note)) if lost else estimate
 
     def __repr__(self) -> str:
-        if self.names:
+        if self._column_names:
             return f'<Replicates by name: weights "{self.weights}", {len(self.factors):,} replicates>'
         return f"<Replicates of {len(self.weights):,} rows: {len(self.factors):,} replicates, {self.df:,} df>"
 

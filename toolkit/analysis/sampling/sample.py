@@ -72,7 +72,7 @@ class Sample:
     >>> sample = Sample(weights="w", clusters="school")
     >>> sample
     <Sample by name: weights "w", clusters "school">
-    >>> sample.of(frame).mean(forced("1/6", "1/6").scores(frame.a))
+    >>> sample.resolve(frame).mean(forced("1/6", "1/6").scores(frame.a))
     <Estimate 0.50 (standard error 0.25; 95 % interval -2.68 to 3.68); n = 4; covers sampling ...>
     """
 
@@ -89,7 +89,7 @@ class Sample:
             rule = "`population` must be two numbers or columns only with clusters that people were drawn in"
             refuse(rule, "another number of them", "it counts clusters, and people of each cluster")
         self._set(**{name: stages(getattr(self, name)) for name in _COLUMNS})
-        if self.by_name:
+        if self._by_name:
             return
         if self.index is None:
             self._set(index=one_index([part for _, part in self._parts()]))
@@ -97,7 +97,7 @@ class Sample:
             self._set(weights=positive_weights(self.weights))
         self._set(**{name: columns(getattr(self, name), name) for name in _FIELDS[1:]})
         if self.rows is not None:
-            self.units()
+            self._units()
 
     def _set(self, **values: object) -> None:
         for name, value in values.items():
@@ -110,24 +110,24 @@ class Sample:
         return [(name, part) for name, part in parts if name != "population" or isinstance(part, str) or np.ndim(part)]
 
     @property
-    def by_name(self) -> bool:
+    def _by_name(self) -> bool:
         """Whether columns are named that are looked up in a frame."""
-        return bool(self.names)
+        return bool(self._column_names)
 
     @property
-    def only_names(self) -> bool:
+    def _only_names(self) -> bool:
         """Whether it is no more than names of weights, strata and clusters."""
         columns = [getattr(self, name) for name in _COLUMNS]
         more = self.population is not None or self.calibration is not None or self.lonely != "refuse"
-        return self.by_name and not more and all(one is None or isinstance(one, str) for one in columns)
+        return self._by_name and not more and all(one is None or isinstance(one, str) for one in columns)
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def _column_names(self) -> tuple[str, ...]:
         """The columns that are looked up in a frame."""
         margins = self.calibration if isinstance(self.calibration, Mapping) else ()
         return (*names_in(self._parts()), *margins)
 
-    def of(self, frame: DataFrame) -> "Sample":
+    def resolve(self, frame: DataFrame) -> "Sample":
         """Return the sample of a frame, its columns looked up there.
 
         Parameters
@@ -145,7 +145,7 @@ class Sample:
         ValueError
             If a column is not there, or the rows are not those of the sample's columns.
         """
-        if not self.by_name:
+        if not self._by_name:
             check_frame(self.rows, self.index, frame)
             return self
         columns = {name: from_frame(frame, getattr(self, name), name) for name in _FIELDS}
@@ -159,28 +159,21 @@ class Sample:
     def rows(self) -> int | None:
         """How many people it has; None where no column says so, and it fits any number."""
         fitted = None if self.calibration is None else self.calibration.margins[0].place
-        return None if self.by_name else same_length([*self._parts(), ("known totals", fitted)])
+        return None if self._by_name else same_length([*self._parts(), ("known totals", fitted)])
 
     @cached_property
     def _drawn(self) -> dict[int, Units]:
         return {}
 
-    def units(self, rows: int | None = None) -> Units:
-        """Return clusters in strata, one entry per row.
-
-        Parameters
-        ----------
-        rows : int, optional
-            How many rows there are, for a sample without columns.
-
-        Returns
-        -------
-        Units
-            Which cluster each row is in, and which stratum each cluster.
-        """
+    def _units(self, rows: int | None = None) -> Units:
+        """Return clusters in strata; `rows` is the number of rows, for a sample without columns."""
         size = self.rows if self.rows is not None else rows
-        if self.by_name:
-            refuse("the columns of a sample must be looked up in a frame", ", ".join(self.names), "write .of(frame)")
+        if self._by_name:
+            refuse(
+                "the columns of a sample must be looked up in a frame",
+                ", ".join(self._column_names),
+                "write .resolve(frame)",
+            )
         if size is None:
             refuse("the sample must have a column, or the number of rows be given", "neither", "nothing is drawn")
         if size not in self._drawn:
@@ -200,14 +193,14 @@ class Sample:
         array
             One weight per row.
         """
-        count = len(self.units(rows).unit)
+        count = len(self._units(rows).unit)
         base = np.ones(count) if self.weights is None else self.weights
         return base if self.calibration is None else self.calibration.weights(base)
 
     @property
     def df(self) -> int:
         """Degrees of freedom: clusters less strata."""
-        return self.units().df
+        return self._units().df
 
     @property
     def effective_n(self) -> float:
@@ -302,8 +295,8 @@ class Sample:
         Replicates
             One replicate per cluster.
         """
-        base = np.ones(self.units().unit.shape) if self.weights is None else self.weights
-        return jackknife(self.units(), base, self.calibration, self.index)
+        base = np.ones(self._units().unit.shape) if self.weights is None else self.weights
+        return jackknife(self._units(), base, self.calibration, self.index)
 
     def poststratified(self, cells: Values, totals: Mapping[Any, Any]) -> "Sample":
         """Return the sample with weights that add up to known totals of cells.
@@ -361,7 +354,7 @@ class Sample:
         self, sums: Linearization, numbers: Array, single: bool, noise: Noise, labels: Names, method: str
     ) -> Estimate:
         weights = self.final_weights(len(numbers))
-        drawn, cov = self.units(len(numbers)), scatter(self, weights[:, None] * sums.influence, finite=True)
+        drawn, cov = self._units(len(numbers)), scatter(self, weights[:, None] * sums.influence, finite=True)
         if self.population is not None:
             cov = cov + linear.randomization(sums.factors, numbers, drawn.row_fraction(), noise)
         return linear.as_estimate(sums, cov, drawn.df, single, labels, method, self._covers(drawn.df))
@@ -372,7 +365,7 @@ class Sample:
 
     def __repr__(self) -> str:
         used = [name for name in _FIELDS if getattr(self, name) is not None]
-        if self.by_name:
+        if self._by_name:
             named = {name: ", ".join(f'"{own}"' for own in names_in([(name, getattr(self, name))])) for name in used}
             words = [f"{name} {named[name]}".strip() for name in used]
             return f"<Sample by name: {', '.join([*words, *(['known totals'] if self.calibration else [])])}>"
@@ -395,23 +388,23 @@ def described(sample: Sampled) -> list[str]:
 
 def weights_of(sample: Sampled, rows: int) -> Array:
     """One weight per row, after they were made to add up to known totals."""
-    return sample.known_weights if isinstance(sample, Replicates) else sample.final_weights(rows)
+    return sample._checked_weights if isinstance(sample, Replicates) else sample.final_weights(rows)
 
 
 def df_of(sample: Sampled, inside: Mask) -> int:
     """As R's survey package counts them: clusters with members less their strata; of replicates those of the sample."""
-    return int(sample.df) if isinstance(sample, Replicates) else sample.units(len(inside)).df_of(inside)
+    return int(sample.df) if isinstance(sample, Replicates) else sample._units(len(inside)).df_of(inside)
 
 
 def scatter(sample: Sampled, values: Array, *, finite: bool) -> Array:
     """The variance of the sum of `values`, a row per person, weights in it; if `finite`, of drawing people alone."""
     if isinstance(sample, Replicates):
-        own = sample.known_weights
+        own = sample._checked_weights
         return spread(sample, lambda weights: np.asarray(weights / own @ values), values.sum(axis=0))[0]
     if sample.calibration is not None:
         weights = sample.final_weights(len(values))
         values = sample.calibration.residuals(values / weights[:, None], weights) * weights[:, None]
-    drawn = sample.units(len(values))
+    drawn = sample._units(len(values))
     return (drawn if finite else drawn.without_end).covariance(values)
 
 
@@ -435,7 +428,7 @@ class SampleRows:
         """For each row in the model the share of clusters drawn in its stratum; None of a population without end."""
         if isinstance(self.sample, Replicates) or self.sample.population is None:
             return None
-        return self.sample.units(len(self.used)).row_fraction()[self.used]
+        return self.sample._units(len(self.used)).row_fraction()[self.used]
 
     def scatter(self, parts: Array, *, finite: bool = False) -> Array:
         """The variance of the sum of `parts`, one row per person of the model."""
@@ -452,5 +445,5 @@ def checked_sample(sample: object, others: list[str], data: DataFrame) -> Sample
         )
     if others:
         refuse("`sample` must be given alone", ", ".join(others), "it says how people were drawn")
-    there = sample.of(data)
+    there = sample.resolve(data)
     return None if isinstance(there, Sample) and there.rows is None and there.population is None else there

@@ -31,7 +31,7 @@ class Counted(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class DesignFit:
     """How well the best-fitting truth agrees with the reports.
 
     Parameters
@@ -46,7 +46,7 @@ class Fit:
 
     Examples
     --------
-    >>> Fit(0.01, "exact binomial tail").doubtful
+    >>> DesignFit(0.01, "exact binomial tail").doubtful
     True
     """
 
@@ -84,7 +84,7 @@ def p_written(p: float) -> str:
     return f"p = {p:.0e}" if p < 0.001 else f"p = {p:.2g}"
 
 
-def edge_fit(shares: Shares, *, together: bool, of: str = "share") -> Fit:
+def edge_fit(shares: Shares, *, together: bool, of: str = "share") -> DesignFit:
     """Exact, from the binomial tails of the reports for each option at the nearest edge, 0 or 1.
 
     Of one share the p-value is the greatest chance, over all shares, of as few reports (or as many). Of
@@ -93,21 +93,23 @@ def edge_fit(shares: Shares, *, together: bool, of: str = "share") -> Fit:
     """
     k = len(shares.value)
     if together and np.all((shares.value >= 0) & (shares.value <= 1)):
-        return Fit(1.0, "exact binomial tail", of)
+        return DesignFit(1.0, "exact binomial tail", of)
     if k == 1:
-        return Fit(float(_edge_tails(shares)[0]), "exact binomial tail", of)
+        return DesignFit(float(_edge_tails(shares)[0]), "exact binomial tail", of)
     if not together:
-        return Fit(_edge_tails(shares), "exact binomial tail of each option", of)
+        return DesignFit(_edge_tails(shares), "exact binomial tail of each option", of)
     beyond = np.maximum(-shares.score(0.0), shares.score(1.0))
     farthest = np.argsort(-beyond, kind="stable")[:_CANDIDATES]
     least = float(_edge_tails(shares.rows(farthest)).min())
-    return Fit(min(1.0, 2 * k * least), "exact binomial tails of all options (Bonferroni)", of)
+    return DesignFit(min(1.0, 2 * k * least), "exact binomial tails of all options (Bonferroni)", of)
 
 
-def wald_fit(shares: Normal) -> Fit:
+def wald_fit(shares: Normal) -> DesignFit:
     """The same where only values and standard errors are known, from the normal tails; shares that belong together."""
     each = _edge_tails(shares, "wald")
-    return Fit(float(each[0]) if len(each) == 1 else float(min(1.0, 2 * len(each) * np.nanmin(each))), "normal tails")
+    return DesignFit(
+        float(each[0]) if len(each) == 1 else float(min(1.0, 2 * len(each) * np.nanmin(each))), "normal tails"
+    )
 
 
 def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
@@ -123,7 +125,7 @@ def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
     return np.where(np.isnan(few + many + shares.value), np.nan, beyond)
 
 
-def fit_notes(fit: Fit, shares: Counted, seen: str = "") -> tuple[str, ...]:
+def fit_notes(fit: DesignFit, shares: Counted, seen: str = "") -> tuple[str, ...]:
     """What must be said of a fit that leaves a 95 % interval empty, or that is doubtful; `seen` : what came and what
     the design makes, as in "10 of 300 reports were yes, where the design makes at least 50".
     """

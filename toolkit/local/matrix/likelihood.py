@@ -7,7 +7,7 @@ sum_y c_y ln((x P)_y). It is concave, so every stationary point is the maximum.
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.inference.fit import Fit, edge_fit
+from toolkit.core.inference.fit import DesignFit, edge_fit
 from toolkit.core.inference.intervals import Shares
 from toolkit.core.inference.special import chdtrc, xlogy
 from toolkit.local.matrix.moments import Forced
@@ -136,7 +136,7 @@ _LIKELIHOOD_LIMIT = 64  # options; beyond, the exact tails of each option take l
 _RATIO = "likelihood ratio, for large samples"
 
 
-def agreement(matrix: Array, form: Forced | None, counts: Array, basis: Shares) -> Fit:
+def agreement(matrix: Array, form: Forced | None, counts: Array, basis: Shares) -> DesignFit:
     """The p-value of the best-fitting shares.
 
     In the forced form, which every 2 x 2 matrix has, an option's own reports are binomial, and the tails are exact. For
@@ -149,7 +149,7 @@ def agreement(matrix: Array, form: Forced | None, counts: Array, basis: Shares) 
     if form is not None or k > _LIKELIHOOD_LIMIT:
         return edge_fit(basis, together=True)
     if k == reports and np.all(basis.value >= 0):
-        return Fit(1.0, _RATIO)
+        return DesignFit(1.0, _RATIO)
     try:
         shares = maximum_likelihood(matrix, counts)
     except ArithmeticError:  # a design that hardly tells its options apart; nothing that came can then contradict it
@@ -159,8 +159,8 @@ def agreement(matrix: Array, form: Forced | None, counts: Array, basis: Shares) 
         ratio = max(0.0, 2 * float(np.sum(xlogy(counts, counts) - xlogy(counts, expected))))
     spare, at_zero = reports - k, int(np.count_nonzero(shares == 0))
     if at_zero == 0:
-        return Fit(_tail(ratio, spare), _RATIO)
-    return Fit((_tail(ratio, spare + at_zero - 1) + _tail(ratio, spare + at_zero)) / 2, _RATIO)
+        return DesignFit(_tail(ratio, spare), _RATIO)
+    return DesignFit((_tail(ratio, spare + at_zero - 1) + _tail(ratio, spare + at_zero)) / 2, _RATIO)
 
 
 def _tail(ratio: float, df: int) -> float:

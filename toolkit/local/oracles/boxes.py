@@ -12,7 +12,7 @@ from toolkit.core.arrays import Array, Codes, Labels, Mask, Values, as_array
 from toolkit.core.checks import refuse
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
-from toolkit.core.inference.fit import Fit, edge_fit, fit_notes
+from toolkit.core.inference.fit import DesignFit, edge_fit, fit_notes
 from toolkit.core.inference.intervals import Interval, Shares, Tails
 from toolkit.local.matrix.moments import from_support, scored_option
 from toolkit.local.oracles.support import SupportRandomizer, covariance_note, display_note
@@ -173,10 +173,10 @@ class BoxShares:
         statistic, below, above = (self._laid_out([one[i] for one in tails]) for i in range(3))
         return statistic, below, above
 
-    def fit(self) -> Fit:
+    def fit(self) -> DesignFit:
         """Whether any share agrees with each box's reports."""
         p = self._laid_out([edge_fit(part, together=False).p for part in self.parts])
-        return Fit(p, "exact binomial tail of each box")
+        return DesignFit(p, "exact binomial tail of each box")
 
     def _laid_out(self, entries: list[Any]) -> Array:
         """What the parts have, each in its place."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.analysis.estimating import CountSource, checked_method, estimates, groupless_notes
+from toolkit.analysis.estimating import CountSource, checked_method, estimates, ungrouped_notes
 from toolkit.analysis.findings import Findings
 from toolkit.analysis.plain import question_model
 from toolkit.analysis.reports import GroupEstimate, Reader
@@ -150,7 +150,7 @@ def estimate(
         survey=survey,
         understood=_understood(survey, reports),
         attention=_attention(survey, reports),
-    ).from_minimum(least)
+    ).suppress_below(least)
     # Only from what is shown: the remark depends on the estimate.
     return replace(results, remarks=(*results.remarks, *_birthdays(results)))
 
@@ -171,7 +171,7 @@ def _remarks(survey: Survey, reports: DataFrame, found: Findings, least: int) ->
         shown = f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
         remarks.append(shown)
     # `Results.notes` says who is in no group.
-    said_elsewhere = groupless_notes(found.groupless, found.by) if found.group_estimates else ()
+    said_elsewhere = ungrouped_notes(found.ungrouped, found.by) if found.group_estimates else ()
     return *remarks, *(f"{note[:1].upper()}{note[1:]}." for note in found.remarks if note not in said_elsewhere)
 
 

@@ -178,7 +178,7 @@ class Results(Findings):
         names = {finding.question for finding in self.group_estimates}
         return tuple(question for question in self.survey.questions if question.name in names)
 
-    def from_minimum(self, minimum: int) -> Self:
+    def suppress_below(self, minimum: int) -> Self:
         """Return only what at least `minimum` people answered; a remark counts what is left out.
 
         Parameters
@@ -191,7 +191,7 @@ class Results(Findings):
         Results
             The results without the others.
         """
-        enough = super().from_minimum(minimum)
+        enough = super().suppress_below(minimum)
         shown = tuple(one for one in enough.group_estimates if (one.estimate.n or 0) >= minimum)
         remarks = self.remarks
         if left_out := len(self.group_estimates) - len(shown):
@@ -352,7 +352,7 @@ class Results(Findings):
         return between(self.survey[name], before, now, estimate, least)
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
-        """Return numbers for further work, shares as 0.25; `to_table` has them as people read them.
+        """Return numbers for further work, shares as 0.25; `summary` has them as people read them.
 
         Parameters
         ----------
@@ -381,7 +381,7 @@ class Results(Findings):
         ]
         return extra("pandas", "collect").DataFrame(rows)
 
-    def to_table(self, level: float = 0.95) -> "pd.DataFrame":
+    def summary(self, level: float = 0.95) -> "pd.DataFrame":
         """Return the same for a paper: labels, shares in percent, one number of decimals per question.
 
         Parameters
@@ -402,7 +402,7 @@ class Results(Findings):
         >>> survey = Survey(
         ...     "Exams", [Question("cheated", "Cheated?", design=warner(p="3/4"))], consent="Why.", check=False
         ... )
-        >>> estimate(survey, pd.DataFrame({"cheated": ["yes"] * 40 + ["no"] * 60})).to_table().T
+        >>> estimate(survey, pd.DataFrame({"cheated": ["yes"] * 40 + ["no"] * 60})).summary().T
                                      0
         question               cheated
         answer                     Yes
@@ -472,10 +472,10 @@ class Results(Findings):
             refused, missing = sum(one.refused for one in own), sum(one.unanswered for one in own)
             if refused or missing:
                 notes.append(f"{question.name}: {answered:,} answered, {refused:,} refused, {missing:,} missing.")
-        if self.groupless:
-            people = "person has" if self.groupless == 1 else "people have"
+        if self.ungrouped:
+            people = "person has" if self.ungrouped == 1 else "people have"
             notes.append(
-                f"{self.groupless:,} {people} no group, as the answer to {' or '.join(self.by)} is missing: no "
+                f"{self.ungrouped:,} {people} no group, as the answer to {' or '.join(self.by)} is missing: no "
                 "estimate here counts them."
             )
         return notes
@@ -513,12 +513,12 @@ def table_rows(results: Results, name: str, level: float = 0.95) -> list[Row]:
     lines = lines_of(results._of(name), checked_level(level), share=is_share(survey[name]))
     return [
         Row(
-            tuple(label_of(survey, by, value) for by, value in zip(results.by, line.of.group, strict=True)),
+            tuple(label_of(survey, by, value) for by, value in zip(results.by, line.finding.group, strict=True)),
             label_of(survey, name, line.option),
             f"{line.estimate} *" if line.outside else line.estimate,
             line.se,
             line.interval,
-            line.of.used,
+            line.finding.used,
         )
         for line in lines
     ]

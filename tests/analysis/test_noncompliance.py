@@ -13,8 +13,8 @@ import scipy.stats
 
 from tests.analysis.reference_survey import CROSSWISE, DIE, WARNER, survey
 from toolkit import k_ary, kuk
-from toolkit.analysis import Sample, bounds, logistic, multinomial, sensitivity, tipping_point
-from toolkit.analysis.tipping import WAYS
+from toolkit.analysis import Sample, compliance_sensitivity, identification_bounds, logistic, multinomial, tipping_point
+from toolkit.analysis.noncompliance import BEHAVIORS
 from toolkit.local import anchor
 from toolkit.local.compliance import Compliance
 
@@ -22,15 +22,15 @@ DESIGNS = pytest.mark.parametrize("design", [DIE, WARNER, CROSSWISE], ids=["die"
 
 
 @DESIGNS
-@pytest.mark.parametrize("way", ["random", "self_protective"])
-def test_as_many_people_as_it_says_move_the_null_to_the_estimate(design, way: str) -> None:
+@pytest.mark.parametrize("behavior", ["random", "self_protective"])
+def test_as_many_people_as_it_says_move_the_null_to_the_estimate(design, behavior: str) -> None:
     """The bias of `Compliance`, which is computed another way."""
-    null = 0.02 if way == "random" else 0.6
+    null = 0.02 if behavior == "random" else 0.6
     for yes in (300, 400, 450):
         estimate = design.estimate_counts([1000 - yes, yes])
-        share = tipping_point(estimate, null).explains[way]
+        share = tipping_point(estimate, null).explains[behavior]
         if not math.isnan(share):
-            moved = null + Compliance(**{way: share}).bias(design, null)
+            moved = null + Compliance(**{behavior: share}).bias(design, null)
             assert moved == pytest.approx(estimate.value)
 
 
@@ -55,7 +55,7 @@ def test_fewer_people_than_explain_it_are_enough_to_doubt_it() -> None:
     found = tipping_point(DIE.estimate_counts([600, 400]), 0)
     assert 0 < found.doubt["random"] < found.explains["random"]
     wide = tipping_point(DIE.estimate_counts([8, 3]), 0)
-    assert wide.doubt == dict.fromkeys(WAYS, 0.0)
+    assert wide.doubt == dict.fromkeys(BEHAVIORS, 0.0)
     assert list(found.to_frame().columns) == ["explains", "doubt"]
 
 
@@ -84,7 +84,7 @@ BOTH = {"women": WOMEN, "men": MEN}
 
 
 @pytest.mark.parametrize(
-    ("way", "shares", "value", "se"),
+    ("behavior", "shares", "value", "se"),
     [
         ("self_protective", (0.05, 0.05), 0.071690, 0.030892),
         ("self_protective", (0.1, 0.1), 0.075672, None),
@@ -94,26 +94,30 @@ BOTH = {"women": WOMEN, "men": MEN}
         ("random", (0.0, 0.1), 0.095455, None),
     ],
 )
-def test_a_difference_of_shares_under_other_conduct(way, shares, value, se) -> None:
-    found = sensitivity(BOTH, way=way).at(*shares)
+def test_a_difference_of_shares_under_other_conduct(behavior, shares, value, se) -> None:
+    found = compliance_sensitivity(BOTH, behavior=behavior).at(*shares)
     assert float(found) == pytest.approx(value, abs=1e-6)
     assert se is None or found.se == pytest.approx(se, abs=1e-6)
 
 
 def test_equal_cheating_never_removes_a_difference_and_unequal_cheating_of_two_percent_does() -> None:
-    found = sensitivity(BOTH)
+    found = compliance_sensitivity(BOTH)
     assert found.tipping["men"].explains["self_protective"] == pytest.approx(0.119075, abs=1e-6)
     assert math.isnan(found.tipping["everybody"].explains["self_protective"])
     doubt = found.tipping["men"].doubt["self_protective"]
     assert 0.018 < doubt < 0.02
     assert found.at(0, doubt).interval().low == pytest.approx(0, abs=1e-8)
-    assert sensitivity(BOTH, way="random").tipping["women"].explains["random"] == pytest.approx(0.276677, abs=1e-6)
-    assert sensitivity(BOTH, way="carriers").tipping["men"].explains["carriers"] == pytest.approx(0.169231, abs=1e-6)
+    assert compliance_sensitivity(BOTH, behavior="random").tipping["women"].explains["random"] == pytest.approx(
+        0.276677, abs=1e-6
+    )
+    assert compliance_sensitivity(BOTH, behavior="carriers").tipping["men"].explains["carriers"] == pytest.approx(
+        0.169231, abs=1e-6
+    )
     assert repr(found).startswith("<Sensitivity to self_protective: 0.0681 becomes 0 by women no share")
-    alone = sensitivity(WOMEN, null=0.45)
+    alone = compliance_sensitivity(WOMEN, null=0.45)
     share = alone.tipping["everybody"].explains["self_protective"]
     assert float(alone.at(share)) == pytest.approx(0.45, abs=1e-8)
-    nothing = sensitivity({"a": WOMEN, "b": DIE.estimate_counts([761, 469])})
+    nothing = compliance_sensitivity({"a": WOMEN, "b": DIE.estimate_counts([761, 469])})
     assert nothing.tipping["a"].doubt["self_protective"] == 0
 
 
@@ -121,7 +125,7 @@ FIT = logistic("forced ~ female + age10", survey(), DIE)
 
 
 @pytest.mark.parametrize(
-    ("way", "men", "women", "value", "se"),
+    ("behavior", "men", "women", "value", "se"),
     [
         ("self_protective", 0.0, 0.0, 0.372136, 0.149537),
         ("self_protective", 0.1, 0.1, 0.370819, 0.151204),
@@ -134,8 +138,8 @@ FIT = logistic("forced ~ female + age10", survey(), DIE)
         ("carriers", 0.1, 0.0, 0.178151, None),
     ],
 )
-def test_a_slope_under_other_conduct(way, men, women, value, se) -> None:
-    found = sensitivity(FIT, "female", by="female", way=way)
+def test_a_slope_under_other_conduct(behavior, men, women, value, se) -> None:
+    found = compliance_sensitivity(FIT, "female", by="female", behavior=behavior)
     assert found.groups == ("female = 0", "female = 1")
     slope = found.at(men, women)
     assert float(slope) == pytest.approx(value, abs=1e-6)
@@ -145,26 +149,26 @@ def test_a_slope_under_other_conduct(way, men, women, value, se) -> None:
 @pytest.mark.slow
 def test_the_tipping_points_of_a_slope() -> None:
     fit = logistic("forced ~ female + age10", survey(), DIE, se="expected")
-    found = sensitivity(fit, "female", by="female").tipping["female = 0"]
+    found = compliance_sensitivity(fit, "female", by="female").tipping["female = 0"]
     assert found.explains["self_protective"] == pytest.approx(0.125835, abs=1e-6)
     assert found.doubt["self_protective"] == pytest.approx(0.028644, abs=1e-5)
-    carriers = sensitivity(fit, "female", by=survey().female, way="carriers").tipping["0"]
+    carriers = compliance_sensitivity(fit, "female", by=survey().female, behavior="carriers").tipping["0"]
     assert carriers.explains["carriers"] == pytest.approx(0.176500, abs=1e-6)
 
 
 @pytest.mark.slow
 def test_margins_options_and_arrays_of_groups_are_read_again_too() -> None:
     """Two options are the same model as a logistic one, and the order of two groups does not matter."""
-    margin = sensitivity(FIT, lambda fit: fit.margins("female"), by="female").at(0.1, 0.0)
+    margin = compliance_sensitivity(FIT, lambda fit: fit.margins("female"), by="female").at(0.1, 0.0)
     again = logistic("forced ~ female + age10", survey(), DIE)
     assert float(margin) < float(again.margins("female"))
     options = multinomial("forced ~ female + age10", survey(), DIE)
-    slope = sensitivity(options, f"{options.options[1]}: female", by="female").at(0.1, 0.0)
+    slope = compliance_sensitivity(options, f"{options.options[1]}: female", by="female").at(0.1, 0.0)
     assert float(slope) == pytest.approx(0.080619, abs=1e-5)
-    table = sensitivity(FIT, "female", by="female").to_frame((0, 0.1))
+    table = compliance_sensitivity(FIT, "female", by="female").to_frame((0, 0.1))
     assert table.index.names == ["female = 0", "female = 1"]
     assert table["estimate"].tolist() == pytest.approx([0.372136, 0.663308, 0.080619, 0.370819], abs=1e-6)
-    alone = sensitivity(WOMEN, null=0.25).to_frame((0.0, 0.1))
+    alone = compliance_sensitivity(WOMEN, null=0.25).to_frame((0.0, 0.1))
     assert len(alone) == 2
 
 
@@ -172,18 +176,21 @@ def test_people_with_designs_of_their_own_have_the_conduct_of_their_group() -> N
     """Here by turns the same die under two names: all as if everybody had one."""
     turns = survey().assign(d=np.tile(["one", "two"], 1200))
     fit = logistic("forced ~ female + age10", turns, {"one": DIE, "two": DIE}, design_by="d")
-    one, two = (sensitivity(which, "female", by="female").at(0.02, 0.1) for which in (FIT, fit))
+    one, two = (compliance_sensitivity(which, "female", by="female").at(0.02, 0.1) for which in (FIT, fit))
     assert (two.value, two.se) == pytest.approx((one.value, one.se), rel=1e-6)
 
 
 def test_a_model_that_has_no_maximum_under_some_conduct_has_no_number_there() -> None:
-    table = sensitivity(FIT, "female", by="female", way="self_incriminating").to_frame((0.0, 0.3))
+    table = compliance_sensitivity(FIT, "female", by="female", behavior="self_incriminating").to_frame((0.0, 0.3))
     assert table["estimate"].isna().any()
     assert table.iloc[0].notna().all()
 
 
 def test_bounds_hold_whatever_those_who_do_not_follow_have() -> None:
-    pairs = {share: [bounds(one, share, way="self_protective") for one in (WOMEN, MEN)] for share in (0.05, 0.1)}
+    pairs = {
+        share: [identification_bounds(one, share, behavior="self_protective") for one in (WOMEN, MEN)]
+        for share in (0.05, 0.1)
+    }
     women, men = pairs[0.05]
     assert (women.low, women.high) == pytest.approx((0.334451, 0.384451), abs=1e-6)
     assert (men.low, men.high) == pytest.approx((0.266346, 0.316346), abs=1e-6)
@@ -195,64 +202,64 @@ def test_bounds_hold_whatever_those_who_do_not_follow_have() -> None:
         )
         reach = [math.hypot(below[0], above[1]), math.hypot(above[0], below[1])]
         assert [apart.low - apart.interval.low, apart.interval.high - apart.high] == pytest.approx(reach)
-    anything = bounds(WOMEN, 0.05)
+    anything = identification_bounds(WOMEN, 0.05)
     assert anything.low < women.low
     assert anything.high >= women.high
-    assert repr(bounds(WOMEN, "1/20")) == repr(anything)
-    none = bounds(WOMEN, 0)
+    assert repr(identification_bounds(WOMEN, "1/20")) == repr(anything)
+    none = identification_bounds(WOMEN, 0)
     assert (none.low, none.high) == pytest.approx((WOMEN.value, WOMEN.value))
     assert tuple(none.interval) == pytest.approx(tuple(WOMEN.interval()))
-    wide = bounds(WOMEN, (0.0, 0.1), way="self_protective")
+    wide = identification_bounds(WOMEN, (0.0, 0.1), behavior="self_protective")
     assert (wide.low, wide.high) == pytest.approx((WOMEN.value, 0.396951 + 0.05), abs=1e-6)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("behavior", BEHAVIORS)
 @DESIGNS
-def test_bounds_hold_the_truth_of_every_mixture(design, way: str) -> None:
+def test_bounds_hold_the_truth_of_every_mixture(design, behavior: str) -> None:
     """Expected counts of a population, so that nothing is left to chance."""
     for share, followers, others in ((0.1, 0.3, 0.0), (0.1, 0.3, 1.0), (0.2, 0.05, 0.5)):
         row = design.matrix[:, 1]
-        last = {"random": 0.5}.get(way, float((row[1] > row[0]) == (way == "self_incriminating")))
+        last = {"random": 0.5}.get(behavior, float((row[1] > row[0]) == (behavior == "self_incriminating")))
         seen = (1 - share) * (row[0] + (row[1] - row[0]) * followers) + share * last
         counts = [round(10**9 * (1 - seen)), round(10**9 * seen)]
-        found = bounds(design.estimate_counts(counts), share, way=way)
+        found = identification_bounds(design.estimate_counts(counts), share, behavior=behavior)
         truth = (1 - share) * followers + share * others
         assert found.low - 1e-6 <= truth <= found.high + 1e-6
-        loose = bounds(design.estimate_counts(counts), share)
+        loose = identification_bounds(design.estimate_counts(counts), share)
         assert loose.low - 1e-6 <= truth <= loose.high + 1e-6
 
 
 def test_an_anchor_and_a_second_arm_narrow_or_contradict_bounds() -> None:
     follow = anchor.attention_counts(DIE, [1600, 400])
-    by_anchor = bounds(WOMEN, follow)
-    halved = [bounds(WOMEN, 1 - limit, level=0.975) for limit in follow.interval(0.975)]
+    by_anchor = identification_bounds(WOMEN, follow)
+    halved = [identification_bounds(WOMEN, 1 - limit, level=0.975) for limit in follow.interval(0.975)]
     low, high = min(halved, key=lambda one: one.low), max(halved, key=lambda one: one.high)
     assert (by_anchor.low, by_anchor.high) == pytest.approx((low.low, high.high), abs=1e-8)
     assert [*by_anchor.interval][:2] == pytest.approx((low.interval.low, high.interval.high), abs=1e-8)
     assert by_anchor.interval.level == 0.95
     other = WARNER.estimate_counts([560, 440])
-    both = bounds([WOMEN, other], 0.1)
-    assert both.low == max(bounds(one, 0.1).low for one in (WOMEN, other))
-    assert both.high == min(bounds(one, 0.1).high for one in (WOMEN, other))
+    both = identification_bounds([WOMEN, other], 0.1)
+    assert both.low == max(identification_bounds(one, 0.1).low for one in (WOMEN, other))
+    assert both.high == min(identification_bounds(one, 0.1).high for one in (WOMEN, other))
     with pytest.raises(ValueError, match="arms must have a share in common"):
-        bounds([WOMEN, DIE.estimate_counts([8300, 1700])], 0.01)
+        identification_bounds([WOMEN, DIE.estimate_counts([8300, 1700])], 0.01)
 
 
 def test_what_cannot_be_asked_of_conduct_is_refused() -> None:
-    with pytest.raises(ValueError, match="`of` must say what"):
-        sensitivity(FIT)
+    with pytest.raises(ValueError, match="`quantity` must say which"):
+        compliance_sensitivity(FIT)
     with pytest.raises(ValueError, match="must make two groups, got 3"):
-        sensitivity(FIT, "female", by=np.arange(2400) % 3)
+        compliance_sensitivity(FIT, "female", by=np.arange(2400) % 3)
     with pytest.raises(ValueError, match="one value for each row of the fit, got 10 for 2400"):
-        sensitivity(FIT, "female", by=np.arange(10))
+        compliance_sensitivity(FIT, "female", by=np.arange(10))
     with pytest.raises(ValueError, match="a share below 1 for each of women, men"):
-        sensitivity(BOTH).at(0.1, 0.1, 0.1)
+        compliance_sensitivity(BOTH).at(0.1, 0.1, 0.1)
     with pytest.raises(ValueError, match="a share below 1 for each of women, men"):
-        sensitivity(BOTH).at(0.1, 1)
+        compliance_sensitivity(BOTH).at(0.1, 1)
     with pytest.raises(ValueError, match="two estimates by name, got 3"):
-        sensitivity(BOTH | {"others": MEN})
-    with pytest.raises(ValueError, match="still be told from others"):
-        sensitivity(BOTH, way="carriers").at(0.9)
+        compliance_sensitivity(BOTH | {"others": MEN})
+    with pytest.raises(ValueError, match="must still differ from those of others"):
+        compliance_sensitivity(BOTH, behavior="carriers").at(0.9)
 
 
 def test_bounds_hold_the_share_whoever_does_not_follow() -> None:
@@ -260,7 +267,9 @@ def test_bounds_hold_the_share_whoever_does_not_follow() -> None:
     and who report 0 or 1. Exact, so without false alarms; over 432 such cells the least was .9477 (30 people).
     """
     n, off = 100, 0.1
-    limits = np.array([[*bounds(DIE.estimate_counts([n - k, k]), off).interval][:2] for k in range(n + 1)])
+    limits = np.array(
+        [[*identification_bounds(DIE.estimate_counts([n - k, k]), off).interval][:2] for k in range(n + 1)]
+    )
     for share, report in itertools.product((0.01, 0.05, 0.2, 0.5), (0, 1)):
         for among in (0.0, min(share, off)):
             yes = (1 - off) / 6 + (share - among) * 4 / 6 + off * report
@@ -270,12 +279,12 @@ def test_bounds_hold_the_share_whoever_does_not_follow() -> None:
 
 def test_an_anchor_that_contradicts_its_design_bounds_nothing() -> None:
     with pytest.raises(ValueError, match="more harmless answers came than the design allows"):
-        bounds(WARNER.estimate_counts([70, 50]), anchor.attention(WARNER, ["no"] * 119 + ["yes"]))
+        identification_bounds(WARNER.estimate_counts([70, 50]), anchor.attention(WARNER, ["no"] * 119 + ["yes"]))
     with pytest.raises(ValueError, match="there must be an estimate"):
-        bounds([], 0.1)
+        identification_bounds([], 0.1)
 
 
 def test_more_than_half_of_the_people_may_explain_an_estimate() -> None:
-    estimate, way = DIE.estimate_counts([36, 64]), "self_incriminating"
-    share = sensitivity(estimate, way=way).tipping["everybody"].explains[way]
-    assert share == pytest.approx(tipping_point(estimate).explains[way]) == pytest.approx(0.568)
+    estimate, behavior = DIE.estimate_counts([36, 64]), "self_incriminating"
+    share = compliance_sensitivity(estimate, behavior=behavior).tipping["everybody"].explains[behavior]
+    assert share == pytest.approx(tipping_point(estimate).explains[behavior]) == pytest.approx(0.568)

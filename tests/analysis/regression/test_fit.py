@@ -9,8 +9,9 @@ import pytest
 from tests.analysis.reference_survey import COINS, COVARIATES, DIE, survey
 from toolkit import forced
 from toolkit.analysis import logistic, mixed_logistic, plain
-from toolkit.analysis.regression.fitted import basis_of, covers_of
+from toolkit.analysis.regression.fit import covers_of
 from toolkit.analysis.regression.logistic import LINKS
+from toolkit.analysis.regression.margins import basis_of
 
 DATA = survey()
 FIT = logistic("forced" + COVARIATES, DATA, DIE)
@@ -80,7 +81,7 @@ def test_one_coefficient_by_name() -> None:
     one = FIT["female"]
     assert float(one) == FIT.value[1]
     assert one.interval().low == FIT.interval().low[1]
-    assert one.test().p == FIT.test().p[1]
+    assert one.test().p == FIT.coefficients.test().p[1]
     assert one.labels == ("female",)
     assert one.cov.item() == pytest.approx(one.se**2)
     with pytest.raises(ValueError, match="must be one of the labels, got 'height'"):

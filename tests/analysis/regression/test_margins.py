@@ -7,7 +7,7 @@ from scipy.stats import t as student
 
 from tests.analysis.reference_survey import DIE, LIKERT, survey
 from toolkit.analysis import logistic, multinomial
-from toolkit.analysis.regression.fitted import basis_of
+from toolkit.analysis.regression.margins import basis_of
 
 DATA = survey()
 

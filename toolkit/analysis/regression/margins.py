@@ -1,0 +1,137 @@
+"""Average marginal effects: prevalences, and how they differ, averaged over the people of a fit."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from toolkit.analysis.regression.covariates import Covariates
+from toolkit.analysis.regression.rows import People
+from toolkit.core.arrays import Array
+from toolkit.core.checks import refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Normal, Student
+from toolkit.frames.table import Values
+
+_STEP = 1e-4  # in standard deviations, to both sides: the derivative of a formula's columns with respect to a variable
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """A quantity of each person and its gradient with respect to the coefficients; `label` names its option, if any."""
+
+    label: str
+    value: Array
+    gradient: Array
+
+
+Predictions = Callable[[Array], list[Effect]]
+"""The predictions for a matrix of covariates: one effect for each option or outcome."""
+
+
+def effects(
+    covariates: Covariates, predict: Predictions, variable: str | None, levels: Sequence[Any] | None
+) -> list[Effect]:
+    """Return what is averaged: predictions, their differences, or their derivatives with respect to a variable."""
+    if variable is None:
+        return predict(covariates.matrix)
+    values = covariates.values(variable)
+    if levels is not None:
+        if isinstance(levels, str) or not isinstance(levels, Iterable) or not (several := list(levels)):
+            refuse("`levels` must be a list of at least one value", "something else", "give one for each prediction")
+        return [effect for level in several for effect in _effects_at(covariates, predict, variable, level)]
+    categorical = any(label.startswith(f"C({variable}") for label in covariates.labels)
+    steps = covariates.declared(variable) or _steps(values, categorical)
+    if steps is None:
+        return _derivatives(covariates, predict, variable, values)
+    base = predict(covariates.where(variable, _constant(covariates, steps[0])))
+    differences = []
+    for level in steps[1:]:
+        others = predict(covariates.where(variable, _constant(covariates, level)))
+        change = f"{variable}: {level} − {steps[0]}"
+        differences += [
+            _difference(_label(change, other.label), other, first) for other, first in zip(others, base, strict=True)
+        ]
+    return differences
+
+
+def _steps(values: Values, categorical: bool) -> list[Any] | None:
+    """The values of a categorical variable or one of two numbers; None for a quantity."""
+    if values.dtype.kind in "OUTb":
+        return sorted(set(values.tolist()))
+    distinct = np.unique(values)
+    return distinct.tolist() if categorical or len(distinct) == 2 else None
+
+
+def _constant(covariates: Covariates, level: object) -> Values:
+    kind = float if isinstance(level, int | float | np.number) else object
+    return np.full(len(covariates.matrix), level, dtype=kind)
+
+
+def _effects_at(covariates: Covariates, predict: Predictions, variable: str, level: object) -> list[Effect]:
+    """Return the predictions for each person if the variable had this value."""
+    predictions = predict(covariates.where(variable, _constant(covariates, level)))
+    return [replace(effect, label=_label(f"{variable} = {level}", effect.label)) for effect in predictions]
+
+
+def _derivatives(covariates: Covariates, predict: Predictions, variable: str, values: Values) -> list[Effect]:
+    numbers = values.astype(np.float64)
+    step = _STEP * float(numbers.std())
+    above, below = (predict(covariates.where(variable, numbers + side * step)) for side in (1, -1))
+    return [_difference(_label(variable, up.label), up, down, 2 * step) for up, down in zip(above, below, strict=True)]
+
+
+def _difference(label: str, first: Effect, second: Effect, width: float = 1.0) -> Effect:
+    return Effect(label, (first.value - second.value) / width, (first.gradient - second.gradient) / width)
+
+
+def _label(change: str, option: str) -> str:
+    return f"{change}, {option}" if option else change
+
+
+def margin_estimate(
+    coefficients: Estimate, people: People, averaged: list[Effect], influence: Array | None, shares: bool
+) -> Estimate:
+    """Average effects over people; `shares` says that they are shares, whose limits are cut to 0 to 1.
+
+    With `influence`, the covariates of the people count as sampled; without it, as fixed.
+    """
+    mass = people.mass / people.mass.sum()
+    means = np.array([mass @ effect.value for effect in averaged])
+    slopes = np.array([mass @ effect.gradient for effect in averaged])
+    if influence is None:
+        cov = slopes @ np.asarray(coefficients.cov) @ slopes.T
+        covers = coefficients.covers.adding(", at the covariates of these people")
+    else:
+        weights = 1.0 if people.weights is None else people.weights
+        own = np.column_stack([weights * (effect.value - mean) for effect, mean in zip(averaged, means, strict=True)])
+        cov = people.scatter(own / people.mass.sum() + influence @ slopes.T)
+        covers = coefficients.covers.adding(", of the covariates, too")
+    se, single = np.sqrt(np.diag(cov)), len(averaged) == 1
+    value, error = (float(means[0]), float(se[0])) if single else (means, se)
+    return Estimate(
+        value=value,
+        se=error,
+        labels=tuple(effect.label or ("mean prevalence" if shares else "mean") for effect in averaged),
+        cov=cov,
+        n=coefficients.n,
+        loss=coefficients.loss,
+        covers=covers,
+        method=f"average over people; {coefficients.method}",
+        basis=basis_of(coefficients, value, error, shares=shares),
+    )
+
+
+def basis_of(coefficients: Estimate, value: float | Array, se: float | Array, *, shares: bool) -> Normal | Student:
+    """Return t intervals where the coefficients have degrees of freedom, else normal ones; of shares cut to 0 to 1.
+
+    Through a design most of the error is randomization, which is nearly the same for small and large shares. Limits are
+    therefore symmetric about the share. For 300 to 2,000 people and a die, at shares from 0.02 to 0.5 and by
+    enumeration of all counts, they cover it in 94.3 to 97.8 % of surveys; limits made on the logit scale cover it in 80
+    to 96 % and are up to three times as far apart.
+    """
+    basis, within = coefficients.basis, (0.0, 1.0) if shares else (-np.inf, np.inf)
+    if isinstance(basis, Student):
+        return Student(value, se, basis.df, within=within)
+    return Normal(value, se, within)
