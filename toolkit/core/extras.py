@@ -13,7 +13,7 @@ from toolkit.core.checks import refuse
 _EXTRAS = {
     "lab": ("anywidget", "ipywidgets", "jupyterlab", "matplotlib", "pandas"),
     "analysis": ("formulaic", "narwhals", "pandas"),
-    "collect": ("cryptography", "httptools", "narwhals", "pandas", "psycopg", "segno", "tomli_w", "tomlkit"),
+    "collect": ("cryptography", "httptools", "jinja2", "narwhals", "pandas", "psycopg", "segno", "tomli_w", "tomlkit"),
     "scale": ("duckdb", "polars", "pyarrow"),
     "accounting": ("dp_accounting",),
     "files": ("docx", "openpyxl", "pyreadstat"),

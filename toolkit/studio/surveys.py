@@ -10,7 +10,7 @@ from toolkit.studio import checking, notebooks
 from toolkit.studio.editing import edited, is_safe, plain
 from toolkit.studio.folder import RELEASED, SESSION, SURVEYS, TABLES, ConflictError, Folder, fingerprint
 from toolkit.survey.dpia import sheet_html
-from toolkit.survey.paper.sheets import on_paper, sheets
+from toolkit.survey.paper.sheets import on_paper, printed_pages
 from toolkit.survey.serving.page import FormPreview
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import LANGUAGES
@@ -127,7 +127,7 @@ class Surveys:
             return sheet_html(survey, code), False
         choice(what, "what", ("phone", "paper", "assessment"))
         on_sheets, _ = on_paper(survey)
-        return sheets(on_sheets, code, ["00000"], survey.hash)[f"form.{code}.html"], False
+        return printed_pages(on_sheets, code, ["00000"], survey.hash)[f"form.{code}.html"], False
 
 
 def _read(file: str, content: bytes) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from toolkit.survey.consent.device_check import paper_layers
 from toolkit.survey.consent.page_data import page_words, shown_survey
 from toolkit.survey.consent.statement import odds
 from toolkit.survey.dpia import sheet
-from toolkit.survey.paper.sheets import sheets
+from toolkit.survey.paper.sheets import printed_pages
 from toolkit.survey.questions.question import Question, localized
 from toolkit.survey.serving.page import page_content
 from toolkit.survey.spec import Survey
@@ -91,7 +91,7 @@ def texts(survey: Survey, language: str) -> Iterator[str]:
     page = page_content(survey)
     yield from strings([page[part] for part in ("title", "consent", "intro", "questions")])
     if all(question.mode in ("physical", "plain") for question in survey.questions):
-        for page in sheets(survey, language, ["183103819"]).values():
+        for page in printed_pages(survey, language, ["183103819"]).values():
             yield page.partition("</style>")[2].replace("183 103 819", "").replace(survey.hash[:8], "x")
     words = page_words(survey)[language]
     yield from (words[name] for name in ("review_note", "end_already", "keeps_nothing"))

@@ -18,7 +18,7 @@ from toolkit.survey.collector import Collector
 from toolkit.survey.paper.coding import earlier_key, key_of, serial_numbers
 from toolkit.survey.paper.entering import Entered, read_entries, store_entries
 from toolkit.survey.paper.kit import typed, write_kit
-from toolkit.survey.paper.sheets import sheets
+from toolkit.survey.paper.sheets import printed_pages
 from toolkit.survey.results import estimate
 from toolkit.survey.storage import absolute_url, open_store
 from toolkit.survey.storage.collection import PAPER_SETTING
@@ -54,11 +54,11 @@ MONTHS = phrases("en", None, "paper")["months"].split("|")
 def printed_lines(form: str) -> dict[str, tuple[tuple[str, ...], dict[str, str]]]:
     """What a person reads on the sheet, by question: the lines to follow, and the code beside each box."""
     found = {}
-    for section in re.findall(r"<section>(.*?)</section>", form):
+    for section in re.findall(r"<section>(.*?)</section>", form, re.DOTALL):
         text = unescape(re.search(r"<b>(.*?)</b>", section)[1]).removesuffix(" (may be left empty)")
         lines = [
-            unescape(re.sub(r"<br>", "\n", re.sub(r"<svg.*?</svg>", "", one))).strip()
-            for one in re.findall(r"<p class='do'>(.*?)</p>", section)
+            unescape(re.sub(r"<br>", "\n", re.sub(r"(?s)<svg.*?</svg>", "", one))).strip()
+            for one in re.findall(r"<p class='do'>(.*?)</p>", section, re.DOTALL)
         ]
         boxes = {unescape(label): code for code, label in re.findall(r"<small>(\d+)</small><bdi>(.*?)</bdi>", section)}
         found[text] = (tuple("\n".join(lines).split("\n")), boxes)
@@ -107,7 +107,7 @@ def follow(lines: tuple[str, ...], label: str, rng: np.random.Generator) -> str:
 def people(n: int, seed: int) -> list[dict[str, str]]:
     """Sheets as people fill them in who do what is printed, and as somebody types them in."""
     rng = np.random.default_rng(seed)
-    page = printed_lines(sheets(FIELD, "en", ["183103819"])["form.en.html"])
+    page = printed_lines(printed_pages(FIELD, "en", ["183103819"])["form.en.html"])
     rows = []
     for serial in serial_numbers(FIELD, n):
         works = "Yes" if rng.random() < 0.6 else "No"
@@ -375,7 +375,8 @@ def check_printed(made: Survey) -> list[tuple[str, str, dict[str, str]]]:
     """What a sheet asks about its device: what comes out, the real answer, and the code beside each box; and before
     that, in the first of the two, what to do on each outcome.
     """
-    page = sheets(made, "en", serial_numbers(made, 1))["form.en.html"]
+    page = printed_pages(made, "en", serial_numbers(made, 1))["form.en.html"]
+    page = re.sub(r">\s+<", "><", page)
     asked = r"<b>Suppose you use .*?, ([\w–]+) comes out, and your real answer is “(\w+)”\. What do .*?</p>"
     found = re.findall(asked + r"<p>This is about the method, not about you\.(.*?)</p>(.*?)</section>", page)
     boxes = [dict(re.findall(r"<small>(\d+)</small><bdi>(\w+)</bdi>", one[3])) for one in found]
@@ -421,12 +422,13 @@ def test_no_answer_about_the_device_is_listed_and_its_boxes_stand_in_an_order_th
     (tmp_path / "a.csv").write_text(f"serial,understood_1,understood_2,cheated\n{serial},,7,1\n")
     problems = read_entries(made, tmp_path / "a.csv").problems
     assert ["understood_1: an answer is missing" in problems[0], "understood_2: no code" in problems[1]] == [True, True]
-    page = sheets(made, "en", serial_numbers(made, 60))["form.en.html"]
+    page = printed_pages(made, "en", serial_numbers(made, 60))["form.en.html"]
     orders = {tuple(re.findall(r"<bdi>(\w+)</bdi>", part)[:3]) for part in page.split("<header>")[1:]}
     assert len(orders) == 3  # by chance fewer in 3 × (2/3)**60 < 1e-10
     assert {order[0] for order in orders} == {"No", "Yes", "Nothing"}
     direct = survey(cheated(design=forced("1/6", "1/6")))
-    assert "about the method" not in sheets(direct, "en", ["1"])["form.en.html"] + direct.consent_text(paper=True)
+    form = printed_pages(direct, "en", ["1"])["form.en.html"]
+    assert "about the method" not in form + direct.consent_text(paper=True)
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from importlib.util import find_spec
 
 import openpyxl
 import pytest
@@ -96,7 +97,7 @@ def test_files_of_spreadsheets_are_read_whatever_parts_their_cells(tmp_path) -> 
 
 def test_without_the_package_for_spreadsheets_the_extra_is_named_and_the_rest_written(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    monkeypatch.setattr("toolkit.core.extras.find_spec", lambda _: None)
+    monkeypatch.setattr("toolkit.core.extras.find_spec", lambda name: None if name == "openpyxl" else find_spec(name))
     with pytest.warns(UserWarning, match=r"entry\.xlsx is not written: openpyxl must be installed.*\[files\]"):
         files = write_kit(MADE, tmp_path / "kit")
     assert [path.name for path in files][-1] == "entry.csv"

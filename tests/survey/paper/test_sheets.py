@@ -3,14 +3,18 @@
 import html
 import math
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import toolkit.survey.paper
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question, Survey, crosswise, forced, forced_options, kuk, unrelated, warner
 from toolkit.local import born, numeric
 from toolkit.survey.paper.coding import serial_numbers
-from toolkit.survey.paper.sheets import _question, on_paper, sheets
+from toolkit.survey.paper.sheets import _environment, _section, on_paper, printed_pages
+from toolkit.survey.spec import STATED
 from toolkit.texts.phrases import LANGUAGES, interface, phrases
 from toolkit.texts.voice import Voice
 
@@ -19,7 +23,8 @@ DIE = forced("1/6", "1/6")
 
 def printed(made: Survey, kind: str = "form", copies: int = 1) -> str:
     code = made.languages[0]
-    return sheets(made, code, serial_numbers(made, copies))[f"{kind}.{code}.html"].partition("</style>")[2]
+    page = printed_pages(made, code, serial_numbers(made, copies))[f"{kind}.{code}.html"]
+    return re.sub(r">\s+<", "><", page.partition("</style>")[2])
 
 
 def test_a_die_in_the_respondents_hand_realizes_the_design_exactly() -> None:
@@ -45,7 +50,7 @@ def test_every_page_says_which_sheet_and_page_it_is_and_of_which_survey() -> Non
     many = [Question(f"q{i}", f"Which of these is number {i}?", options=[1, 2, 3], help="x " * 100) for i in range(30)]
     made = survey(*many)
     numbers = serial_numbers(made, 3)
-    form = sheets(made, "en", numbers)["form.en.html"]
+    form = printed_pages(made, "en", numbers)["form.en.html"]
     heads = re.findall(r"Survey (\w{8}) · Sheet \u2066([\d ]+)\u2069 · page (\d+) of (\d+)", form)
     pages = int(heads[0][3])
     assert pages > 1
@@ -59,7 +64,7 @@ def test_few_short_answers_stand_in_a_row_and_a_line_of_text_ends_after_seventy_
     def asked(labels: list[str], text: str = "Which?") -> tuple[str, float]:
         question = Question("q", text, options=[*range(len(labels))], labels=dict(enumerate(labels)))
         made = survey(question)
-        return _question(made["q"], made, "en", Voice(phrases("en", None, "paper")))
+        return _section(made["q"], made, "en", Voice(phrases("en", None, "paper")))
 
     six, seven, wide = [f"{i}xx" for i in range(6)], [*"abcdefg"], ["a" * 27, "b" * 27]
     labels = (six, seven, wide, ["a" * 27, "b" * 28], [f"{i}xxxx" for i in range(6)])
@@ -116,7 +121,7 @@ def test_slips_and_a_spinner_are_there_where_a_design_needs_them() -> None:
     for points, first in ((edges, 0), (numbers, 15)):  # degrees from noon, as a clock goes; a number amid its field
         angles = [math.degrees(math.atan2(float(x), -float(y))) % 360 for x, y in points]
         assert angles == pytest.approx([first + 30 * n for n in range(12)], abs=0.01)
-    assert "devices.en.html" not in sheets(survey(cheated(design=DIE)), "en", ["1"])
+    assert "devices.en.html" not in printed_pages(survey(cheated(design=DIE)), "en", ["1"])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -128,7 +133,7 @@ def test_slips_and_a_spinner_are_there_where_a_design_needs_them() -> None:
 def test_every_page_is_worded_in_every_language(design, language) -> None:
     asked = Question("x", {language: "X"}, design=design)
     made = Survey({language: "T"}, [asked], consent={language: "C"}, languages=[language], ceiling=9)
-    pages = sheets(made, language, serial_numbers(made, 1))
+    pages = printed_pages(made, language, serial_numbers(made, 1))
     for page in pages.values():
         assert not re.search(r"[{}]|×|6 ×", page.split("</style>")[1])
         assert f"<html lang='{language}' dir='{'rtl' if language == 'ar' else 'ltr'}'>" in page
@@ -190,11 +195,42 @@ def test_who_is_asked_a_question_that_not_everybody_is_asked_is_said(language) -
     assert printed(made).count(f"<p>{line}</p>") == 1
 
 
-def test_texts_of_a_survey_are_text() -> None:
-    made = Survey("<b>x</b>", [faculty(), cheated(design=DIE)], consent="<script>alert(1)</script>")
-    for page in sheets(made, "en", ["183103819"]).values():
-        assert "<script>" not in page
-        assert "<b>x</b>" not in page
+def test_every_text_of_a_survey_is_escaped() -> None:
+    text, escaped = "<i x='a\"b'>&", "&lt;i x=&#x27;a&quot;b&#x27;&gt;&amp;"
+    labels = {"no": "<i>& no", "yes": "<i>& yes"}
+    written = {"mode": "physical", "instructions": f"{text} do"}
+    asked = [
+        Question("plain", f"{text} plain", options=["no", "yes"], labels=labels, help=f"{text} help"),
+        Question("several", f"{text} several", options=["a<i", "b"], multiple=True),
+        Question("free", f"{text} free", free_text=True, warning=f"{text} warning"),
+        cheated(design=DIE, labels=labels, show_if={"plain": ["yes"]}),
+        Question("own", f"{text} own", design=crosswise("1/4"), **written),
+        Question("slips", f"{text} slips", design=unrelated("2/3", "1/4")),
+    ]
+    own_words = {"en": {"none_of_these": f"{text} none"}}
+    stated = {name: f"{text} {name}" for name in STATED}
+    made = Survey(
+        f"{text} title", asked, consent=f"{text} consent", help=f"{text} help", words=own_words, ceiling=9, **stated
+    )
+    pages = printed_pages(made, "en", ["183103819"])
+    assert [name.partition(".")[0] for name in pages] == ["consent", "form", "interviewer", "devices"]
+    for page in pages.values():
+        assert "<i" not in page.replace("<input", "")
+        assert escaped in page
+    for words in ("title", "consent", "help", *(name for name in STATED if name != "hashes")):
+        assert f"{escaped} {words}" in pages["consent.en.html"]
+    assert all(f"<bdi>&lt;i&gt;&amp; {label}</bdi>" in pages["form.en.html"] for label in ("no", "yes"))
+    for words in ("title", "plain", "help", "free", "warning", "own", "do", "none"):
+        assert f"{escaped} {words}" in pages["form.en.html"]
+
+
+def test_no_template_passes_a_text_by_unescaped() -> None:
+    assert _environment().autoescape is True
+    templates = sorted(Path(toolkit.survey.paper.__file__).with_name("templates").glob("*.j2"))
+    assert len(templates) == 6
+    for template in templates:
+        assert not re.search(r"\|\s*safe|autoescape|[Mm]arkup", template.read_text(encoding="utf-8"))
+    assert _environment().from_string("{{ text }}").render(text="a<b\n&'") == "a&lt;b<br>&amp;&#x27;"
 
 
 def test_what_no_hand_can_draw_is_refused_or_left_out() -> None:
@@ -219,7 +255,7 @@ def test_a_device_that_a_sheet_cannot_ask_about_is_not_asked_about() -> None:
 def test_the_page_to_keep_says_where_help_is_in_the_order_to_dial() -> None:
     words = {"en": "Call 0800 111", "ar": "اتصل 0800 111"}
     made = Survey(words, [Question("x", words, design=DIE)], consent=words, languages=["en", "ar"], help=words)
-    kept = [sheets(made, code, serial_numbers(made, 1))[f"consent.{code}.html"] for code in made.languages]
+    kept = [printed(replace(made, languages=[code]), "consent") for code in made.languages]
     assert "<h2>If you need help</h2><p>Call 0800 111</p>" in kept[0]
     assert f"<h2>{interface(['ar'])['ar']['help_title']}</h2><p>اتصل \u20660800 111\u2069</p>" in kept[1]
 

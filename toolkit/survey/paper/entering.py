@@ -13,7 +13,7 @@ from toolkit.core.checks import refuse
 from toolkit.survey.consent.device_check import sheet_tries
 from toolkit.survey.paper.coding import NO_ANSWER, earlier_key, is_serial, key_of, plainly, read_cell
 from toolkit.survey.paper.kit import SERIAL, typed
-from toolkit.survey.paper.sheets import columns, on_paper
+from toolkit.survey.paper.sheets import on_paper, sheet_questions
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, UNDERSTOOD
 from toolkit.survey.spec import Survey, asked
@@ -62,7 +62,7 @@ class _EntryFile:
         self.path, self.survey, self.problems = path, survey, list[str]()
         self.cells, self.sheets, self.rows = dict[str, dict[str, Any]](), dict[str, dict[str, Any]](), dict[str, int]()
         printable = on_paper(survey)[0]
-        questions, self.tries = columns(printable), sheet_tries(printable)
+        questions, self.tries = sheet_questions(printable), sheet_tries(printable)
         header, *rows = typed(path) or [[]]
         names = [SERIAL, *(question.name for question in questions)]
         if sorted(filter(None, header)) != sorted(names):

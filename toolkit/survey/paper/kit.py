@@ -20,7 +20,7 @@ from toolkit.survey.paper.coding import (
     remainder,
     serial_numbers,
 )
-from toolkit.survey.paper.sheets import columns, on_paper, sheets
+from toolkit.survey.paper.sheets import on_paper, printed_pages, sheet_questions
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 
@@ -37,9 +37,9 @@ def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: 
     serials = serial_numbers(survey, each * len(codes))
     pages: dict[str, str] = {}
     for place, code in enumerate(codes):
-        pages |= sheets(printable, code, serials[place * each : (place + 1) * each], survey.hash)
+        pages |= printed_pages(printable, code, serials[place * each : (place + 1) * each], survey.hash)
     files = {name: text.encode() for name, text in pages.items()}
-    names = ",".join([SERIAL, *(question.name for question in columns(printable))])
+    names = ",".join([SERIAL, *(question.name for question in sheet_questions(printable))])
     files["entry.csv"] = f"{names}\r\n".encode("utf-8-sig")  # so that spreadsheets write every script back
     try:
         files["entry.xlsx"] = _xlsx(printable, remainder(survey), len(serials))
@@ -60,12 +60,12 @@ def _xlsx(survey: Survey, rest: int, rows: int) -> bytes:
     book = extra("openpyxl").Workbook()
     table, codes, last = book.active, book.create_sheet("codes"), max(rows, 500) + 1
     table.title = "entry"
-    table.append([SERIAL, *(question.name for question in columns(survey))])
+    table.append([SERIAL, *(question.name for question in sheet_questions(survey))])
     table.freeze_panes = "B2"
     rule = f"AND(ISNUMBER(A2),MOD(A2,{MODULUS})={rest},COUNTIF($A$2:$A${last},A2)=1)"
     _check(table, f"A2:A{last}", "custom", rule, "No number of a sheet of this survey, or it is there already.")
     codes.append(["question", "code", *survey.languages])
-    for column, question in enumerate(columns(survey), start=2):
+    for column, question in enumerate(sheet_questions(survey), start=2):
         letter = extra("openpyxl.utils").get_column_letter(column)
         cells = f"{letter}2:{letter}{last}"
         for number, labels in named_codes(question, survey.languages, survey.words):

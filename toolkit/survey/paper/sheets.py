@@ -1,13 +1,19 @@
-"""What is printed: a page to keep, numbered sheets, a page for the interviewer, and devices to cut out."""
+"""Pages to print: what people agreed to, numbered sheets, a page for the interviewer, and devices to cut out.
+
+The HTML is in `templates`, where every text is escaped; here is what stands on which page.
+"""
 
 import html
 import math
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import product
+from typing import Any
 
 from toolkit.core.checks import refuse
+from toolkit.core.extras import extra
 from toolkit.local.design import Design
 from toolkit.local.matrix.devices import Device
 from toolkit.survey.consent.device_check import paper_layers, sheet_tries
@@ -22,35 +28,47 @@ from toolkit.texts.multilingual import numbers_apart, right_to_left, text_in
 from toolkit.texts.phrases import phrases
 from toolkit.texts.voice import Voice
 
-_STYLE = (
-    "@page{size:A4;margin:15mm}*{box-sizing:border-box}"
-    "body{font:11pt/1.4 sans-serif;margin:0 auto;max-width:180mm;color:#000;background:#fff}"
-    "h1{font-size:15pt;margin:0 0 .6em}h2{font-size:12pt;margin:1em 0 .3em}p{margin:.3em 0}"
-    "header{display:flex;justify-content:space-between;gap:1em;font-size:9pt;"
-    "border-bottom:1px solid #000;padding-bottom:1mm;margin-bottom:3mm}"
-    ".sheet{break-after:page}.sheet:last-child{break-after:auto}section{break-inside:avoid;margin:0 0 4mm}"
-    ".do{margin:1mm 0;padding-inline-start:3mm;border-inline-start:2px solid #777}"
-    "ul.boxes{list-style:none;padding:0;margin:1.5mm 0}ul.boxes li{margin:.8mm 0}"
-    "ul.row li{display:inline-block;margin-inline-end:8mm}"
-    ".box{display:inline-block;width:4mm;height:4mm;border:1.2px solid #000;vertical-align:-.5mm;margin-inline-end:2mm}"
-    "small{color:#333;margin-inline-end:2mm;font-size:8pt}.line{border-bottom:1px solid #000;height:9mm}"
-    ".face{width:6mm;height:6mm;vertical-align:-1.5mm;margin-inline-end:1mm}"
-    "table{border-collapse:collapse;width:100%}"
-    "td,th{border:1px solid #555;padding:1mm 2mm;height:8mm;text-align:start}"
-    ".slips{display:grid;grid-template-columns:repeat(5,1fr)}"
-    ".slips b{border:1px dashed #555;height:24mm;display:grid;place-items:center;font-size:20pt;break-inside:avoid}"
-)
-_HEIGHT, _LINE = 240.0, 5.5  # millimetres: of a page below its head, with something to spare; and of a line of text
+_PAGE_HEIGHT, _LINE_HEIGHT = 240.0, 5.5  # millimetres; of a page below its header, with something to spare
 _PIPS = {1: "4", 2: "08", 3: "048", 4: "0268", 5: "02468", 6: "023568"}
+"""The fields of a die with a pip, of nine fields numbered from 0."""
+
+
+@cache
+def _environment() -> Any:
+    """The templates: every string that one of them writes is escaped, and its line breaks are kept."""
+    jinja2, markup = extra("jinja2"), extra("markupsafe", "collect").Markup
+
+    def escaped(value: object) -> object:
+        if type(value) is not str:
+            return value  # a number, or what a template has made
+        return markup(html.escape(numbers_apart(value)).replace("\n", "<br>"))
+
+    loader = jinja2.PackageLoader("toolkit.survey.paper")
+    return jinja2.Environment(
+        loader=loader,
+        autoescape=True,
+        finalize=escaped,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _render(template: str, **values: object) -> str:
+    return str(_environment().get_template(f"{template}.html.j2").render(values))
 
 
 def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
-    """Return the survey with what can be asked on paper, and the names of what only phones can ask."""
+    """Return the survey with the questions that can be asked on paper, and the names of all others."""
     if survey.waves > 1:
         consequence = "no sheet joins what a person answers in several; ask it on phones"
         refuse("a survey on paper must have one wave", survey.waves, consequence)
-    first, own = survey.languages[0], survey.words
-    left_out = tuple(one.name for one in survey.questions if one.randomized and not instructions(one, first, own))
+    language, own_words = survey.languages[0], survey.words
+    left_out = tuple(
+        question.name
+        for question in survey.questions
+        if question.randomized and not instructions(question, language, own_words)
+    )
     rest = tuple(question for question in survey.questions if question.name not in left_out)
     if not left_out or not rest:
         return survey, left_out
@@ -58,110 +76,120 @@ def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
     return replace(survey, questions=rest, check=False if unasked else survey.check), left_out
 
 
-def columns(survey: Survey) -> list[Question]:
+def sheet_questions(survey: Survey) -> list[Question]:
     """Return what a sheet asks, in its order: about the device, then the questions."""
     return [*(question for question, _ in sheet_tries(survey)), *survey.questions]
 
 
-def sheets(survey: Survey, code: str, serials: Sequence[str], number: str = "") -> dict[str, str]:
-    """Return all pages in one language by the names of their files, as HTML: one sheet for each serial number. `number`
-    is the hash that is printed, if not the survey's own. What can be asked on paper says `on_paper`.
+def printed_pages(survey: Survey, code: str, serials: Sequence[str], number: str = "") -> dict[str, str]:
+    """Return all pages in one language as HTML, by the names of their files: one sheet for each serial number.
+
+    `number` is the hash that is printed, if not the survey's own. `on_paper` returns the survey that can be printed.
     """
     for question in survey.questions:
         if question.randomized and not instructions(question, code, survey.words):
             rule = "a question on paper must have a design that a coin, a die or slips draw exactly"
             refuse(rule, question.name, "see design.devices() for the nearest, or give the question `instructions`")
-    voice, text = Voice(phrases(code, survey.words, "paper")), survey.consent_text(code, paper=True)
-    titles = {layer.title(code, survey.words) for layer in paper_layers(survey, code)}
-    agreed = "".join(_heading(one, 2) if one in titles else _paragraphs(one) for one in text.split("\n\n"))
-    if survey.help is not None:
-        agreed += _heading(page_words(survey)[code]["help_title"], 2) + _paragraphs(survey.help[code])
-    devices = {one.name: one for one in map(device_of, survey.questions) if one is not None}
+    voice = Voice(phrases(code, survey.words, "paper"))
+    devices = {device.name: device for device in map(device_of, survey.questions) if device is not None}
     pages = {
-        "consent": _heading(headings(survey)[code]) + _paragraphs(voice.say("keep")) + agreed,
-        "form": _forms(survey, code, voice, serials, (number or survey.hash)[:8]),
+        "consent": _consent(survey, code),
+        "form": {"sheets": _sheets(survey, code, voice, serials, (number or survey.hash)[:8])},
         "interviewer": _interviewer(survey, code, voice, [*devices.values()]),
     }
-    if slips := sorted({one.slips for one in devices.values() if one.slips}):
-        pages["devices"] = _heading(voice.say("devices_title")) + "".join(_slips(n, voice) for n in slips)
-    return {f"{name}.{code}.html": _page(body, headings(survey)[code], code) for name, body in pages.items()}
-
-
-def _page(body: str, title: str, code: str) -> str:
-    head = f"<meta charset='utf-8'><title>{_safe(title)}</title><style>{_STYLE}</style>"
+    if slips := sorted({device.slips for device in devices.values() if device.slips}):
+        pages["devices"] = {"spinners": [_spinner(count) for count in slips]}
     direction = "rtl" if right_to_left(code) else "ltr"
-    return f"<!doctype html><html lang='{code}' dir='{direction}'><head>{head}</head><body>{body}</body></html>"
+    common = {"language": code, "direction": direction, "title": headings(survey)[code], "voice": voice}
+    return {f"{name}.{code}.html": _render(name, **common, **page) for name, page in pages.items()}
 
 
-def _heading(text: str, level: int = 1) -> str:
-    return f"<h{level}>{_safe(text)}</h{level}>"
+def _consent(survey: Survey, code: str) -> dict[str, Any]:
+    """The page to keep."""
+    return {
+        "consent": survey.consent_text(code, paper=True).split("\n\n"),
+        "headings": {layer.title(code, survey.words) for layer in paper_layers(survey, code)},
+        "help": None if survey.help is None else survey.help[code],
+        "help_title": page_words(survey)[code]["help_title"],
+    }
 
 
-def _paragraphs(*texts: str) -> str:
-    return "".join(f"<p>{_safe(text)}</p>" for text in texts)
-
-
-def _forms(survey: Survey, code: str, voice: Voice, serials: Sequence[str], number: str) -> str:
-    """The sheets: questions on as few pages as hold them, and on each page which sheet and page it is."""
-    pages: list[list[list[str]]] = [[]]  # each question in all orders of its boxes
-    left = _HEIGHT
-    for question in columns(survey):
-        text, height = _question(question, survey, code, voice)
-        turns = range(1, len(question.options) if question.name in SHEET_TRIES else 1)
-        ways = [text, *(_question(question, survey, code, voice, turn)[0] for turn in turns)]
-        if height > _HEIGHT:
-            refuse("a question on paper must fit on a page", question.name, "shorten it, or ask it on phones")
-        if height > left:
-            pages.append([])
-            left = _HEIGHT
-        pages[-1].append(ways)
-        left -= height
-    forms = []
-    for serial, (place, parts) in product(serials, enumerate(pages, start=1)):
+def _sheets(
+    survey: Survey, code: str, voice: Voice, serials: Sequence[str], number: str
+) -> Iterator[dict[str, object]]:
+    """Each page of each sheet: what its header says, and the questions on it."""
+    pages = _page_breaks(survey, code, voice)
+    for serial, (page, questions) in product(serials, enumerate(pages, start=1)):
         spaced = f"\u2066{serial[:3]} {serial[3:6]} {serial[6:]}\u2069"  # from left to right in any writing
-        page = voice.say("sheet_page", page=voice.number(place), pages=voice.number(len(pages)))
-        right = [voice.say("sheet_survey", hash=number), voice.say("sheet_number", serial=spaced), page]
-        header = f"<header><span>{_safe(headings(survey)[code])}</span><b>{_safe(' · '.join(right))}</b></header>"
-        note = f"<p><small>{_safe(voice.say('sheet_note'))}</small></p>" if place == 1 else ""
-        forms.append(f"<div class='sheet'>{header}{note}{''.join(map(secrets.choice, parts))}</div>")
-    return "".join(forms)
+        label = [
+            voice.say("sheet_survey", hash=number),
+            voice.say("sheet_number", serial=spaced),
+            voice.say("sheet_page", page=voice.number(page), pages=voice.number(len(pages))),
+        ]
+        # The options of a question about the device start at a random one: no position is the right answer.
+        sections = [secrets.choice(versions) for versions in questions]
+        yield {"label": " · ".join(label), "is_first": page == 1, "sections": sections}
 
 
-def _question(question: Question, survey: Survey, code: str, voice: Voice, turn: int = 0) -> tuple[str, float]:
-    """A question as it is printed, its boxes turned by so many places, and about how high it is."""
+def _page_breaks(survey: Survey, code: str, voice: Voice) -> list[list[list[str]]]:
+    """For each page its questions, on as few pages as hold them; for each question one HTML per order of its boxes."""
+    pages: list[list[list[str]]] = [[]]
+    remaining = _PAGE_HEIGHT
+    for question in sheet_questions(survey):
+        text, height = _section(question, survey, code, voice)
+        turns = range(1, len(question.options) if question.name in SHEET_TRIES else 1)
+        versions = [text, *(_section(question, survey, code, voice, turn)[0] for turn in turns)]
+        if height > _PAGE_HEIGHT:
+            refuse("a question on paper must fit on a page", question.name, "shorten it, or ask it on phones")
+        if height > remaining:
+            pages.append([])
+            remaining = _PAGE_HEIGHT
+        pages[-1].append(versions)
+        remaining -= height
+    return pages
+
+
+def _section(question: Question, survey: Survey, code: str, voice: Voice, turn: int = 0) -> tuple[str, float]:
+    """A question as HTML, its boxes turned by some positions, and about how high it is in millimetres."""
     optional = "" if question.required else f" {voice.say('sheet_optional')}"
-    wording = text_in(question.text, code) + optional
-    beside = [text_in(words, code) for words in (question.help, question.warning) if words is not None]
-    ticks = [voice.say("sheet_ticks")] if question.kind == "ticks" else []
-    only = _condition(question, survey, code, voice)
-    before = [*beside, *ticks, *_range(question, survey, code, voice)]
-    device, own = device_of(question), instructions(question, code, survey.words) if question.randomized else []
-    die = device is not None and device.name == "a die"
-    do = "".join(f"<p class='do'>{''.join(map(_face, got)) if die else ''} {_safe(line)}</p>" for line, got in own)
-    field, size = _field(question, survey, code, voice, turn)
-    lines = [part for text in [*only, wording, *before, *(line for line, _ in own)] for part in text.split("\n")]
-    height = 4.5 + size + sum(_LINE * math.ceil(len(line) / 70) + 1.4 for line in lines)
-    text = f"<section>{_paragraphs(*only)}<p><b>{_safe(wording)}</b></p>{_paragraphs(*before)}{do}{field}</section>"
-    return text, height
+    text = text_in(question.text, code) + optional
+    notes = [text_in(note, code) for note in (question.help, question.warning) if note is not None]
+    notes += [voice.say("sheet_ticks")] if question.kind == "ticks" else []
+    notes += _range(question, survey, code, voice)
+    conditions = _conditions(question, survey, code, voice)
+    device, steps = device_of(question), instructions(question, code, survey.words) if question.randomized else []
+    is_die = device is not None and device.name == "a die"
+    boxes, in_a_row, lines, size = _answer_area(question, survey, code, voice)
+    printed = [line for part in [*conditions, text, *notes, *(step for step, _ in steps)] for line in part.split("\n")]
+    height = 4.5 + size + sum(_LINE_HEIGHT * math.ceil(len(line) / 70) + 1.4 for line in printed)
+    section = _render(
+        "question",
+        conditions=conditions,
+        text=text,
+        notes=notes,
+        steps=[{"text": step, "faces": map(_face, outcomes) if is_die else ()} for step, outcomes in steps],
+        boxes=boxes[turn:] + boxes[:turn],
+        in_a_row=in_a_row,
+        lines=lines,
+    )
+    return extra("markupsafe", "collect").Markup(section), height
 
 
-def _field(question: Question, survey: Survey, code: str, voice: Voice, turn: int) -> tuple[str, float]:
-    """Boxes with their codes, or lines to write on, and about how high they are."""
+def _answer_area(
+    question: Question, survey: Survey, code: str, voice: Voice
+) -> tuple[list[tuple[int, str]], bool, int, float]:
+    """Boxes with their codes and labels, and whether they stand in a row; or lines to write on; and the height."""
     options = answers_of(question)
     if not options:
-        count = 4 if question.free_text else 1
-        return "<p class='line'></p>" * count, 10.5 * count
+        lines = 4 if question.free_text else 1
+        return [], False, lines, 10.5 * lines
     labels = [question.label(option, code, voice.phrases) for option in options]
-    numbers = box_codes(question)
+    codes = box_codes(question)
     if question.kind == "ticks" and question.required:
-        labels, numbers = [*labels, page_words(survey)[code]["none_of_these"]], [*numbers, 0]
-    short = len(labels) <= 6 and sum(len(label) + 8 for label in labels) <= 70
-    boxes = [
-        f"<li><span class='box'></span><small>{number}</small><bdi>{_safe(label)}</bdi></li>"
-        for label, number in zip(labels, numbers, strict=True)
-    ]
-    height = 11 if short else 3 + sum(_LINE * math.ceil(len(label) / 65) + 1 for label in labels)
-    return f"<ul class='boxes{' row' if short else ''}'>{''.join(boxes[turn:] + boxes[:turn])}</ul>", height
+        labels, codes = [*labels, page_words(survey)[code]["none_of_these"]], [*codes, 0]
+    in_a_row = len(labels) <= 6 and sum(len(label) + 8 for label in labels) <= 70
+    height = 11 if in_a_row else 3 + sum(_LINE_HEIGHT * math.ceil(len(label) / 65) + 1 for label in labels)
+    return list(zip(codes, labels, strict=True)), in_a_row, 0, height
 
 
 def _range(question: Question, survey: Survey, code: str, voice: Voice) -> list[str]:
@@ -173,58 +201,46 @@ def _range(question: Question, survey: Survey, code: str, voice: Voice) -> list[
     return [filled(pattern, low=low, high=high)]
 
 
-def _condition(question: Question, survey: Survey, code: str, voice: Voice) -> list[str]:
+def _conditions(question: Question, survey: Survey, code: str, voice: Voice) -> list[str]:
     """Who is asked: what must have been ticked before, one line for each question."""
     lines = []
     for name, options in (question.show_if or {}).items():
         labels = [voice.quoted(survey[name].label(option, code, voice.phrases)) for option in options]
-        before = voice.quoted(text_in(survey[name].text, code))
-        lines.append(voice.say("paper_if", question=before, answers=voice.listed(labels, "or")))
+        earlier = voice.quoted(text_in(survey[name].text, code))
+        lines.append(voice.say("paper_if", question=earlier, answers=voice.listed(labels, "or")))
     return lines
 
 
-def _interviewer(survey: Survey, code: str, voice: Voice, devices: Sequence[Device[Design]]) -> str:
-    first = next((one for one in survey.questions if device_of(one) and one.options == ("no", "yes")), None)
-    steps = [] if first is None else [line for line, _ in instructions(first, code, survey.words)]
-    named = [device_words(one, voice) for one in devices]
-    needed = [voice.say("materials_device", devices=voice.listed(named))] if named else []
-    columns = voice.phrases["log_columns"].split("|")
-    rows = f"<tr>{'<td></td>' * len(columns)}</tr>" * 20
-    parts = {
+def _interviewer(survey: Survey, code: str, voice: Voice, devices: Sequence[Device[Design]]) -> dict[str, Any]:
+    """What the interviewer needs, says and practises, and the columns of the log."""
+    practised = next((one for one in survey.questions if device_of(one) and one.options == ("no", "yes")), None)
+    steps = [] if practised is None else [line for line, _ in instructions(practised, code, survey.words)]
+    names = [device_words(device, voice) for device in devices]
+    needed = [voice.say("materials_device", devices=voice.listed(names))] if names else []
+    return {
         "materials": [voice.say("materials_forms"), *needed],
-        "script": [voice.quoted(voice.say(f"script_{i}")) for i in range(1, 5)],
-        "practice_title": [voice.say("practice_how"), *steps, voice.say("practice_check")] if named else [],
+        "script": [voice.quoted(voice.say(f"script_{number}")) for number in range(1, 5)],
+        "practice": [voice.say("practice_how"), *steps, voice.say("practice_check")] if names else [],
+        "log_columns": voice.phrases["log_columns"].split("|"),
     }
-    sections = "".join(_heading(voice.say(name), 2) + _paragraphs(*lines) for name, lines in parts.items() if lines)
-    table = "".join(f"<th>{_safe(column)}</th>" for column in columns)
-    rules = _paragraphs(headings(survey)[code], *(voice.say(f"interviewer_{i}") for i in range(1, 5)))
-    log = f"{_heading(voice.say('log_title'))}{_paragraphs(voice.say('log_note'))}<table><tr>{table}</tr>{rows}</table>"
-    return f"<div class='sheet'>{_heading(voice.say('interviewer'))}{rules}{sections}</div>{log}"
 
 
-def _face(outcome: str) -> str:
-    places = [divmod(int(place), 3) for place in _PIPS[int(outcome)]]
-    pips = "".join(f"<circle cx='{5 + 7 * column}' cy='{5 + 7 * row}' r='2'/>" for row, column in places)
-    frame = "<rect x='.5' y='.5' width='23' height='23' rx='3' fill='none' stroke='#000'/>"
-    return f"<svg class='face' viewBox='0 0 24 24' role='img' aria-label='{outcome}'>{frame}{pips}</svg>"
+def _face(outcome: str) -> dict[str, object]:
+    """A face of a die: its number, and where its pips are."""
+    fields = [divmod(int(field), 3) for field in _PIPS[int(outcome)]]
+    return {"number": outcome, "pips": [(5 + 7 * column, 5 + 7 * row) for row, column in fields]}
 
 
-def _slips(count: int, voice: Voice) -> str:
-    """Slips to cut out, and a spinner with as many equal fields."""
-    slips = "".join(f"<b>{number}</b>" for number in range(1, count + 1))
-    edges, numbers = "", ""
-    for place in range(count):
-        edge, middle = 2 * math.pi * place / count, 2 * math.pi * (place + 0.5) / count
-        edges += f"<path d='M0 0L{90 * math.sin(edge):.2f} {-90 * math.cos(edge):.2f}' stroke='#000'/>"
-        numbers += f"<text x='{75 * math.sin(middle):.2f}' y='{-75 * math.cos(middle):.2f}'>{place + 1}</text>"
-    spinner = (
-        "<svg viewBox='-95 -95 190 190' style='width:120mm;break-inside:avoid' font-size='9' text-anchor='middle' "
-        f"dominant-baseline='central'><circle r='90' fill='none' stroke='#000'/>{edges}{numbers}</svg>"
-    )
-    total = voice.number(count)
-    cut = f"{_paragraphs(voice.say('devices_slips', count=total))}<div class='slips'>{slips}</div>"
-    return f"{cut}<section>{_paragraphs(voice.say('devices_spinner'))}{spinner}</section>"
-
-
-def _safe(text: str) -> str:
-    return html.escape(numbers_apart(text)).replace("\n", "<br>")
+def _spinner(count: int) -> list[dict[str, str]]:
+    """The fields of a spinner, clockwise from noon: where the edge before each ends, and where its number stands."""
+    fields = []
+    for field in range(count):
+        edge, middle = 2 * math.pi * field / count, 2 * math.pi * (field + 0.5) / count
+        fields.append(
+            {
+                "edge": f"{90 * math.sin(edge):.2f} {-90 * math.cos(edge):.2f}",
+                "x": f"{75 * math.sin(middle):.2f}",
+                "y": f"{-75 * math.cos(middle):.2f}",
+            }
+        )
+    return fields
