@@ -165,7 +165,7 @@ def deciles() -> None:
         return f"{errors.mean():.1f} ± {2 * errors.std() / runs**0.5:.1f}"
 
     print(f"\ndeciles of {len(values):,} values, epsilon {epsilon} in all: mean error in ranks (± 2 s.e.)")
-    ours = off(lambda: curator.quantiles("x", shares, bounds=(0, 50), epsilon=1).value, 100)
+    ours = off(lambda: curator.quantile("x", shares, bounds=(0, 50), epsilon=1).value, 100)
     show("the middle one first (ours)", ours)
     each = epsilon / len(shares)
     show(

@@ -83,7 +83,7 @@ def measured(table: Any, own: Callable[[str], object], sums: str) -> None:
                 work = lambda one=people: one.mean("x", by=by, missing="drop", **bounds)  # noqa: E731
                 compared(name, work, lambda query=query: own(query), most)
         deciles = [f"0.{place}" for place in range(1, 10)]
-        compared("deciles, of quantile_disc", lambda: rows.quantiles("x", deciles, **bounds), lambda: own(DECILES), 3)
+        compared("deciles, of quantile_disc", lambda: rows.quantile("x", deciles, **bounds), lambda: own(DECILES), 3)
         memory()
 
 

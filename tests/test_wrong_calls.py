@@ -75,8 +75,8 @@ def _public(room: str) -> dict[str, Any]:
 
 
 WORLD = _world()
-WHY_BOUNDS = ("needs `bounds`, got none", "read from the data they would tell its extremes", "bounds=(0, 100)")
-RELATIONS = ("one person's record changes", "one person comes or goes", "Ledger(Pure(1.0))")
+WHY_BOUNDS = ("needs `bounds`, got none", "read from the data would reveal its extremes", "bounds=(0, 100)")
+RELATIONS = ("one person's record", "one person coming or going", "Ledger(Pure(1.0))")
 CUT = "bounds=(0, 100), epsilon=1"
 
 DATES = ("column day must hold numbers, got dates", "bands(*edges)", "days since a public day")
@@ -92,11 +92,11 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "curator().correlation('x', 'y', epsilon=1)": ("`Curator.correlation`", *WHY_BOUNDS),
     "curator().preview.mean('x')": ("`Curator.preview.mean`", *WHY_BOUNDS),
     "curator().location('x', epsilon=1)": ("`Curator.location` needs `estimator` and `bounds`", "Huber(k)"),
-    f"curator().location('x', missing=3, {CUT})": ("got `missing`", "missing values are left out here"),
-    "curator().trimmed_mean('x', 50)": ("`trim`", "by name, got 2", "trim=0.1 leaves out a tenth"),
+    f"curator().location('x', missing=3, {CUT})": ("got `missing`", "missing values are dropped here"),
+    "curator().trimmed_mean('x', 50)": ("`trim`", "by name, got 2", "trim=0.1 drops a tenth"),
     f"curator().trimmed_mean('x', trim=10, missing=0, {CUT})": ("got 10", "write 0.1"),
     f"curator().median('x', {CUT}, method='smooth')": ("must be a number", "got none", "write missing=50"),
-    "curator().histogram('x', bins=10, epsilon=1)": ("got `bins`", "is public", "edges=[0, 10, 20]"),
+    "curator().histogram('x', bins=10, epsilon=1)": ("got `bins`", "are public", "edges=[0, 10, 20]"),
     "curator().histogram('x', edges=10, epsilon=1)": ("must be a list", "edges=[0, 10, 20]"),
     "curator().groupby('city')": ("a curator has bounds, choose", "got `groupby`", 'by={"city": ['),
     "curator().count(\"city == 'A'\", epsilon=1)": ("must be a mapping", "got str", "write {\"city\": 'A'}"),

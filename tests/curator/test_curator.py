@@ -299,7 +299,7 @@ def test_neither_the_repr_nor_an_error_holds_data() -> None:
 def test_missing_must_be_said_whether_or_not_a_value_is_missing_and_stands_in_the_repr(verb: str) -> None:
     for values in ([1.0, 2.0], [1.0, np.nan]):
         keeper = curator(pd.DataFrame({"hours": values}), "replace")
-        with pytest.raises(ValueError, match=r'write missing="drop" to leave them out, or the number to put there'):
+        with pytest.raises(ValueError, match=r'write missing="drop" to drop them, or the number'):
             getattr(keeper, verb)("hours", bounds=(0, 80), epsilon=1)
         assert keeper.ledger.spent == Pure(0)
         assert "missing dropped" in repr(getattr(keeper, verb)("hours", bounds=(0, 80), missing="drop", epsilon=1))

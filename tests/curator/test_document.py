@@ -98,7 +98,7 @@ def test_sensitivity_and_scale_are_told_with_their_unit() -> None:
 def test_a_page_for_people_names_no_class_and_no_interval_that_is_not_there(tmp_path: Path) -> None:
     keeper = Curator(frame(), Ledger(Pure(10)), "replace")
     counted = keeper.count(by=BY, epsilon=1)
-    chosen = keeper.quantiles("x", [0.25, 0.5], bounds=(0, 100), epsilon=1)
+    chosen = keeper.quantile("x", [0.25, 0.5], bounds=(0, 100), epsilon=1)
     pages = []
     for name, one in (("counted", counted), ("chosen", chosen)):
         one.publish(tmp_path / name)

@@ -153,10 +153,10 @@ def test_locations_of_groups_keep_epsilon_together(
 
 LISTS: dict[str, Callable[[Curator], Any]] = {
     "median": lambda c: c.median("x", **GRID, epsilon=1),
-    "quantiles": lambda c: c.quantiles("x", [0.25, 0.5], **GRID, epsilon=1),
-    "quantiles where": lambda c: c.quantiles("x", [0.5], **GRID, where={"x": between(0, 1)}, epsilon=1),
+    "quantiles": lambda c: c.quantile("x", [0.25, 0.5], **GRID, epsilon=1),
+    "quantiles where": lambda c: c.quantile("x", [0.5], **GRID, where={"x": between(0, 1)}, epsilon=1),
     "quantile where": lambda c: c.quantile("x", 0.5, **GRID, where={"g": ["a", "c"]}, epsilon=1),
-    "quantiles by": lambda c: c.quantiles("x", [0.5, 0.75], **GRID, by={"g": ["a", "b"]}, epsilon=1),
+    "quantiles by": lambda c: c.quantile("x", [0.5, 0.75], **GRID, by={"g": ["a", "b"]}, epsilon=1),
 }
 
 

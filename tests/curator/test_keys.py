@@ -208,7 +208,7 @@ def test_a_choice_in_a_concentrated_ledger_costs_an_eighth() -> None:
     keeper = Curator(people(), Ledger(Zcdp(1)), "replace")
     keeper.top("region", 2, options=REGIONS, epsilon=1)
     assert keeper.ledger.spent == Zcdp("1/9")  # two rounds, whose logarithms move within 2/3
-    keeper.quantiles("pay", [0.5], bounds=(0, 100), epsilon=1)
+    keeper.quantile("pay", [0.5], bounds=(0, 100), epsilon=1)
     assert keeper.ledger.spent == Zcdp("17/72")
     keeper.top("region", 1, options=REGIONS, rho="1/8")
     assert keeper.ledger.spent == Zcdp("26/72")

@@ -96,7 +96,7 @@ def test_several_columns_share_one_charge() -> None:
     for columns, wrong, message in (
         (["hours", "hours"], bounds, "distinct columns"),
         ([], bounds, "at least one"),
-        (["hours", "pay"], (0, 1), "by name"),
+        (["hours", "pay"], (0, 1), "a mapping from column"),
         (["hours", "pay"], {"hours": (0, 1)}, "an entry for each column"),
     ):
         with pytest.raises((ValueError, TypeError), match=message):

@@ -70,11 +70,11 @@ CALLS: dict[str, dict[str, Call]] = {
         "one": lambda c, **pay: c.top("g", 1, options=["a", "b", "c", "d"], **pay),
         "two": lambda c, **pay: c.top("g", 2, options=["a", "b", "c", "d"], **pay),
     },
-    "quantiles": {
-        "all": lambda c, **pay: c.quantiles("x", ["1/4", "1/2", "3/4"], bounds=(-1, 3), step=1, **pay),
-        "by": lambda c, **pay: c.quantiles("x", ["1/2"], bounds=(-1, 3), step=1, by=BY, **pay),
+    "quantile": {
+        "one": lambda c, **pay: c.quantile("x", "1/4", bounds=(-1, 3), step=1, **pay),
+        "all": lambda c, **pay: c.quantile("x", ["1/4", "1/2", "3/4"], bounds=(-1, 3), step=1, **pay),
+        "by": lambda c, **pay: c.quantile("x", ["1/2"], bounds=(-1, 3), step=1, by=BY, **pay),
     },
-    "quantile": {"all": lambda c, **pay: c.quantile("x", "1/4", bounds=(-1, 3), step=1, **pay)},
     "median": {"where": lambda c, **pay: c.median("x", bounds=(-1, 3), step=1, where={"y": [0, 1]}, **pay)},
     "location": {
         "all": lambda c, **pay: c.location("x", estimator=Huber(1), bounds=(-1, 3), step=1, **pay),

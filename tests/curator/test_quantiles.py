@@ -35,7 +35,7 @@ def test_deciles_are_as_near_as_the_reference_says() -> None:
         keeper = curator(frame, neighbors)
         off = []
         for _ in range(12):
-            found = keeper.quantiles("x", DECILES, bounds=(0, 1000), epsilon=1, rng=rng)
+            found = keeper.quantile("x", DECILES, bounds=(0, 1000), epsilon=1, rng=rng)
             off.append([abs((values < v).sum() - 1000 * (k + 1)) for k, v in enumerate(found.value)])
         assert least < np.mean(off) < most
 
@@ -43,13 +43,13 @@ def test_deciles_are_as_near_as_the_reference_says() -> None:
 def test_equal_values_are_split_in_the_right_place() -> None:
     """Nine tenths of the values are 30: of a list that splits ties wrongly the lower ones would go astray."""
     frame = pd.DataFrame({"age": [20] * 500 + [30] * 9000 + [40] * 500})
-    found = curator(frame).quantiles("age", DECILES, bounds=(18, 100), step=1, epsilon=2)
+    found = curator(frame).quantile("age", DECILES, bounds=(18, 100), step=1, epsilon=2)
     assert found.value.tolist() == [30.0] * 9
 
 
 def test_the_list_is_one_charge_in_the_order_given_and_never_decreases_along_q() -> None:
     keeper = curator(people(2000))
-    found = keeper.quantiles("pay", [0.9, 0.1, 0.5], bounds=(0, 100), epsilon="1/2")
+    found = keeper.quantile("pay", [0.9, 0.1, 0.5], bounds=(0, 100), epsilon="1/2")
     assert found.labels == ("0.9", "0.1", "0.5")
     assert found.value[1] <= found.value[2] <= found.value[0]
     assert found.axes == ("quantile",)
@@ -72,7 +72,7 @@ def test_groups_have_their_own_quantiles_for_the_same_charge() -> None:
 
 @pytest.mark.parametrize("by", [{"region": ["north", "south"]}, {"region": ["north", "south"], "sex": SEXES}])
 def test_cells_of_quantiles_have_all_their_keys_and_the_share(by: dict[str, list[str]]) -> None:
-    found = curator(people()).quantiles("pay", [0.25, 0.75], bounds=(0, 200), by=by, epsilon=2)
+    found = curator(people()).quantile("pay", [0.25, 0.75], bounds=(0, 200), by=by, epsilon=2)
     assert found.labels == tuple(product(*by.values(), ("0.25", "0.75")))
     assert found.axes == (*by, "quantile")
 
@@ -83,7 +83,7 @@ def test_values_that_come_in_parts_are_those_of_the_whole(monkeypatch: pytest.Mo
     def deciles() -> Any:
         keeper = Curator(table, Ledger(Pure(200), simulated=True), "replace")
         bounds = {"bounds": (0, 64), "epsilon": 100, "rng": np.random.default_rng(1)}
-        return keeper.quantiles("x", [0.1, 0.5, 0.9], by={"g": ["a", "b"]}, **bounds).value
+        return keeper.quantile("x", [0.1, 0.5, 0.9], by={"g": ["a", "b"]}, **bounds).value
 
     whole = deciles()
     monkeypatch.setattr(streams, "ROWS", 7)
@@ -111,7 +111,7 @@ def test_a_list_and_one_have_the_same_odds_where_there_is_one() -> None:
 def test_places_keep_steps_and_tell_equal_values_apart() -> None:
     grid = Grid(Bounds.of((0, 100), GRID_BITS))
     values = np.array([50.0, 50.0, np.nan, -5.0, 500.0, np.inf])
-    places = grid.places(grid.limits.steps(values), np.random.default_rng(1))
+    places = grid.positions(grid.limits.steps(values), np.random.default_rng(1))
     assert places[2] == -1
     assert places[0] != places[1]
     assert grid.value(int(places[0])) == grid.value(int(places[1])) == 50
@@ -124,13 +124,13 @@ def test_places_keep_steps_and_tell_equal_values_apart() -> None:
 
 
 def test_with_several_rows_a_person_the_odds_fall_more_slowly() -> None:
-    found = curator(people(2000), person="id", rows=3).quantiles("age", [0.5], bounds=(18, 100), epsilon=1)
+    found = curator(people(2000), person="id", rows=3).quantile("age", [0.5], bounds=(18, 100), epsilon=1)
     assert found.n is None
     assert found.release.noise["levels"] == 1
 
 
 def test_the_document_says_the_bounds_and_nothing_about_what_was_clamped() -> None:
-    found = curator(people(500)).quantiles("pay", DECILES, bounds=(0, 100), epsilon=1)
+    found = curator(people(500)).quantile("pay", DECILES, bounds=(0, 100), epsilon=1)
     query = found.release.query
     assert query["bounds"]["pay"] == {"low": "0", "high": "100", "step": "1/16384"}  # 2**-20 of 100, or a little less
     location = curator(people(500)).location("pay", estimator=Huber(9), bounds=(0, 100), epsilon=1)
@@ -151,7 +151,7 @@ def test_the_document_says_the_bounds_and_nothing_about_what_was_clamped() -> No
 def test_lists_that_are_none_are_refused_before_the_charge(q: Any, words: str) -> None:
     keeper = curator(people())
     with pytest.raises((ValueError, TypeError), match=words):
-        keeper.quantiles("pay", q, bounds=(0, 100), epsilon=1)
+        keeper.quantile("pay", q, bounds=(0, 100), epsilon=1)
     assert keeper.ledger.entries() == ()
 
 
@@ -174,5 +174,5 @@ def test_the_note_says_how_far_off_one_of_few_values_can_be() -> None:
 
 def test_the_note_says_where_a_share_had_to_be_rounded() -> None:
     keeper, near = curator(people(50)), [Fraction(1, 1_000_003), Fraction(1, 999_983), Fraction(1, 2)]
-    notes = [keeper.quantiles("age", q, bounds=(18, 100), epsilon=1).notes[0] for q in ([0.25, 0.5, 0.75], near)]
+    notes = [keeper.quantile("age", q, bounds=(18, 100), epsilon=1).notes[0] for q in ([0.25, 0.5, 0.75], near)]
     assert ["2 in 2,097,152" in note for note in notes] == [False, True]

@@ -162,10 +162,10 @@ def test_bad_calls_are_refused_before_anything_is_charged() -> None:
             lambda: keeper.median("x", bounds=bounds, epsilon=1, method="smooth", step=1),
         ),
         (ValueError, "`missing` is said only", lambda: keeper.median("x", bounds=bounds, epsilon=1, missing=1)),
-        (ValueError, "what a missing value counts as", lambda: keeper.iqr("x", bounds=bounds, epsilon=1)),
+        (ValueError, "the number that replaces missing values", lambda: keeper.iqr("x", bounds=bounds, epsilon=1)),
         (
             ValueError,
-            "their number would be private; write missing=40, say",
+            "would be private; write missing=40",
             lambda: keeper.iqr("x", bounds=bounds, epsilon=1, missing="drop"),
         ),
         (ValueError, "needs neighbors='replace'", lambda: moving.iqr("x", bounds=bounds, epsilon=1, missing=0)),
@@ -177,7 +177,7 @@ def test_bad_calls_are_refused_before_anything_is_charged() -> None:
         ),
         (ValueError, "must be below the upper", lambda: keeper.iqr("x", bounds=(1, 0), epsilon=1, missing=0)),
         (ValueError, "above 0", lambda: keeper.iqr("x", bounds=bounds, epsilon=0, missing=0)),
-        (TypeError, "no bounded score", lambda: keeper.location("x", estimator=Tukey(3), bounds=bounds, epsilon=1)),
+        (TypeError, "bounded and monotone", lambda: keeper.location("x", estimator=Tukey(3), bounds=bounds, epsilon=1)),
         (TypeError, "got Huber", lambda: keeper.location("x", estimator=Huber, bounds=bounds, epsilon=1)),
         (
             ValueError,

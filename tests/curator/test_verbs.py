@@ -95,7 +95,7 @@ def test_an_empty_frame_has_the_same_shape(name: str) -> None:
     [
         ("bounds", ("pay",), {}),
         ("top", ("region", 2), {"options": ["north", "south"]}),
-        ("quantiles", ("pay", [0.1, 0.5]), {"bounds": (0, 100)}),
+        ("quantile", ("pay", [0.1, 0.5]), {"bounds": (0, 100)}),
         ("keys", ("region",), {"delta": 1e-6}),
         ("count", (), {"by": [{"sex": ["f", "m"]}, {}]}),
     ],

@@ -18,8 +18,8 @@ REGIONS, SEXES = ["north", "south", "west"], ["f", "m"]
 VERBS: dict[str, Verb] = {
     "bounds": lambda c, **more: c.bounds("pay", epsilon="1/2", **more),
     "top": lambda c, **more: c.top("region", 2, options=REGIONS, epsilon="1/2", **more),
-    "quantiles": lambda c, **more: c.quantiles("pay", [0.1, 0.5, 0.9], bounds=(0, 100), epsilon="1/2", **more),
-    "quantiles by": lambda c, **more: c.quantiles(
+    "quantiles": lambda c, **more: c.quantile("pay", [0.1, 0.5, 0.9], bounds=(0, 100), epsilon="1/2", **more),
+    "quantiles by": lambda c, **more: c.quantile(
         "pay", [0.75, 0.25], bounds=(0, 100), by={"sex": SEXES}, step=1, epsilon="1/2", **more
     ),
     "location by": lambda c, **more: c.location(

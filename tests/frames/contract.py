@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from toolkit import MISSING, OTHER, bands, between
-from toolkit.curator.curator import Verbs
+from toolkit.curator.curator import ReleaseMethods
 from toolkit.curator.quantiles import GRID_BITS
 from toolkit.curator.release import Release, Unit
 from toolkit.frames.frame import Frame
@@ -54,7 +54,7 @@ def people() -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-class Reads(Verbs[Any]):
+class Reads(ReleaseMethods[Any]):
     """The integers that each verb would add noise to."""
 
     def __init__(self, table: Any, caps: Caps | None = None, person: str = "id") -> None:
@@ -136,7 +136,7 @@ def integers(reads: Reads, *, unsigned: bool = True, few: bool = False) -> dict[
     found["several"] = reads.mean(["pay", "age"], bounds=both, missing="drop", **more)
     found["histogram"] = reads.histogram("pay", edges=[-1, 0, 0.5, 2.5, 80], **more)
     found["options"] = reads.histogram("text", options=["a", "a\x00", ""], **more)
-    found["quantiles"] = reads.quantiles("pay", [0.25, 0.5], bounds=(0, 80), **more)
+    found["quantiles"] = reads.quantile("pay", [0.25, 0.5], bounds=(0, 80), **more)
     found["quantile by"] = reads.quantile("pay", 0.5, bounds=(0, 80), step=1, by={"kind": ["x", "y", MISSING]}, **more)
     found["tables"] = reads.count(by=[{"kind": ["x", "y"]}, {"yes": [True, False], "kind": ["x", "y"]}, {}], **more)
     found["bounds"] = reads.bounds("pay", **({"powers": (-3, 8)} if few else {}), **more)

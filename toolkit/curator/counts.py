@@ -1,4 +1,4 @@
-"""Counts, histograms, sums, and tables of counts that agree: each cell is one whole number with noise."""
+"""Counts, histograms, sums and consistent tables of counts: each cell is an integer with noise."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,36 +24,43 @@ from toolkit.frames.values import Keys
 
 ALL = "(all)"
 """The key of a column that a table is not split by."""
-_MOST_JOINT = 2**62  # cells of all columns together, which number a row in 64 bits
+_MAX_JOINT_CELLS = 2**62  # cells of all columns together, so that a cell's number fits into 64 bits
 
 
 def count(query: Query) -> Release[Any]:
+    """Describe the count of the selected rows, in total or by group."""
     if not query.rows.is_part and query.unit.n is not None:
-        consequence = "the number of all rows is public there: len(frame)"
+        consequence = "the number of all rows is public: read len(frame)"
         refuse("`where` or `by` must be given under 'replace'", "none", consequence)
-    reach = table_counts(query.rows.cells, query.unit.neighbors, query.unit.caps)
-    return noisy_sums(query, "count", [LinearStatistic(reach, int)], [partial(counted, query.frame, query.rows)])
+    sensitivity = table_counts(query.rows.cells, query.unit.neighbors, query.unit.caps)
+    statistic = LinearStatistic(sensitivity, int)
+    return noisy_sums(query, "count", [statistic], [partial(counted, query.frame, query.rows)])
 
 
 def histogram(
     query: Query, column: Label, options: Iterable[Any] | None, edges: Iterable[Number] | None
 ) -> Release[Any]:
-    """How many rows hold each option, or fall between edges: a count by one column."""
+    """Describe a count by one column: of each option, or of bins between edges."""
     if (options is None) == (edges is None):
         received = "none" if options is None else "both"
-        refuse("exactly one of `options` and `edges` must be given", received, "they say what is counted")
+        refuse(
+            "exactly one of `options` and `edges` must be given",
+            received,
+            "write options=[…] for values, or edges=[0, 10, 20] for bins",
+        )
     values = query.frame.column(column, numbers=options is None)
     axis: Keys | Bins
     if options is not None:
         axis = Keys.of(query.frame, column, as_list(options, "options"), "options")
     else:
         if isinstance(edges, int):
-            refuse("`edges` must be a list", "a number", "where bins end is public: edges=[0, 10, 20]", TypeError)
+            refuse("`edges` must be a list", "a number", "edges are public: write edges=[0, 10, 20]", TypeError)
         axis = Bins(column, values.name, statistics.Edges.of(as_list(edges, "edges")))
     return replace(count(query.by(axis)), label=f"histogram of {values.name}{query.rows.words}")
 
 
 def total(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> Release[Any]:
+    """Describe the sum of a column clamped to bounds."""
     variable, unit, rows = query.variable(column, bounds, missing), query.unit, query.rows
     if variable.fill is None or rows.is_part or unit.n is None:
         statistic = statistics.totals(variable.limits, rows.cells, unit.neighbors, unit.caps)
@@ -64,7 +71,7 @@ def total(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> 
 
 
 class Cut(Protocol):
-    """Numbers at which the bins of a line end."""
+    """Edges of bins, with their names."""
 
     @property
     def names(self) -> tuple[str, ...]: ...
@@ -77,6 +84,8 @@ class Cut(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Bins:
+    """A column that is split into bins."""
+
     label: Label
     name: str
     edges: Cut
@@ -90,14 +99,15 @@ class Bins:
         return self.edges.cuts
 
     def codes(self, frame: Frame) -> Codes:
-        """The bin of each row, -1 for none."""
+        """Return the bin of each row, -1 for none."""
         return self.edges.codes(frame.column(self.label).floats())
 
 
 def agreeing_counts(query: Query, by: Sequence[By]) -> Release[Any]:
-    """Counts by each mapping of a list, made to agree by weighted least squares. A row is counted if it has one of the
-    given keys in every column of the list; labels have the key "(all)" for a column that their table is not split
-    by.
+    """Describe counts by each mapping of a list, which weighted least squares makes consistent.
+
+    A row is counted if it has one of the given keys in every column of the list. The label of a column that a table is
+    not split by is "(all)".
     """
     axes, tables = _tables(query.frame, by)
     query = query.by(*axes)
@@ -106,7 +116,8 @@ def agreeing_counts(query: Query, by: Sequence[By]) -> Release[Any]:
     loss = Pure(query.price.amount) if query.price.is_epsilon else Zcdp(query.price.amount)
     sizes = tuple(len(axis.labels) for axis in axes)
     mechanism = AgreeingTables(loss, sizes, tables, people * most, people * most**2)
-    names = [" × ".join(axes[place].name for place in one) or "all" for one in tables]
+    columns = [[axes[index].name for index in table] for table in tables]
+    names = [" × ".join(table) or "all" for table in columns]
     where = f" where {rows.where.words}" if rows.where.words else ""
 
     def draw(counts: list[Steps], rng: Rng) -> Estimate:
@@ -117,42 +128,42 @@ def agreeing_counts(query: Query, by: Sequence[By]) -> Release[Any]:
         mechanism,
         partial(counted_by_table, query.frame, rows, tables),
         draw,
-        query={"tables": [[axes[place].name for place in one] for one in tables]},
+        query={"tables": columns},
         notes=("a row is in the tables if it has one of the given keys in every column",),
         steps=("weighted least squares: the tables agree, unbiased",),
     )
 
 
 def _tables(frame: Frame, by: Sequence[By]) -> tuple[tuple[Keys, ...], tuple[tuple[int, ...], ...]]:
-    """All columns in the order in which they are first named, and the columns of each table."""
+    """Return all columns in the order of their first occurrence, and the indices of the columns of each table."""
     axes: list[Keys] = []
     tables: list[tuple[int, ...]] = []
-    listed = [_listed(one) for one in by]
-    cells = sum(prod(len(keys) for keys in one.values()) for one in listed)
-    if cells > MOST_CELLS or not any(listed):
-        received = f"{cells:,} cells" if any(listed) else "no column"
+    groupings = [_keys_by_column(grouping) for grouping in by]
+    cells = sum(prod(len(keys) for keys in grouping.values()) for grouping in groupings)
+    if cells > MOST_CELLS or not any(groupings):
+        received = f"{cells:,} cells" if any(groupings) else "no column"
         rule = f"`by` must be a list of tables with 1 to {MOST_CELLS:,} cells in all"
         refuse(rule, received, "each is a mapping of columns to their keys; {} is the total")
-    for one in listed:
-        places = []
-        for axis in axes_of(frame, one) if one else ():
-            known = [place for place, other in enumerate(axes) if other.name == axis.name]
-            if known and axes[known[0]].items != axis.items:
+    for grouping in groupings:
+        indices = []
+        for axis in axes_of(frame, grouping) if grouping else ():
+            index = next((i for i, other in enumerate(axes) if other.name == axis.name), len(axes))
+            if index < len(axes) and axes[index].items != axis.items:
                 rule = f"column {axis.name} must have the same keys in all tables"
-                refuse(rule, "others", "else the tables are of different rows and cannot agree")
+                refuse(rule, "others", "tables of different rows cannot agree: give it the same list of keys")
             if ALL in axis.labels:
-                refuse(f"a key must not be called {ALL!r}", repr(ALL), "it stands for all rows of a table")
-            places.append(known[0] if known else len(axes))
-            axes += [] if known else [axis]
-        tables.append(tuple(sorted(places)))
+                refuse(f"a key must not be called {ALL!r}", repr(ALL), "rename it: it stands for all rows of a table")
+            indices.append(index)
+            axes += [axis] if index == len(axes) else []
+        tables.append(tuple(sorted(indices)))
     if len(set(tables)) < len(tables):
-        refuse("`by` must be a list of different tables", "one of them twice", "each is paid for")
-    if prod(len(axis.items) for axis in axes) >= _MOST_JOINT:
+        refuse("`by` must be a list of different tables", "one of them twice", "remove it: each is paid for")
+    if prod(len(axis.items) for axis in axes) >= _MAX_JOINT_CELLS:
         refuse("the columns of all tables must have less than 2**62 cells together", "more", "ask for fewer")
     return tuple(axes), tuple(tables)
 
 
-def _listed(table: object) -> dict[Any, list[Any]]:
+def _keys_by_column(table: object) -> dict[Any, list[Any]]:
     if not isinstance(table, Mapping):
         rule = "each table of `by` must be a mapping of columns to their keys"
         remedy = 'write by=[{"region": ["north", "south"]}, {}]; {} is the total'
@@ -163,7 +174,7 @@ def _listed(table: object) -> dict[Any, list[Any]]:
 def _labels(axes: Sequence[Keys], tables: Sequence[tuple[int, ...]]) -> list[Any]:
     labels = [
         keys
-        for one in tables
-        for keys in product(*(axis.labels if place in one else (ALL,) for place, axis in enumerate(axes)))
+        for table in tables
+        for keys in product(*(axis.labels if index in table else (ALL,) for index, axis in enumerate(axes)))
     ]
     return labels if len(axes) > 1 else [key for (key,) in labels]

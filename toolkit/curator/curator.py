@@ -1,4 +1,4 @@
-"""`Curator`: a confidential frame and a ledger. Every verb describes a release; `_run` charges before it reads."""
+"""`Curator`: releases from a confidential frame. Each method describes a release; `_run` charges before it reads."""
 
 import hashlib
 import math
@@ -11,7 +11,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.central.release import Preview
 from toolkit.central.selection import Exponential
 from toolkit.core.arrays import DataFrame, Label
-from toolkit.core.checks import ENDS, Number, choice, explains, fills, refuse, untold
+from toolkit.core.checks import ENDS, Number, choice, explains, refuse, untold
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
@@ -29,88 +29,44 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 _LONGEST_LABEL = 200
 _WHY = {
-    "neighbors": 'neighbors="replace" promises for when one person\'s record changes, and the number of rows '
-    'is public; neighbors="add_remove" for when one person comes or goes',
-    "bounds": "values are clamped to `bounds` and the noise is made for them; read from the data they would "
-    "tell its extremes, so say what is possible, bounds=(0, 100), or pay for `curator.bounds`",
-    "estimator": "Huber(k) of toolkit.central.robust cuts values k away from the location",
-    "trim": "trim=0.1 leaves out a tenth of the rows at each end",
+    "neighbors": 'neighbors="replace" protects against a change of one person\'s record, and the number '
+    'of rows is public; neighbors="add_remove" protects against one person coming or going',
+    "bounds": "values are clamped to `bounds`, which scale the noise; bounds read from the data would reveal its "
+    "extremes, so write those that are possible, bounds=(0, 100), or pay for `curator.bounds`",
+    "estimator": "write estimator=Huber(k), from toolkit.central.robust; it clips values k away from the location",
+    "trim": "trim=0.1 drops a tenth of the rows at each end",
     "epsilon": "epsilon=0.5 is the price",
-    "options": "what can be chosen is public, so it is given: options=[…]",
-    "sensitivity": "by how much one person moves the score decides the noise",
-    "missing": "missing values are left out here",
-    "bins": "where bins begin and end is public, and is not read from the data: edges=[0, 10, 20]",
-    "histogram.by": 'of several columns it is a count: count(by={"city": […], "age": bands(18, 30, 65)})',
+    "options": "options are public and not read from the data: options=[…]",
+    "sensitivity": "the noise depends on how far one person can move the score: sensitivity=1",
+    "missing": "missing values are dropped here",
+    "bins": "the edges of bins are public and not read from the data: edges=[0, 10, 20]",
+    "histogram.by": 'for several columns write count(by={"city": […], "age": bands(18, 30, 65)})',
     "q": "q=0.5 is the median",
-    "k": "it says how many are wanted",
-    "second": "two columns vary together",
-    "score": "score(frame, candidate) says how good a candidate is",
+    "k": "k=10 asks for the ten most frequent options",
+    "second": "a covariance needs two columns",
+    "score": "score(frame, candidate) returns a number, higher for better candidates",
     "seed": "rng=… is for a ledger with simulated=True",
     "count": 'conditions are a mapping: count({"city": "north"}, epsilon=0.5)',
-    "delta": "it belongs to unknown keys; noise is bought with epsilon or with rho",
+    "delta": "only `keys` takes `delta`; noise is bought with epsilon or rho",
 }
-_ELSEWHERE = {
+_ALTERNATIVES = {
     "groupby": 'a table by groups is one call: count(by={"city": ["north", "south"]}), and so is a mean',
-    "value_counts": 'write count(by={"city": ["north", "south"]}), or keys(…) where they are not known',
-    "describe": "each statistic is paid for by itself: mean, std, quantiles",
+    "value_counts": 'write count(by={"city": ["north", "south"]}), or keys(…) if the values are unknown',
+    "describe": "each statistic has its own price: mean, std, quantile",
     **dict.fromkeys(("head", "loc", "iloc", "columns", "shape"), "rows are never shown"),
-    **dict.fromkeys(("min", "max"), "extremes are single people; quantile(…, 0.01), or `bounds`"),
-}
-_ROWS = """
-    where : mapping or callable, optional
-        Which rows count: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}."""
-_BY = """
-    by : mapping, optional
-        The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
-        Every key has a row, in the order given, whether or not anybody is there."""
-_RNG = """
-    rng : numpy.random.Generator, optional
-        Only with a ledger of a simulation: what it draws is no release."""
-_PRICE = f"""
-    epsilon : number, optional
-        The price of Laplace noise, or of a choice; exactly one of `epsilon` and `rho` is given.
-    rho : number, optional
-        The price of Gaussian noise, in a ledger with a Zcdp ceiling; of a choice, epsilon**2 / 8.{_RNG}"""
-_BOUNDS = """
-    bounds : pair of numbers
-        Values are clamped to them; chosen without the data."""
-_RETURNS = """
-
-    Returns
-    -------
-    Estimate
-        The released numbers with the error of their noise."""
-_SHARED = {
-    "price": _PRICE,
-    "bounds": _BOUNDS,
-    "where": _ROWS,
-    "groups": _ROWS + _BY,
-    "paid": _PRICE + _RETURNS,
-    "rows": _ROWS + _PRICE + _RETURNS,
-    "cells": f"""
-    bounds : pair of numbers
-        Values are clamped to them; chosen without the data. Of several columns by name.
-    missing : "drop" or number
-        Whether missing values are left out, or what they count as. Of several columns by name, or for all.
-{_ROWS[1:]}{_BY}{_PRICE}{_RETURNS}""",
-    "smooth": f"""{_BOUNDS}
-    epsilon : number
-        The price.
-    missing : number
-        What missing values count as.{_RNG}{_RETURNS}""",
+    **dict.fromkeys(("min", "max"), "an extreme is a single person's value; write quantile(…, 0.01), or `bounds`"),
 }
 
 
-@fills(**_SHARED)
-class Verbs(Generic[Result]):
-    """The statistics of a confidential frame. A `Curator` releases them; its `preview` says their price."""
+class ReleaseMethods(Generic[Result]):
+    """The statistics of a confidential frame, which a `Curator` releases and its `preview` prices."""
 
     _frame: Frame
     _unit: Unit
 
     @abstractmethod
     def _run(self, release: Release[Any], rng: Rng) -> Result:
-        """What becomes of a described release."""
+        """Release a described statistic, or preview it."""
 
     def _query(
         self, epsilon: Number | None, rho: Number | None, where: Where | None = None, by: By | None = None
@@ -127,24 +83,34 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Count the rows that meet a condition, in all or in each group, for one charge.
+        """Count the rows that meet a condition, in total or in each group, for one charge.
 
-        A column must have the value, one of a list of values, lie between two (both included), or be missing;
-        all columns must. A date asks for the whole day. With OTHER as the last key of `by` nobody is left
-        out. A list of tables, by=[{"region": REGIONS, "sex": SEXES}, {"region": REGIONS}, {}], is one charge,
-        and its tables agree: weighted least squares makes them so, unbiased, and no longer whole. Labels say
-        "(all)" for a column that a table is not split by; {} is the total.
+        A condition is a value, a list of values, a range with both ends included, or MISSING; it must hold in every
+        column that is named. A date matches the whole day. With OTHER as the last key of `by`, every row is in the
+        table. A list of tables, by=[{"region": REGIONS, "sex": SEXES}, {"region": REGIONS}, {}], is one charge, and its
+        tables agree: weighted least squares reconciles them, which leaves them unbiased but not whole. A column that a
+        table is not split by has the label "(all)"; {} is the total.
 
         Parameters
         ----------
         where : mapping or callable, optional
-            Which rows count: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}. A
-            function is given a copy of one row, a dict; where it raises, it counts as False. It is trusted
-            code: one that remembers rows, or looks at others, breaks the promise, and nothing could notice.
+            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+            A function receives a copy of one row as a dict; if it raises, the row is not counted. It is trusted
+            code: a function that remembers rows or uses other data breaks the guarantee, and this is not detected.
         by : mapping or list of mappings, optional
             The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 65)}.
-            Every key has a row, in the order given, whether or not anybody is there.
-        %(paid)s
+            Every key has a row, in the given order, even if it occurs nowhere.
+        epsilon : number, optional
+            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         if isinstance(by, list | tuple):
             return self._run(counts.agreeing_counts(self._query(epsilon, rho, where), by), rng)
@@ -161,17 +127,29 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Count the rows that hold each of the given options, or fall between given edges.
+        """Count the rows with each of the given options, or in bins with the given edges.
 
         Parameters
         ----------
         column : str or int
             The column.
         options : iterable, optional
-            What is counted, in this order; MISSING may be one of them. Rows with other values are not counted.
+            The values to count, in this order; MISSING may be one of them. Rows with other values are not counted.
         edges : iterable of numbers, optional
-            Where bins begin and end; the last one includes its upper edge.
-        %(rows)s
+            The edges of the bins; the last bin includes its upper edge.
+        where : mapping or callable, optional
+            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+        epsilon : number, optional
+            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         return self._run(counts.histogram(self._query(epsilon, rho, where), column, options, edges), rng)
 
@@ -193,7 +171,26 @@ class Verbs(Generic[Result]):
         ----------
         column : str or int
             The column.
-        %(cells)s
+        bounds : pair of numbers, or mapping
+            Public limits to which values are clamped; for several columns, a mapping from column to limits.
+        missing : "drop", number or mapping
+            Whether missing values are dropped, or the number that replaces them; for several columns, also a mapping.
+        where : mapping or callable, optional
+            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+        by : mapping, optional
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
+            Every key has a row, in the given order, even if it occurs nowhere.
+        epsilon : number, optional
+            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         return self._run(counts.total(self._query(epsilon, rho, where, by), column, bounds, missing), rng)
 
@@ -211,14 +208,33 @@ class Verbs(Generic[Result]):
     ) -> Result:
         """Release the mean of a column, each value clamped to `bounds`.
 
-        Where the number of values is private ("add_remove", missing="drop", `where` or `by`), it comes along,
-        in `counts` of the estimate.
+        If the number of values is private ("add_remove", missing="drop", `where` or `by`), it is released as well, as
+        `counts` of the estimate.
 
         Parameters
         ----------
         column : str, int, or list of them
-            The column; several share the price evenly.
-        %(cells)s
+            The column, or columns that share the price evenly.
+        bounds : pair of numbers, or mapping
+            Public limits to which values are clamped; for several columns, a mapping from column to limits.
+        missing : "drop", number or mapping
+            Whether missing values are dropped, or the number that replaces them; for several columns, also a mapping.
+        where : mapping or callable, optional
+            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+        by : mapping, optional
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
+            Every key has a row, in the given order, even if it occurs nowhere.
+        epsilon : number, optional
+            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         return self._run(moments.mean(self._query(epsilon, rho, where, by), column, bounds, missing), rng)
 
@@ -240,7 +256,26 @@ class Verbs(Generic[Result]):
         ----------
         column : str or int
             The column.
-        %(cells)s
+        bounds : pair of numbers, or mapping
+            Public limits to which values are clamped; for several columns, a mapping from column to limits.
+        missing : "drop", number or mapping
+            Whether missing values are dropped, or the number that replaces them; for several columns, also a mapping.
+        where : mapping or callable, optional
+            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+        by : mapping, optional
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
+            Every key has a row, in the given order, even if it occurs nowhere.
+        epsilon : number, optional
+            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         return self._run(moments.variance(self._query(epsilon, rho, where, by), column, bounds, missing), rng)
 
@@ -262,7 +297,26 @@ class Verbs(Generic[Result]):
         ----------
         column : str or int
             The column.
-        %(cells)s
+        bounds : pair of numbers, or mapping
+            Public limits to which values are clamped; for several columns, a mapping from column to limits.
+        missing : "drop", number or mapping
+            Whether missing values are dropped, or the number that replaces them; for several columns, also a mapping.
+        where : mapping or callable, optional
+            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+        by : mapping, optional
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
+            Every key has a row, in the given order, even if it occurs nowhere.
+        epsilon : number, optional
+            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         return self._run(moments.std(self._query(epsilon, rho, where, by), column, bounds, missing), rng)
 
@@ -279,7 +333,7 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Release the sample covariance of two columns, of rows that have both.
+        """Release the sample covariance of two columns, from the rows that have both.
 
         Parameters
         ----------
@@ -287,7 +341,26 @@ class Verbs(Generic[Result]):
             One column.
         second : str or int
             The other.
-        %(cells)s
+        bounds : pair of numbers, or mapping
+            Public limits to which values are clamped; for several columns, a mapping from column to limits.
+        missing : "drop", number or mapping
+            Whether missing values are dropped, or the number that replaces them; for several columns, also a mapping.
+        where : mapping or callable, optional
+            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+        by : mapping, optional
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
+            Every key has a row, in the given order, even if it occurs nowhere.
+        epsilon : number, optional
+            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         query = self._query(epsilon, rho, where, by)
         return self._run(moments.covariance(query, (first, second), bounds, missing), rng)
@@ -305,9 +378,9 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Release the correlation of two columns, of rows that have both.
+        """Release the correlation of two columns, from the rows that have both.
 
-        It is NaN where a noisy variance is not above 0. Its interval is near its level, not guaranteed.
+        It is NaN if a noisy variance is not positive. The level of its interval is approximate.
 
         Parameters
         ----------
@@ -315,7 +388,26 @@ class Verbs(Generic[Result]):
             One column.
         second : str or int
             The other.
-        %(cells)s
+        bounds : pair of numbers, or mapping
+            Public limits to which values are clamped; for several columns, a mapping from column to limits.
+        missing : "drop", number or mapping
+            Whether missing values are dropped, or the number that replaces them; for several columns, also a mapping.
+        where : mapping or callable, optional
+            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+        by : mapping, optional
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
+            Every key has a row, in the given order, even if it occurs nowhere.
+        epsilon : number, optional
+            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         query = self._query(epsilon, rho, where, by)
         return self._run(moments.correlation(query, (first, second), bounds, missing), rng)
@@ -333,12 +425,12 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Release the values below which shares `q` of the column lie: [0.1, 0.2, …, 0.9] are deciles.
+        """Release quantiles of a column, such as the deciles at [0.1, 0.2, …, 0.9].
 
-        The exponential mechanism chooses them, the middle one first; all together are one charge, in all
-        groups of `by`, and they never decrease along q. Equal values are told apart at random; missing ones
-        are left out. How far the ranks may be off is in the notes, for up to 2**30 rows if their number is
-        private: in the column's unit that depends on the data.
+        The exponential mechanism chooses them, the middle one first. All quantiles in all groups of `by` are one
+        charge, and they never decrease along q. Ties are broken at random, and missing values are dropped. The notes
+        bound the error of the ranks, for up to 2**30 rows if their number is private; the error in the unit of the
+        column depends on the data.
 
         Parameters
         ----------
@@ -346,17 +438,30 @@ class Verbs(Generic[Result]):
             The column.
         q : number or iterable of numbers
             Shares, each read as the nearest fraction with a denominator of at most 2**20.
-        %(bounds)s
-        %(groups)s
+        bounds : pair of numbers
+            Public limits to which values are clamped.
+        where : mapping or callable, optional
+            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+        by : mapping, optional
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
+            Every key has a row, in the given order, even if it occurs nowhere.
         step : number, optional
-            Candidates are its multiples between the bounds: a power of two from 2**-21 to 2**-20 of their
-            distance if not given; of whole numbers say step=1.
-        %(paid)s
+            Candidates are its multiples between the bounds. The default is a power of two, from 2**-21 to 2**-20 of
+            their distance; step=1 is for whole numbers.
+        epsilon : number, optional
+            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         query = self._query(epsilon, rho, where, by)
         return self._run(quantiles.quantiles(query, column, q, bounds, step), rng)
-
-    quantiles = quantile
 
     def median(
         self,
@@ -372,25 +477,40 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Release the quantile at one half, or the median with noise for its smooth sensitivity.
+        """Release the median, by the exponential mechanism or with noise for its smooth sensitivity.
 
-        "exponential" leaves missing values out; nearly always it is the more precise, and it alone takes `where`, `by`
-        and `rho`. "smooth" is the middle value, of an even number of rows the midpoint of two, with noise whose scale
-        depends on the data and is not told; it needs "replace" and all rows, whose number is public.
+        "exponential" drops missing values, is nearly always more precise, and alone takes `where`, `by` and `rho`.
+        "smooth" releases the middle value, or the midpoint of two, with noise whose scale depends on the data and is
+        not published. It needs neighbors="replace" and all rows, whose number is public.
 
         Parameters
         ----------
         column : str or int
             The column.
-        %(bounds)s
-        %(groups)s
+        bounds : pair of numbers
+            Public limits to which values are clamped.
+        where : mapping or callable, optional
+            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+        by : mapping, optional
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
+            Every key has a row, in the given order, even if it occurs nowhere.
         method : "exponential" or "smooth"
             How it is chosen.
         step : number, optional
             As for a quantile; only of "exponential".
         missing : number, optional
             What missing values count as; only of "smooth".
-        %(paid)s
+        epsilon : number, optional
+            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         query = self._query(epsilon, rho, where, by)
         if choice(method, "method", ("exponential", "smooth")) == "smooth":
@@ -415,25 +535,39 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Release the Huber location of a column: the values, cut at `estimator.k`, differ from it by 0 on average.
+        """Release the Huber location of a column, around which deviations clipped at `estimator.k` sum to zero.
 
-        It is chosen by inverse sensitivity; missing values are left out. Of a skewed column it is neither the
-        median nor the mean: it is the target itself that the estimate names. Under "replace" a person can
-        move from one group to another, so that each group has half of the price. Every group is sought on
-        the whole grid, which takes about a tenth of a second: of many say a coarser `step`.
+        It is chosen by inverse sensitivity, and missing values are dropped. For a skewed column it estimates neither
+        the median nor the mean. Under neighbors="replace" a person can move from one group to another, so that each
+        group has half of the price. Each group takes about a tenth of a second; a coarser `step` is faster.
 
         Parameters
         ----------
         column : str or int
             The column.
         estimator : Huber
-            Where values are cut.
-        %(bounds)s
-        %(groups)s
+            The estimator with its clipping constant.
+        bounds : pair of numbers
+            Public limits to which values are clamped.
+        where : mapping or callable, optional
+            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+        by : mapping, optional
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
+            Every key has a row, in the given order, even if it occurs nowhere.
         step : number, optional
-            Candidates are its multiples between the bounds: a power of two from 2**-17 to 2**-16 of their
-            distance if not given.
-        %(paid)s
+            Candidates are its multiples between the bounds. The default is a power of two, from 2**-17 to 2**-16 of
+            their distance.
+        epsilon : number, optional
+            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         query = self._query(epsilon, rho, where, by)
         return self._run(robust.location(query, column, estimator, bounds, step), rng)
@@ -448,34 +582,58 @@ class Verbs(Generic[Result]):
         missing: Missing = None,
         rng: Rng = None,
     ) -> Result:
-        """Release the mean without a share of the rows at each end, with noise for its smooth sensitivity.
+        """Release the trimmed mean of a column, with noise for its smooth sensitivity.
 
-        It needs "replace" and all rows, whose number is public: there is no `where`. The scale of the noise
-        is not told.
+        It needs neighbors="replace" and all rows, whose number is public; there is no `where`. The scale of the noise
+        depends on the data and is not published.
 
         Parameters
         ----------
         column : str or int
             The column.
         trim : number
-            The share that is cut off at each end, below 1/2.
-        %(smooth)s
+            The share of rows that is dropped at each end, below 1/2.
+        bounds : pair of numbers
+            Public limits to which values are clamped.
+        epsilon : number
+            The price.
+        missing : number
+            The number that replaces missing values.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         return self._run(robust.trimmed_mean(self._query(epsilon, None), column, trim, bounds, missing), rng)
 
     def iqr(
         self, column: Label, *, bounds: BoundsLike, epsilon: Number, missing: Missing = None, rng: Rng = None
     ) -> Result:
-        """Release the distance of the quartiles, with noise for its smooth sensitivity.
+        """Release the interquartile range of a column, with noise for its smooth sensitivity.
 
-        The quartiles are the values of ranks n/4 and 3n/4, rounded up. It needs "replace" and all rows, whose
-        number is public: there is no `where`. The scale of the noise is not told.
+        The quartiles are the values of ranks n/4 and 3n/4, rounded up. It needs neighbors="replace" and all rows, whose
+        number is public; there is no `where`. The scale of the noise depends on the data and is not published.
 
         Parameters
         ----------
         column : str or int
             The column.
-        %(smooth)s
+        bounds : pair of numbers
+            Public limits to which values are clamped.
+        epsilon : number
+            The price.
+        missing : number
+            The number that replaces missing values.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         return self._run(robust.smooth(self._query(epsilon, None), "iqr", column, bounds, missing), rng)
 
@@ -489,20 +647,32 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Find the values of a column that many people have, with noisy counts, the most frequent first.
+        """Find the frequent values of a column, with noisy counts, the most frequent first.
 
-        Nobody needs to know the keys: those whose noisy count reaches a threshold are told, and are public
-        afterwards: by={"city": found.labels}. `rho` buys Gaussian noise for half of delta, better where a
-        person has three keys or more. It costs an Approx loss: a ledger with a Pure or Zcdp ceiling refuses.
-        How long it takes depends on the number of different keys.
+        Values whose noisy count reaches a threshold are released, and can be used afterwards as public keys:
+        by={"city": result.labels}. `rho` buys Gaussian noise for half of delta, which is better if a person can have
+        three keys or more. The loss is Approx, which a ledger with a Pure or Zcdp ceiling refuses. The running time
+        depends on the number of distinct keys.
 
         Parameters
         ----------
         column : str or int
             The column.
         delta : number
-            The chance that a key of one person alone shows; the threshold follows from it.
-        %(rows)s
+            The probability that the key of a single person is released; it determines the threshold.
+        where : mapping or callable, optional
+            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+        epsilon : number, optional
+            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         return self._run(keys.keys(self._query(epsilon, rho, where), column, delta), rng)
 
@@ -517,21 +687,32 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Find limits of a column, for `bounds=`: powers of two between which many values lie.
+        """Find limits of a column for `bounds=`: powers of two between which many values lie.
 
-        Values are counted by sign and power of two; a bin whose noisy count reaches a threshold is inside. Values
-        beyond the limits are clamped later: an outer bin that is missed holds about as many values as the threshold.
+        Values are counted in bins by sign and power of two, and the limits enclose every bin whose noisy count reaches
+        a threshold. An outer bin that is missed holds about as many values as the threshold; they are clamped later.
 
         Parameters
         ----------
         column : str or int
             The column.
-        %(where)s
+        where : mapping or callable, optional
+            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
         powers : pair of int
-            Bins reach from 2**powers[0] to 2**powers[1].
+            The exponents of the smallest and the largest bin.
         beta : number
-            The chance that an empty bin is inside.
-        %(paid)s
+            The probability that an empty bin reaches the threshold.
+        epsilon : number, optional
+            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         return self._run(keys.bounds(self._query(epsilon, rho, where), column, powers, beta), rng)
 
@@ -546,20 +727,32 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Find the k most frequent of the given options, the first chosen first; their counts are not released.
+        """Find the k most frequent of the given options, without their counts.
 
-        Labels are the options, values their places 1 … k. A count of them is another release:
-        count(by={"city": found.labels}).
+        The labels of the estimate are the options, its values their ranks 1 … k. Their counts are another release:
+        count(by={"city": result.labels}).
 
         Parameters
         ----------
         column : str or int
             The column.
         k : int
-            How many.
+            Number of options to find.
         options : iterable
-            What can be chosen.
-        %(rows)s
+            The public options.
+        where : mapping or callable, optional
+            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+        epsilon : number, optional
+            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
+
+        Returns
+        -------
+        Estimate
+            The released numbers with the error of their noise.
         """
         return self._run(keys.top(self._query(epsilon, rho, where), column, k, options), rng)
 
@@ -573,83 +766,88 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Any:
-        """Choose one of the candidates, better ones with higher probability.
+        """Choose one of the candidates by the exponential mechanism.
 
-        The score is trusted code of the curator's own, given a copy of the frame; how far one person moves it
-        is the curator's word. A score that fails, or is not finite, counts as 0 without a word: saying so
-        would tell about the data.
+        The score is trusted code that receives a copy of the frame, and its sensitivity is not verified. A score that
+        fails or is not finite counts as 0 without a message, because a message would depend on the data.
 
         Parameters
         ----------
         candidates : iterable
-            What can be chosen.
+            The public candidates.
         score : callable
-            Called with frame and candidate; higher is better.
+            Function of frame and candidate; higher is better.
         sensitivity : number
-            How far one person can move a score.
-        %(price)s
+            The largest change of a score by one person.
+        epsilon : number, optional
+            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+        rng : numpy.random.Generator, optional
+            For simulation only: the ledger must be a simulation.
 
         Returns
         -------
         object
-            The candidate.
+            The chosen candidate.
         """
-        query, listed = self._query(epsilon, rho), as_list(candidates, "candidates")
+        query, options = self._query(epsilon, rho), as_list(candidates, "candidates")
         mechanism = Exponential.for_epsilon(query.price.choice, sensitivity=sensitivity)
-        if not listed or not callable(score):
-            received = "no candidate" if not listed else type(score).__name__
+        if not options or not callable(score):
+            received = "no candidate" if not options else type(score).__name__
             rule = "`choose` needs candidates and a score, a function of frame and candidate"
-            refuse(rule, received, "the best is sought")
+            refuse(rule, received, "write choose([1, 2], score, sensitivity=1, epsilon=0.5)")
 
         def read() -> list[float]:
             table = self._frame.copy()
-            return [_score(score, table, candidate) for candidate in listed]
+            return [_score(score, table, candidate) for candidate in options]
 
         def draw(scores: list[float], source: Rng) -> Any:
-            return listed[mechanism.choose(range(len(listed)), scores, rng=source)]
+            return options[mechanism.choose(range(len(options)), scores, rng=source)]
 
         return self._run(query.release("choice", mechanism, read, draw), rng)
 
-    if not TYPE_CHECKING:  # so that a type checker goes on to tell which names there are
+    if not TYPE_CHECKING:  # type checkers report unknown names themselves
 
         def __getattr__(self, name: str) -> NoReturn:
-            """A name that is not there, with the verb that does it."""
-            verbs = ", ".join(verb for verb in dir(type(self)) if not verb.startswith("_"))
-            remedy = _ELSEWHERE.get(name, "it has no other name")
-            refuse(f"a curator has {verbs}", f"`{name}`", remedy, AttributeError)
+            """Refuse an unknown name, with the method that does it."""
+            methods = ", ".join(method for method in dir(type(self)) if not method.startswith("_"))
+            remedy = _ALTERNATIVES.get(name, "see help(Curator)")
+            refuse(f"a curator has {methods}", f"`{name}`", remedy, AttributeError)
 
 
 @explains('Curator(frame, Ledger(Pure(1.0)), neighbors="replace")', **_WHY)
-class Curator(Verbs[Estimate]):
+class Curator(ReleaseMethods[Estimate]):
     """Releases statistics of a confidential frame under the budget of a ledger.
 
-    Bounds, options, edges and conditions are given by the analyst and never read from the data. A call is
-    refused for what it says, for the columns' labels and types, or for the budget; then the ledger is charged;
-    then the frame is read, and no cell of a table in memory decides whether an error, a warning or another
-    shape appears. Labels and types are public: where a program guessed them, a single cell may have decided
-    them, so write `dtype=` or `schema=` when you read a file. A number that is published every week is its
-    ledger's: `curator.ledger.every(…)`.
+    Bounds, options, edges and conditions are given by the analyst and never read from the data. A call is refused
+    because of its arguments, the labels and types of columns, or the budget; then the ledger is charged; and only then
+    is the frame read. No cell of a table in memory decides whether there is an error, a warning or a result of another
+    shape. Labels and types are public. If a program inferred them, a single cell may have determined them, so write
+    `dtype=` or `schema=` when you read a file. A number that is published every week belongs to the ledger:
+    `curator.ledger.every(…)`.
 
     Parameters
     ----------
     frame : DataFrame
-        A table of pandas, polars, pyarrow, DuckDB or PySpark, one row per person unless `person` is given. One
-        of an engine is read anew for each release, and must not change. Its query should not be able to fail:
-        if it does at some value, so does the release, and the charge remains.
+        A table of pandas, polars, pyarrow, DuckDB or PySpark, with one row per person unless `person` is given. A table
+        of an engine is read again for each release and must not change. If its query fails at some value, the release
+        fails, and the charge remains.
     ledger : Ledger
-        What pays.
+        The ledger that is charged.
     neighbors : "replace" or "add_remove"
-        Whether one record changes, and the number of rows is public; or one comes or goes. An engine counts
-        public rows here, before anything is charged.
+        "replace" protects against a change of one record, and the number of rows is public; an engine counts them here,
+        before any charge. "add_remove" protects against one record coming or going.
     person : str or int, optional
-        The column that says whose a row is, where somebody may have several; all that is promised is then
-        promised to people. Rows that name nobody are not used. Join tables before, not after.
+        The column that identifies persons, if a person can have several rows; guarantees are then for persons. Rows
+        without a person are not used. Join tables before, not after.
     rows : int, optional
-        The most rows that are used of one person; drawn by a secret key from that person's rows alone.
+        The largest number of rows of one person that is used. They are sampled with a secret key from that person's
+        rows alone.
     groups : int, optional
-        The most groups of a table that one person's rows are used in.
+        The largest number of groups of a table in which one person's rows are used.
     rows_in_group : int, optional
-        The most rows of one person in one group.
+        The largest number of rows of one person in one group.
 
     Examples
     --------
@@ -679,21 +877,21 @@ class Curator(Verbs[Estimate]):
         rows_in_group: int | None = None,
     ) -> None:
         if not isinstance(ledger, Ledger):
-            refuse("`ledger` must be a Ledger", type(ledger).__name__, "it pays: Ledger(Pure(1.0))", TypeError)
+            refuse("`ledger` must be a Ledger", type(ledger).__name__, "write Ledger(Pure(1.0))", TypeError)
         self._frame, self.ledger, self.neighbors = Frame(frame), ledger, check_neighbors(neighbors)
         if (person is None) != (rows is None) or (person is None and (groups or rows_in_group)):
             rule = "`person` and `rows` must be given together, `groups` and `rows_in_group` with them"
-            consequence = "without a person's column each row is a person; with one, `rows` says how many are used"
+            consequence = 'write person="id", rows=3; without `person` each row is a person'
             refuse(rule, "one without the other", consequence)
         persons = n = None
         if person is not None and rows is not None:
             persons = Persons.of(self._frame, person, Caps(rows, groups, rows_in_group))
         elif self.neighbors == "replace":
-            n = len(self._frame)  # public, and for an engine to count before anything is charged
+            n = len(self._frame)  # public; an engine counts it here, before any charge
         self._unit = Unit(self.neighbors, persons, n)
 
     def _run(self, release: Release[Any], rng: Rng) -> Any:
-        """Charge, read, draw, document: in this order, whatever the statistic."""
+        """Charge the ledger, then read the frame, draw the noise and document the release."""
         ledger, label = self.ledger, release.label
         if len(label) > _LONGEST_LABEL:
             digest = hashlib.sha256(label.encode()).hexdigest()
@@ -703,7 +901,7 @@ class Curator(Verbs[Estimate]):
         rule = "a frame must be readable by its engine"
         estimate = untold(lambda: release.draw(release.read(), source), rule, consequence="the charge remains")
         if estimate is CHANGED:
-            rule, consequence = "the table of a curator must not change", "its noise is for that; the charge remains"
+            rule, consequence = "the table of a curator must not change", "make a new Curator; the charge remains"
             refuse(rule, "another number of rows than it had at first", consequence, RuntimeError)
         if not isinstance(estimate, Estimate):
             return estimate
@@ -712,9 +910,7 @@ class Curator(Verbs[Estimate]):
 
     @property
     def preview(self) -> "Previews":
-        """The same verbs, which say what a statistic would cost and how noisy it would be.
-
-        Nothing is paid or read.
+        """The same methods, which return the price and the noise of a statistic without charging or reading.
 
         Examples
         --------
@@ -736,8 +932,8 @@ class Curator(Verbs[Estimate]):
 
 
 @explains('Curator(frame, Ledger(Pure(1.0)), neighbors="replace").preview', **_WHY)
-class Previews(Verbs[Preview]):
-    """The verbs of a curator, each of which returns a `Preview`."""
+class Previews(ReleaseMethods[Preview]):
+    """The methods of a curator, each of which returns a `Preview`."""
 
     _public_name = "Curator.preview"
 

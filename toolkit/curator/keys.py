@@ -1,4 +1,4 @@
-"""What must be known before a table can be asked for: its keys, bounds of a column, the most frequent options."""
+"""Releases that prepare others: the frequent keys of a column, its bounds, and its most frequent options."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -25,10 +25,10 @@ _COUNTS = Covers([ErrorSource.NOISE], unit="counts")
 
 
 def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:
-    """The values of a column whose noisy counts reach a threshold, with these counts."""
+    """Describe the values of a column whose noisy counts reach a threshold, with these counts."""
     if delta is None:
         rule = "`delta` must be given for unknown keys"
-        refuse(rule, "none", "with a small probability a rare key shows; 1e-6 is usual, far below one over the people")
+        refuse(rule, "none", "it bounds the probability that a rare key is released: write delta=1e-6")
     rows, unit, name = query.rows, query.unit, query.frame.column(column).name
     caps = unit.caps
     check_keys(query.frame.column(column))
@@ -47,10 +47,10 @@ def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:
 
 
 def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release[Any]:
-    """The outer edges of the powers of two between which many values lie."""
+    """Describe the outer edges of the powers of two between which many values lie."""
     rows, unit, name = query.rows, query.unit, query.frame.column(column, numbers=True).name
     if not isinstance(powers, tuple | list) or len(powers) != 2:
-        refuse("`powers` must be two whole numbers", type(powers).__name__, "bins end at powers of two")
+        refuse("`powers` must be two whole numbers", type(powers).__name__, "write powers=(-31, 32)")
     first, last = powers
     bins = 2 * (whole(last, "powers", least=-(10**6)) - whole(first, "powers", least=-(10**6)) + 1)
     noise = query.price.noise(table_counts(max(bins, 1), unit.neighbors, unit.caps))
@@ -74,32 +74,33 @@ def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release
 
 
 def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[Any]:
+    """Describe the choice of the k most frequent options."""
     choices, unit = as_list(options, "options"), query.unit
     axis = Keys.of(query.frame, column, choices, "options")
-    listed, name = query.by(axis), axis.name
+    counts_query, name = query.by(axis), axis.name
     make = TopK.for_epsilon if query.price.is_epsilon else TopK.for_rho
-    reach = {"rows": unit.caps.most(1), "together": unit.caps.most(whole(k, "k"))}
-    mechanism = make(query.price.amount, k, neighbors=unit.neighbors, **reach)
-    if mechanism.k > listed.rows.cells:
-        refuse("`k` must be at most the number of options", k, f"there are {listed.rows.cells}")
+    limits = {"rows": unit.caps.most(1), "together": unit.caps.most(whole(k, "k"))}
+    mechanism = make(query.price.amount, k, neighbors=unit.neighbors, **limits)
+    if mechanism.k > counts_query.rows.cells:
+        refuse("`k` must be at most the number of options", k, f"write k={counts_query.rows.cells} for all of them")
 
     def draw(counts: Steps, rng: Rng) -> Estimate:
-        places = mechanism.choose(counts, rng)
-        names = tuple(_again(choices[place], axis.labels[place]) for place in places)
+        indices = mechanism.choose(counts, rng)
+        names = tuple(_key(choices[index], axis.labels[index]) for index in indices)
         ranks = range(1, mechanism.k + 1)
         return chosen(ranks, mechanism.loss, _COUNTS, "Exponential", rng, labels=names, axes=(name,))
 
     note = (
         "numbers are places: 1 was chosen first; "
         f"with probability 95 % no option that was left at a choice has more than "
-        f"{mechanism.off_by(listed.rows.cells):,} rows more than the chosen one"
+        f"{mechanism.off_by(counts_query.rows.cells):,} rows more than the chosen one"
     )
-    label = f"top {mechanism.k} of {name} ({listed.rows.cells}){query.rows.words}"
-    return listed.release(label, mechanism, lambda: counted(query.frame, listed.rows), draw, notes=(note,))
+    label = f"top {mechanism.k} of {name} ({counts_query.rows.cells}){query.rows.words}"
+    return counts_query.release(label, mechanism, lambda: counted(query.frame, counts_query.rows), draw, notes=(note,))
 
 
-def _again(option: object, label: Label) -> Any:
-    """As `by` can ask for it again: a date and a number as they were given."""
+def _key(option: object, label: Label) -> Any:
+    """Return an option in a form that `by` accepts: a date or a number as it was given."""
     if isinstance(option, float):
         return float(option)
     return option if isinstance(option, dt.date) else label

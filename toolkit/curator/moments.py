@@ -1,7 +1,7 @@
-"""Means, variances, covariances and correlations, in all or by groups.
+"""Means, variances, covariances and correlations, in total or by group.
 
-Where the number of values is public, one number with noise is enough. Where it is private, as in every group,
-all that is needed is released as one vector for one charge, and the number of values comes with it.
+If the number of values is public, one number with noise suffices. If it is private, as in every group, all sums that
+are needed are released as one vector for one charge, together with the number of values.
 """
 
 import math
@@ -25,11 +25,11 @@ _LINEAR = ("NaN where a noisy variance is not above 0; the interval follows the 
 
 
 def mean(query: Query, column: Label | list[Label], bounds: BoundsByColumn, missing: Missing) -> Release[Any]:
-    """The mean of a column, or of each of a list of columns, which share the price evenly."""
+    """Describe the mean of a column, or the means of a list of columns that share the price evenly."""
     if isinstance(column, list):
         if len(set(column)) < len(column) or not column:
             received = "repetitions" if column else "none"
-            refuse("`column` must list distinct columns, and at least one", received, "each is paid for")
+            refuse("`column` must list distinct columns, and at least one", received, 'write mean(["x", "y"], …)')
         variables, noise_unit = _variables(query, column, bounds, missing), PRODUCTS
     else:
         variables, noise_unit = [query.variable(column, bounds, missing)], STEPS
@@ -37,8 +37,8 @@ def mean(query: Query, column: Label | list[Label], bounds: BoundsByColumn, miss
     reads = [partial(summed, query.frame, query.rows, variable, 1) for variable in variables]
     if not isinstance(column, list) and (n := _public_n(query, variables)) is not None:
         return noisy_sums(query, label, [statistics.mean(variables[0].limits, n)], reads, variables, STEPS)
-    chosen = [_mean_of_cells(query, variable.limits) for variable in variables]
-    return noisy_sums(query, label, chosen, reads, variables, noise_unit)
+    means = [_mean_of_cells(query, variable.limits) for variable in variables]
+    return noisy_sums(query, label, means, reads, variables, noise_unit)
 
 
 def _mean_of_cells(query: Query, limits: Bounds) -> tables.MomentStatistic:
@@ -51,6 +51,7 @@ def _mean_of_cells(query: Query, limits: Bounds) -> tables.MomentStatistic:
 
 
 def variance(query: Query, column: Label, bounds: BoundsLike, missing: Missing, name: str = "variance") -> Release[Any]:
+    """Describe the sample variance of a column."""
     variable, unit, rows = query.variable(column, bounds, missing, SQUARE_BITS), query.unit, query.rows
     limits = variable.limits
     if (n := _public_n(query, [variable])) is not None:
@@ -63,31 +64,34 @@ def variance(query: Query, column: Label, bounds: BoundsLike, missing: Missing, 
 
 
 def std(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> Release[Any]:
+    """Describe the sample standard deviation of a column, as the root of its variance."""
     squared = variance(query, column, bounds, missing, "standard deviation")
     noise = squared.noise and partial(_root_noise, squared.noise, Bounds.of(bounds, SQUARE_BITS), query.unit.n)
     return replace(squared, noise=noise, finish=partial(Estimate.map, function=_root, derivative=_root_slope))
 
 
 def covariance(query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, missing: Missing) -> Release[Any]:
+    """Describe the sample covariance of two columns."""
     x, y = variables = _variables(query, pair, bounds, missing, PAIR_BITS)
     if (n := _public_n(query, variables)) is not None:
         statistic: statistics.Statistic = statistics.covariance((x.limits, y.limits), n)
     else:
         statistic = replace(_pairs(query, x, y), factor=_half(x.limits) * _half(y.limits))
-    return _of_pairs(query, "covariance", statistic, (x, y))
+    return _pair_release(query, "covariance", statistic, (x, y))
 
 
 def correlation(query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, missing: Missing) -> Release[Any]:
+    """Describe the correlation of two columns."""
     x, y = _variables(query, pair, bounds, missing, PAIR_BITS)
     statistic = replace(_pairs(query, x, y), estimator=tables.correlation)
-    return _of_pairs(query, "correlation", statistic, (x, y), notes=_LINEAR)
+    return _pair_release(query, "correlation", statistic, (x, y), notes=_LINEAR)
 
 
 def _pairs(query: Query, x: Variable, y: Variable) -> tables.MomentStatistic:
     return tables.pairs((x.limits.span, y.limits.span), query.rows.cells, query.unit.neighbors, query.unit.caps)
 
 
-def _of_pairs(
+def _pair_release(
     query: Query, name: str, statistic: statistics.Statistic, pair: tuple[Variable, Variable], **more: Any
 ) -> Release[Any]:
     label, read = f"{name} of {pair[0].name} and {pair[1].name}", partial(summed_pairs, query.frame, query.rows, pair)
@@ -95,7 +99,7 @@ def _of_pairs(
 
 
 def _public_n(query: Query, variables: Sequence[Variable]) -> int | None:
-    """The number of values, where it is public: that of all rows, if missing values are filled."""
+    """Return the number of values if it is public: that of all rows, with missing values replaced."""
     filled = all(variable.fill is not None for variable in variables)
     return query.unit.n if filled and not query.rows.is_part else None
 
@@ -103,7 +107,7 @@ def _public_n(query: Query, variables: Sequence[Variable]) -> int | None:
 def _variables(
     query: Query, labels: Sequence[Label], bounds: BoundsByColumn, missing: Missing, *bits: int
 ) -> list[Variable]:
-    """Several columns, each with its own bounds and what becomes of its missing values."""
+    """Return several columns, each with its own bounds and treatment of missing values."""
     return [
         query.variable(label, by_column(bounds, label, "bounds"), by_column(missing, label, "missing"), *bits)
         for label in labels
@@ -111,12 +115,12 @@ def _variables(
 
 
 def _half(limits: Bounds) -> float:
-    """Half the distance of the limits, on the grid: what t = 1 stands for."""
+    """Return half the distance of the limits on the grid, which is the unit of the coded values."""
     return float(limits.span * limits.step / 2)
 
 
 def _root_noise(squared: Callable[[], CellNoise], limits: Bounds, n: int | None) -> CellNoise:
-    """The noise of the root of a variance, by its slope where values are spread evenly: 1 / (2 half / sqrt 3)."""
+    """Return the noise of a standard deviation, by the slope of the root for uniform values: 1 / (2 half / sqrt 3)."""
     noise = squared()
     per_value = noise.sd * n if noise.sd is not None and n is not None else noise.per_value or 0.0
     return CellNoise(noise.cells, per_value=per_value * math.sqrt(3) / (2 * _half(limits)))

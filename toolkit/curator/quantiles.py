@@ -1,4 +1,4 @@
-"""Quantiles of a column, one or many for one charge, in all or by group."""
+"""Quantiles of a column, one or several for one charge, in total or by group."""
 
 import math
 from collections.abc import Iterable
@@ -22,16 +22,16 @@ from toolkit.frames.reader import steps_or_values
 from toolkit.frames.sums import Bounds, BoundsLike, Variable, split
 
 GRID_BITS = 20
-"""Quantiles are sought on 2**20 to 2**21 steps: values that share a step split the parts less well."""
-_MOST_SHARES = 1000
+"""Candidates lie on a grid of 2**20 to 2**21 steps: values on the same step are harder to separate."""
+_MAX_SHARES = 1000
 _RANKS = Covers([ErrorSource.NOISE], unit="ranks")
-_PLACES = 52  # bits of a place: its step, and a random part that tells equal values apart
+_POSITION_BITS = 52  # a position has the step of a value and random digits, which break ties
 
 
 def quantiles(
     query: Query, column: Label, q: Number | Iterable[Number], bounds: BoundsLike, step: Number | None
 ) -> Release[Any]:
-    """The values below which the shares `q` lie, the middle one first; a single share is released as a number."""
+    """Describe the quantiles at the shares `q`, the middle one first; a single share gives a single number."""
     single = not isinstance(q, Iterable) or isinstance(q, str)
     shares = _shares([q] if single else q)  # type: ignore[list-item,arg-type]
     name, rows, unit, price = query.frame.column(column, numbers=True).name, query.rows, query.unit, query.price
@@ -43,12 +43,12 @@ def quantiles(
 
     def draw(read: tuple[Codes, Array] | Steps, rng: Rng) -> Estimate:
         if isinstance(read, tuple):
-            places = grid.places(limits.steps(read[1]), rng)
-            values_by_cell = split(np.where(places < 0, -1, read[0]), places, rows.cells)
+            positions = grid.positions(limits.steps(read[1]), rng)
+            values_by_cell = split(np.where(positions < 0, -1, read[0]), positions, rows.cells)
             cuts = [mechanism.choose(cell, grid.most, rng) for cell in values_by_cell]
         else:
             cuts = [mechanism.choose_spread(StepCounts(counts, grid.extra, rng), rng) for counts in read]
-        values = [grid.value(one[ordered.index(share)]) for one in cuts for share in shares]
+        values = [grid.value(cell[ordered.index(share)]) for cell in cuts for share in shares]
         cells = cells_by(rows, "quantile", names)
         estimate = chosen(values, mechanism.loss, _RANKS, "Exponential", rng, **cells)
         return replace(estimate, value=values[0], se=math.nan, axes=()) if single and not rows.axes else estimate
@@ -73,28 +73,28 @@ def _mechanism(price: Price, shares: tuple[Fraction, ...], relation: str, most: 
 
 @dataclass(frozen=True)
 class Grid:
-    """Places of values: their steps between the bounds, and random digits after them."""
+    """Positions of values: their steps between the bounds, followed by random digits that break ties."""
 
     limits: Bounds
 
     @cached_property
     def extra(self) -> int:
-        return _PLACES - (self.limits.span + 1).bit_length()
+        return _POSITION_BITS - (self.limits.span + 1).bit_length()
 
     @cached_property
     def most(self) -> int:
         return (self.limits.span + 1) << self.extra
 
-    def places(self, steps: Steps, rng: Rng) -> Steps:
-        """-1 for a missing value; the digits of one value are independent of all others. Steps are overwritten."""
+    def positions(self, steps: Steps, rng: Rng) -> Steps:
+        """Turn steps into positions in place, with independent random digits; a missing value has -1."""
         bits = 32 if self.extra <= 32 else 64
-        drawn = words(len(steps), bits, rng)
+        digits = words(len(steps), bits, rng)
         steps <<= self.extra
-        steps |= (drawn >> drawn.dtype.type(bits - self.extra)).astype(np.int64)
-        return np.maximum(steps, -1, out=steps)  # -1 with any digits after it is below 0
+        steps |= (digits >> digits.dtype.type(bits - self.extra)).astype(np.int64)
+        return np.maximum(steps, -1, out=steps)  # a step of -1 stays negative whatever its digits are
 
     def value(self, cut: int) -> float:
-        """In the column's unit, within the bounds."""
+        """Return a position in the unit of the column, within the bounds."""
         limits, step = self.limits, min(cut >> self.extra, self.limits.span)
         return float(min(max((limits.least + step) * limits.step, limits.low), limits.high))
 
@@ -108,11 +108,11 @@ def _note(mechanism: RecursiveQuantiles, grid: Grid, rows: int, groups: int) -> 
 
 
 def _shares(q: Iterable[Number]) -> list[Fraction]:
-    listed = as_list(q, "q")
-    if len(listed) > _MOST_SHARES:
-        refuse(f"`q` must have at most {_MOST_SHARES:,} shares", f"{len(listed):,}", "ask for fewer")
-    shares = [rank_unit(probability(one, "q")) for one in listed]
+    values = as_list(q, "q")
+    if len(values) > _MAX_SHARES:
+        refuse(f"`q` must have at most {_MAX_SHARES:,} shares", f"{len(values):,}", "ask for fewer")
+    shares = [rank_unit(probability(share, "q")) for share in values]
     if not shares or len(set(shares)) < len(shares):
         received = "repetitions" if shares else "none"
-        refuse("`q` must be distinct shares, at least one", received, "each is one quantile")
+        refuse("`q` must be distinct shares, at least one", received, "write q=[0.25, 0.5, 0.75]")
     return shares

@@ -1,7 +1,7 @@
-"""`Query`: what is asked of a table, checked; `Release`: a statistic as public arguments describe it.
+"""`Query`: a checked request to a table; `Release`: a statistic described by public arguments alone.
 
-A verb of the curator only describes: nothing of the frame is read before `Curator._run` has charged the ledger, and
-a preview is the description itself.
+The methods of a curator only make such descriptions. Nothing of the frame is read before `Curator._run` has charged the
+ledger, and a preview is computed from the description.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,11 +36,11 @@ from toolkit.frames.sums import SUM_BITS, Axis, Bounds, Grouping, Variable, writ
 
 Data = TypeVar("Data")
 CHANGED = object()
-"""Instead of an estimate: the table has not the public number of rows, so the noise would be for another table."""
+"""Returned in place of an estimate if the number of rows has changed, so that the noise would not fit the table."""
 
 
 class PricedMechanism(Protocol):
-    """What a release needs of a mechanism: its price, and what a document says of it."""
+    """What a release needs from a mechanism: its loss, and its facts for a document."""
 
     @property
     def loss(self) -> Loss: ...
@@ -50,14 +50,14 @@ class PricedMechanism(Protocol):
 
 @dataclass(frozen=True)
 class Price:
-    """An amount of epsilon, which buys Laplace noise, or of rho, which buys Gaussian noise."""
+    """An amount of epsilon, for Laplace noise, or of rho, for Gaussian noise."""
 
     amount: Fraction
     is_epsilon: bool
 
     @classmethod
     def of(cls, epsilon: Number | None, rho: Number | None) -> "Price":
-        """Exactly one of the two, above 0."""
+        """Check that exactly one of the two is given, above 0."""
         if epsilon is not None and rho is None:
             return cls(positive(epsilon, "epsilon", NO_END), True)
         if rho is not None and epsilon is None:
@@ -65,22 +65,22 @@ class Price:
         consequence = "epsilon buys Laplace noise; rho buys Gaussian noise, in a ledger with a Zcdp ceiling"
         refuse("exactly one of `epsilon` and `rho` must be given", "none" if epsilon is None else "both", consequence)
 
-    @lru_cache(maxsize=256)  # noqa: B019  (amounts and sensitivities are public, and small)
+    @lru_cache(maxsize=256)  # noqa: B019  (amounts and sensitivities are public and small)
     def noise(self, sensitivity: Sensitivity) -> Laplace | Gaussian:
-        """Noise for the sensitivity: in L1 for Laplace, in L2 for Gaussian noise."""
+        """Return Laplace noise for the L1 sensitivity, or Gaussian noise for the L2 sensitivity."""
         if self.is_epsilon:
             return Laplace.for_epsilon(self.amount, sensitivity=sensitivity.l1)
         return Gaussian.for_rho(self.amount, sensitivity=sensitivity.l2)
 
     @property
     def choice(self) -> Fraction:
-        """The epsilon of one exponential mechanism that it buys: rho = epsilon**2 / 8."""
+        """The epsilon of an exponential mechanism at this price; for rho it solves rho = epsilon**2 / 8."""
         return self.amount if self.is_epsilon else root_below(8 * self.amount)
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Whom a promise is about: the neighbors, how much is used of a person, and n where it is public."""
+    """The unit of protection: the neighbors, the limits per person, and the number of rows if it is public."""
 
     neighbors: str
     persons: Persons | None = None
@@ -108,20 +108,20 @@ class Release(Generic[Data]):
 
     Parameters
     ----------
-    label : what it is, for the ledger and the estimate.
-    mechanism : its noise, which knows its price.
-    unit : whom the promise is about.
-    read : computes integers of the frame; called after the charge.
-    draw : makes an estimate of these integers and a source of randomness.
-    query : what a document says was asked: keys, condition, bounds.
-    missing : what becomes of missing values.
-    notes : what a reader must not miss about the statistic.
-    row_notes : what a reader must not miss about the rows that it is of.
-    noise : the noise of a cell, for a preview; None where the error depends on the data.
-    noise_unit : what the noise is counted in, for a document.
-    steps : what `draw` does to the noisy numbers, for a document.
-    facts_after : what the estimate adds to `query`: keys that were found.
-    finish : turns the documented estimate into another one, from what was released alone.
+    label : name of the statistic, for the ledger and the estimate.
+    mechanism : the noise, with its loss.
+    unit : the unit of protection.
+    read : function that computes integers from the frame; called after the charge.
+    draw : function that makes an estimate from these integers and a source of randomness.
+    query : the request for a document: keys, condition, bounds.
+    missing : how missing values are treated.
+    notes : caveats of the statistic.
+    row_notes : caveats of the selected rows.
+    noise : function that returns the noise of a cell, for a preview; None if the error depends on the data.
+    noise_unit : the unit of the noise, for a document.
+    steps : postprocessing in `draw`, for a document.
+    facts_after : function that returns what the estimate adds to `query`, such as keys that were found.
+    finish : function that transforms the documented estimate; it uses nothing but what was released.
     """
 
     label: str
@@ -140,7 +140,7 @@ class Release(Generic[Data]):
     finish: Callable[[Estimate], Estimate] | None = None
 
     def describe(self, estimate: Estimate) -> Estimate:
-        """Say what the estimate is and how it was made, and the same of the counts that come along with it."""
+        """Add label, method and notes to the estimate, and to the counts that are released with it."""
         notes = (*self.notes, *self.row_notes)
         if estimate.counts is not None:
             counts = self._described(estimate.counts, f"values behind {self.label}", self.row_notes)
@@ -159,6 +159,7 @@ class Release(Generic[Data]):
         )
 
     def document(self, estimate: Estimate, ledger: Ledger, entry: Entry) -> Estimate:
+        """Attach the facts of the release: the query, the noise and the ledger's entry."""
         noise, basis = self.mechanism._describe(), estimate.basis
         if isinstance(self.mechanism, Laplace | Gaussian):
             noise["unit"] = self.noise_unit
@@ -175,7 +176,7 @@ class Release(Generic[Data]):
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """What is asked of a table: which rows, in which cells, for which price. Nothing of it was read."""
+    """A request to a table: its rows, cells and price. No cell of the table has been read."""
 
     frame: Frame
     unit: Unit
@@ -186,11 +187,11 @@ class Query:
         return replace(self, rows=self.rows.by(*axes))
 
     def variable(self, label: Label, bounds: object, missing: object, bits: int = SUM_BITS) -> Variable:
-        """A column clamped to bounds, and what becomes of its missing values."""
-        # The column first: dates cannot be added up, whatever bounds they are given.
+        """Return a column with its bounds and the treatment of its missing values."""
+        # The column is checked first, because dates cannot be added whatever their bounds are.
         column, limits = self.frame.column(label, numbers=True), Bounds.of(bounds, bits)
-        fill, words = resolve_missing(missing, limits)
-        return Variable(label, limits, fill, column.name, words)
+        fill, text = resolve_missing(missing, limits)
+        return Variable(label, limits, fill, column.name, text)
 
     def release(
         self,
@@ -204,6 +205,7 @@ class Query:
         notes: tuple[str, ...] = (),
         **more: Any,
     ) -> Release[Data]:
+        """Describe a release of this query; `more` are further fields of `Release`."""
         rows, facts = self.rows, dict[str, Any]()
         if rows.axes:
             facts |= {"by": {axis.name: list(axis.labels) for axis in rows.axes}, "keys": "given"}
@@ -211,12 +213,12 @@ class Query:
             facts["where"] = rows.where.words
         if variables:
             facts["bounds"] = {
-                one.name: {part: str(getattr(one.limits, part)) for part in ("low", "high", "step")}
-                for one in variables
+                variable.name: {part: str(getattr(variable.limits, part)) for part in ("low", "high", "step")}
+                for variable in variables
             }
-        missing = dict.fromkeys(one.missing for one in variables)
+        missing = dict.fromkeys(variable.missing for variable in variables)
         if len(missing) > 1:
-            missing = {", ".join(f"{one.name}: {one.missing}" for one in variables): None}
+            missing = {", ".join(f"{variable.name}: {variable.missing}" for variable in variables): None}
         return Release(
             statistic,
             mechanism,
@@ -244,10 +246,12 @@ def noisy_sums(
     noise_unit: str = "rows",
     notes: tuple[str, ...] = (),
 ) -> Release[Any]:
-    """Whole numbers of each cell with noise, and what is estimated from them; several statistics, one for each of the
-    variables, share the price evenly.
+    """Describe a release of integer sums of each cell with noise, and of the estimates from them.
+
+    Several statistics, one for each of the variables, share the price evenly.
     """
-    price, rows, several = replace(query.price, amount=query.price.amount / len(statistics)), query.rows, len(reads) > 1
+    rows, several = query.rows, len(reads) > 1
+    price = replace(query.price, amount=query.price.amount / len(statistics))
     mechanisms = tuple(price.noise(statistic.sensitivity) for statistic in statistics)
     mechanism = Composed(mechanisms) if several else mechanisms[0]
 
@@ -263,20 +267,20 @@ def noisy_sums(
             estimates.append(statistic.estimate(noisy, law, scalar=not rows.axes and not several))
         estimate = side_by_side(estimates) if several else estimates[0]
         names = [variable.name for variable in variables] if several else []
-        made = cells_by(rows, "column", names) | {"method": type(mechanisms[0]).__name__, **paid(mechanism.loss, rng)}
-        counts = None if estimate.counts is None else replace(estimate.counts, **made)
-        return replace(estimate, counts=counts, **made)
+        fields = cells_by(rows, "column", names) | {"method": type(mechanisms[0]).__name__, **paid(mechanism.loss, rng)}
+        counts = None if estimate.counts is None else replace(estimate.counts, **fields)
+        return replace(estimate, counts=counts, **fields)
 
     def noise() -> CellNoise:
-        each = [statistic.noise(part._integer_law) for statistic, part in zip(statistics, mechanisms, strict=True)]
-        return replace(max(each, key=lambda one: one.per_value or 0), cells=rows.cells * len(each))
+        noises = [statistic.noise(part._integer_law) for statistic, part in zip(statistics, mechanisms, strict=True)]
+        return replace(max(noises, key=lambda noise: noise.per_value or 0), cells=rows.cells * len(noises))
 
     more: dict[str, Any] = {"noise": noise, "noise_unit": noise_unit, "notes": notes, "variables": variables}
     return query.release(f"{label}{rows.words}", mechanism, read, draw, **more)
 
 
 def cells_by(rows: Grouping, axis: str, names: Sequence[str]) -> dict[str, Any]:
-    """The labels and axes of a table's cells, and within each cell those of one more axis, if it has names."""
+    """Return labels and axes of a table's cells, with a further axis inside each cell if `names` are given."""
     if not names:
         return {"labels": rows.labels if rows.axes else ("value",), "axes": rows.names}
     keys = [label if isinstance(label, tuple) else (label,) for label in rows.labels]
@@ -285,36 +289,36 @@ def cells_by(rows: Grouping, axis: str, names: Sequence[str]) -> dict[str, Any]:
 
 
 def resolve_missing(missing: object, limits: Bounds) -> tuple[Fraction | None, str]:
-    """What a missing value counts as, None if it is dropped, and the words for it."""
+    """Return the number that replaces missing values, None to drop them, with its description."""
     if isinstance(missing, str) and missing == "drop":
         return None, "missing dropped"
     if missing is None:
-        remedy = 'write missing="drop" to leave them out, or the number to put there'
-        refuse("`missing` must say what a missing value counts as", "nothing", remedy)
+        remedy = 'write missing="drop" to drop them, or the number that replaces them'
+        refuse("`missing` must be given for missing values", "nothing", remedy)
     if isinstance(missing, str) and not any(map(str.isdigit, missing)):
-        remedy = 'write missing="drop" to leave them out'
+        remedy = 'write missing="drop" to drop them'
         refuse('`missing` must be "drop" or a number', repr(missing)[:40], remedy)
     fill = exact(missing, "missing")  # type: ignore[arg-type]
     if not limits.low <= fill <= limits.high:
         rule = '`missing` must be "drop" or a number within the bounds'
-        refuse(rule, missing, "values beyond them are clamped")
+        refuse(rule, missing, f"write missing={written(float(limits.low))}, for example")
     return fill, f"missing counted as {written(float(fill))}"
 
 
 def by_column(values: Any, label: Label, name: str) -> Any:
-    """What is values for one of several columns: bounds by name, what is missing by name or for all."""
+    """Return the entry of `values` for one column: bounds are a mapping by column, `missing` may hold for all."""
     if isinstance(values, Mapping):
         if label not in values:
-            refuse(f"`{name}` must have an entry for each column", "fewer", "each column has its own")
+            refuse(f"`{name}` must have an entry for each column", "fewer", f"add the columns that {name}={{…}} lacks")
         return values[label]
     if name == "bounds":
-        remedy = 'write bounds={"x": (0, 1), "y": (0, 100)}'
-        refuse("`bounds` of several columns must be values by name", type(values).__name__, remedy, TypeError)
+        rule = "`bounds` must be a mapping from column to (low, high) when several columns are given"
+        refuse(rule, type(values).__name__, 'write bounds={"x": (0, 1), "y": (0, 100)}', TypeError)
     return values
 
 
 def preview_of(release: Release[Any], ledger: Ledger) -> Preview:
-    """From public things alone."""
+    """Preview a release from public arguments alone."""
     mechanism = release.mechanism
     loss, charged = price_of(mechanism, ledger.ceiling)
     fits = ledger.fits(mechanism, **release.unit.charge)

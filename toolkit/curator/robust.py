@@ -1,6 +1,6 @@
-"""Statistics that do not follow outliers: Huber locations, smooth medians, trimmed means, quartile distances.
+"""Robust statistics: Huber locations, medians, trimmed means and interquartile ranges.
 
-No standard error and no interval is released: with a local or a smooth sensitivity both would depend on the data.
+No standard error and no interval is released, because with a local or smooth sensitivity both depend on the data.
 """
 
 import math
@@ -19,12 +19,12 @@ from toolkit.curator.release import CHANGED, Query, Release, resolve_missing
 from toolkit.frames.reader import values_of
 from toolkit.frames.sums import BoundsLike, Missing, Variable, split, written
 
-if TYPE_CHECKING:  # else imported by the verbs, so that `import toolkit` stays fast
+if TYPE_CHECKING:  # imported inside the functions, so that `import toolkit` stays fast
     from toolkit.central.robust.releases import Summary
 
 
 def location(query: Query, column: Label, estimator: object, bounds: BoundsLike, step: Number | None) -> Release[Any]:
-    """The Huber location of a column in each cell, by inverse sensitivity."""
+    """Describe the Huber location of a column in each cell, by inverse sensitivity."""
     from toolkit.central.robust.estimators import Huber
     from toolkit.central.robust.inverse import COVERS, InverseSensitivity
 
@@ -32,7 +32,7 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
         refuse(
             "`estimator` must be a Huber",
             getattr(estimator, "__name__", repr(estimator)),
-            "write Huber(1.345): a mean has no bounded score, and where psi falls again no count of people is known",
+            "write Huber(1.345): only its score is bounded and monotone",
             TypeError,
         )
     rows, name = query.rows, query.frame.column(column, numbers=True).name
@@ -44,10 +44,10 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
 
     def draw(read: tuple[Codes, Array], rng: Rng) -> Estimate:
         codes, values = read
-        scores = (-mechanism.lengths(one, len(values)) for one in split(codes, values, rows.cells))
+        scores = (-mechanism.lengths(cell, len(values)) for cell in split(codes, values, rows.cells))
         if not rows.axes:
             return mechanism.choose(next(scores), rng)
-        points, kind = [mechanism.point(one, rng) for one in scores], type(mechanism).__name__
+        points, kind = [mechanism.point(cell, rng) for cell in scores], type(mechanism).__name__
         return chosen(points, mechanism.loss, COVERS, kind, rng, labels=rows.labels, axes=rows.names)
 
     each = (f"each of {rows.cells} groups for itself: {mechanism.note}",) if rows.axes else ()
@@ -62,14 +62,14 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
 
 
 def trimmed_mean(query: Query, column: Label, trim: Number, bounds: BoundsLike, missing: Missing) -> Release[Any]:
-    """The mean without a share of the rows at each end."""
+    """Describe the mean without a share of the rows at each end."""
     share = probability(trim, "trim")
     if share >= exact("1/2", "trim"):
-        refuse("`trim` must be below 1/2", trim, "it is cut off at each end")
+        refuse("`trim` must be below 1/2", trim, "trim=0.1 drops a tenth of the rows at each end")
     return smooth(query, "trimmed", column, bounds, missing, lambda n: {"trim": math.floor(share * n)})
 
 
-_WORDS = {"median": "median", "trimmed": "trimmed mean", "iqr": "interquartile range"}
+_NAMES = {"median": "median", "trimmed": "trimmed mean", "iqr": "interquartile range"}
 
 
 def smooth(
@@ -80,9 +80,9 @@ def smooth(
     missing: Missing,
     options: Callable[[int], dict[str, Any]] | None = None,
 ) -> Release[Any]:
-    """A statistic with noise for its smooth sensitivity, whose scale is not told."""
-    words = _WORDS[statistic]
-    _check_smooth(query, words)
+    """Describe a statistic with noise for its smooth sensitivity, whose scale is not published."""
+    name = _NAMES[statistic]
+    _check_smooth(query, name)
     from toolkit.central.robust.releases import SmoothSensitivity
 
     n, numbers = len(query.frame), query.frame.column(column, numbers=True)
@@ -91,8 +91,8 @@ def smooth(
     fill, how = (None, "") if missing is None else resolve_missing(missing, mechanism.bounds)
     if fill is None:
         middle = written(float(mechanism.bounds.low + mechanism.bounds.high) / 2)
-        rule = "`missing` must be a number with smooth noise: what a missing value counts as"
-        consequence = f"were values dropped, their number would be private; write missing={middle}, say"
+        rule = "`missing` must be a number with smooth noise: the number that replaces missing values"
+        consequence = f"without it the number of values would be private; write missing={middle}, for example"
         refuse(rule, "none" if missing is None else repr(missing), consequence)
 
     def read() -> "Summary | None":
@@ -102,7 +102,7 @@ def smooth(
         return mechanism.summary(np.where(np.isnan(values), float(fill), values))
 
     return query.release(
-        f"{words} of {numbers.name}",
+        f"{name} of {numbers.name}",
         mechanism,
         read,
         lambda summary, rng: CHANGED if summary is None else mechanism.draw(summary, rng),
@@ -111,13 +111,13 @@ def smooth(
     )
 
 
-def _check_smooth(query: Query, words: str) -> None:
+def _check_smooth(query: Query, name: str) -> None:
     if query.unit.neighbors != "replace":
-        consequence = "its sensitivity is known for a public number of rows; quantile and location need none"
-        refuse(f"a {words} with smooth noise needs neighbors='replace'", repr(query.unit.neighbors), consequence)
+        consequence = "it needs a public number of rows; use quantile or location instead"
+        refuse(f"a {name} with smooth noise needs neighbors='replace'", repr(query.unit.neighbors), consequence)
     if not query.price.is_epsilon or query.rows.is_part:
         rule = "method='smooth' takes `epsilon`, and no `where`, `by` or `rho`"
-        refuse(rule, "others", "its noise is for all rows, whose number is public; method='exponential' takes them")
+        refuse(rule, "others", "use method='exponential', or leave them out")
     if query.unit.persons is not None:
-        consequence = "how far several rows move it is not known here; count, sum, mean and spread have tables"
+        consequence = "its sensitivity to several rows is unknown; use count, sum, mean or quantile"
         refuse("this statistic needs one row a person", f"a curator with {query.unit.persons.words}", consequence)
