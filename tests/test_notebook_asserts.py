@@ -530,8 +530,8 @@ MUTANTS = {
     "12: the mean period for the worst": Mutant(
         "12",
         "toolkit.central.stream.comparison",
-        "unit * float(spread.max())",
-        "unit * float(spread.mean())",
+        "sd * float(factors.max())",
+        "sd * float(factors.mean())",
         "ways-table",
     ),
     "12: runs of memos that add": Mutant(

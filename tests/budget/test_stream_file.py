@@ -17,17 +17,22 @@ from toolkit.core.loss import Pure
 def test_a_file_holds_what_it_takes_to_go_on(tmp_path: Path) -> None:
     ledger = Ledger(Pure(1))
     total = RunningTotal.for_epsilon(
-        1, periods=9, window=3, neighbors="replace", sensitivity=2, per_person=2, way=Tree(9, 3, 2, 3)
+        1, periods=9, window=3, neighbors="replace", sensitivity=2, per_person=2, factorization=Tree(9, 3, 2, 3)
     )
     weekly = ledger.every(total, "members", path=tmp_path / "weekly.db")
     for count in (1, 0, 2**62, 4):
         weekly.add(count)
     kept = KeptStream(StreamFile(tmp_path / "weekly.db"))
     assert kept.entry == ledger.entries()[0]
-    assert kept.periods() == total.kept
+    assert kept.periods() == total._history
     assert not kept.seeded
     other = kept.total(None)
-    assert (other.way, other.per_person, other.sensitivity, other.neighbors) == (total.way, 2, 2, "replace")
+    assert (other.factorization, other.per_person, other.sensitivity, other.neighbors) == (
+        total.factorization,
+        2,
+        2,
+        "replace",
+    )
     assert other.period == 0
 
 
@@ -57,7 +62,7 @@ def test_a_file_of_the_first_version_goes_on(tmp_path: Path) -> None:
     assert (weekly.last.value, weekly.total.period) == (35, 2)
     weekly.add(5)
     again = ledger.resume(tmp_path / "weekly.db")
-    assert again.total.kept[0] == [3, 4, 5]
+    assert again.total._history[0] == [3, 4, 5]
     assert again.last is not None
     assert again.last.release is not None
     assert again.last.release.ledger["unit"] is None

@@ -107,7 +107,7 @@ def test_a_stream_goes_on_after_a_restart(tmp_path: Path, total: str) -> None:
     assert again.last is not None
     assert (again.last.value, again.last.labels) == (numbers[-1].value, numbers[-1].labels)
     assert repr(again) == repr(weekly)
-    assert again.total.way == weekly.total.way
+    assert again.total.factorization == weekly.total.factorization
     assert again.total.sd.tolist() == weekly.total.sd.tolist()
     assert again.add(4).labels[0].endswith("after 4 of 60 periods")
     assert ledger.spent == Ledger.open(tmp_path / "budget.db").spent == ledger.entries()[0].charged
@@ -392,7 +392,7 @@ def test_a_stream_counts_people_and_its_file_remembers_them(kind: str, restart: 
         told = weekly.count(frame, {"kept": True}, person="who")
         assert told.value == sum(COUNTED[: place + 1])
         weekly = Ledger.open(tmp_path / "budget.db").resume("visitors") if restart else weekly
-    assert weekly.total.kept[0] == COUNTED
+    assert weekly.total._history[0] == COUNTED
     everything = b"".join(file.read_bytes() for file in tmp_path.iterdir())
     assert b"ann" not in everything
     with pytest.raises(ValueError, match="people must be counted by the stream in all periods, or in none"):
@@ -468,4 +468,4 @@ def test_of_two_threads_the_second_counts_nobody_whom_the_first_has_counted(kept
         thread.start()
     for thread in threads:
         thread.join()
-    assert weekly.total.kept[0] == [2, 0]
+    assert weekly.total._history[0] == [2, 0]

@@ -437,7 +437,7 @@ class Ledger:
             whole(events, "events")
         place = self._stream_place(label) if path is None else StreamFile(Path(path).expanduser().resolve())
         check_openable(total, place, self._simulated)
-        unit, terms = ("event", "") if total.per_person is None else ("person", total.level)
+        unit, terms = ("event", "") if total.per_person is None else ("person", total.unit)
         entry = self.charge(total, label, neighbors=total.neighbors, unit=unit, times=events, terms=terms)
         return Stream(total, self, entry, None if place is None else KeptStream.create(place, total, entry))
 

@@ -147,7 +147,7 @@ class KeptStream:
 
     @classmethod
     def create(cls, place: StreamPlace, total: RunningTotal, entry: Entry) -> "KeptStream":
-        parts = {"entry": row_of(entry), "total": total.settings, "seeded": total.seeded}
+        parts = {"entry": row_of(entry), "total": total._settings, "seeded": total._seeded}
         place.create(json.dumps({**parts, "mark": os.urandom(16).hex()}))
         return cls(place)
 
@@ -162,7 +162,7 @@ class KeptStream:
 
     def total(self, rng: Rng) -> RunningTotal:
         """A new total like the one that was opened, before its first period."""
-        return RunningTotal.from_settings(self.entry.loss, self._head["total"], rng)
+        return RunningTotal._from_settings(self.entry.loss, self._head["total"], rng)
 
     def periods(self) -> tuple[list[int], list[tuple[int, ...]]]:
         """Counts and noisy numbers of all periods that were there when the file was opened."""

@@ -85,7 +85,7 @@ class Stream:
             estimate = self.total.add(count(visits))
             if self._kept is not None:
                 self._whole = False
-                counts, noisy = self.total.kept
+                counts, noisy = self.total._history
                 self._kept.append(self.total.period, counts[-1], noisy[-1], self._more(visits) if own else None)
                 self._whole = True
             self._own, self._visits = own, visits
@@ -107,7 +107,7 @@ class Stream:
         if (self.total.per_person is None) != (person is None):
             rule = "`count` takes each row for a record at event level, and `person` at user level"
             consequence = "the promise is about what is counted"
-            refuse(rule, f"{'no' if person is None else 'a'} `person`, {self.total.level}", consequence)
+            refuse(rule, f"{'no' if person is None else 'a'} `person`, {self.total.unit}", consequence)
         table = Frame(frame)
         rows = grouping(table, where)
         if person is None:
@@ -126,10 +126,10 @@ class Stream:
         total, record = self.total, self.total.per_person is None
         law = "Laplace" if isinstance(total.loss, Pure) else "Gaussian"
         query = {"statistic": f"{self.label or 'count'}: {estimate.labels[0]}", "periods": total.periods}
-        unit = {"neighbors": total.neighbors, "one": "record" if record else "person", "person": total.level}
+        unit = {"neighbors": total.neighbors, "one": "record" if record else "person", "person": total.unit}
         noise = {
             "mechanism": "RunningTotal",
-            "words": f"{law} noise for all periods together, {total.way.words}",
+            "words": f"{law} noise for all periods together, {total.factorization.description}",
             "sensitivity": str(total.sensitivity),
             "sd": float(np.ravel(estimate.se)[0]),
         }
@@ -149,7 +149,7 @@ def check_openable(total: RunningTotal, place: StreamPlace | None, simulated: bo
     if total.period:
         rule = "a total must be new when it is opened"
         refuse(rule, f"one after {total.period} periods", "what was published before was not paid for")
-    if total.seeded and not simulated:
+    if total._seeded and not simulated:
         rule = "a release must be drawn with rng=None"
         refuse(rule, "a generator", "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)")
     if place is not None:
@@ -164,13 +164,13 @@ def resumed(place: StreamPlace, ledger: Account, entries: tuple[Entry, ...], rng
         rule = "a stream goes on under the ledger that paid for it"
         refuse(rule, f"{place.name}, paid for elsewhere", "its loss is not in this ledger")
     total = store.total(rng)
-    if total.seeded != store.seeded:
+    if total._seeded != store.seeded:
         rule = "a stream whose noise came from a generator is resumed with one, and no other is"
         consequence = "its numbers would be taken for those of the other kind"
-        refuse(rule, "a generator" if total.seeded else "none", consequence)
+        refuse(rule, "a generator" if total._seeded else "none", consequence)
     stream = Stream(total, ledger, store.entry, store)
     counts, noisy = store.periods()
-    last = total.continued(counts, noisy)
+    last = total._resume(counts, noisy)
     stream.last = last and stream._documented(last)
     if store.own and total.per_person is not None:
         stream._own, stream._visits = bool(store.own[0]), Visits(total.per_person, store.visits)

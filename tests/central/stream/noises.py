@@ -27,4 +27,4 @@ def published(
     total._noise = replace(total._noise)  # its own, as others share one
     total._noise.__dict__["sampler"] = Chosen(noise)
     numbers = [total.add(count).value for count in counts]
-    return numbers, total.kept[1]
+    return numbers, total._history[1]

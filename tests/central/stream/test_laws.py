@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from toolkit.central.noise.laws import GeometricLaw
-from toolkit.central.stream.ways import GeometricSumLaw
+from toolkit.central.stream.calibration import GeometricSumLaw
 
 
 @pytest.mark.parametrize(("scale", "count"), [(0.3, 2), (1.0, 1), (2.0, 3), (3.0, 8)])
@@ -34,6 +34,6 @@ def test_the_law_of_real_noise_is_that_of_whole_noise_half_a_step_on(
     count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     law = GeometricSumLaw(200.0, count)
-    monkeypatch.setattr("toolkit.central.stream.ways._MOST_TERMS", 10**6)
+    monkeypatch.setattr("toolkit.central.stream.calibration._MOST_TERMS", 10**6)
     for error in (0, 100, 500, 2000):
         assert law._smooth_tail(error + 0.5) == pytest.approx(law.tail(error), rel=1e-4)  # type: ignore[arg-type]

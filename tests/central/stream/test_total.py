@@ -17,11 +17,11 @@ from toolkit.central.stream import RunningTotal, SquareRoot, Tree
 from toolkit.core.loss import Approx, Pure, Zcdp
 
 MAKERS: dict[str, Callable[..., RunningTotal]] = {
-    "fresh": lambda **more: RunningTotal(Pure(1), 4, way=Tree(4), **more),
-    "tree": lambda **more: RunningTotal(Pure(1), 4, way=Tree(4, 2, 2), **more),
-    "deep tree": lambda **more: RunningTotal(Pure(1), 4, way=Tree(4, 2, 3), **more),
+    "fresh": lambda **more: RunningTotal(Pure(1), 4, factorization=Tree(4), **more),
+    "tree": lambda **more: RunningTotal(Pure(1), 4, factorization=Tree(4, 2, 2), **more),
+    "deep tree": lambda **more: RunningTotal(Pure(1), 4, factorization=Tree(4, 2, 3), **more),
     "fresh, window": lambda **more: RunningTotal(Pure(1), 4, window=2, **more),
-    "gaussian tree": lambda **more: RunningTotal(Zcdp(1), 4, way=Tree(4, 2, 2), **more),
+    "gaussian tree": lambda **more: RunningTotal(Zcdp(1), 4, factorization=Tree(4, 2, 2), **more),
     "root": lambda **more: RunningTotal(Zcdp(1), 4, **more),
     "root, window": lambda **more: RunningTotal(Zcdp(1), 4, window=2, **more),
 }
@@ -54,8 +54,8 @@ def test_the_period_after_the_last_is_refused() -> None:
     total = RunningTotal.for_epsilon(1, periods=2)
     total.add(1), total.add(2)
     message = (
-        "a running total ends with its last period, 2, got period 3: the loss was fixed for so many; a new "
-        "total is a new loss."
+        "a running total ends with its last period, 2, got period 3: its loss covers these periods "
+        "only; a new total is a new loss."
     )
     with pytest.raises(RuntimeError) as error:
         total.add(3)
@@ -69,7 +69,7 @@ def test_what_is_published_depends_on_noisy_numbers_alone(name: str) -> None:
     published number is the same: nothing else of the data comes out. The noise differs by what is claimed.
     """
     make = MAKERS[name]
-    counts, way = [5, 0, 2, 7], make().way
+    counts, way = [5, 0, 2, 7], make().factorization
     first, noisy = published(make, counts)
     flat = [number for row in noisy for number in row]
     for place in range(4):
@@ -77,8 +77,8 @@ def test_what_is_published_depends_on_noisy_numbers_alone(name: str) -> None:
         other = [number for row in published(make, more)[1] for number in row]
         shift = [a - b for a, b in zip(flat, other, strict=True)]
         assert published(make, more, shift)[0] == first
-        assert sum(map(abs, shift)) <= way.absolute() * way.unit
-        assert sum(move**2 for move in shift) <= way.squared() * way.unit**2
+        assert sum(map(abs, shift)) <= way.l1_sensitivity() * way._unit
+        assert sum(move**2 for move in shift) <= way._l2_squared() * way._unit**2
 
 
 @pytest.mark.parametrize("name", ["fresh", "tree", "deep tree"])
@@ -88,7 +88,7 @@ def test_the_loss_is_the_worst_ratio_by_enumeration(name: str, neighbors: str) -
     it by what a record cannot use; under "replace" a record may move to any other period.
     """
     total = MAKERS[name](neighbors=neighbors)
-    way, scale = total.way, float(total._noise.scale)
+    way, scale = total.factorization, float(total._noise.scale)
     counts, worst = [1, 2, 0, 1], 0.0
     others = [[c + (i == place) for i, c in enumerate(counts)] for place in range(4)]
     if neighbors == "replace":
@@ -110,7 +110,7 @@ def test_the_loss_is_the_worst_ratio_by_enumeration(name: str, neighbors: str) -
 
 
 def _exact(way: Tree, counts: list[int]) -> list[int]:
-    return [number for period in range(1, 5) for number in way.measure(counts[:period])]
+    return [number for period in range(1, 5) for number in way.encode(counts[:period])]
 
 
 def test_the_law_of_a_tiny_stream_is_the_claimed_one_by_enumeration() -> None:
@@ -122,7 +122,7 @@ def test_the_law_of_a_tiny_stream_is_the_claimed_one_by_enumeration() -> None:
         counts = [int(place == period) for period in range(3)]
         law: dict[tuple, float] = {}
         for noise in itertools.product(range(-1, 2), repeat=4):
-            made = published(lambda: RunningTotal(Pure(2), 3, way=Tree(3, 2, 2)), counts, noise)
+            made = published(lambda: RunningTotal(Pure(2), 3, factorization=Tree(3, 2, 2)), counts, noise)
             noisy = tuple(number for row in made[1] for number in row)
             law[noisy] = math.exp(-sum(map(abs, noise)) / 1.0)  # levels / epsilon = 1
         laws.append(law)
@@ -132,7 +132,7 @@ def test_the_law_of_a_tiny_stream_is_the_claimed_one_by_enumeration() -> None:
         assert common
         assert max(ratios) <= 2 + 1e-9
     assert max(ratios) == pytest.approx(1.0)  # period 3 lies in no block that is complete
-    assert RunningTotal(Pure(2), 3, way=Tree(3, 2, 2))._noise.scale == Fraction(1)
+    assert RunningTotal(Pure(2), 3, factorization=Tree(3, 2, 2))._noise.scale == Fraction(1)
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -201,7 +201,7 @@ def test_a_window_is_named() -> None:
 
 def test_a_generator_claims_nothing() -> None:
     total = RunningTotal.for_epsilon(1, periods=3, rng=np.random.default_rng(1))
-    assert total.seeded
+    assert total._seeded
     assert total.add(3).loss is None
     assert "simulated, no privacy claim" in repr(total)
 
@@ -209,7 +209,7 @@ def test_a_generator_claims_nothing() -> None:
 @pytest.mark.parametrize("count", [1.0, True, "3", None, np.float64(2), [1], np.bool_(True), 2.5])
 def test_counts_are_whole_by_their_type_and_never_quoted(count: object) -> None:
     total = RunningTotal.for_epsilon(1, periods=3)
-    with pytest.raises(TypeError, match=r"a count must be a whole number, got \w+: whole noise is added"):
+    with pytest.raises(TypeError, match=r"a count must be a whole number, got \w+: pass the number of records"):
         total.add(count)
     assert total.period == 0
 
@@ -219,7 +219,7 @@ def test_counts_are_whole_by_their_type_and_never_quoted(count: object) -> None:
 def test_counts_may_be_any_whole_number_from_0_and_are_cut_to_64_bits(count: int, name: str) -> None:
     total = MAKERS[name]()
     told, cut = total.add(count), min(int(count), 2**63 - 1)
-    assert total.kept[0] == [cut]
+    assert total._history[0] == [cut]
     assert told.value == pytest.approx(float(cut), abs=200, rel=1e-9)
     assert repr(told).startswith("<Estimate ")
 
@@ -236,15 +236,15 @@ def test_a_negative_count_is_refused_and_the_period_is_still_to_come(count: int,
 def test_an_interrupt_leaves_the_period_to_come(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     total = MAKERS[name]()
     total.add(5), total.add(3)
-    kept = total.kept
+    kept = total._history
     for place in ("NoiseBasis", "Estimate"):
         with monkeypatch.context() as patch:
             patch.setattr(f"toolkit.central.stream.total.{place}", _interrupted)
             with pytest.raises(KeyboardInterrupt):
                 total.add(9)
-        assert total.kept == kept
+        assert total._history == kept
     last = total.add(9)
-    again = MAKERS[name]().continued(*total.kept)
+    again = MAKERS[name]()._resume(*total._history)
     assert again is not None
     assert (last.labels, last.value) == (again.labels, again.value)
 
@@ -266,9 +266,13 @@ def _interrupted(*_: object, **__: object) -> None:
         ({"sensitivity": 0.5}, TypeError, "`sensitivity` must be a whole number"),
         ({"per_person": 5}, ValueError, "`per_person` must be at most `periods`, got 5: there are 4"),
         ({"neighbors": "both"}, ValueError, "`neighbors` must be one of replace, add_remove"),
-        ({"way": "tree"}, TypeError, "`way` must be a Tree or a SquareRoot"),
-        ({"way": Tree(5)}, ValueError, "`way` must have the same periods and window, got one for periods=5"),
-        ({"way": SquareRoot(4)}, ValueError, "a SquareRoot needs a Zcdp or an Approx loss"),
+        ({"factorization": "tree"}, TypeError, "`factorization` must be a Tree or a SquareRoot"),
+        (
+            {"factorization": Tree(5)},
+            ValueError,
+            "`factorization` must have the same periods and window, got one for periods=5",
+        ),
+        ({"factorization": SquareRoot(4)}, ValueError, "a SquareRoot needs a Zcdp or an Approx loss"),
         ({"rng": 3}, TypeError, "`rng` must be None"),
     ],
 )
@@ -292,22 +296,22 @@ def test_it_is_not_copied_nor_used_in_another_process() -> None:
 def test_a_total_goes_on_from_what_was_kept_without_new_noise(name: str) -> None:
     first, second = MAKERS[name](), MAKERS[name]()
     last = [first.add(count) for count in (5, 1, 2)][-1]
-    again = second.continued(*first.kept)
+    again = second._resume(*first._history)
     assert again is not None
     assert (again.value, again.se, again.labels) == (last.value, last.se, last.labels)
-    assert second.kept == first.kept
+    assert second._history == first._history
     end = second.add(3)
     assert end.labels[0].endswith("after 4 of 4 periods")
-    counts, noisy = second.kept
+    counts, noisy = second._history
     for total, kept in (
-        (second, first.kept),
+        (second, first._history),
         (MAKERS[name](), (counts[1:], noisy)),
         (MAKERS[name](), (counts * 2, noisy * 2)),
     ):
-        with pytest.raises(ValueError, match="a total goes on from the first period"):
-            total.continued(*kept)
-    assert MAKERS[name]().continued([], []) is None
-    assert float(MAKERS[name]().continued(counts, noisy)) == float(end)
+        with pytest.raises(ValueError, match="a total must resume before its first period"):
+            total._resume(*kept)
+    assert MAKERS[name]()._resume([], []) is None
+    assert float(MAKERS[name]()._resume(counts, noisy)) == float(end)
 
 
 @pytest.mark.parametrize(("neighbors", "twice"), [("add_remove", 1), ("replace", 2)])
@@ -327,7 +331,7 @@ def test_every_complete_sum_gets_fresh_noise_for_all_that_one_person_moves(
         (Zcdp("1/2"), ("gaussian", squares * reach**2)),
     ):
         with recorded([100, 20, 3, 4, 5, 6]) as drawn:
-            total = RunningTotal(loss, 4, way=Tree(4, 2, 2), **said)
+            total = RunningTotal(loss, 4, factorization=Tree(4, 2, 2), **said)
             told = [total.add(count).value for count in (7, 0, 1, 1)]
         assert [(one.law, one.scale) for one in drawn] == [draw] * 4
         assert [one.size for one in drawn] == [1, 2, 1, 2]  # the second and fourth period end a block

@@ -7,33 +7,36 @@ import pytest
 from tests.central.stream.noises import published
 from tests.slowly import each, slowly
 from toolkit.central.stream import RunningTotal, SquareRoot, Tree
+from toolkit.central.stream.calibration import best_factorization, least_error
 from toolkit.central.stream.trees import binary, candidates, from_below
-from toolkit.central.stream.ways import best, smallest
 from toolkit.core.loss import Pure, Zcdp
 
 
 def test_fresh_noise_is_a_tree_of_one_level() -> None:
-    assert Tree(9).nodes.tolist() == list(range(1, 10))
-    assert (Tree(9).absolute(), Tree(9).squared(), Tree(9).squared(4)) == (1, 1, 4)
+    assert Tree(9).node_counts.tolist() == list(range(1, 10))
+    assert (Tree(9).l1_sensitivity(), Tree(9)._l2_squared(), Tree(9)._l2_squared(4)) == (1, 1, 4)
 
 
 def test_a_binary_tree_uses_as_many_sums_as_the_period_has_binary_ones() -> None:
-    assert binary(52).nodes.tolist() == [t.bit_count() for t in range(1, 53)]
-    assert (binary(52).absolute(), binary(52).squared()) == (6, 6)
-    assert (binary(8).absolute(3), binary(8).squared(3)) == (12, 3 + (4 + 1) + 9 + 9)  # all in one block of four
+    assert binary(52).node_counts.tolist() == [t.bit_count() for t in range(1, 53)]
+    assert (binary(52).l1_sensitivity(), binary(52)._l2_squared()) == (6, 6)
+    assert (binary(8).l1_sensitivity(3), binary(8)._l2_squared(3)) == (
+        12,
+        3 + (4 + 1) + 9 + 9,
+    )  # all in one block of four
     assert (binary(64).levels, binary(63).levels) == (7, 6)
 
 
 def test_totals_of_a_tree_are_the_digits_of_the_period_in_its_base() -> None:
     """The first digit has no limit: 12 sums at most for blocks of 8 and 52 periods, 36 for 20 and 365."""
-    assert Tree(52, 8, 2).nodes.max() == 12
-    assert Tree(365, 20, 2).nodes.max() == 36
-    assert Tree(3650, 16, 3).nodes.max() == 43
-    assert [Tree(9, 3, depth).words for depth in (1, 2)] == [
+    assert Tree(52, 8, 2).node_counts.max() == 12
+    assert Tree(365, 20, 2).node_counts.max() == 36
+    assert Tree(3650, 16, 3).node_counts.max() == 43
+    assert [Tree(9, 3, depth).description for depth in (1, 2)] == [
         "fresh noise for every period",
         "a tree of 2 levels: noise on periods and on blocks of 3",
     ]
-    assert Tree(3650, 16, 3).words == "a tree of 3 levels: noise on periods and on blocks of 16 and 256"
+    assert Tree(3650, 16, 3).description == "a tree of 3 levels: noise on periods and on blocks of 16 and 256"
 
 
 @pytest.mark.parametrize("tree", [Tree(9, 2, 4), Tree(9, 3, 2), Tree(9, 3, 3, 4), Tree(9, 2, 3, 5), Tree(9)])
@@ -41,7 +44,7 @@ def test_what_a_total_is_made_of_is_counted_and_adds_up(tree: Tree) -> None:
     """Each noisy number alone moves the totals by -1, 0 or 1; at each period so many of them as `nodes` says."""
 
     def make() -> RunningTotal:
-        return RunningTotal(Pure(1), 9, window=tree.window, way=tree)
+        return RunningTotal(Pure(1), 9, window=tree.window, factorization=tree)
 
     counts = [3, 1, 4, 1, 5, 9, 2, 6, 5]
     exact, measured = published(make, counts)
@@ -51,7 +54,7 @@ def test_what_a_total_is_made_of_is_counted_and_adds_up(tree: Tree) -> None:
     moved = [
         np.array(published(make, counts, [i == place for i in range(number)])[0]) - exact for place in range(number)
     ]
-    assert np.abs(moved).sum(axis=0).tolist() == tree.nodes.tolist()
+    assert np.abs(moved).sum(axis=0).tolist() == tree.node_counts.tolist()
     assert set(np.unique(moved)) <= {-1, 0, 1}
 
 
@@ -67,22 +70,22 @@ def test_no_person_moves_the_sums_further_than_claimed(tree: Tree, times: int) -
         _, numbers = _measured(tree, counts)
         moves = [a - b for a, b in zip(numbers, base, strict=True)]
         far, long = max(far, sum(map(abs, moves))), max(long, sum(move**2 for move in moves))
-    assert far <= tree.absolute(times)
-    assert long <= tree.squared(times)
+    assert far <= tree.l1_sensitivity(times)
+    assert long <= tree._l2_squared(times)
     if times == 1:
-        assert (far, long) == (tree.absolute(), tree.squared())
+        assert (far, long) == (tree.l1_sensitivity(), tree._l2_squared())
 
 
 def _measured(tree: Tree, counts: list[int]) -> tuple[list[float], list[int]]:
-    made, noisy = published(lambda: RunningTotal(Pure(1), tree.periods, window=tree.window, way=tree), counts)
+    made, noisy = published(lambda: RunningTotal(Pure(1), tree.periods, window=tree.window, factorization=tree), counts)
     return made, [number for row in noisy for number in row]
 
 
 def test_the_binary_tree_and_averaging_from_below_have_the_known_errors() -> None:
     """Pure(1), 52 periods: 18.97 and 15.39, recomputed from popcounts and v = 1 / (1 + 1/(2v))."""
     tree = binary(52)
-    unit = math.sqrt(2) * float(tree.absolute())
-    assert unit * tree.spread.max() == pytest.approx(18.97, abs=0.005)
+    unit = math.sqrt(2) * float(tree.l1_sensitivity())
+    assert unit * tree.error_factors.max() == pytest.approx(18.97, abs=0.005)
     assert unit * from_below(tree).max() == pytest.approx(15.385, abs=0.005)
     with pytest.raises(ValueError, match="is for totals, got a window"):
         from_below(Tree(8, 2, 3, window=2))
@@ -103,9 +106,9 @@ def test_averaging_from_below_would_serve_nothing_under_zcdp() -> None:
     """
     for periods in MANY[:-1]:
         way = SquareRoot(periods)
-        chosen = math.sqrt(way.squared()) * way.spread.max()
-        averaged = min(math.sqrt(tree.squared()) * from_below(tree).max() for tree in candidates(periods))
-        assert best(Zcdp(1), periods) == way
+        chosen = math.sqrt(way._l2_squared()) * way.error_factors.max()
+        averaged = min(math.sqrt(tree._l2_squared()) * from_below(tree).max() for tree in candidates(periods))
+        assert best_factorization(Zcdp(1), periods) == way
         assert chosen < averaged / 1.2
 
 
@@ -113,10 +116,10 @@ def test_averaging_from_below_would_serve_nothing_under_zcdp() -> None:
 def test_under_pure_the_best_tree_beats_the_averaged_binary_one_and_averaging_gains_six_percent() -> None:
     gains = {}
     for periods in MANY:
-        way = best(Pure(1), periods)
-        chosen = float(way.absolute()) * way.spread.max()
-        assert chosen < float(binary(periods).absolute()) * from_below(binary(periods)).max() / 1.4
-        averaged = min(float(tree.absolute()) * from_below(tree).max() for tree in candidates(periods))
+        way = best_factorization(Pure(1), periods)
+        chosen = float(way.l1_sensitivity()) * way.error_factors.max()
+        assert chosen < float(binary(periods).l1_sensitivity()) * from_below(binary(periods)).max() / 1.4
+        averaged = min(float(tree.l1_sensitivity()) * from_below(tree).max() for tree in candidates(periods))
         gains[periods] = 1 - averaged / chosen
     assert max(gains, key=gains.__getitem__) == 48
     assert gains[48] == pytest.approx(0.0572, abs=1e-4)
@@ -136,4 +139,4 @@ def test_no_tree_is_better_than_the_best_of_the_candidates() -> None:
         every = [Tree(periods, branches, depth) for branches, depth in pairs if branches ** (depth - 1) <= periods]
         assert binary(periods) in tried
         for loss, times in itertools.product((Pure(1), Zcdp(1)), (1, 3)):
-            assert smallest(tried, loss, times) == smallest(every, loss, times)
+            assert least_error(tried, loss, times) == least_error(every, loss, times)

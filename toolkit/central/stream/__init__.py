@@ -1,9 +1,10 @@
-"""A total that is published every week: one loss for all of them, and the smallest error that it allows."""
+"""A total that is published every period: one loss for all of them, and the smallest error that it allows."""
 
 from toolkit.central.stream.comparison import Error, compare, crossing, error
+from toolkit.central.stream.factorization import Factorization
 from toolkit.central.stream.roots import SquareRoot
 from toolkit.central.stream.total import RunningTotal
 from toolkit.central.stream.trees import Tree
 from toolkit.frames.persons import Visits
 
-__all__ = ["Error", "RunningTotal", "SquareRoot", "Tree", "Visits", "compare", "crossing", "error"]
+__all__ = ["Error", "Factorization", "RunningTotal", "SquareRoot", "Tree", "Visits", "compare", "crossing", "error"]

@@ -1,4 +1,4 @@
-"""All ways to publish a total every period, side by side: how errors grow with the number of periods."""
+"""Methods of publishing a total every period, side by side: how errors grow with the number of periods."""
 
 import math
 from collections.abc import Callable
@@ -7,9 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from toolkit.central.stream.calibration import least_error
+from toolkit.central.stream.factorization import Factorization
 from toolkit.central.stream.roots import SquareRoot, root
 from toolkit.central.stream.trees import Tree, binary, candidates, from_below
-from toolkit.central.stream.ways import Way, smallest
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.inference.digits import concise
@@ -18,14 +19,14 @@ from toolkit.core.loss import Pure, Zcdp
 
 @dataclass(frozen=True)
 class Error:
-    """Standard deviations of the totals, as `error` and `compare` return them.
+    """Standard deviations of the totals over all periods.
 
     Parameters
     ----------
     largest : float
-        The largest over the periods.
+        The largest standard deviation of a period.
     typical : float
-        The root of the mean square.
+        The root of their mean square.
 
     Examples
     --------
@@ -39,46 +40,47 @@ class Error:
     __repr__ = concise
 
 
-Measured: TypeAlias = tuple[float, float, Array]
-"""How far one record moves what is measured, absolute and squared, and the spread of the totals."""
+Properties: TypeAlias = tuple[float, float, Array]
+"""The L1 sensitivity, the squared L2 sensitivity, and the error factor of every period."""
 
 
-def _of(way: Way, spread: Array | None = None) -> Measured:
-    return float(way.absolute()), float(way.squared()), way.spread if spread is None else spread
+def _properties(factorization: Factorization, factors: Array | None = None) -> Properties:
+    factors = factorization.error_factors if factors is None else factors
+    return float(factorization.l1_sensitivity()), float(factorization._l2_squared()), factors
 
 
-def _plain_root(periods: int) -> Measured:
+def _plain_root(periods: int) -> Properties:
     entries = root(periods, one=1.0)
     squares = np.cumsum(entries**2)
     return float(entries.sum()), float(squares[-1]), np.asarray(np.sqrt(squares))
 
 
-_WAYS: dict[str, Callable[[int, Pure | Zcdp], Measured]] = {
+_METHODS: dict[str, Callable[[int, Pure | Zcdp], Properties]] = {
     "a share of the loss for every total": lambda count, _: (count, count, np.ones(count)),
-    "fresh noise for every period": lambda count, _: _of(Tree(count)),
-    "binary tree": lambda count, _: _of(binary(count)),
-    "binary tree, averaged from below": lambda count, _: _of(binary(count), from_below(binary(count))),
-    "best tree": lambda count, loss: _of(smallest(candidates(count), loss)),
+    "fresh noise for every period": lambda count, _: _properties(Tree(count)),
+    "binary tree": lambda count, _: _properties(binary(count)),
+    "binary tree, averaged from below": lambda count, _: _properties(binary(count), from_below(binary(count))),
+    "best tree": lambda count, loss: _properties(least_error(candidates(count), loss)),
     "square root": lambda count, _: _plain_root(count),
-    "square root, columns of equal length": lambda count, _: _of(SquareRoot(count)),
+    "square root, columns of equal length": lambda count, _: _properties(SquareRoot(count)),
 }
-NAMES = tuple(_WAYS)
+NAMES = tuple(_METHODS)
 
 
 def error(name: str, loss: Pure | Zcdp, periods: int) -> Error:
-    """Compute the error of one way, for continuous noise, at event level, under "add_remove".
+    """Compute the error of one method, for continuous noise, at event level, under "add_remove".
 
-    A share of the loss for every total is what comes to mind first. Averaging from below (Honaker 2015) and
-    the plain square root are here to be compared; a `RunningTotal` draws with the best of the others.
+    A share of the loss for every total is the naive method. Averaging from below (Honaker 2015) and the plain square
+    root are included for comparison only; a `RunningTotal` uses the best of the others.
 
     Parameters
     ----------
     name : str
-        One of the names that `compare` gives.
+        One of the names that `compare` returns.
     loss : Pure or Zcdp
-        Of all periods together.
+        The loss of all periods together.
     periods : int
-        How many periods there will be.
+        The number of periods in all.
 
     Returns
     -------
@@ -92,27 +94,32 @@ def error(name: str, loss: Pure | Zcdp, periods: int) -> Error:
     """
     choice(name, "name", NAMES)
     if not isinstance(loss, Pure | Zcdp) or not 0 < loss.amount < math.inf:
-        refuse("`loss` must be Pure or Zcdp, above 0 and finite", loss, "noise is fitted to it", TypeError)
-    absolute, squared, spread = _WAYS[name](whole(periods, "periods"), loss)
+        refuse(
+            "`loss` must be Pure or Zcdp, above 0 and finite",
+            loss,
+            "choose an amount that noise can be calibrated to",
+            TypeError,
+        )
+    l1, l2_squared, factors = _METHODS[name](whole(periods, "periods"), loss)
     amount = float(loss.amount)
-    unit = math.sqrt(2) * absolute / amount if isinstance(loss, Pure) else math.sqrt(squared / (2 * amount))
-    return Error(unit * float(spread.max()), unit * float(np.sqrt(np.mean(spread**2))))
+    sd = math.sqrt(2) * l1 / amount if isinstance(loss, Pure) else math.sqrt(l2_squared / (2 * amount))
+    return Error(sd * float(factors.max()), sd * float(np.sqrt(np.mean(factors**2))))
 
 
 def compare(loss: Pure | Zcdp, periods: int) -> dict[str, Error]:
-    """Compute the error of every way.
+    """Compute the error of every method.
 
     Parameters
     ----------
     loss : Pure or Zcdp
-        Of all periods together.
+        The loss of all periods together.
     periods : int
-        How many periods there will be.
+        The number of periods in all.
 
     Returns
     -------
     dict of str to Error
-        By name.
+        The error of each method by its name.
 
     Examples
     --------
@@ -123,23 +130,23 @@ def compare(loss: Pure | Zcdp, periods: int) -> dict[str, Error]:
 
 
 def crossing(loss: Pure | Zcdp, first: str, second: str, *, up_to: int = 1024) -> int | None:
-    """Find the smallest number of periods at which the largest error of one way is below that of another.
+    """Find the smallest number of periods at which the second method has a smaller largest error than the first.
 
     Parameters
     ----------
     loss : Pure or Zcdp
-        Of all periods together.
+        The loss of all periods together.
     first : str
-        The way that is better for few periods.
+        The method that is better for few periods.
     second : str
-        The other.
+        The other method.
     up_to : int
-        Where the search ends.
+        The largest number of periods to try.
 
     Returns
     -------
     int or None
-        The number of periods; None where there is none up to the end.
+        The number of periods; None if there is none up to `up_to`.
 
     Examples
     --------
@@ -147,7 +154,7 @@ def crossing(loss: Pure | Zcdp, first: str, second: str, *, up_to: int = 1024) -
     13
     """
     for periods in range(1, whole(up_to, "up_to") + 1):
-        # a billionth, so that two that are equal but for their last digits do not cross
+        # Two errors that differ in their last digits only are equal, so they must differ by a billionth.
         if error(second, loss, periods).largest < (1 - 1e-9) * error(first, loss, periods).largest:
             return periods
     return None

@@ -6,9 +6,10 @@ of A, has the coefficients 1, 1/2, 3/8, … of (1 - z)**(-1/2) along its diagona
 Upadhyay 2023); columns of equal length are better still (Henzinger, Kalinin and Upadhyay 2025). Over a window
 of W periods it is the root of (1 - z**W) / (1 - z).
 
-C is rounded to multiples of 2**-24; what one person can move is computed from what was rounded, in whole
-numbers, so that nothing is lost; B is made to fit it, and works on what is public already. C is lower
-triangular: each step is a release of its own whose sensitivity is fixed, whatever was published before.
+C is rounded to multiples of 2**-24, and its sensitivity is computed from the rounded entries, in whole numbers, so
+that rounding costs no privacy. B is the inverse of the rounded C times A, and works on numbers that are public
+already. C is lower triangular: each period is a release of its own whose sensitivity is fixed in advance, so that
+counts may depend on what was published before.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.central.stream.factorization import Factorization
 from toolkit.core.arrays import Array
 from toolkit.core.checks import whole
 
@@ -29,17 +31,17 @@ _GRAM_LIMIT = 1024
 
 
 def root(periods: int, window: int | None = None, one: object = Fraction(1)) -> npt.NDArray[Any]:
-    """The first coefficients of the root of 1 + z + … (to z**(window - 1) if given): exact, unless `one` is a float."""
+    """Return the first coefficients of the root of 1 + z + … + z**(window - 1), exact unless `one` is a float."""
     return _product(_power(periods, 1, one), _power(periods, 3, one), periods, window)
 
 
 def inverse(periods: int, window: int | None = None, one: object = Fraction(1)) -> npt.NDArray[Any]:
-    """The coefficients of one over that root."""
+    """Return the first coefficients of the reciprocal of that root."""
     return _product(_power(periods, 3, one), _power(periods, 1, one), periods, window)
 
 
 def _power(count: int, odd: int, one: Any) -> list[Any]:
-    """The coefficients of (1 - z)**(-1/2) for odd = 1, and of (1 - z)**(1/2) for odd = 3."""
+    """Return the coefficients of (1 - z)**(-1/2) for odd = 1, and of (1 - z)**(1/2) for odd = 3."""
     terms = [one]
     for k in range(1, count):
         terms.append(terms[-1] * (2 * k - odd) / (2 * k))
@@ -47,30 +49,30 @@ def _power(count: int, odd: int, one: Any) -> list[Any]:
 
 
 def _product(plain: list[Any], spaced: list[Any], count: int, window: int | None) -> npt.NDArray[Any]:
-    """The first coefficients of plain(z) spaced(z**window)."""
+    """Return the first coefficients of plain(z) spaced(z**window)."""
     base = np.array(plain)
     if window is None or window >= count:
         return base
     product = np.zeros_like(base)
-    for place in range(0, count, window):
-        product[place:] += spaced[place // window] * base[: count - place]
+    for shift in range(0, count, window):
+        product[shift:] += spaced[shift // window] * base[: count - shift]
     return product
 
 
 @dataclass(frozen=True)
-class SquareRoot:
+class SquareRoot(Factorization):
     """The square root of the matrix of totals, its columns brought to length 1 and rounded to 2**-24.
 
     Parameters
     ----------
     periods : int
-        How many periods there will be.
+        The number of periods in all.
     window : int, optional
-        How many of the latest periods are summed; all if left out.
+        The number of latest periods to sum; left out, the total is of all periods so far.
 
     Examples
     --------
-    >>> round(float(SquareRoot(52).spread.max()), 3)
+    >>> round(float(SquareRoot(52).error_factors.max()), 3)
     2.147
     """
 
@@ -81,14 +83,16 @@ class SquareRoot:
         object.__setattr__(self, "periods", whole(self.periods, "periods"))
 
     @property
-    def words(self) -> str:
-        """What is measured, in words."""
+    def description(self) -> str:
         return "the square root of the matrix of totals, columns of equal length"
 
     @property
-    def unit(self) -> int:
-        """What is measured is a whole number of 2**-24."""
+    def _unit(self) -> int:
         return 1 << _BITS
+
+    @property
+    def _settings(self) -> list[Any]:
+        return ["root", self.window]
 
     @cached_property
     def _root(self) -> Array:
@@ -99,130 +103,66 @@ class SquareRoot:
         """The length of each column before it is brought to 1: column j has periods - j entries."""
         return np.asarray(np.sqrt(np.cumsum(self._root**2))[::-1])
 
-    def column(self, period: int) -> npt.NDArray[np.int64]:
-        """Return what one person in a period moves: entries from that period on, in units.
-
-        Parameters
-        ----------
-        period : int
-            The period, counted from 1.
-
-        Returns
-        -------
-        array
-            Whole numbers.
-        """
-        entries = self._root[: self.periods - period + 1] * self.unit / self._lengths[period - 1]
+    def _column(self, period: int) -> npt.NDArray[np.int64]:
+        """Return what one person in a period moves: the entries of C from that period on, in units."""
+        entries = self._root[: self.periods - period + 1] * self._unit / self._lengths[period - 1]
         return np.asarray(np.rint(entries), dtype=np.int64)
 
-    def row(self, period: int) -> list[int]:
-        """Return what is measured at a period: one whole number for each count so far.
-
-        Parameters
-        ----------
-        period : int
-            The period, counted from 1.
-
-        Returns
-        -------
-        list of int
-            The weights of the counts.
-        """
-        entries = self._root[:period][::-1] * self.unit / self._lengths[:period]
+    def _row(self, period: int) -> list[int]:
+        """Return the weight of each count so far in the measurement of a period, in units."""
+        entries = self._root[:period][::-1] * self._unit / self._lengths[:period]
         return [int(entry) for entry in np.rint(entries)]
 
-    def absolute(self, times: int = 1) -> Fraction:
-        """Return how far `times` periods, each moved by 1, move all that is measured, in absolute value.
+    def l1_sensitivity(self, times: int = 1) -> Fraction:
+        widest = max(int(np.abs(self._column(period)).sum()) for period in range(1, self.periods + 1))
+        return Fraction(widest * min(times, self.periods), self._unit)
 
-        Parameters
-        ----------
-        times : int
-            How many periods.
-
-        Returns
-        -------
-        Fraction
-            The sum of all moves.
-        """
-        widest = max(int(np.abs(self.column(period)).sum()) for period in range(1, self.periods + 1))
-        return Fraction(widest * min(times, self.periods), self.unit)
-
-    def squared(self, times: int = 1) -> Fraction:
-        """Return the same in squared length: exact for one period, a bound for several.
+    def _l2_squared(self, times: int = 1) -> Fraction:
+        """Return the squared move in the L2 norm: exact for one period, an upper bound for several.
 
         For several it is the sum over products of columns: of each column with those `times` that it has
         most in common with, of those `times` columns where that is largest. Beyond 1,024 periods it is the
         square of the number times that of one.
-
-        Parameters
-        ----------
-        times : int
-            How many periods.
-
-        Returns
-        -------
-        Fraction
-            The sum of the squared moves.
         """
         count = min(times, self.periods)
         if count == 1 or self.periods > _GRAM_LIMIT:
-            columns = (self.column(period) for period in range(1, self.periods + 1))
+            columns = (self._column(period) for period in range(1, self.periods + 1))
             longest = max(int(entries @ entries) for entries in columns)
-            return Fraction(longest * count**2, self.unit**2)
+            return Fraction(longest * count**2, self._unit**2)
         matrix = np.zeros((self.periods, self.periods))
         for period in range(1, self.periods + 1):
-            matrix[period - 1 :, period - 1] = self.column(period)
-        common = np.sort(np.abs(matrix.T @ matrix), axis=1)[:, -count:].astype(np.int64)  # below 2**53: exact
-        rows = np.sort(common.sum(axis=1))[-count:]
-        return Fraction(sum(int(row) for row in rows), self.unit**2)
+            matrix[period - 1 :, period - 1] = self._column(period)
+        products = np.sort(np.abs(matrix.T @ matrix), axis=1)[:, -count:].astype(np.int64)  # below 2**53: exact
+        rows = np.sort(products.sum(axis=1))[-count:]
+        return Fraction(sum(int(row) for row in rows), self._unit**2)
 
     @cached_property
-    def spread(self) -> Array:
-        """The standard deviation of every period's published number, for noise of standard deviation 1."""
+    def error_factors(self) -> Array:
         back, errors, row = inverse(self.periods, self.window, 1.0), [], np.zeros(self.periods)
         for period in range(1, self.periods + 1):
             row[:period] += self._lengths[period - 1] * back[:period][::-1]
-            gone = period - self.window if self.window else 0
-            if gone > 0:
-                row[:gone] -= self._lengths[gone - 1] * back[:gone][::-1]
+            expired = period - self.window if self.window else 0
+            if expired > 0:
+                row[:expired] -= self._lengths[expired - 1] * back[:expired][::-1]
             errors.append(float(np.linalg.norm(row[:period])))
         return np.array(errors)
 
-    def measure(self, counts: Sequence[int]) -> list[int]:
-        """Return the weighted sum of all counts that belongs to the last period, exact, in units.
+    def encode(self, counts: Sequence[int]) -> list[int]:
+        return [sum(weight * count for weight, count in zip(self._row(len(counts)), counts, strict=True))]
 
-        Parameters
-        ----------
-        counts : sequence of int
-            The count of each period so far.
-
-        Returns
-        -------
-        list of int
-            One number, to which noise is added.
-        """
-        return [sum(weight * count for weight, count in zip(self.row(len(counts)), counts, strict=True))]
-
-    def reader(self) -> "RootReader":
-        """Make what reads totals off noisy numbers, period by period.
-
-        Returns
-        -------
-        RootReader
-            Before the first period.
-        """
-        return RootReader(self)
+    def _decoder(self) -> "RootDecoder":
+        return RootDecoder(self)
 
 
-class RootReader:
-    """Totals from noisy weighted sums, which come period by period: forward substitution in whole numbers."""
+class RootDecoder:
+    """Totals from noisy weighted sums, by forward substitution in whole numbers."""
 
-    def __init__(self, way: SquareRoot) -> None:
-        self._way, self._counts = way, list[int]()
+    def __init__(self, factorization: SquareRoot) -> None:
+        self._factorization, self._counts = factorization, list[int]()
 
-    def read(self, noisy: Sequence[int]) -> Fraction:
-        """The published number, after the noisy weighted sum of the next period."""
-        *weights, own = self._way.row(len(self._counts) + 1)
-        known = sum(weight * count for weight, count in zip(weights, self._counts, strict=True))
-        self._counts.append(round(Fraction((noisy[0] << _FINE) - known, own)))
-        return Fraction(sum(self._counts[-(self._way.window or 0) :]), 1 << _FINE)
+    def decode(self, noisy: Sequence[int]) -> Fraction:
+        """Return the published number, after the noisy weighted sum of the next period."""
+        *weights, last = self._factorization._row(len(self._counts) + 1)
+        earlier = sum(weight * count for weight, count in zip(weights, self._counts, strict=True))
+        self._counts.append(round(Fraction((noisy[0] << _FINE) - earlier, last)))
+        return Fraction(sum(self._counts[-(self._factorization.window or 0) :]), 1 << _FINE)

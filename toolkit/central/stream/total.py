@@ -1,4 +1,4 @@
-"""`RunningTotal`: a total that is published every period, for one loss that is fixed before the first."""
+"""`RunningTotal`: a total that is published every period, for one loss that is fixed in advance."""
 
 import os
 import threading
@@ -9,19 +9,21 @@ import numpy as np
 
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.noise.laws import NoiseBasis
+from toolkit.central.release import paid
+from toolkit.central.stream.calibration import best_factorization, calibrated_noise
+from toolkit.central.stream.factorization import Factorization
 from toolkit.central.stream.roots import SquareRoot
 from toolkit.central.stream.trees import Tree
-from toolkit.central.stream.ways import Way, best, noise_for
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, explains, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.covers import NOISE
-from toolkit.core.estimate import SIMULATED, Estimate
+from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
 
 MOST_PERIODS = 10_000
-LATE = "late data count in the period in which they arrive; what was published is never made anew"
+LATE_DATA = "late data count in the period in which they arrive; what was published is never made anew"
 
 
 @explains(
@@ -31,10 +33,10 @@ LATE = "late data count in the period in which they arrive; what was published i
 class RunningTotal:
     """The total of all periods so far, with noise, after each of a fixed number of periods.
 
-    All periods together cost one loss. What is measured, and how totals are read off, is chosen for the loss
-    and the number of periods: fresh noise for every period or for blocks of them (Pure, whole noise), or the
-    square root of the matrix of totals (Zcdp). Counts may depend on what was published before. Late data
-    count in the period in which they arrive: a period that is over is never computed again.
+    All periods together cost one loss. The matrix of totals is factorized for the loss and the number of periods:
+    fresh noise for every period or for blocks of them (Pure, integer noise), or the square root of the matrix (Zcdp).
+    Counts may depend on what was published before. Late data count in the period in which they arrive: a period that
+    is over is never computed again.
 
     The object holds the counts, and its noise must not be drawn twice: it cannot be copied, pickled, or used
     in a forked process. It ends with its process; `Ledger.every` keeps one in a file.
@@ -45,7 +47,7 @@ class RunningTotal:
         The cost of all periods together. For Approx the noise is that of the largest Zcdp within it, which a
         ledger with a Zcdp ceiling is charged.
     periods : int
-        How many there will be; the next one is refused.
+        The number of periods in all; a further one is rejected.
     window : int, optional
         The number of latest periods to sum; left out, the total is of all periods so far.
     neighbors : {"add_remove", "replace"}
@@ -54,9 +56,9 @@ class RunningTotal:
         How far one record, or person, can move the count of one period.
     per_person : int, optional
         Left out, the promise is about one record in one period (event level). With a number it is about a whole
-        person, who is counted in at most that number of periods (user level); `Visits` sees to that.
-    way : Tree or SquareRoot, optional
-        How totals are put together; the best is chosen if it is left out.
+        person, who is counted in at most that number of periods (user level); `Visits` limits people to it.
+    factorization : Tree or SquareRoot, optional
+        How totals are composed; left out, the one with the smallest error is used.
     rng : numpy.random.Generator, optional
         For simulation; the estimates then claim no loss.
 
@@ -82,22 +84,25 @@ class RunningTotal:
         neighbors: str = "add_remove",
         sensitivity: int = 1,
         per_person: int | None = None,
-        way: Way | None = None,
+        factorization: Factorization | None = None,
         rng: Rng = None,
     ) -> None:
-        self.loss, self.periods = loss, _periods(periods)
-        drawn = _noise_for(loss)
+        self.loss, self.periods = loss, _check_periods(periods)
+        noise_loss = _noise_loss(loss)
         self.window = None if window is None else whole(window, "window")
         self.neighbors, self.sensitivity = check_neighbors(neighbors), whole(sensitivity, "sensitivity")
-        self.per_person = None if per_person is None else _times(per_person, self.periods)
-        reach, times = self.sensitivity * (2 if neighbors == "replace" else 1), self.per_person or 1
-        chosen = best(drawn, self.periods, window=self.window, times=times) if way is None else self._fitting(way)
-        self._noise, self._reader = noise_for(chosen, drawn, reach, times), chosen.reader()
+        self.per_person = None if per_person is None else _check_per_person(per_person, self.periods)
+        step, times = self.sensitivity * (2 if neighbors == "replace" else 1), self.per_person or 1
+        if factorization is None:
+            factorization = best_factorization(noise_loss, self.periods, window=self.window, times=times)
+        else:
+            self._check_factorization(factorization)
+        self._noise, self._decoder = calibrated_noise(factorization, noise_loss, step, times), factorization._decoder()
         self._rng, self._lock, self._process = check_rng(rng), threading.Lock(), os.getpid()
-        self._counts, self._noisy = list[int](), list[tuple[int, ...]]()
+        self._counts, self._measurements = list[int](), list[tuple[int, ...]]()
 
     @classmethod
-    def for_epsilon(cls, epsilon: Number, *, periods: int, **rest: Any) -> "RunningTotal":
+    def for_epsilon(cls, epsilon: Number, *, periods: int, **options: Any) -> "RunningTotal":
         """Make the running total that costs Pure(epsilon) for all periods together.
 
         Parameters
@@ -105,19 +110,19 @@ class RunningTotal:
         epsilon : number
             The cost of all periods together.
         periods : int
-            How many periods there will be.
-        **rest : Any
-            As for `RunningTotal`: `window`, `neighbors`, `sensitivity`, `per_person`, `way`, `rng`.
+            The number of periods in all.
+        **options : Any
+            As for `RunningTotal`: `window`, `neighbors`, `sensitivity`, `per_person`, `factorization`, `rng`.
 
         Returns
         -------
         RunningTotal
-            Before its first period.
+            A total before its first period.
         """
-        return cls(Pure(positive(epsilon, "epsilon", NO_END)), periods, **rest)
+        return cls(Pure(positive(epsilon, "epsilon", NO_END)), periods, **options)
 
     @classmethod
-    def for_rho(cls, rho: Number, *, periods: int, **rest: Any) -> "RunningTotal":
+    def for_rho(cls, rho: Number, *, periods: int, **options: Any) -> "RunningTotal":
         """Make the running total that costs Zcdp(rho) for all periods together.
 
         Parameters
@@ -125,19 +130,19 @@ class RunningTotal:
         rho : number
             The cost of all periods together.
         periods : int
-            How many periods there will be.
-        **rest : Any
-            As for `RunningTotal`: `window`, `neighbors`, `sensitivity`, `per_person`, `way`, `rng`.
+            The number of periods in all.
+        **options : Any
+            As for `RunningTotal`: `window`, `neighbors`, `sensitivity`, `per_person`, `factorization`, `rng`.
 
         Returns
         -------
         RunningTotal
-            Before its first period.
+            A total before its first period.
         """
-        return cls(Zcdp(positive(rho, "rho", NO_END)), periods, **rest)
+        return cls(Zcdp(positive(rho, "rho", NO_END)), periods, **options)
 
     @classmethod
-    def for_loss(cls, epsilon: Number, delta: Number, *, periods: int, **rest: Any) -> "RunningTotal":
+    def for_loss(cls, epsilon: Number, delta: Number, *, periods: int, **options: Any) -> "RunningTotal":
         """Make the running total that costs Approx(epsilon, delta) for all periods together.
 
         Parameters
@@ -147,105 +152,87 @@ class RunningTotal:
         delta : number
             The delta of all periods together.
         periods : int
-            How many periods there will be.
-        **rest : Any
-            As for `RunningTotal`: `window`, `neighbors`, `sensitivity`, `per_person`, `way`, `rng`.
+            The number of periods in all.
+        **options : Any
+            As for `RunningTotal`: `window`, `neighbors`, `sensitivity`, `per_person`, `factorization`, `rng`.
 
         Returns
         -------
         RunningTotal
-            Before its first period.
+            A total before its first period.
 
         Examples
         --------
         >>> round(float(RunningTotal.for_loss(1, 1e-6, periods=52).sd.max()), 2)
         9.73
         """
-        return cls(Approx(positive(epsilon, "epsilon", NO_END), delta), periods, **rest)
+        return cls(Approx(positive(epsilon, "epsilon", NO_END), delta), periods, **options)
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """All but the loss and the generator, as JSON can hold it: a file that keeps a stream has it."""
-        way = self.way
-        form = ["root", way.window] if isinstance(way, SquareRoot) else ["tree", way.branches, way.levels, way.window]
+    def _settings(self) -> dict[str, Any]:
+        """All parameters but the loss and the generator, as JSON can hold them, for a stream's file."""
         names = ("periods", "window", "neighbors", "sensitivity", "per_person")
-        return {name: getattr(self, name) for name in names} | {"way": form}
+        return {name: getattr(self, name) for name in names} | {"way": self.factorization._settings}
 
     @classmethod
-    def from_settings(cls, loss: Loss, settings: Mapping[str, Any], rng: Rng = None) -> "RunningTotal":
-        """Make a new total with these settings, before its first period.
-
-        Parameters
-        ----------
-        loss : Pure, Zcdp or Approx
-            The cost of all periods together.
-        settings : mapping
-            As `settings` gives them.
-        rng : numpy.random.Generator, optional
-            For simulation; the estimates then claim no loss.
-
-        Returns
-        -------
-        RunningTotal
-            Before its first period.
-        """
-        rest = dict(settings)
-        kind, *sizes = rest.pop("way")
-        way = {"tree": Tree, "root": SquareRoot}[kind](rest["periods"], *sizes)
-        return cls(loss, way=way, rng=rng, **rest)
+    def _from_settings(cls, loss: Loss, settings: Mapping[str, Any], rng: Rng = None) -> "RunningTotal":
+        """Make a new total, before its first period, from the settings in a stream's file."""
+        options = dict(settings)
+        kind, *sizes = options.pop("way")  # the key of files written since version 1
+        factorization = {"tree": Tree, "root": SquareRoot}[kind](options["periods"], *sizes)
+        return cls(loss, factorization=factorization, rng=rng, **options)
 
     @property
     def zcdp(self) -> Zcdp | None:
-        """What the noise costs in concentrated privacy; None for Laplace noise, of which the loss tells."""
-        drawn = self._noise.loss
-        return drawn if isinstance(drawn, Zcdp) else None
+        """The cost of the noise in concentrated privacy; None for Laplace noise, whose cost is the loss."""
+        loss = self._noise.loss
+        return loss if isinstance(loss, Zcdp) else None
 
-    def _fitting(self, way: Way) -> Way:
-        if not isinstance(way, Tree | SquareRoot):
-            refuse("`way` must be a Tree or a SquareRoot", type(way).__name__, "None chooses", TypeError)
-        if (way.periods, way.window) != (self.periods, self.window):
-            received = f"one for periods={way.periods}, window={way.window}"
-            refuse("`way` must have the same periods and window", received, "it is made for them")
-        if isinstance(way, SquareRoot) and isinstance(self.loss, Pure):
-            refuse(
-                "a SquareRoot needs a Zcdp or an Approx loss", self.loss, "with Laplace noise it is worse than others"
-            )
-        return way
+    def _check_factorization(self, factorization: Factorization) -> None:
+        if not isinstance(factorization, Tree | SquareRoot):
+            rule = "`factorization` must be a Tree or a SquareRoot"
+            refuse(rule, type(factorization).__name__, "leave it out to have the best one chosen", TypeError)
+        if (factorization.periods, factorization.window) != (self.periods, self.window):
+            received = f"one for periods={factorization.periods}, window={factorization.window}"
+            refuse("`factorization` must have the same periods and window", received, "it is made for them")
+        if isinstance(factorization, SquareRoot) and isinstance(self.loss, Pure):
+            rule = "a SquareRoot needs a Zcdp or an Approx loss"
+            refuse(rule, self.loss, "with Laplace noise a Tree has a smaller error")
 
     @property
-    def way(self) -> Way:
-        """What is measured with noise, and how totals are read off."""
-        return self._noise.way
+    def factorization(self) -> Factorization:
+        """The matrix factorization: what is measured with noise, and how totals are composed of it."""
+        return self._noise.factorization
 
     @property
     def period(self) -> int:
-        """How many periods are over."""
-        return len(self._noisy)
+        """The number of periods that are over."""
+        return len(self._measurements)
 
     @property
-    def seeded(self) -> bool:
+    def _seeded(self) -> bool:
         """Whether the noise comes from a Generator: for simulation only."""
         return self._rng is not None
 
     @property
     def sd(self) -> Array:
-        """The standard deviation of the noise in every period's number, known before the first."""
+        """The standard deviation of the noise in the number of every period; it does not depend on data."""
         return self._noise.sd
 
     @property
-    def level(self) -> str:
-        """Whom the promise is about."""
+    def unit(self) -> str:
+        """The unit of privacy: a record (event level) or a person (user level)."""
         if self.per_person is None:
             return "event level: one record in one period"
         return f"user level: one person, in at most {self.per_person:,} of the periods"
 
     def group(self, k: int) -> Loss:
-        """Return what k records together lose, as of one person who comes k times: k epsilon, or k**2 rho.
+        """Return what k records together lose, such as those of a person who comes k times: k epsilon, or k**2 rho.
 
         Parameters
         ----------
         k : int
-            How many records.
+            The number of records.
 
         Returns
         -------
@@ -255,14 +242,14 @@ class RunningTotal:
         return self.loss.group(k)
 
     def add(self, count: int) -> Estimate:
-        """Add the next period's count, and publish the total so far, or of the window, with noise.
+        """Add the count of the next period, and publish the total so far, or of the window, with noise.
 
-        Where some go as well as come, those who come and those who go are two totals.
+        Where records also leave, publish arrivals and departures as two totals.
 
         Parameters
         ----------
         count : int
-            Of the period, at least 0.
+            The count of the period, at least 0.
 
         Returns
         -------
@@ -272,115 +259,105 @@ class RunningTotal:
         if os.getpid() != self._process:
             rule = "`add` must stay in the process that made the object"
             refuse(rule, "another process", "both would publish one period")
-        number = _count(count)
+        number = _check_count(count)
         with self._lock:
             if self.period == self.periods:
                 rule = f"a running total ends with its last period, {self.periods}"
-                consequence = "the loss was fixed for so many; a new total is a new loss"
+                consequence = "its loss covers these periods only; a new total is a new loss"
                 refuse(rule, f"period {self.periods + 1}", consequence, RuntimeError)
             before = self.period
             try:
                 self._counts.append(number)
-                exact = self.way.measure(self._counts)
+                exact = self.factorization.encode(self._counts)
                 noise = self._noise.sampler.draw(len(exact), self._rng)
-                return self._told(tuple(value + int(more) for value, more in zip(exact, noise, strict=True)))
-            except BaseException:  # an interrupt, too: nothing was published, so the period is still to come
-                self._return_to(before)
+                return self._publish(tuple(value + int(step) for value, step in zip(exact, noise, strict=True)))
+            except BaseException:
+                # Even an interrupt publishes nothing, so the period must remain to be added.
+                self._rewind(before)
                 raise
 
-    def continued(self, counts: list[int], noisy: list[tuple[int, ...]]) -> Estimate | None:
-        """Go on where another one stopped, of which all counts and all noisy numbers were kept. No noise is drawn.
-
-        Parameters
-        ----------
-        counts : list of int
-            The count of each period.
-        noisy : list of tuple of int
-            What was published of each period, before totals were read off.
-
-        Returns
-        -------
-        Estimate or None
-            Its last number once more.
-        """
+    def _resume(self, counts: list[int], measurements: list[tuple[int, ...]]) -> Estimate | None:
+        """Take over the history of an earlier object, without new noise, and return its last estimate."""
         with self._lock:
-            if self.period or len(counts) != len(noisy) or len(counts) > self.periods:
-                refuse("a total goes on from the first period", f"period {self.period}", "make a new one")
+            if self.period or len(counts) != len(measurements) or len(counts) > self.periods:
+                refuse("a total must resume before its first period", f"period {self.period}", "make a new one")
             self._counts = list(counts)
             last = None
-            for numbers in noisy:
-                last = self._told(tuple(numbers))
+            for noisy in measurements:
+                last = self._publish(tuple(noisy))
             return last
 
-    def _return_to(self, period: int) -> None:
-        del self._counts[period:], self._noisy[period:]
-        self._reader = self.way.reader()
-        for numbers in self._noisy:
-            self._reader.read(numbers)
+    def _rewind(self, period: int) -> None:
+        del self._counts[period:], self._measurements[period:]
+        self._decoder = self.factorization._decoder()
+        for noisy in self._measurements:
+            self._decoder.decode(noisy)
 
     @property
-    def kept(self) -> tuple[list[int], list[tuple[int, ...]]]:
-        """The counts, which are as confidential as the data, and what was measured of them, with noise."""
-        return list(self._counts), list(self._noisy)
+    def _history(self) -> tuple[list[int], list[tuple[int, ...]]]:
+        """The counts, which are as confidential as the data, and their noisy measurements."""
+        return list(self._counts), list(self._measurements)
 
-    def _told(self, noisy: tuple[int, ...]) -> Estimate:
-        """The estimate after one more period, of which the noisy numbers are given."""
-        self._noisy.append(noisy)
-        number = self._reader.read(noisy)
+    def _publish(self, noisy: tuple[int, ...]) -> Estimate:
+        """Return the estimate after one more period, from its noisy measurements."""
+        self._measurements.append(noisy)
+        number = self._decoder.decode(noisy)
         value: float = number if isinstance(number, int) else float(number)
         law = self._noise.law(self.period)
-        of = "total" if self.window is None else f"sum of the last {min(self.window, self.period):,}"
+        statistic = "total" if self.window is None else f"sum of the last {min(self.window, self.period):,}"
+        notes = (f"one loss for all {self.periods:,} periods together", LATE_DATA)
         return Estimate(
             value=value,
             se=law.sd,
-            labels=(f"{of} after {self.period:,} of {self.periods:,} periods",),
+            labels=(f"{statistic} after {self.period:,} of {self.periods:,} periods",),
             cov=np.array([[law.sd**2]]),
             n=None,
-            loss=None if self.seeded else self.loss,
             covers=NOISE,
-            method=f"RunningTotal mechanism, neighbors: {self.neighbors}, {self.level}",
-            notes=(f"one loss for all {self.periods:,} periods together", LATE) + ((SIMULATED,) if self.seeded else ()),
+            method=f"RunningTotal mechanism, neighbors: {self.neighbors}, {self.unit}",
             basis=NoiseBasis(value, law),
+            **paid(self.loss, self._rng, *notes),
         )
 
     def __reduce__(self) -> NoReturn:
         refuse("a RunningTotal must not be copied or pickled", "a copy", "both would publish", TypeError)
 
     def __repr__(self) -> str:
-        of = "" if self.window is None else f" of the last {self.window:,}"
-        mark = "; simulated, no privacy claim" if self.seeded else ""
+        window = "" if self.window is None else f" of the last {self.window:,}"
+        mark = "; simulated, no privacy claim" if self._seeded else ""
         return (
-            f"<RunningTotal{of}: {self.period:,} of {self.periods:,} periods; {self.loss} for all of them; "
-            f"noise sd at most {self.sd.max():.3g}; {self.way.words}; neighbors: {self.neighbors}; "
-            f"{self.level}{mark}>"
+            f"<RunningTotal{window}: {self.period:,} of {self.periods:,} periods; {self.loss} for all of them; "
+            f"noise sd at most {self.sd.max():.3g}; {self.factorization.description}; neighbors: {self.neighbors}; "
+            f"{self.unit}{mark}>"
         )
 
 
-def _noise_for(loss: Loss) -> Pure | Zcdp:
+def _noise_loss(loss: Loss) -> Pure | Zcdp:
+    """Return the loss that the noise is calibrated to: for Approx the largest Zcdp within it."""
     if not isinstance(loss, Pure | Approx | Zcdp):
-        refuse("`loss` must be Pure, Zcdp or Approx", type(loss).__name__, "noise is fitted to it", TypeError)
+        refuse("`loss` must be Pure, Zcdp or Approx", type(loss).__name__, "noise is calibrated to it", TypeError)
     positive(loss.amount, "the loss", NO_END)
     return Zcdp.within(loss) if isinstance(loss, Approx) else loss
 
 
-def _periods(value: int) -> int:
+def _check_periods(value: int) -> int:
     number = whole(value, "periods")
     if number > MOST_PERIODS:
         refuse(f"`periods` must be at most {MOST_PERIODS:,}", number, "publish less often")
     return number
 
 
-def _times(value: int, periods: int) -> int:
+def _check_per_person(value: int, periods: int) -> int:
     number = whole(value, "per_person")
     if number > periods:
         refuse("`per_person` must be at most `periods`", number, f"there are {periods}")
     return number
 
 
-def _count(value: object) -> int:
-    """A whole number by its type, at least 0, cut to 64 bits, which moves no two further apart; it is never told."""
+def _check_count(value: object) -> int:
+    """Return a count as an int of at most 64 bits; a message never quotes it."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        refuse("a count must be a whole number", type(value).__name__, "whole noise is added", TypeError)
+        refuse("a count must be a whole number", type(value).__name__, "pass the number of records", TypeError)
     if value < 0:
-        refuse("a count must be at least 0", "a negative number", "it is of what came in the period")
+        refuse("a count must be at least 0", "a negative number", "publish departures as a total of their own")
+    # Cutting large counts moves no two of them further apart.
     return min(int(value), 2**63 - 1)

@@ -5,39 +5,41 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.central.stream.factorization import Factorization
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse, whole
 
 Node = tuple[int, int]
-"""A level, and a place on it: (j, i) is the sum of the periods i b**j + 1 … (i + 1) b**j, b branches."""
+"""A level, and an index on it: (j, i) is the sum of the periods i b**j + 1 … (i + 1) b**j, b branches."""
 
 
 @dataclass(frozen=True)
-class Tree:
+class Tree(Factorization):
     """Noise on sums of 1, b, b**2, … periods: on `levels` levels, a period lies in at most one sum per level.
 
-    A total is put together from the fewest sums that are complete: the digits of the period in base b, the
-    first of them without a limit. A sum over a window is the difference of two totals, of which common sums
-    cancel. Only sums of periods that are over are used, so that counts may depend on what was published.
+    A total is made of the fewest complete sums: the digits of the period in base b, where the leading digit is not
+    limited to b - 1. A sum over a window is the difference of two totals, in which common sums cancel. Only sums of
+    past periods are used, so that counts may depend on what was published.
 
     Parameters
     ----------
     periods : int
-        How many periods there will be.
+        The number of periods in all.
     branches : int
-        How many sums of one level make a sum of the next.
+        The number of sums of one level that make a sum of the next.
     levels : int
-        How many levels there are; 1 is fresh noise for every period.
+        The number of levels; 1 is fresh noise for every period.
     window : int, optional
-        How many of the latest periods are summed; all if left out.
+        The number of latest periods to sum; left out, the total is of all periods so far.
 
     Examples
     --------
-    >>> Tree(52, branches=8, levels=2).nodes.max(), Tree(52).nodes.max()
+    >>> Tree(52, branches=8, levels=2).node_counts.max(), Tree(52).node_counts.max()
     (np.int64(12), np.int64(52))
     """
 
@@ -55,46 +57,25 @@ class Tree:
             refuse(rule, f"{self.branches}**{self.levels - 1} of {self.periods} periods", consequence)
 
     @property
-    def words(self) -> str:
-        """What is measured, in words."""
+    def description(self) -> str:
         if self.levels == 1:
             return "fresh noise for every period"
         sizes = " and ".join(f"{self.branches**level:,}" for level in range(1, self.levels))
         return f"a tree of {self.levels} levels: noise on periods and on blocks of {sizes}"
 
     @property
-    def unit(self) -> int:
-        """Sums are whole numbers."""
+    def _unit(self) -> int:
         return 1
 
-    def absolute(self, times: int = 1) -> Fraction:
-        """Return how far `times` periods, each moved by 1, move all sums together, in absolute value.
+    @property
+    def _settings(self) -> list[Any]:
+        return ["tree", self.branches, self.levels, self.window]
 
-        Parameters
-        ----------
-        times : int
-            How many periods.
-
-        Returns
-        -------
-        Fraction
-            The sum of all moves.
-        """
+    def l1_sensitivity(self, times: int = 1) -> Fraction:
         return Fraction(self.levels * min(times, self.periods))
 
-    def squared(self, times: int = 1) -> Fraction:
-        """Return the same in squared length: on each level as many as fit lie in one block.
-
-        Parameters
-        ----------
-        times : int
-            How many periods.
-
-        Returns
-        -------
-        Fraction
-            The sum of the squared moves.
-        """
+    def _l2_squared(self, times: int = 1) -> Fraction:
+        """Return the squared move in the L2 norm: on each level it is largest when the periods share blocks."""
         count, total = min(times, self.periods), 0
         for level in range(self.levels):
             size = self.branches**level
@@ -103,8 +84,8 @@ class Tree:
         return Fraction(total)
 
     @cached_property
-    def nodes(self) -> npt.NDArray[np.int64]:
-        """For every period, how many noisy sums the published number is made of."""
+    def node_counts(self) -> npt.NDArray[np.int64]:
+        """For every period, the number of noisy sums that the published number is made of."""
         ends = np.arange(1, self.periods + 1)
         starts = np.maximum(ends - self.window, 0) if self.window else np.zeros_like(ends)
         numbers = np.zeros_like(ends)
@@ -115,18 +96,17 @@ class Tree:
         return numbers
 
     @property
-    def spread(self) -> Array:
-        """The root of that: the standard deviation at every period, for noise of standard deviation 1."""
-        return np.asarray(np.sqrt(self.nodes))
+    def error_factors(self) -> Array:
+        return np.asarray(np.sqrt(self.node_counts))
 
     def _range(self, level: int, ends: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], ...]:
-        """The places from … up to on a level that totals until `ends` are made of."""
+        """Return the half-open range of nodes on a level that make up the totals until `ends`."""
         size = self.branches**level
         last = level == self.levels - 1
         first = np.zeros_like(ends) if last else ends // (size * self.branches) * self.branches
         return first, ends // size
 
-    def parts(self, period: int) -> tuple[set[Node], set[Node]]:
+    def terms(self, period: int) -> tuple[set[Node], set[Node]]:
         """Return the sums that are added and those that are subtracted at a period.
 
         Parameters
@@ -137,82 +117,52 @@ class Tree:
         Returns
         -------
         tuple of set
-            Level and place of each sum.
+            Level and index of each sum.
         """
         ends = np.array([period, max(period - self.window, 0) if self.window else 0])
         sides: tuple[set[Node], set[Node]] = (set(), set())
         for level in range(self.levels):
             first, after = self._range(level, ends)
             for side in (0, 1):
-                sides[side].update((level, place) for place in range(int(first[side]), int(after[side])))
+                sides[side].update((level, index) for index in range(int(first[side]), int(after[side])))
         return sides[0] - sides[1], sides[1] - sides[0]
 
-    def complete(self, period: int) -> Iterator[Node]:
-        """List the sums that end with a period.
-
-        Parameters
-        ----------
-        period : int
-            The period, counted from 1.
-
-        Yields
-        ------
-        tuple of int
-            Level and place of a sum.
-        """
+    def _completed(self, period: int) -> Iterator[Node]:
+        """Yield level and index of each sum that ends with a period."""
         for level in range(self.levels):
             size = self.branches**level
             if period % size:
                 return
             yield level, period // size - 1
 
-    def measure(self, counts: Sequence[int]) -> list[int]:
-        """Return the sums that end with the last of the counts, exact: what noise is added to.
+    def encode(self, counts: Sequence[int]) -> list[int]:
+        return [sum(counts[-(self.branches**level) :]) for level, _ in self._completed(len(counts))]
 
-        Parameters
-        ----------
-        counts : sequence of int
-            The count of each period so far.
-
-        Returns
-        -------
-        list of int
-            The sums.
-        """
-        return [sum(counts[-(self.branches**level) :]) for level, _ in self.complete(len(counts))]
-
-    def reader(self) -> "TreeReader":
-        """Make what reads totals off noisy sums, period by period.
-
-        Returns
-        -------
-        TreeReader
-            Before the first period.
-        """
-        return TreeReader(self)
+    def _decoder(self) -> "TreeDecoder":
+        return TreeDecoder(self)
 
 
-class TreeReader:
-    """Totals from noisy sums, which come period by period."""
+class TreeDecoder:
+    """Totals from noisy sums of blocks."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree, self._sums, self._period = tree, dict[Node, int](), 0
 
-    def read(self, noisy: Sequence[int]) -> int:
-        """The published number, after the noisy sums that end with the next period."""
+    def decode(self, noisy: Sequence[int]) -> int:
+        """Return the published number, after the noisy sums that end with the next period."""
         self._period += 1
-        self._sums.update(zip(self._tree.complete(self._period), noisy, strict=True))
-        added, subtracted = self._tree.parts(self._period)
+        self._sums.update(zip(self._tree._completed(self._period), noisy, strict=True))
+        added, subtracted = self._tree.terms(self._period)
         return sum(self._sums[node] for node in added) - sum(self._sums[node] for node in subtracted)
 
 
 def from_below(tree: Tree) -> Array:
-    """What `spread` would be if each block were averaged with the sum of its parts (Honaker 2015): with v the variance
-    of a block's noise relative to that of a period's, v becomes 1 / (1 + 1 / (b v)) from level to level.
+    """Return the error factors of a tree whose blocks are averaged with the sums of their children (Honaker 2015).
 
-    No `RunningTotal` publishes that. Under Zcdp the square root has a smaller error than each tree with it. Under Pure
-    the best tree has a smaller one than the binary tree with it; averaged too, its largest error would be at most 6 %
-    smaller (5.7 % at 48 periods), and totals no longer whole numbers.
+    With v the variance of a block's noise relative to that of a period's, v becomes 1 / (1 + 1 / (b v)) from level to
+    level. No `RunningTotal` publishes such averages. Under Zcdp the square root has a smaller error than every averaged
+    tree. Under Pure the best tree without averaging beats the averaged binary tree; averaging it would lower its
+    largest error by at most 6 % (5.7 % at 48 periods), and its totals would no longer be whole numbers.
     """
     if tree.window:
         refuse("`from_below` is for totals", "a window", "common sums of two totals do not cancel then")
@@ -226,12 +176,12 @@ def from_below(tree: Tree) -> Array:
 
 
 def binary(periods: int) -> Tree:
-    """The binary tree (Chan, Shi and Song 2011; Dwork, Naor, Pitassi and Rothblum 2010)."""
+    """Return the binary tree (Chan, Shi and Song 2011; Dwork, Naor, Pitassi and Rothblum 2010)."""
     return Tree(periods, 2, periods.bit_length())
 
 
 def candidates(periods: int, window: int | None = None) -> Iterator[Tree]:
-    """Fresh noise, and trees of every depth with branches around the best."""
+    """Yield fresh noise, and trees of every depth whose number of branches is near the best."""
     yield Tree(periods, window=window)
     for levels in range(2, periods.bit_length() + 1):
         middle = periods ** (1 / levels)

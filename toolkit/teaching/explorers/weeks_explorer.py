@@ -10,8 +10,8 @@ import traitlets
 from matplotlib.figure import Figure
 
 from toolkit.central.stream import SquareRoot, Tree
+from toolkit.central.stream.calibration import best_factorization
 from toolkit.central.stream.trees import binary
-from toolkit.central.stream.ways import best
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.show.canvas import BLUE, VERMILLION
 from toolkit.show.widgets.explorer import Between, Explorer, Prediction, Whole, bars, browser_code, makes
@@ -124,18 +124,18 @@ def weeks_table() -> dict[str, Any]:
 @lru_cache(maxsize=1024)
 def weeks_row(weeks: int, epsilon: float) -> dict[str, Any]:
     """One setting: the errors of the five ways, and those of two of them after every week, for real noise."""
-    unit, tree = math.sqrt(2) / epsilon, best(Pure(1), weeks)
+    unit, tree = math.sqrt(2) / epsilon, best_factorization(Pure(1), weeks)
     trees = (Tree(weeks), binary(weeks), tree)
-    pure = [(weeks, np.ones(1)), *((float(way.absolute()), way.spread) for way in trees)]
+    pure = [(weeks, np.ones(1)), *((float(one.l1_sensitivity()), one.error_factors) for one in trees)]
     errors = [unit * moved * float(np.max(spread)) for moved, spread in pure]
     errors.append(float(_root(weeks).max()) / math.sqrt(2 * _rho(epsilon)))
     places = np.unique(np.round(np.linspace(1, weeks, min(weeks, _POINTS))).astype(int))
-    curves = [unit * float(way.absolute()) * way.spread[places - 1] for way in (trees[0], tree)]
+    curves = [unit * float(one.l1_sensitivity()) * one.error_factors[places - 1] for one in (trees[0], tree)]
     return {
         "weeks": weeks,
         "epsilon": epsilon,
         "errors": [short(size) for size in errors],
-        "nodes": int(tree.spread.max() ** 2 + 0.5),
+        "nodes": int(tree.error_factors.max() ** 2 + 0.5),
         "places": places.tolist(),
         "curves": [[short(size) for size in curve] for curve in curves],
     }
@@ -143,7 +143,7 @@ def weeks_row(weeks: int, epsilon: float) -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def _root(weeks: int) -> Any:
-    return SquareRoot(weeks).spread
+    return SquareRoot(weeks).error_factors
 
 
 @lru_cache(maxsize=64)

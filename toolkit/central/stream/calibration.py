@@ -1,0 +1,138 @@
+"""Noise for a matrix factorization, calibrated to a privacy loss, and the factorization with the smallest error."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from toolkit.central.noise.laws import GeometricLaw, NoiseLaw, NormalLaw
+from toolkit.central.stream.factorization import Factorization
+from toolkit.central.stream.roots import SquareRoot
+from toolkit.central.stream.trees import Tree, candidates
+from toolkit.core.arrays import Array
+from toolkit.core.inference.special import betainc, gammaincc, gammaln
+from toolkit.core.loss import Pure, Zcdp
+from toolkit.core.sampling import LatticeSampler, gaussian_sampler, laplace_sampler
+from toolkit.core.search import least_whole
+
+_MOST_TERMS = 20_000
+
+
+@dataclass(frozen=True)
+class GeometricSumLaw:
+    """The law of a sum of `count` independent noises with Pr[k] proportional to e**(-|k| / scale).
+
+    The sum is a difference of two negative binomial numbers of `count` successes each. Where that takes too many terms
+    to add up, the tail is computed as if the two were gamma numbers.
+    """
+
+    scale: float
+    count: int
+
+    @property
+    def sd(self) -> float:
+        return math.sqrt(self.count) * GeometricLaw(self.scale).sd
+
+    def reach(self, level: float) -> float:
+        """Return the least whole error that is exceeded with probability at most 1 - level."""
+        return float(least_whole(lambda error: self.tail(error) <= 1 - level, -1, max(1, math.ceil(self.sd))))
+
+    def tail(self, error: int) -> float:
+        """Return Pr[|sum| > error]."""
+        most = self.count * self.scale + 40 * (math.sqrt(self.count) + 1) * (self.scale + 1)
+        if most > _MOST_TERMS:
+            return self._smooth_tail(error)
+        other = np.arange(math.ceil(most))
+        ratio = math.exp(-1 / self.scale)
+        log_weight = (
+            gammaln(other + self.count)
+            - gammaln(other + 1)
+            - gammaln(self.count)
+            - other / self.scale
+            + self.count * math.log(-math.expm1(-1 / self.scale))
+        )
+        above = betainc(other + error + 1.0, self.count, ratio)
+        return float(min(1.0, 2 * np.sum(np.exp(log_weight) * above)))
+
+    def _smooth_tail(self, error: int) -> float:
+        """Return the tail for Laplace noise, a mixture of gamma laws.
+
+        The size is Gamma(count - j, scale) with probability (count - 1 + j over j) 2**(1 - count - j).
+        """
+        j = np.arange(self.count)
+        log_weight = gammaln(self.count + j) - gammaln(j + 1) - gammaln(self.count) - (self.count - 1 + j) * math.log(2)
+        return float(np.sum(np.exp(log_weight) * gammaincc(self.count - j, error / self.scale)))
+
+
+@dataclass(frozen=True)
+class CalibratedNoise:
+    """A factorization with noise that is enough for a loss: geometric noise for Pure, discrete Gaussian for Zcdp.
+
+    One person can move `times` periods by `sensitivity` each.
+    """
+
+    factorization: Factorization
+    loss: Pure | Zcdp
+    sensitivity: int
+    times: int
+
+    @cached_property
+    def scale(self) -> Fraction:
+        """The scale of Laplace noise, which only trees have: the L1 sensitivity over epsilon."""
+        return self.factorization.l1_sensitivity(self.times) * self.sensitivity / Fraction(self.loss.amount)
+
+    @cached_property
+    def variance(self) -> Fraction:
+        """The variance of Gaussian noise, in units: the squared L2 sensitivity over 2 rho."""
+        squared = self.factorization._l2_squared(self.times) * (self.sensitivity * self.factorization._unit) ** 2
+        return squared / (2 * Fraction(self.loss.amount))
+
+    @cached_property
+    def sampler(self) -> LatticeSampler:
+        """An exact sampler of integer noise for every measurement."""
+        return laplace_sampler(self.scale) if isinstance(self.loss, Pure) else gaussian_sampler(self.variance)
+
+    @cached_property
+    def sd(self) -> Array:
+        """The standard deviation of the published number, at every period."""
+        factors = self.factorization.error_factors
+        if isinstance(self.loss, Pure):
+            return np.asarray(factors * GeometricLaw(float(self.scale)).sd)
+        return np.asarray(factors * (math.sqrt(self.variance) / self.factorization._unit))
+
+    def law(self, period: int) -> NoiseLaw:
+        """Return the law of the noise in the published number of a period, counted from 1."""
+        if not isinstance(self.factorization, Tree):
+            return NormalLaw(float(self.sd[period - 1]), 0.0)
+        if isinstance(self.loss, Pure):
+            return GeometricSumLaw(float(self.scale), int(self.factorization.node_counts[period - 1]))
+        # A sum of integer noise exceeds a bound where the normal law, half a step further out, does.
+        return NormalLaw(float(self.sd[period - 1]), 0.5)
+
+
+calibrated_noise = lru_cache(maxsize=64)(CalibratedNoise)
+"""The same object for the same arguments, so that its tables are made once."""
+
+
+@lru_cache(maxsize=64)
+def best_factorization(loss: Pure | Zcdp, periods: int, *, window: int | None = None, times: int = 1) -> Factorization:
+    """Return the factorization with the smallest error: fresh noise, a tree, or under Zcdp the square root."""
+    factorizations: list[Factorization] = list(candidates(periods, window))
+    if isinstance(loss, Zcdp):
+        factorizations.append(SquareRoot(periods, window))
+    return least_error(factorizations, loss, times)
+
+
+def least_error(factorizations: Iterable[Factorization], loss: Pure | Zcdp, times: int = 1) -> Factorization:
+    """Return the factorization with the smallest largest standard deviation; among equals, the least mean square."""
+
+    def error(factorization: Factorization) -> tuple[float, float]:
+        pure = isinstance(loss, Pure)
+        squared = factorization.l1_sensitivity(times) ** 2 if pure else factorization._l2_squared(times)
+        variance = float(squared) * factorization.error_factors**2
+        return round(float(variance.max()), 9), float(variance.mean())
+
+    return min(factorizations, key=error)

@@ -1,0 +1,95 @@
+"""`Factorization`: the matrix of running totals as a product of two, the first of which is measured with noise."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Protocol
+
+from toolkit.core.arrays import Array
+
+
+class Decoder(Protocol):
+    """Totals from noisy measurements, which arrive period by period."""
+
+    def decode(self, noisy: Sequence[int]) -> int | Fraction:
+        """Return the published number, after the noisy measurements of the next period."""
+        ...
+
+
+class Factorization(ABC):
+    """A factorization A = B C of the matrix of totals: C x is measured with noise, and B turns it into totals.
+
+    What one person can move is a column of C, and the error of a period is a row of B. `Tree` and `SquareRoot` are the
+    two kinds.
+
+    References
+    ----------
+    Li, Miklau, Hay, McGregor and Rastogi (2015), The matrix mechanism.
+
+    Examples
+    --------
+    >>> from toolkit.central.stream import Tree
+    >>> Tree(52, branches=8, levels=2).l1_sensitivity()
+    Fraction(2, 1)
+    """
+
+    periods: int
+    window: int | None
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """What is measured, in a phrase."""
+
+    @property
+    @abstractmethod
+    def error_factors(self) -> Array:
+        """The standard deviation of every period's published number, for noise of standard deviation 1."""
+
+    @abstractmethod
+    def encode(self, counts: Sequence[int]) -> list[int]:
+        """Return what is measured at the last of the counts, before noise is added: a part of C x.
+
+        Parameters
+        ----------
+        counts : sequence of int
+            The count of each period so far.
+
+        Returns
+        -------
+        list of int
+            Whole numbers, in units.
+        """
+
+    @abstractmethod
+    def l1_sensitivity(self, times: int = 1) -> Fraction:
+        """Return how far `times` periods, each moved by 1, move all measurements together in the L1 norm.
+
+        Parameters
+        ----------
+        times : int
+            The number of periods.
+
+        Returns
+        -------
+        Fraction
+            The largest sum of absolute moves.
+        """
+
+    @abstractmethod
+    def _l2_squared(self, times: int = 1) -> Fraction:
+        """Return the same in the L2 norm, squared."""
+
+    @property
+    @abstractmethod
+    def _unit(self) -> int:
+        """The number of units that make a count of 1: measurements are whole numbers of units."""
+
+    @property
+    @abstractmethod
+    def _settings(self) -> list[Any]:
+        """The kind and its parameters but for the periods, as a stream's file stores them."""
+
+    @abstractmethod
+    def _decoder(self) -> Decoder:
+        """Return a decoder before its first period."""
