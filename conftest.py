@@ -1,5 +1,7 @@
 """What holds for tests and for notebooks (`pytest --nbval notebooks`). Fixtures of tests are in tests/conftest.py."""
 
+import doctest
+import inspect
 import os
 import signal
 import tempfile
@@ -13,6 +15,15 @@ import psutil
 import pytest
 
 ROOT = Path(__file__).parent
+_from_module = doctest.DocTestFinder._from_module  # type: ignore[attr-defined]
+
+
+def _from_module_unwrapped(finder: doctest.DocTestFinder, module: object, found: object) -> bool:
+    """Whether an object is of a module; doctest looks at the globals of a function, which those of a decorator hide."""
+    return bool(_from_module(finder, module, inspect.unwrap(found) if inspect.isfunction(found) else found))
+
+
+doctest.DocTestFinder._from_module = _from_module_unwrapped  # type: ignore[attr-defined]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -19,7 +19,7 @@ from toolkit.central.release import equal_diagonal
 from toolkit.central.robust.releases import SmoothSensitivity
 from toolkit.central.selection import Exponential, PermuteAndFlip
 from toolkit.central.sensitivity import covariance, root_up
-from toolkit.core.checks import explains
+from toolkit.core.checks import explain_call
 from toolkit.core.inference.digits import fixed
 from toolkit.core.inference.fit import p_written
 from toolkit.core.inference.intervals import imbens_manski
@@ -108,7 +108,7 @@ def test_the_bound_of_a_scale_costs_what_it_was_given_and_is_above_zero() -> Non
 
 
 def test_a_call_that_does_not_fit_is_answered_in_words() -> None:
-    @explains("half(3)", number="the half of nothing is not known")
+    @explain_call("half(3)", number="the half of nothing is not known")
     def half(number: float) -> float:
         return number / 2
 

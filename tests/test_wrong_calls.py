@@ -2,6 +2,7 @@
 under the public name; and the remedy is right.
 """
 
+import doctest
 import inspect
 import pickle
 import re
@@ -20,6 +21,7 @@ from tests.slowly import each
 from toolkit import Approx, Curator, Ledger, Pure, Question, Survey, Zcdp, forced
 from toolkit.analysis import estimates
 from toolkit.core import WeakPromiseWarning
+from toolkit.local import questions
 
 PRIVATE = re.compile(
     r"\b(Keeper|SpreadVerbs|CountingVerbs|PairVerbs|RobustVerbs|QuantileVerbs|FindingVerbs|MarginVerbs|"
@@ -130,7 +132,11 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "est.test(50)": ("`null` must lie between 0 and 1", "got 50", "write 0.5"),
     "(est - est.rescaled(1)).test(2)": ("between -1 and 1", "got 2", "write 0.02"),
     "RunningTotal(52)": ("`RunningTotal` needs `periods`", "how often the total is published", "periods=52"),
-    "RunningTotal.for_epsilon(52, 1)": ("`RunningTotal.for_epsilon` takes `epsilon` by place", "got 2", "periods=52"),
+    "RunningTotal.for_epsilon(52, 1)": (
+        "`RunningTotal.for_epsilon` takes `epsilon` by position",
+        "got 2",
+        "periods=52",
+    ),
     "RunningTotal.for_epsilon(1)": ("`RunningTotal.for_epsilon` needs `periods`", "how often", "periods=52"),
     "PrivateLogisticRegression(1, classes=(0, 1), row_norm=1, missing=0, ledger=1.0).fit([[1]], [0])": (
         "`ledger` must be a Ledger, got float",
@@ -142,8 +148,8 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "Ledger(epsilon=1)": ("`Ledger` takes `ceiling`", "got `epsilon`", "Ledger(Pure(1.0))"),
     "shuffled(1, 1000)": ("`shuffled` needs `delta`", "shuffled(warner(epsilon=1.0), n=10_000, delta=1e-6)"),
     "shuffled(1, 1000, 1e-6)": ("must be a design, got int", "warner(epsilon=1.0)"),
-    "plan_slope(design, 0.5, 1000)": ("`plan_slope` takes `design` by place", "got 3", "intercept=-1, slope=0.5"),
-    "plan_difference(.1, .2)": ("`plan_difference` takes `design` by place", "got 2", "prevalence=(0.1, 0.2)"),
+    "plan_slope(design, 0.5, 1000)": ("`plan_slope` takes `design` by position", "got 3", "intercept=-1, slope=0.5"),
+    "plan_difference(.1, .2)": ("`plan_difference` takes `design` by position", "got 2", "prevalence=(0.1, 0.2)"),
     "plan(design, prevalence=0.2, margin=0.04, confidence=0.95)": ("got `confidence`", "it is level=0.95"),
     "plan(design, prevalence=20, margin=0.04)": ("from 0 to 1", "got 20", "write 0.2"),
     "plan_survey({'r': design}, {'r': 0.05}, prevalence={'r': 0.2})": ("must be a mapping", '{"margin": 0.05}'),
@@ -321,7 +327,8 @@ def test_answering_in_words_changes_neither_signature_nor_what_is_called() -> No
     assert inspect.signature(Curator).parameters["neighbors"].default is inspect.Parameter.empty
     assert pickle.loads(pickle.dumps(forced)) is forced  # noqa: S301
     assert isinstance(forced, types.FunctionType)
-    assert forced.__globals__["__name__"] == "toolkit.local.questions"  # or doctest would pass it by
+    found = doctest.DocTestFinder().find(questions, "questions")
+    assert "questions.forced" in {test.name for test in found if test.examples}
 
 
 def test_an_error_from_inside_is_not_taken_for_a_wrong_call() -> None:

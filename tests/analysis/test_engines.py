@@ -208,7 +208,7 @@ def test_and_nothing_of_a_value_that_it_cannot_read_is_told_or_written(
         lambda: keeper.median("x", bounds=(0, 9), epsilon=1),
         lambda: keeper.location("x", estimator=Huber(5), bounds=(0, 9), step=1, epsilon=1),
     ):
-        with pytest.raises(RuntimeError, match="a failure that is not told") as error:
+        with pytest.raises(RuntimeError, match="an error that is not shown") as error:
             call()
         assert (error.value.__context__, error.value.__cause__) == (None, None)
     written = "".join(capfd.readouterr()) + "".join(file.read_text() for file in files)
@@ -230,7 +230,7 @@ def test_and_a_small_table_of_it_is_not_computed_before_it_is_paid_for(spark: An
     whole, broken = spark.sql(query.format("2")), spark.sql(query.format("Bob"))
     assert Spark(broken).empty().schema == Spark(whole).whole().schema
     keeper = Curator(broken, Ledger(Pure(1)), "add_remove")
-    with pytest.raises(RuntimeError, match="a failure that is not told: the charge remains"):
+    with pytest.raises(RuntimeError, match="an error that is not shown: the charge remains"):
         keeper.mean("x", bounds=(0, 9), missing="drop", epsilon=1)
     assert keeper.ledger.spent == Pure(1)
 

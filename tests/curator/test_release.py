@@ -29,7 +29,7 @@ def test_what_is_read_comes_after_the_charge() -> None:
 
 def test_a_failure_is_told_without_its_reason_and_the_charge_remains() -> None:
     ledger = Ledger(Pure(1))
-    with pytest.raises(RuntimeError, match="a failure that is not told: the charge remains") as caught:
+    with pytest.raises(RuntimeError, match="an error that is not shown: the charge remains") as caught:
         run(look(lambda: 1 / 0), ledger)
     assert (caught.value.__context__, caught.value.__cause__) == (None, None)
     assert ledger.spent == Pure(1)

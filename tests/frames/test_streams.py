@@ -112,7 +112,7 @@ def test_what_an_engine_says_of_a_value_that_it_cannot_read_is_not_told(
         con.sql("select cast(x as double) as x from people"),
     ):
         if neighbors == "replace" and isinstance(broken, pl.LazyFrame) and pl.__version__ < "2":
-            with pytest.raises(RuntimeError, match="a failure that is not told: nothing was charged"):
+            with pytest.raises(RuntimeError, match="an error that is not shown: nothing was charged"):
                 Curator(broken, Ledger(Pure(1)), neighbors)  # older ones cannot count its rows either
             continue
         keeper = Curator(broken, Ledger(Pure(1)), neighbors)
@@ -120,7 +120,7 @@ def test_what_an_engine_says_of_a_value_that_it_cannot_read_is_not_told(
             lambda k: k.mean("x", bounds=(0, 9), missing="drop", epsilon="1/4"),
             lambda k: k.median("x", bounds=(0, 9), epsilon="1/4"),
         ):
-            with pytest.raises(RuntimeError, match="a failure that is not told: the charge remains") as error:
+            with pytest.raises(RuntimeError, match="an error that is not shown: the charge remains") as error:
                 call(keeper)
             assert (error.value.__context__, error.value.__cause__) == (None, None)
         assert keeper.ledger.spent == Pure("1/2")
@@ -129,7 +129,7 @@ def test_what_an_engine_says_of_a_value_that_it_cannot_read_is_not_told(
 
 def test_a_number_of_rows_that_cannot_be_read_is_refused_before_anything_is_charged() -> None:
     broken = pl.DataFrame({"x": ["1", "Bob"]}).lazy().filter(pl.col("x").cast(pl.Float64) > 0)
-    with pytest.raises(RuntimeError, match="a failure that is not told: nothing was charged") as error:
+    with pytest.raises(RuntimeError, match="an error that is not shown: nothing was charged") as error:
         Curator(broken, Ledger(Pure(1)), "replace")
     assert (error.value.__context__, error.value.__cause__) == (None, None)
 

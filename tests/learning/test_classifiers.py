@@ -86,7 +86,7 @@ def test_a_ledger_is_charged_before_a_cell_is_read_and_refuses_what_it_cannot_pa
     monkeypatch.setattr("toolkit.learning.tables.numbers", unread)
     ledger = Ledger(Pure(1), neighbors="replace")
     model = PrivateLogisticRegression(0.75, missing="middle", bounds=(0, 1), ledger=ledger)
-    with pytest.raises(RuntimeError, match="got a failure that is not told: the charge remains") as caught:
+    with pytest.raises(RuntimeError, match="got an error that is not shown: the charge remains") as caught:
         model.fit(np.ones((3, 1)), [0, 1, 1])
     assert caught.value.__context__ is None
     assert read == [Pure(0.75)]  # charged, although the data could not be read

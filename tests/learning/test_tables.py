@@ -265,8 +265,8 @@ def test_where_the_number_of_rows_is_private_an_engine_computes_nothing_before_t
     ]
     for learner in learners:
         ledger = Ledger(Zcdp(1))
-        with pytest.raises(RuntimeError, match="a failure that is not told: the charge remains"):
+        with pytest.raises(RuntimeError, match="an error that is not shown: the charge remains"):
             learner.set_params(ledger=ledger).fit(frame, "pay")
         assert ledger.spent == Zcdp("1/2")
-    with pytest.raises(RuntimeError, match="a failure that is not told: nothing was charged"):  # there it is public
+    with pytest.raises(RuntimeError, match="an error that is not shown: nothing was charged"):  # there it is public
         learners[0].set_params(neighbors="replace").fit(frame, "pay")

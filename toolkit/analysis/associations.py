@@ -16,7 +16,7 @@ from toolkit.analysis.regression.rows import design_of
 from toolkit.analysis.reports import Designs, checked_designs, with_matrix
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, as_array
-from toolkit.core.checks import explains, refuse
+from toolkit.core.checks import explain_call, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.posterior import simplex_draws
@@ -181,7 +181,7 @@ class Association:
         return f"<Association of {' and '.join(self.names)}: {cells}; n = {self.table.n:,}>"
 
 
-@explains('association([[849, 438], [402, 311]], {"a": forced("1/6", "1/6"), "b": warner("3/4")})')
+@explain_call('association([[849, 438], [402, 311]], {"a": forced("1/6", "1/6"), "b": warner("3/4")})')
 def association(
     data: Any,
     designs: Designs,

@@ -26,7 +26,7 @@ from toolkit.analysis.reports import (
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, DataFrame
-from toolkit.core.checks import choice, explains, is_missing, refuse
+from toolkit.core.checks import choice, explain_call, is_missing, refuse
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
@@ -40,7 +40,7 @@ _SAMPLE = 'Sample(weights="w", clusters="school")'
 _CELLS = 256  # questions are counted together as long as their reports combine to no more kinds than this
 
 
-@explains(
+@explain_call(
     'estimates(frame, {"report": forced("1/6", "1/6")}, by="sex")',
     designs="they say how each column was hidden",
     weights='write sample=Sample(weights="w")',

@@ -14,7 +14,7 @@ from toolkit import __version__
 from toolkit.analysis.homogeneity import TableTest
 from toolkit.analysis.paper_table import escape, latex, paper_rows
 from toolkit.analysis.reports import GroupEstimate, QuestionModel, entry, of_shares, with_matrix
-from toolkit.core.checks import choice, explains, refuse
+from toolkit.core.checks import choice, explain_call, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.document import Block, Document, harmless
 from toolkit.core.estimate import Estimate, loss_of_both
@@ -38,7 +38,7 @@ class EstimateSource(Protocol):
     def homogeneity(self, name: str, method: str | None = None) -> TableTest: ...
 
 
-@explains(reference="the group that the others are compared with", second="it takes two questions")
+@explain_call(reference="the group that the others are compared with", second="it takes two questions")
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings:
     """Estimates of all questions, in all or by group, as `estimates` returns them.

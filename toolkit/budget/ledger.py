@@ -28,7 +28,7 @@ from toolkit.budget.charges import (
 )
 from toolkit.budget.ledger_file import FileRecord
 from toolkit.budget.report import Report, frame_of, html_of, report_of
-from toolkit.core.checks import explains, refuse, whole
+from toolkit.core.checks import explain_call, refuse, whole
 from toolkit.core.extras import check_extras
 from toolkit.core.loss import Loss, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
@@ -55,7 +55,7 @@ class Mechanism(Protocol[Result_co]):
     def release(self, value: object, rng: Rng = None) -> Result_co: ...
 
 
-@explains(
+@explain_call(
     "Ledger(Pure(1.0))",
     value="the mechanism adds noise to it",
     ceiling="a ledger refuses what would pass it: Pure(1.0) allows epsilon 1 in all",

@@ -14,7 +14,7 @@ from toolkit.budget.charges import Entry
 from toolkit.budget.stream_file import KeptStream, StreamPlace
 from toolkit.central.stream.total import RunningTotal
 from toolkit.core.arrays import DataFrame
-from toolkit.core.checks import refuse, untold
+from toolkit.core.checks import quietly, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.core.publishing import PublicationRegister, ReleaseFacts
@@ -25,7 +25,7 @@ from toolkit.frames.persons import Visits, check_names, hashed, identities
 from toolkit.frames.reader import counted
 from toolkit.frames.sums import Grouping, grouping
 
-_read = partial(untold, rule="a frame must be readable by its engine", consequence="the period is still to come")
+_read = partial(quietly, rule="a frame must be readable by its engine", consequence="the period is still to come")
 NOT_KEPT = (
     "how often each person was counted is not in the stream's file, because another `Visits` counted them: "
     "go on with Visits(per_person, seen) of what that had seen, or people are counted too often"

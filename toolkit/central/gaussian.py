@@ -22,7 +22,7 @@ from toolkit.central.noise.grid import (
 from toolkit.central.noise.laws import NoiseLaw, NormalLaw, RoundedNormalLaw
 from toolkit.central.release import Additive
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, choice, explains, positive, refuse
+from toolkit.core.checks import Number, choice, explain_call, positive, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import ndtri
 from toolkit.core.loss import Approx, Zcdp
@@ -31,7 +31,7 @@ from toolkit.core.sampling import LatticeSampler, floor_log2, gaussian_sampler
 from toolkit.core.search import least
 
 
-@explains("Gaussian.for_rho(0.1, sensitivity=1)", seed="rng=numpy.random.default_rng(1) is for a simulation")
+@explain_call("Gaussian.for_rho(0.1, sensitivity=1)", seed="rng=numpy.random.default_rng(1) is for a simulation")
 @dataclass(frozen=True, repr=False)
 class Gaussian(Additive):
     """Noise with density proportional to e**(-y**2 / (2 variance)): Approx(epsilon, delta) and Zcdp(rho).

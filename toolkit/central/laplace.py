@@ -21,7 +21,7 @@ from toolkit.central.noise.grid import (
 from toolkit.central.noise.laws import GeometricLaw, LaplaceLaw, NoiseLaw, RadialLaw
 from toolkit.central.release import Additive
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, choice, explains, positive, refuse, whole
+from toolkit.core.checks import Number, choice, explain_call, positive, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng
@@ -31,7 +31,7 @@ from toolkit.core.search import least
 NORMS = ("l1", "l2")
 
 
-@explains("Laplace.for_epsilon(1.0, sensitivity=1)", seed="rng=numpy.random.default_rng(1) is for a simulation")
+@explain_call("Laplace.for_epsilon(1.0, sensitivity=1)", seed="rng=numpy.random.default_rng(1) is for a simulation")
 @dataclass(frozen=True, repr=False)
 class Laplace(Additive):
     """Noise with density proportional to e**(-abs(y) / scale), scale = sensitivity / epsilon: Pure(epsilon).

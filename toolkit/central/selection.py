@@ -34,7 +34,7 @@ from toolkit.central.noise.grid import (
 )
 from toolkit.central.sparse import AboveThreshold as AboveThreshold
 from toolkit.core.arrays import Array, ArrayLike, Steps
-from toolkit.core.checks import Number, explains, positive, refuse
+from toolkit.core.checks import Number, explain_call, positive, refuse
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import WORD, Rng, below, big_below, check_rng, falls_below, words
 from toolkit.core.sampling import discrete_laplace, exp_enclosure, exp_of, floor_log2
@@ -309,7 +309,7 @@ class Selection:
         return f"<{type(self).__name__} sensitivity {float(self.sensitivity):.4g}; {self.loss}>"
 
 
-@explains("Exponential.for_epsilon(1.0, sensitivity=1)", scores="how good each candidate is, one number each")
+@explain_call("Exponential.for_epsilon(1.0, sensitivity=1)", scores="how good each candidate is, one number each")
 @dataclass(frozen=True, repr=False)
 class Exponential(Selection):
     """Choose with probability proportional to base * e**(epsilon score / (2 sensitivity)): Pure(epsilon).
@@ -487,7 +487,7 @@ class Exponential(Selection):
         return Odds(numbers, self._rate, None if base is None else check_base(read(base, "base"), numbers.size))
 
 
-@explains("PermuteAndFlip.for_epsilon(1.0, sensitivity=1)")
+@explain_call("PermuteAndFlip.for_epsilon(1.0, sensitivity=1)")
 @dataclass(frozen=True, repr=False)
 class PermuteAndFlip(Selection):
     """Try candidates in random order, each with probability e**(epsilon (score - best) / (2 sensitivity)).
@@ -529,7 +529,7 @@ class PermuteAndFlip(Selection):
         return np.flatnonzero(taken)
 
 
-@explains("NoisyMax.for_epsilon(1.0, sensitivity=1)")
+@explain_call("NoisyMax.for_epsilon(1.0, sensitivity=1)")
 @dataclass(frozen=True, repr=False)
 class NoisyMax(Selection):
     """Choose the highest score after Laplace noise of scale 2 sensitivity / epsilon on each: Pure(epsilon).

@@ -1,7 +1,7 @@
-"""Argument checks: the one place that words errors, also those of a call that no signature fits.
+"""Argument checks, which word the errors of the whole package, including those of calls that do not fit a signature.
 
-Every message states the rule, what was received, and the consequence. What was received is always a
-*parameter* that the analyst wrote; a respondent's answer is never quoted, only counted.
+Every message states the rule, what was received, and the consequence. What it quotes is always a *parameter* that the
+analyst wrote; the answers of respondents are never quoted, only counted.
 """
 
 import functools
@@ -12,21 +12,20 @@ import types
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NewType, NoReturn, SupportsFloat, TypeAlias, TypeVar
+from typing import Any, NoReturn, SupportsFloat, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Number: TypeAlias = int | float | Fraction | str | SupportsFloat
-if not TYPE_CHECKING:  # `help` shows the name
-    Number = NewType("Number", object)
+"""A number as users write it: 0.1, Fraction(1, 3) or "2/3"."""
 
 Result = TypeVar("Result")
 DENOMINATOR_LIMIT = 2**32
 """Probabilities are multiples of 1/denominator, with the denominator at most this: one 32-bit word draws a report."""
 
 LARGEST_POWER = 10_000
-"""Of ten, in a number that is written as text: far more than a float can have."""
+"""The largest power of ten in a number that is written as text: far beyond that of any float."""
 
 _POWER = re.compile(r"[eE]([+-]?[0-9_]+)\s*$")
 
@@ -34,39 +33,42 @@ NEIGHBORS = ("replace", "add_remove")
 _ALSO = {"bounded": "replace", "substitute": "replace", "change": "replace", "swap": "replace"}
 _ALSO |= {"unbounded": "add_remove", "add-remove": "add_remove", "add/remove": "add_remove"}
 ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
-"""What ends a program. All else is a failure, also a panic of polars, which is no `Exception`."""
+"""What ends a program. Everything else is a failure, including a panic of polars, which is not an `Exception`."""
 Called = TypeVar("Called", bound=Callable[..., Any])
 
 
 def refuse(rule: str, received: object, consequence: str, error: Callable[[str], Exception] = ValueError) -> NoReturn:
-    """Raise `error` with a message of the form rule, received, consequence; what holds more than two things may be
-    data in a wrong place, and is not quoted.
+    """Raise `error` with the message "rule, got received: consequence."
+
+    A collection of more than two entries is named by its type, because it may be data that were passed by mistake.
     """
     many = hasattr(received, "__len__") and not isinstance(received, str) and len(received) > 2
     raise error(f"{rule}, got {type(received).__name__ if many else received}: {consequence}.")
 
 
-def untold(
+def quietly(
     read: Callable[[], Result],
     rule: str = "data must be readable",
-    received: str = "a failure that is not told",
-    consequence: str = "its words may quote a person",
+    received: str = "an error that is not shown",
+    consequence: str = "its message may quote a person",
     error: type[Exception] = RuntimeError,
 ) -> Result:
-    """What is read, without a warning; of what fails nothing is told but the rule, and nothing is chained."""
+    """Call `read` without warnings; if it fails, raise an error that states the rule and has no cause."""
     try:
         with _SILENCE, np.errstate(all="ignore"):
             return read()
     except ENDS:
         raise
-    except BaseException:  # noqa: S110  (said below, where nothing is chained)
+    except BaseException:  # noqa: S110  (reported below, where no cause is chained)
         pass
     refuse(rule, received, consequence, error)
 
 
 class _Silence:
-    """No warnings, in the whole process, as their filters are those of all threads: the first that enters puts them
-    aside, the last that leaves puts them back. If each did, one would put back the silence of another.
+    """A context without warnings in the whole process, because all threads share one list of filters.
+
+    The first thread that enters saves the filters and the last that leaves restores them. If each thread did so, one
+    would restore the silence of another.
     """
 
     def __init__(self) -> None:
@@ -91,17 +93,17 @@ _SILENCE = _Silence()
 
 
 def floats(values: Any, name: str) -> npt.NDArray[np.float64]:
-    """Values as floats; of what is no number nothing is quoted, as it may be a person's."""
+    """Return values as floats; an error quotes none of them, because they may be answers."""
 
     def read() -> npt.NDArray[np.float64]:
         array = np.asarray(values)
         return array.astype(np.float64, casting="same_kind" if array.dtype.kind == "c" else "unsafe", copy=False)
 
-    return untold(read, f"`{name}` must be numbers", "what cannot be read as such", "it is not quoted", TypeError)
+    return quietly(read, f"`{name}` must be numbers", "what cannot be read as such", "it is not quoted", TypeError)
 
 
 def read_shares(values: Any, name: str) -> npt.NDArray[np.float64]:
-    """Return shares as floats; what leaves [0, 1] by no more than rounding becomes 0 or 1.
+    """Return shares as floats; a value outside [0, 1] by a rounding error becomes 0 or 1.
 
     A share that was computed as a sum may be 1 + 2e-16 on one processor and 1 on another.
     """
@@ -110,8 +112,10 @@ def read_shares(values: Any, name: str) -> npt.NDArray[np.float64]:
 
 
 def exact(value: Number, name: str) -> Fraction:
-    """The exact number that was written: a fraction, an integer, "2/3", "0.1", or a float read by its decimal digits:
-    0.1 as one tenth, rather than as the binary double just above it, is what makes 0.1 + 0.2 fit in 0.3.
+    """Return a fraction, an integer, a text such as "2/3" or "0.1", or a float as an exact fraction.
+
+    A float is read by its decimal digits: 0.1 is one tenth and not the binary double just above it, so that a budget of
+    0.3 pays for 0.1 and 0.2.
     """
     if isinstance(value, bool | np.bool_):
         refuse(f"`{name}` must be a number", value, "a truth value is not a quantity", TypeError)
@@ -135,7 +139,7 @@ def exact(value: Number, name: str) -> Fraction:
 
 
 def probability(value: Number, name: str) -> Fraction:
-    """A probability as an exact fraction.
+    """Return a probability as an exact fraction.
 
     A float that is the nearest double to a simple fraction is read as that fraction (2/3, not 0.6666666666666666); any
     other float with many digits is rounded to a multiple of 2**-32.
@@ -153,7 +157,7 @@ def probability(value: Number, name: str) -> Fraction:
 
 
 def positive(value: Number, name: str, consequence: str = "only a positive number has a meaning here") -> Fraction:
-    """A finite number above zero, exact."""
+    """Return a finite number above zero as an exact fraction."""
     number = exact(value, name)
     if number <= 0:
         refuse(f"`{name}` must be above 0", value, consequence)
@@ -163,7 +167,7 @@ def positive(value: Number, name: str, consequence: str = "only a positive numbe
 def limits(
     pair: Any, name: str = "bounds", consequence: str = "values are clamped to them; write bounds=(0, 100)"
 ) -> tuple[Fraction, Fraction]:
-    """Two exact numbers, the lower first; a list of more may be data, and is not quoted."""
+    """Return a lower and an upper limit as exact fractions; a longer list may be data and is not quoted."""
     received = repr(pair) if isinstance(pair, tuple | list) and len(pair) <= 2 else type(pair).__name__
     try:
         low, high = (exact(limit, name) for limit in (() if isinstance(pair, str) else pair))
@@ -175,7 +179,9 @@ def limits(
 
 
 def level(value: Number) -> float:
-    if type(value) is float and 0 < value < 1:  # as nearly always: no fraction is needed to see that
+    """Return a confidence level, strictly between 0 and 1."""
+    # Nearly every level is a float, whose range can be checked without the cost of a fraction.
+    if type(value) is float and 0 < value < 1:
         return value
     number = exact(value, "level")
     if not 0 < number < 1:
@@ -184,10 +190,10 @@ def level(value: Number) -> float:
 
 
 def whole(value: object, name: str, *, least: int = 1, most: int | None = None) -> int:
-    """A whole number from `least` to `most`, where that limits a size; no truth value, no fraction."""
+    """Return a whole number from `least` to `most`; truth values and fractions are refused."""
     number = int(value) if isinstance(value, int | np.integer | float | np.floating) and value == value // 1 else None
     if number is None or isinstance(value, bool | np.bool_):
-        refuse(f"`{name}` must be a whole number", _shown(value), "it counts things", TypeError)
+        refuse(f"`{name}` must be a whole number", _quoted(value), "it counts things", TypeError)
     if number < least:
         refuse(f"`{name}` must be at least {least}", number, "fewer make no sense here")
     if most is not None and number > most:
@@ -197,32 +203,31 @@ def whole(value: object, name: str, *, least: int = 1, most: int | None = None) 
 
 
 def choice(value: object, name: str, allowed: Sequence[str]) -> str:
+    """Return a value that is one of the allowed texts."""
     if value not in allowed:
-        near = next((one for one in allowed if one == str(value).strip().lower()), None)
-        consequence = "nothing else is defined" if near is None else f"write {near!r}"
+        normalized = str(value).strip().lower()
+        consequence = f"write {normalized!r}" if normalized in allowed else "nothing else is defined"
         refuse(f"`{name}` must be one of {', '.join(allowed)}", repr(value), consequence)
     return str(value)
 
 
 def neighbors(value: object) -> str:
-    """Whom a promise is about: "replace" (one record changes, n is public) or "add_remove" (one comes or goes)."""
+    """Return the neighbor relation: "replace" (a record changes, n is public) or "add_remove" (one comes or goes)."""
     if isinstance(value, str) and value in _ALSO:
         refuse(f"`neighbors` must be one of {', '.join(NEIGHBORS)}", repr(value), f"here it is {_ALSO[value]!r}")
     return choice(value, "neighbors", NEIGHBORS)
 
 
 def labels(values: object, name: str) -> tuple[str | int, ...]:
-    """Distinct labels, strings or whole numbers, at least two."""
+    """Return at least two distinct labels, strings or whole numbers."""
     if isinstance(values, str):
         refuse(f"`{name}` must be a list of labels", "one string", "its letters would become the options", TypeError)
     if isinstance(values, Set) or not isinstance(values, Iterable):
         remedy = "options have an order, and one has nothing to hide behind"
         refuse(f"`{name}` must be a list of labels", type(values).__name__, remedy, TypeError)
     names = tuple(values)
-    if not {type(label) for label in names} <= {
-        str,
-        int,
-    }:  # a million labels of the usual types are not looked at one by one
+    # Types are collected first, so that a million labels of the usual types need no loop.
+    if not {type(label) for label in names} <= {str, int}:
         names = tuple(int(v) if isinstance(v, np.integer) else v for v in names)
         for label in names:
             if isinstance(label, bool) or not isinstance(label, str | int):
@@ -230,7 +235,7 @@ def labels(values: object, name: str) -> tuple[str | int, ...]:
                 refuse(f"`{name}` must be strings or whole numbers", type(label).__name__, consequence, TypeError)
     if len(names) < 2:
         refuse(f"`{name}` must hold at least two labels", len(names), "one option has nothing to hide behind")
-    mixed = len({isinstance(label, str) for label in names}) > 1  # then 1 and "1" are written alike
+    mixed = len({isinstance(label, str) for label in names}) > 1  # then 1 and "1" would look alike
     if len(set(map(str, names) if mixed else names)) < len(names):
         consequence = "equal labels cannot be told apart"
         refuse(f"`{name}` must be distinct", f"{len(names)} labels with repetitions", consequence)
@@ -238,71 +243,55 @@ def labels(values: object, name: str) -> tuple[str | int, ...]:
 
 
 def is_missing(value: object) -> bool:
-    """None, NaN, and what pandas calls NA and NaT, without importing pandas."""
+    """Return whether a value is None, NaN, or the NA or NaT of pandas, which need not be installed."""
     return (
         value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
     )
 
 
-def fills(**shared: str) -> Callable[[Called], Called]:
-    """A class in whose methods' docstrings a line %(name)s stands for what several methods share."""
-    blocks = {
-        f"%({name})s": [line.strip("\n") for line in text.strip("\n").splitlines()] for name, text in shared.items()
-    }
+def explain_call(example: str = "", /, **why: str) -> Callable[[Called], Called]:
+    """Make a function, or the public methods of a class, explain a call that does not match the signature.
 
-    def filled(line: str) -> list[str]:
-        block = blocks.get(line.strip())
-        return [line] if block is None else [f"    {part}" if part else "" for part in block]
+    Python's own message gives no reason and no example. Signatures and docstrings do not change, so that `help` and
+    type checkers show them as before.
 
-    def filling(called: Called) -> Called:
-        for method in vars(called).values():
-            if isinstance(method, types.FunctionType) and method.__doc__:
-                method.__doc__ = "\n".join(part for line in method.__doc__.split("\n") for part in filled(line))
-        return called
-
-    return filling
-
-
-def explains(example: str = "", /, **why: str) -> Callable[[Called], Called]:
-    """Let a function, or the public methods of a class, answer a call that does not fit in words.
-
-    Python's own answer names the private base class of a verb, and no reason. Signatures stay what they are, so that
-    `help` and type checkers go on to show what must be given; a call that fits costs nothing. `example` is a call as it
-    should be; `why` what is said where this argument is missing, or is not one: of any method by the argument's name
-    alone, of one by `**{"method.argument": …}`, or of whatever a method does not take by its own name.
+    Parameters
+    ----------
+    example : str
+        A correct call.
+    **why : str
+        Reasons by the name of an argument that is missing or unknown. A reason for one method alone has the key
+        "method.argument"; one for every unknown argument of a method has the name of the method.
     """
 
-    def answering(called: Called) -> Called:
+    def decorate(called: Called) -> Called:
         if not isinstance(called, type):
-            return _answering(called, called.__name__, example, why)  # type: ignore[no-any-return]
+            return _explained(called, called.__name__, example, why)  # type: ignore[no-any-return]
         public = getattr(called, "_public_name", called.__name__)
         for name in ["__init__", *(name for name in dir(called) if not name.startswith("_"))]:
-            kind = next((vars(base)[name] for base in called.__mro__ if name in vars(base)), None)
-            function = kind.__func__ if isinstance(kind, classmethod) else kind
+            member = next((vars(base)[name] for base in called.__mro__ if name in vars(base)), None)
+            function = member.__func__ if isinstance(member, classmethod) else member
             if isinstance(function, types.FunctionType):
-                answer = _answering(function, f"{public}.{name}", example, why)
-                setattr(called, name, classmethod(answer) if isinstance(kind, classmethod) else answer)
+                method = _explained(function, f"{public}.{name}", example, why)
+                setattr(called, name, classmethod(method) if isinstance(member, classmethod) else method)
         return called
 
-    return answering
+    return decorate
 
 
-def _answering(function: Callable[..., Any], name: str, example: str, why: Mapping[str, str]) -> Any:
-    answer = functools.partial(_refuse_call, function, name, example, why)
-
-    def call(*positional: tuple[Any, ...], **named: Mapping[str, Any]) -> Any:
+def _explained(function: Callable[..., Any], name: str, example: str, why: Mapping[str, str]) -> Any:
+    @functools.wraps(function)
+    def call(*positional: Any, **named: Any) -> Any:
         try:
             return function(*positional, **named)
         except TypeError as error:
             # An error from inside of the function has a further frame: it is not about the call.
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
-        return answer(positional, named)
+        _refuse_call(function, name, example, why, positional, named)
 
-    # With the globals of the function's own module, by which doctest knows whose it is.
-    wrapper = types.FunctionType(call.__code__, function.__globals__, name, None, call.__closure__)
-    functools.update_wrapper(wrapper, function).__qualname__ = name
-    return wrapper
+    call.__qualname__ = name
+    return call
 
 
 def _refuse_call(
@@ -313,45 +302,48 @@ def _refuse_call(
     positional: tuple[Any, ...],
     named: Mapping[str, Any],
 ) -> NoReturn:
-    """Refuse a call that does not fit: what the function takes, what it got, why, and how it is written."""
+    """Raise a `TypeError` that says what the function takes, what it received, why, and how a correct call looks."""
     import difflib
     import inspect
 
-    owner, _, verb = name.rpartition(".")
-    public = owner if verb == "__init__" else name
+    owner, _, method = name.rpartition(".")
+    public = owner if method == "__init__" else name
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    taken = [one for one in inspect.signature(function).parameters.values() if one.kind not in variadic]
-    taken, positional = (taken[1:], positional[1:]) if owner else (taken, positional)  # without `self`
-    known, places = [one.name for one in taken], [one.name for one in taken if one.kind != one.KEYWORD_ONLY]
-    unknown = [word for word in named if word not in known]
-    there = (*named, *places[: len(positional)])
-    missing = [one.name for one in taken if one.default is one.empty and one.name not in there]
+    parameters = [each for each in inspect.signature(function).parameters.values() if each.kind not in variadic]
+    if owner:  # without `self`
+        parameters, positional = parameters[1:], positional[1:]
+    names = [each.name for each in parameters]
+    by_position = [each.name for each in parameters if each.kind != each.KEYWORD_ONLY]
+    unknown = [argument for argument in named if argument not in names]
+    given = (*named, *by_position[: len(positional)])
+    missing = [each.name for each in parameters if each.default is each.empty and each.name not in given]
     if unknown:
-        rule, received = f"`{public}` takes {_listed(known) or 'nothing'}", _listed(unknown)
-    elif len(positional) > len(places):
-        rest = [word for word in known if word not in places]
-        rule, received = f"`{public}` takes {_listed(places) or 'nothing'} by place", str(len(positional))
-        rule += f" and {_listed(rest)} by name" if rest else ""
+        rule, received = f"`{public}` takes {_join(names) or 'nothing'}", _join(unknown)
+    elif len(positional) > len(by_position):
+        rest = [argument for argument in names if argument not in by_position]
+        rule, received = f"`{public}` takes {_join(by_position) or 'nothing'} by position", str(len(positional))
+        rule += f" and {_join(rest)} by name" if rest else ""
     elif missing:
-        rule, received = f"`{public}` needs {_listed(missing)}", "neither" if len(missing) == 2 else "none"
+        rule, received = f"`{public}` needs {_join(missing)}", "neither" if len(missing) == 2 else "none"
     else:
-        twice = [word for word in places[: len(positional)] if word in named]
-        rule, received = f"`{public}` takes each argument once", f"{_listed(twice)} twice"
+        repeated = [argument for argument in by_position[: len(positional)] if argument in named]
+        rule, received = f"`{public}` takes each argument once", f"{_join(repeated)} twice"
     reasons = []
-    for word in (*unknown, *missing):
-        reason = why.get(f"{verb}.{word}", why.get(word, ""))
-        near = difflib.get_close_matches(word, known, 1) if word in unknown and not reason else []
-        reasons += [f"`{near[0]}` may be meant" if near else reason or (why.get(verb, "") if word in unknown else "")]
+    for argument in (*unknown, *missing):
+        reason = why.get(f"{method}.{argument}", why.get(argument, ""))
+        near = difflib.get_close_matches(argument, names, 1) if argument in unknown and not reason else []
+        fallback = why.get(method, "") if argument in unknown else ""
+        reasons.append(f"`{near[0]}` may be meant" if near else reason or fallback)
     if example and (public != name or not owner or f"{public}(" in example):
         reasons.append(f"write {example}")
     reasons = list(dict.fromkeys(filter(None, reasons))) or [f"see help({public})"]
     refuse(rule, received, "; ".join(reasons), TypeError)
 
 
-def _listed(names: Sequence[str]) -> str:
-    words = [f"`{name}`" for name in names]
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+def _join(names: Sequence[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
-def _shown(value: object) -> str:
+def _quoted(value: object) -> str:
     return repr(value) if isinstance(value, int | float | str) else type(value).__name__

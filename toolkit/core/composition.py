@@ -13,7 +13,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Dec
 from fractions import Fraction
 from typing import Any, TypeAlias, cast
 
-from toolkit.core.checks import Number, choice, exact, explains, refuse
+from toolkit.core.checks import Number, choice, exact, explain_call, refuse
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.extras import extra
 from toolkit.core.loss import Amount, Approx, Loss, Pure, Zcdp
@@ -201,7 +201,7 @@ def _module(name: str) -> Any:
     return extra(f"dp_accounting.pld.{name}")
 
 
-@explains("compose([Pure(1), Pure(2)])")
+@explain_call("compose([Pure(1), Pure(2)])")
 def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "best") -> Loss:
     """Compose the losses of several releases from the same data.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike, Label
-from toolkit.core.checks import Number, choice, exact, explains, positive, refuse
+from toolkit.core.checks import Number, choice, exact, explain_call, positive, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.composition import parallel
 from toolkit.core.covers import Covers, ErrorSource
@@ -79,7 +79,7 @@ def _no_sum(_: object, other: object) -> NoReturn:
     refuse(rule, f"another operation with {type(other).__name__}", consequence, TypeError)
 
 
-@explains(
+@explain_call(
     path='publish("pay") writes pay.csv, pay.json and pay.md',
     weights='say {"often": 1, "never": -1}',
     alpha="write level=0.95 where alpha is 0.05",

@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
-from toolkit.core.checks import Number, exact, explains, refuse, whole
+from toolkit.core.checks import Number, exact, explain_call, refuse, whole
 from toolkit.core.inference.digits import concise, digits_up
 from toolkit.core.rounding import exp_below, float_up, log_up
 from toolkit.core.search import bisect, bracket
@@ -33,7 +33,7 @@ _ERROR = Fraction(
 )  # more than every error of a logarithm below, each of which is under 10**-58 before division
 
 
-@explains("Pure(1.0)", delta="with a delta it is Approx(epsilon, delta)")
+@explain_call("Pure(1.0)", delta="with a delta it is Approx(epsilon, delta)")
 @dataclass(frozen=True, init=False, repr=False)
 class Pure:
     """Pure differential privacy: likelihoods change by at most a factor e**epsilon.
@@ -116,7 +116,7 @@ class Pure:
         return f"ε = {shown(self.amount)}"
 
 
-@explains("Approx(1.0, 1e-6)", delta="what a probability may exceed the promise by, far below one over the people")
+@explain_call("Approx(1.0, 1e-6)", delta="what a probability may exceed the promise by, far below one over the people")
 @dataclass(frozen=True, init=False, repr=False)
 class Approx:
     """Approximate differential privacy: no probability exceeds e**epsilon times the other by more than delta.
@@ -190,7 +190,7 @@ class Approx:
         return f"ε = {shown(self.amount)}, δ = {shown(self.slack)}"
 
 
-@explains("Zcdp(0.1)", delta="what a probability may exceed the epsilon by: to_approx(1e-6)")
+@explain_call("Zcdp(0.1)", delta="what a probability may exceed the epsilon by: to_approx(1e-6)")
 @dataclass(frozen=True, init=False, repr=False)
 class Zcdp:
     """Zero-concentrated differential privacy: the Rényi loss of every order a is at most rho * a.
@@ -433,7 +433,7 @@ def _log(ratio: Fraction) -> Fraction:
     return Fraction(quotient.ln(_PRECISE))
 
 
-@explains("subsampled(Pure(1.0), 0.1)", rate="the chance to be in the sample")
+@explain_call("subsampled(Pure(1.0), 0.1)", rate="the chance to be in the sample")
 def subsampled(loss: Loss, rate: Number) -> Pure | Approx:
     """Return the loss of a release from a secret random sample: amplification by subsampling.
 

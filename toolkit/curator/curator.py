@@ -11,7 +11,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.central.release import Preview
 from toolkit.central.selection import Exponential
 from toolkit.core.arrays import DataFrame, Label
-from toolkit.core.checks import ENDS, Number, choice, explains, refuse, untold
+from toolkit.core.checks import ENDS, Number, choice, explain_call, quietly, refuse
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
@@ -816,7 +816,7 @@ class ReleaseMethods(Generic[Result]):
             refuse(f"a curator has {methods}", f"`{name}`", remedy, AttributeError)
 
 
-@explains('Curator(frame, Ledger(Pure(1.0)), neighbors="replace")', **_WHY)
+@explain_call('Curator(frame, Ledger(Pure(1.0)), neighbors="replace")', **_WHY)
 class Curator(ReleaseMethods[Estimate]):
     """Releases statistics of a confidential frame under the budget of a ledger.
 
@@ -899,7 +899,7 @@ class Curator(ReleaseMethods[Estimate]):
         source = ledger.source(rng)
         entry = ledger.charge(release.mechanism, label, **release.unit.charge)
         rule = "a frame must be readable by its engine"
-        estimate = untold(lambda: release.draw(release.read(), source), rule, consequence="the charge remains")
+        estimate = quietly(lambda: release.draw(release.read(), source), rule, consequence="the charge remains")
         if estimate is CHANGED:
             rule, consequence = "the table of a curator must not change", "make a new Curator; the charge remains"
             refuse(rule, "another number of rows than it had at first", consequence, RuntimeError)
@@ -931,7 +931,7 @@ class Curator(ReleaseMethods[Estimate]):
         )
 
 
-@explains('Curator(frame, Ledger(Pure(1.0)), neighbors="replace").preview', **_WHY)
+@explain_call('Curator(frame, Ledger(Pure(1.0)), neighbors="replace").preview', **_WHY)
 class Previews(ReleaseMethods[Preview]):
     """The methods of a curator, each of which returns a `Preview`."""
 

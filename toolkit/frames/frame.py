@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, DataFrame, Mask
-from toolkit.core.checks import Result, refuse, untold
+from toolkit.core.checks import Result, quietly, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import check_engine
 from toolkit.frames.engines import streams
@@ -177,7 +177,7 @@ def _opened(engine: str, table: Any) -> tuple[EngineTable, Any]:
 
 def read_by_engine(read: Callable[[], Result]) -> Result:
     """What an engine gives; what it says when it fails may quote data."""
-    return untold(read, "a frame must be readable by its engine", consequence="nothing was charged")
+    return quietly(read, "a frame must be readable by its engine", consequence="nothing was charged")
 
 
 def _joined(parts: list[Frame], like: Frame) -> Frame:

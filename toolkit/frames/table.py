@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import DataFrame, Mask
-from toolkit.core.checks import is_missing, refuse, untold
+from toolkit.core.checks import is_missing, quietly, refuse
 from toolkit.core.extras import extra
 
 Values = npt.NDArray[Any]
@@ -81,7 +81,7 @@ def as_frame(data: object) -> Any:
     """A frame: a mapping of names to arrays becomes one of pandas, a frame is returned as it is."""
     if isinstance(data, dict):
         pd, rule = extra("pandas"), "`data` must hold columns of one length"
-        return untold(lambda: pd.DataFrame(data), rule, "others", "one row is {'x': [1.0]}", ValueError)
+        return quietly(lambda: pd.DataFrame(data), rule, "others", "one row is {'x': [1.0]}", ValueError)
     labels = names(data)
     if isinstance(data, np.ndarray) or not labels or type(data).__name__ == "RecordBatch":
         consequence = "a formula names its columns; arrays are given in place of the formula and the data"

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Codes, Mask
-from toolkit.core.checks import explains, refuse
+from toolkit.core.checks import explain_call, refuse
 from toolkit.frames.engines import cells
 from toolkit.frames.engines.cells import Day, Moment
 from toolkit.frames.engines.column import DAY, Column, Kind
@@ -336,7 +336,7 @@ one of them.
 Item = Value | Range | SpecialValue
 
 
-@explains("between(30, 39)")
+@explain_call("between(30, 39)")
 def between(low: object, high: object) -> Range:
     """Ask for values from low to high, both included.
 

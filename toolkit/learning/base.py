@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from toolkit.central.laplace import Laplace
 from toolkit.central.release import html_table
 from toolkit.core.arrays import ArrayLike, DataFrame, Mask
-from toolkit.core.checks import Number, Result, choice, exact, positive, refuse, untold
+from toolkit.core.checks import Number, Result, choice, exact, positive, quietly, refuse
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp, warn_if_weak
@@ -115,7 +115,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         elif source is None:
             warn_if_weak(self._claimed_loss())
         self.simulated_ = source is not None
-        return untold(lambda: compute(source), consequence="the charge remains")
+        return quietly(lambda: compute(source), consequence="the charge remains")
 
     def count_known(self, y: ArrayLike, *, epsilon: Number) -> Estimate:
         """Count the rows that a fit would learn from, for Pure(epsilon).

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from toolkit.budget.ledger import Ledger
 from toolkit.central.selection import Exponential
 from toolkit.core.arrays import ArrayLike, DataFrame, number
-from toolkit.core.checks import Number, positive, probability, refuse, untold
+from toolkit.core.checks import Number, positive, probability, quietly, refuse
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, big_below, check_rng
@@ -76,7 +76,7 @@ def choose_classifier(
     if ledger is not None:
         source = randomness_of(ledger, rng)
         ledger.charge(mechanism, "choice of a classifier", neighbors=relation, unit="row")
-    scores = untold(lambda: right_answers(classifiers, X, truth.cells()), consequence="the charge remains")
+    scores = quietly(lambda: right_answers(classifiers, X, truth.cells()), consequence="the charge remains")
     place: int = mechanism.choose(range(len(classifiers)), scores, rng=source)
     return classifiers[place]
 

@@ -12,7 +12,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.central.laplace import Laplace
 from toolkit.central.sparse import AboveThreshold
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, exact, positive, refuse, untold, whole
+from toolkit.core.checks import Number, exact, positive, quietly, refuse, whole
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.learning.base import randomness_of
@@ -174,6 +174,6 @@ def _scores(scores: ArrayLike, name: str) -> TargetColumn:
 
 def _mean(scores: TargetColumn) -> Fraction:
     """In whole numbers of 2**-20; what is no number counts as 0."""
-    numbers: Array = untold(scores.column.floats)
+    numbers: Array = quietly(scores.column.floats)
     cut = np.nan_to_num(np.clip(numbers, 0.0, 1.0), nan=0.0)
     return Fraction(int(np.rint(cut * _UNITS).astype(np.int64).sum()), _UNITS * scores.rows)

@@ -18,7 +18,7 @@ from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
 
 from toolkit.core.arrays import Array, ArrayLike, Codes, DataFrame, number, objects
-from toolkit.core.checks import exact, limits, positive, refuse, untold
+from toolkit.core.checks import exact, limits, positive, quietly, refuse
 from toolkit.frames import values
 from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.frame import SOURCES, Frame, column_of, engine_of
@@ -39,7 +39,7 @@ class Table:
 
     def read(self) -> Array:
         """All numbers, NaN where they are missing; what fails is not told."""
-        return untold(self.cells)
+        return quietly(self.cells)
 
 
 @dataclass(frozen=True)

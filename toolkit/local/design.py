@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Codes, Labels, Values, project_onto_simplex
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, explains, labels, refuse, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, explain_call, labels, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, fit_notes
@@ -25,7 +25,7 @@ Method = Literal["moment", "mle", "simplex"]
 _ROUNDING = 1e-12
 
 
-@explains(
+@explain_call(
     'Design([[3, 1], [1, 3]], 4, ("no", "yes"))',
     denominator="weights are whole numbers over it; of probabilities: Design.from_matrix(matrix, options)",
     options="they say what the rows stand for",

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, explains, refuse, whole
+from toolkit.core.checks import Number, explain_call, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.digits import concise
 from toolkit.core.loss import Pure
@@ -248,7 +248,7 @@ class Questionnaire:
 _CALL = 'questionnaire({"cheated": lambda e: warner(epsilon=e)}, epsilon=1.0)'
 
 
-@explains(_CALL)
+@explain_call(_CALL)
 def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 1) -> Questionnaire:
     """Make a questionnaire of random questions that costs each person at most epsilon.
 
@@ -367,7 +367,7 @@ class Likert:
         )
 
 
-@explains("likert(5, epsilon=1.0)")
+@explain_call("likert(5, epsilon=1.0)")
 def likert(points: int, epsilon: Number) -> Likert:
     """Prepare a Likert question: all shares by `k_ary`, and the mean alone by `one_bit`.
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from toolkit.core.arrays import Labels
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, explains, labels, probability, refuse, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, explain_call, labels, probability, refuse, whole
 from toolkit.local.calibration import Options, odds, option_labels
 from toolkit.local.design import Design
 from toolkit.local.matrix.procedures import COMPARISON, NEITHER, Procedure
@@ -22,7 +22,7 @@ _YES_NO = ("no", "yes")
 _MOST_CARDS = 100  # that anybody draws and counts
 
 
-@explains('warner("3/4")')
+@explain_call('warner("3/4")')
 def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
     """Make Warner's design: with probability p answer truthfully, else the opposite.
 
@@ -59,7 +59,7 @@ def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
     return _binary(share, 1 - share, "warner")
 
 
-@explains('forced(yes="1/6", no="1/6")', no="chance says yes, or no, or lets the person answer")
+@explain_call('forced(yes="1/6", no="1/6")', no="chance says yes, or no, or lets the person answer")
 def forced(yes: Number, no: Number) -> Design:
     """Make a forced-response design: chance says yes, says no, or lets the person answer.
 
@@ -90,7 +90,7 @@ def forced(yes: Number, no: Number) -> Design:
     return _binary(1 - say_no, say_yes, "forced", procedure="forced")
 
 
-@explains('unrelated("2/3", prevalence="1/4")', prevalence="how many say yes to the other question")
+@explain_call('unrelated("2/3", prevalence="1/4")', prevalence="how many say yes to the other question")
 def unrelated(p: Number, prevalence: Number) -> Design:
     """Make an unrelated-question design: chance asks the sensitive or an innocuous question.
 
@@ -123,7 +123,7 @@ def unrelated(p: Number, prevalence: Number) -> Design:
     return _binary(share + (1 - share) * innocuous, (1 - share) * innocuous, "unrelated", procedure="unrelated")
 
 
-@explains('mangat("2/3")')
+@explain_call('mangat("2/3")')
 def mangat(p: Number) -> Design:
     """Make Mangat's design: a yes is always told, a no with probability p, else as yes.
 
@@ -154,7 +154,7 @@ def mangat(p: Number) -> Design:
     return _binary(Fraction(1), 1 - share, "mangat")
 
 
-@explains('kuk("4/5", "1/5", draws=2)')
+@explain_call('kuk("4/5", "1/5", draws=2)')
 def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     """Make Kuk's design: draw cards from the deck of your answer and report how many are red.
 
@@ -195,7 +195,7 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     return Design(weights, denominator, _YES_NO, possible, "kuk")
 
 
-@explains('crosswise("1/4")')
+@explain_call('crosswise("1/4")')
 def crosswise(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
     """Make a crosswise design, which asks whether the answers to two questions are the same.
 
@@ -232,7 +232,7 @@ def crosswise(p: Number | None = None, *, epsilon: Number | None = None) -> Desi
     return _binary(share, 1 - share, "crosswise", COMPARISON)
 
 
-@explains('triangular("1/4")')
+@explain_call('triangular("1/4")')
 def triangular(p: Number) -> Design:
     """Make a triangular design, which asks whether one answers yes to neither question or to at least one.
 
@@ -263,7 +263,7 @@ def triangular(p: Number) -> Design:
     return _binary(Fraction(1), share, "triangular", NEITHER)
 
 
-@explains(
+@explain_call(
     'k_ary(["bus", "car", "bike"], epsilon=1.0)',
     epsilon="it says how well the answer is hidden",
     p="the chance of the truth follows from epsilon; forced_options takes chances",
@@ -310,7 +310,7 @@ def _table_of(options: Options, instead: str) -> Labels:
     return option_labels(listed)
 
 
-@explains('forced_options(["a", "b", "c"], ["1/6", "1/6", "1/6"])')
+@explain_call('forced_options(["a", "b", "c"], ["1/6", "1/6", "1/6"])')
 def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[str | int, Number]) -> Design:
     """Make a forced-response design for k options: chance says one of them, or lets the person answer.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolkit.core.arrays import as_array
-from toolkit.core.checks import Number, exact, explains, positive, refuse, whole
+from toolkit.core.checks import Number, exact, explain_call, positive, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.extras import extra
 from toolkit.local.design import has_matrix
@@ -205,7 +205,7 @@ def _guess(prevalence: object) -> str:
     return f"{prevalence:g}" if isinstance(prevalence, int | float) else "given shares"
 
 
-@explains(
+@explain_call(
     "plan(warner, prevalence=0.2, epsilon=1.0, margin=0.03)",
     confidence="it is level=0.95",
     alpha="write level=0.95 where alpha is 0.05",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, explains, refuse, whole
+from toolkit.core.checks import Number, explain_call, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import chunks, extra
@@ -59,7 +59,7 @@ class SimulatedPlan:
         return f"<SimulatedPlan: {'; '.join(words)}; {self.repeats:,} surveys each{refused}>"
 
 
-@explains(
+@explain_call(
     'plan_by_simulation(warner("3/4").estimate, lambda n, rng: rng.random(n) < 0.4, n=500, repeats=200)',
     truth="a function of n and a generator that invents a survey",
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, explains, positive, refuse, whole
+from toolkit.core.checks import Number, exact, explain_call, positive, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.extras import extra
 from toolkit.core.search import bisect
@@ -95,7 +95,7 @@ class Split:
         )
 
 
-@explains('budget_for({"cheated": (warner, 0.2), "lied": (warner, 0.5)}, epsilon=1.0)')
+@explain_call('budget_for({"cheated": (warner, 0.2), "lied": (warner, 0.5)}, epsilon=1.0)')
 def budget_for(
     questions: Mapping[str, tuple[Family, Any]],
     *,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.checks import Number, exact, explains, refuse
+from toolkit.core.checks import Number, exact, explain_call, refuse
 from toolkit.core.extras import extra
 from toolkit.core.inference.digits import concise
 from toolkit.local.protocol import Randomizer
@@ -127,7 +127,7 @@ class PeopleNeeded:
 _CALL = 'plan_survey({"cheated": warner("3/4")}, {"cheated": {"margin": 0.05}}, prevalence={"cheated": 0.2})'
 
 
-@explains(_CALL)
+@explain_call(_CALL)
 def plan_survey(
     designs: Mapping[str, Randomizer],
     wishes: Mapping[str, Any],

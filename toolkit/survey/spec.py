@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
-from toolkit.core.checks import Number, choice, explains, refuse
+from toolkit.core.checks import Number, choice, explain_call, refuse
 from toolkit.core.loss import Amount, Pure
 from toolkit.planning.survey_size import PeopleNeeded
 from toolkit.survey.consent import linter
@@ -73,7 +73,7 @@ _NEEDED = {
 }
 
 
-@explains('Survey("Exams", [question], consent="We are a research group of this university.")', **_NEEDED)
+@explain_call('Survey("Exams", [question], consent="We are a research group of this university.")', **_NEEDED)
 @dataclass(frozen=True, repr=False)
 class Survey:
     """Questions to the same people, with everything that they read and everything that they are promised.

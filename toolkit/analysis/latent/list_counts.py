@@ -13,7 +13,7 @@ import numpy.typing as npt
 from toolkit.analysis.latent.group_counts import ModelTest, in_errors
 from toolkit.analysis.sampling.units import ALIKE
 from toolkit.core.arrays import Array, Codes, Mask, Values
-from toolkit.core.checks import explains, refuse, whole
+from toolkit.core.checks import explain_call, refuse, whole
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
@@ -81,7 +81,7 @@ def list_of_counts(counts: Values, treatment: Values, most: int) -> ListExperime
     )
 
 
-@explains("item_sum([3.0, 5.0, 4.0], [9.0, 7.0, 8.0])")
+@explain_call("item_sum([3.0, 5.0, 4.0], [9.0, 7.0, 8.0])")
 def item_sum(short: Iterable[object], long: Iterable[object]) -> Estimate:
     """Estimate the mean of a sensitive quantity, from sums that people told without and with it.
 

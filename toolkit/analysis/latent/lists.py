@@ -35,7 +35,7 @@ from toolkit.analysis.regression.scoring import Error, Point, climb, least_remai
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Mask, Values
-from toolkit.core.checks import choice, explains, refuse, whole
+from toolkit.core.checks import choice, explain_call, refuse, whole
 from toolkit.core.covers import ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
@@ -118,7 +118,7 @@ def list_experiment(
 ) -> ListFit: ...
 @overload
 def list_experiment(counts: Values, *, treatment: Values, items: int) -> ListExperiment: ...
-@explains("list_experiment([0, 1, 1, 2, 1, 1, 2, 3], treatment=[0, 0, 0, 0, 1, 1, 1, 1], items=3)")
+@explain_call("list_experiment([0, 1, 1, 2, 1, 1, 2, 3], treatment=[0, 0, 0, 0, 1, 1, 1, 1], items=3)")
 def list_experiment(
     counts: str | Values,
     data: Data | None = None,

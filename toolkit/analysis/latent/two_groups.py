@@ -40,7 +40,7 @@ from toolkit.analysis.regression.scoring import Error
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import explains, refuse
+from toolkit.core.checks import explain_call, refuse
 from toolkit.core.inference.special import expit, softmax
 from toolkit.local.matrix.encoding import encode
 from toolkit.local.two_groups import TWO_GROUP_DESIGNS, TwoGroupDesign
@@ -52,7 +52,7 @@ def cheater_detection(
 ) -> LatentFit: ...
 @overload
 def cheater_detection(reports: Values, *, p: Chances, group: Values | None = None) -> Cheating: ...
-@explains("cheater_detection([[748, 483], [201, 968]], p=(0.2, 0.8))")
+@explain_call("cheater_detection([[748, 483], [201, 968]], p=(0.2, 0.8))")
 def cheater_detection(
     reports: str | Values,
     data: Data | None = None,
@@ -121,7 +121,7 @@ def lie_detector(
 ) -> LatentFit: ...
 @overload
 def lie_detector(reports: Values, *, p: Chances, group: Values | None = None) -> Lying: ...
-@explains("lie_detector([[300, 700], [750, 250]], p=(0.3, 0.8))")
+@explain_call("lie_detector([[300, 700], [750, 250]], p=(0.3, 0.8))")
 def lie_detector(
     reports: str | Values,
     data: Data | None = None,
@@ -196,7 +196,7 @@ def extended_crosswise(
 ) -> LatentFit: ...
 @overload
 def extended_crosswise(reports: Values, *, p: Chances, group: Values | None = None) -> ExtendedCrosswise: ...
-@explains("extended_crosswise([[250, 750], [740, 260]], p=(0.15, 0.85))")
+@explain_call("extended_crosswise([[250, 750], [740, 260]], p=(0.15, 0.85))")
 def extended_crosswise(
     reports: str | Values,
     data: Data | None = None,
@@ -270,7 +270,7 @@ def unknown_question(
 ) -> LatentFit: ...
 @overload
 def unknown_question(reports: Values, *, p: Chances, group: Values | None = None) -> Unknown: ...
-@explains("unknown_question([[842, 389], [747, 422]], p=(0.75, 0.2))")
+@explain_call("unknown_question([[842, 389], [747, 422]], p=(0.75, 0.2))")
 def unknown_question(
     reports: str | Values,
     data: Data | None = None,

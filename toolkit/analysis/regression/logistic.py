@@ -27,7 +27,7 @@ from toolkit.analysis.regression.scoring import (
 from toolkit.analysis.reports import Asked, Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import choice, explains, refuse
+from toolkit.core.checks import choice, explain_call, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
 from toolkit.core.inference.special import expit, ndtr
@@ -248,7 +248,7 @@ class LogisticFit(AnswerFit):
         return influence_of(model, self.value)
 
 
-@explains('logistic("report ~ age", frame, forced("1/6", "1/6"))', design="reports are read through it")
+@explain_call('logistic("report ~ age", frame, forced("1/6", "1/6"))', design="reports are read through it")
 def logistic(
     formula: str | Values,
     data: Data | Values,

@@ -26,7 +26,7 @@ from toolkit.analysis.regression.scoring import (
 from toolkit.analysis.reports import Asked, Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import choice, explains, refuse
+from toolkit.core.checks import choice, explain_call, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.special import softmax
 from toolkit.local.design import Design
@@ -196,7 +196,7 @@ class MultinomialFit(AnswerFit):
         return influence_of(model, self.value)
 
 
-@explains(
+@explain_call(
     'multinomial("choice ~ age", frame, k_ary(["bus", "car", "bike"], epsilon=1.0))',
     design="reports are read through it",
 )

@@ -45,7 +45,7 @@ from toolkit.analysis.regression.scoring import (
 from toolkit.analysis.reports import Data, Designs
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import choice, explains, refuse
+from toolkit.core.checks import choice, explain_call, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.frames.table import as_frame, column, is_lazy, numbers, some_rows, with_column
@@ -222,7 +222,7 @@ class PredictorFit(Fit):
         return len(self.labels) + len(self.truth.labels) + (self.sigma is not None)
 
 
-@explains('predictor("pay ~ report + age", frame, {"report": forced("1/6", "1/6")})')
+@explain_call('predictor("pay ~ report + age", frame, {"report": forced("1/6", "1/6")})')
 def predictor(
     formula: str,
     data: Data,

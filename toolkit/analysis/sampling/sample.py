@@ -25,7 +25,7 @@ from toolkit.analysis.sampling.inputs import (
 from toolkit.analysis.sampling.replicates import Replicates, jackknife, spread
 from toolkit.analysis.sampling.units import Linearization, Lonely, Names, Noise, Units, units
 from toolkit.core.arrays import Array, DataFrame, Mask, Values
-from toolkit.core.checks import explains, refuse
+from toolkit.core.checks import explain_call, refuse
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 
@@ -34,7 +34,7 @@ _FIELDS = (*_COLUMNS, "population")
 FINITE = "the finite population is not used here: the errors are rather too large"
 
 
-@explains('Sample(weights="w", clusters="school")')
+@explain_call('Sample(weights="w", clusters="school")')
 @dataclass(frozen=True, eq=False, repr=False)
 class Sample:
     """How people were drawn: weights, strata and clusters, by the names of their columns or as columns.

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.arrays import Array, ArrayLike, objects
-from toolkit.core.checks import Number, exact, floats, limits, positive, refuse, untold
+from toolkit.core.checks import Number, exact, floats, limits, positive, quietly, refuse
 from toolkit.frames.sums import BoundsLike
 
 Table: TypeAlias = tuple[Any, ...]
@@ -268,7 +268,7 @@ def _prepared(
 
 
 def _exact(values: Any) -> npt.NDArray[Any]:
-    return objects(untold(lambda: [exact(value, "values") for value in values], *_FINITE))
+    return objects(quietly(lambda: [exact(value, "values") for value in values], *_FINITE))
 
 
 def _floats(values: Any) -> Array:

@@ -15,7 +15,7 @@ from toolkit.central.stream.factorization import Factorization
 from toolkit.central.stream.roots import SquareRoot
 from toolkit.central.stream.trees import Tree
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, explains, positive, refuse, whole
+from toolkit.core.checks import Number, explain_call, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
@@ -26,7 +26,7 @@ MOST_PERIODS = 10_000
 LATE_DATA = "late data count in the period in which they arrive; what was published is never made anew"
 
 
-@explains(
+@explain_call(
     "RunningTotal.for_epsilon(1.0, periods=52)",
     periods="it is how often the total is published in all: periods=52 for every week of a year",
 )

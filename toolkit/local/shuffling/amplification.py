@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, exact, explains, positive, refuse, whole
+from toolkit.core.checks import Number, exact, explain_call, positive, refuse, whole
 from toolkit.core.loss import Approx
 from toolkit.core.search import bisect
 from toolkit.local.shuffling.bounds import Pair, blanket, epsilon_at, log_of
@@ -170,7 +170,7 @@ class Shuffled(Approx):
         return f"{super().__str__()} if shuffled among {self.n:,}, ε = {self.local:.3g} if not"
 
 
-@explains("shuffled(warner(epsilon=1.0), n=10_000, delta=1e-6)", delta="what a probability may exceed the bound by")
+@explain_call("shuffled(warner(epsilon=1.0), n=10_000, delta=1e-6)", delta="what a probability may exceed the bound by")
 def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
     """Bound what a report costs its sender when n reports are shuffled: never below the truth.
 

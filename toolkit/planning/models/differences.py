@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, exact, explains, positive, probability, refuse, whole
+from toolkit.core.checks import Number, exact, explain_call, positive, probability, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.contrasts import mover
 from toolkit.core.inference.intervals import Shares
@@ -70,7 +70,7 @@ class DifferencePlan:
         )
 
 
-@explains('plan_difference(forced("1/6", "1/6"), prevalence=(0.1, 0.2), power=0.8)')
+@explain_call('plan_difference(forced("1/6", "1/6"), prevalence=(0.1, 0.2), power=0.8)')
 def plan_difference(
     design: Design,
     *,

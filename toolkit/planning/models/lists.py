@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, explains, positive, probability, refuse
+from toolkit.core.checks import Number, exact, explain_call, positive, probability, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import nctdtr, ndtr, stdtrit
 from toolkit.core.search import least_whole
@@ -70,7 +70,7 @@ class ListPlan:
         )
 
 
-@explains("plan_list_experiment((0.9, 0.5, 0.5, 0.1), prevalence=0.1, margin=0.1)")
+@explain_call("plan_list_experiment((0.9, 0.5, 0.5, 0.1), prevalence=0.1, margin=0.1)")
 def plan_list_experiment(
     items: Sequence[Number] | None = None,
     *,
@@ -138,7 +138,7 @@ def plan_list_experiment(
     return _planned("list experiment", case, (guess, other), (n, margin, power), (none, every))
 
 
-@explains("plan_item_sum(20, mean=5, sd=8, margin=2)")
+@explain_call("plan_item_sum(20, mean=5, sd=8, margin=2)")
 def plan_item_sum(
     spread: Number,
     *,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, exact, explains, probability, refuse, whole
+from toolkit.core.checks import Number, exact, explain_call, probability, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import expit, ndtr, ndtri
 from toolkit.core.search import least_whole
@@ -71,7 +71,7 @@ class SlopePlan:
         )
 
 
-@explains('plan_slope(forced("1/6", "1/6"), intercept=-1, slope=0.5, n=1000)')
+@explain_call('plan_slope(forced("1/6", "1/6"), intercept=-1, slope=0.5, n=1000)')
 def plan_slope(
     design: Design,
     *,

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, choice, explains, positive, probability, refuse
+from toolkit.core.checks import Number, choice, explain_call, positive, probability, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.intervals import imbens_manski
 from toolkit.core.inference.special import ndtr, ndtri
@@ -75,7 +75,7 @@ class TwoGroupPlan:
         )
 
 
-@explains('plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other=0.25, margin=0.05)')
+@explain_call('plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other=0.25, margin=0.05)')
 def plan_two_groups(
     model: Model,
     p: tuple[Number, Number],

@@ -14,7 +14,7 @@ from itertools import combinations, count
 from typing import Any, Literal, TypeGuard
 
 from toolkit.core.arrays import Labels
-from toolkit.core.checks import Number, exact, explains, refuse, whole
+from toolkit.core.checks import Number, exact, explain_call, refuse, whole
 from toolkit.core.loss import Pure
 from toolkit.local.design import has_matrix
 from toolkit.local.numeric.square_wave import SquareWave
@@ -50,7 +50,7 @@ _WHOLE = re.compile(r"-?[0-9]{1,9}")
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
-@explains(
+@explain_call(
     'Question("cheated", "Have you ever cheated?", design=warner("3/4"))',
     type="a number has bounds=(0, 80), a choice options=[…], and words free_text=True",
 )

@@ -15,7 +15,7 @@ from toolkit.core.arrays import ArrayLike, Codes, DataFrame, Mask
 from toolkit.core.checks import refuse, whole
 from toolkit.frames.engines.cells import key
 from toolkit.frames.engines.column import Column
-from toolkit.teaching.attacks.equivalence_classes import class_of_rows, codes, column, columns_of, quietly, values_of
+from toolkit.teaching.attacks.equivalence_classes import class_of_rows, codes, column, columns_of, read_cells, values_of
 
 __all__ = ["background", "bands", "generalize", "homogeneity", "k_anonymity", "left_over", "prefixes"]
 
@@ -154,7 +154,7 @@ def background(
     left = np.flatnonzero(inside)
     _, first, counts = np.unique(codes(secret)[left], return_index=True, return_counts=True)
     shares, names = (counts / len(left)).tolist(), [values[left[i]] for i in first]
-    return quietly(lambda: dict(zip(names, shares, strict=True)))
+    return read_cells(lambda: dict(zip(names, shares, strict=True)))
 
 
 def _among(values: list[Any], listed: Sequence[Any]) -> Mask:
@@ -349,4 +349,4 @@ def left_over(sensitive: ArrayLike, releases: Sequence[Generalized]) -> list[set
         for row, place in zip(rows.tolist(), classes.tolist(), strict=True):
             left[row] &= present[place]
     by_code = dict(zip(numbered, values, strict=True))
-    return quietly(lambda: [{by_code[code] for code in one} for one in left])
+    return read_cells(lambda: [{by_code[code] for code in one} for one in left])

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Codes, objects
-from toolkit.core.checks import Result, refuse, untold
+from toolkit.core.checks import Result, quietly, refuse
 from toolkit.frames.engines.cells import NOTHING, identity
 from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.frame import Frame, column_of, read_by_engine
@@ -44,12 +44,12 @@ def columns_of(frame: Any, columns: Any = None) -> dict[Any, Column]:
 
 def column(values: Any) -> Column:
     """A Series, an array or a list as a column; of a list no value decides what the others are read as."""
-    return quietly(lambda: column_of(values) or numpy_column(objects(values)))
+    return read_cells(lambda: column_of(values) or numpy_column(objects(values)))
 
 
 def values_of(values: Column) -> npt.NDArray[Any]:
     """The values of a column, as Python holds them: numbers in an array of numbers, else as objects."""
-    cells = quietly(values.cells)
+    cells = read_cells(values.cells)
     plain = values.kind.name in ("number", "whole", "truth") and all(cell is not None for cell in cells)
     return np.array(cells) if plain and not values.kind.long else objects(cells)
 
@@ -57,7 +57,7 @@ def values_of(values: Column) -> npt.NDArray[Any]:
 def codes(values: Column) -> Codes:
     """Whole numbers from 0, equal for equal values, in their order if any; missing ones are one, the first."""
     kind = values.kind
-    return quietly(lambda: _numbered(values) if kind.name in _ORDERED and not kind.long else _cell_by_cell(values))
+    return read_cells(lambda: _numbered(values) if kind.name in _ORDERED and not kind.long else _cell_by_cell(values))
 
 
 def _numbered(values: Column) -> Codes:
@@ -80,13 +80,13 @@ def _cell_by_cell(values: Column) -> Codes:
     return np.array([place[cell] for cell in cells], dtype=np.int64)
 
 
-def quietly(
+def read_cells(
     read: Callable[[], Result],
     rule: str = "columns must hold texts, numbers or dates",
     received: str = "cells that cannot be compared",
 ) -> Result:
-    """What is read; of what fails, nothing is told but the rule, as an error may quote a cell."""
-    return untold(read, rule, received, "it is not quoted", TypeError)
+    """Call `read`; a failure becomes an error that states the rule alone, because its own text may quote a cell."""
+    return quietly(read, rule, received, "it is not quoted", TypeError)
 
 
 def join_codes(parts: list[Codes]) -> tuple[Codes, int]:

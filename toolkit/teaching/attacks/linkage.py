@@ -18,7 +18,7 @@ from toolkit.teaching.attacks.equivalence_classes import (
     column,
     columns_of,
     join_codes,
-    quietly,
+    read_cells,
     singletons,
 )
 
@@ -138,9 +138,9 @@ def link(anonymous: DataFrame, public: DataFrame, on: Sequence[str]) -> Links:
     (array([0]), array([1]), 2)
     """
     ours, theirs = columns_of(anonymous, on), columns_of(public, on)
-    cells = {name: quietly(one.cells) for name, one in ours.items()}
+    cells = {name: read_cells(one.cells) for name, one in ours.items()}
     split = len(next(iter(cells.values())))
-    both = {name: column([*cells[name], *quietly(theirs[name].cells)]) for name in cells}
+    both = {name: column([*cells[name], *read_cells(theirs[name].cells)]) for name in cells}
     classes = class_of_rows(both)
     first, second = classes[:split], classes[split:]
     size = int(classes.max()) + 1

@@ -17,7 +17,7 @@ from toolkit.core.checks import floats, refuse, whole
 from toolkit.core.extras import chunks
 from toolkit.core.inference.special import ndtr
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.teaching.attacks.equivalence_classes import quietly
+from toolkit.teaching.attacks.equivalence_classes import read_cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +286,7 @@ def _canary_scores(
     >>> _canary_scores(learn, rows, labels, (rows[0], 1), games=20)  # doctest: +SKIP
     """
     row, label = canary
-    table, known = floats(rows, "rows").copy(), quietly(lambda: np.array(labels))
+    table, known = floats(rows, "rows").copy(), read_cells(lambda: np.array(labels))
     if table.ndim != 2 or len(known) != len(table) or np.shape(row) != table.shape[1:]:
         rule = "`rows` must be a table, `labels` one for each row, the canary a row and a label"
         refuse(rule, "others", "there is no game")

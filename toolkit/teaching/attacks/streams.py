@@ -20,7 +20,7 @@ from toolkit.core.checks import floats, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.teaching.attacks.equivalence_classes import quietly
+from toolkit.teaching.attacks.equivalence_classes import read_cells
 from toolkit.teaching.attacks.membership import Roc, roc
 
 Publish: TypeAlias = Callable[[Sequence[int], np.random.Generator], ArrayLike]
@@ -214,4 +214,4 @@ def canaries(publish: Publish, counts: Sequence[int], *, level: float = 0.95, rn
 
 
 def _whole(counts: Sequence[int]) -> list[int]:
-    return quietly(lambda: [int(count) for count in floats(counts, "counts")])
+    return read_cells(lambda: [int(count) for count in floats(counts, "counts")])
