@@ -35,7 +35,7 @@ def exam_survey(seed: int = 1965) -> tuple[list[Row], int]:
     cheated = rng.integers(0, 100, STUDENTS) < np.array([CHEATED_OF_100[y] for y in year.tolist()])
     draws = rng.integers(0, design.denominator, STUDENTS).tolist()
     truths = cheated.astype(int).tolist()
-    reports = [design.report(truth, lambda _, draw=draw: draw) for truth, draw in zip(truths, draws, strict=True)]
+    reports = [design._draw_report(truth, lambda _, draw=draw: draw) for truth, draw in zip(truths, draws, strict=True)]
     rows: list[Row] = [
         (FACULTIES[f], y, "yes" if j else "no", str(design.report_options[r]))
         for f, y, j, r in zip(faculty.tolist(), year.tolist(), job.tolist(), reports, strict=True)

@@ -202,7 +202,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def pq(oracle: oracles.Oracle) -> tuple[float, float]:
-    return float(oracle.support.p), float(oracle.support.q)
+    return float(oracle._support.p), float(oracle._support.q)
 
 
 def support_variance() -> float:
@@ -214,7 +214,7 @@ def support_variance() -> float:
 def bit_share(at: float) -> float:
     """How often an answer is told as 1."""
     bit = numeric.one_bit((0, 1), 1)
-    return float(bit.support.q) + bit.support.slope * at
+    return float(bit._support.q) + bit._support.slope * at
 
 
 def piecewise_variance(x: float) -> float:

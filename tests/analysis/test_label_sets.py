@@ -177,7 +177,7 @@ def test_what_phones_send_is_the_same_counted_and_drawn(kind: str) -> None:
     randomizer, draw = SENT[kind], drawer(np.random.default_rng(8))
     truths = np.random.default_rng(9).integers(0, 2, N).tolist()
     boxes = randomizer.asks == "ticks"
-    cells = [randomizer.report([truth] if boxes else truth, draw) for truth in truths]
+    cells = [randomizer._draw_report([truth] if boxes else truth, draw) for truth in truths]
     if isinstance(randomizer, Design):
         cells = [randomizer.report_options[code] for code in cells]
     frame = pd.DataFrame({"a": [str(cell) if isinstance(cell, list) else cell for cell in cells]})
@@ -211,4 +211,4 @@ def _sent(question: Question, draw: Any, rng: np.random.Generator) -> Any:
     low, high = (0, len(question.options) - 1) if question.bounds is None else map(int, question.bounds)
     truth = int(rng.integers(low, high + 1))
     given = [truth] if question.kind == "ticks" else truth
-    return given if question.design is None else question.design.report(given, draw)
+    return given if question.design is None else question.design._draw_report(given, draw)

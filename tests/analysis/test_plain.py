@@ -9,7 +9,7 @@ AGE = plain(bounds=(0, 99))
 
 
 def estimated(asked, values):
-    return asked.estimate_sent([value for value, _ in values], [times for _, times in values])
+    return asked._estimate_sent([value for value, _ in values], [times for _, times in values])
 
 
 def test_shares_of_a_plain_choice_are_counts_over_people_and_promise_nothing():
@@ -106,11 +106,11 @@ ASKED = {
 @pytest.mark.parametrize("kind", ASKED)
 def test_the_mean_score_is_the_estimate_and_its_error_that_of_a_mean(kind: str) -> None:
     asked, answers = ASKED[kind]
-    scores, found = asked.scores(answers), asked.estimate_sent(answers)
+    scores, found = asked.scores(answers), asked._estimate_sent(answers)
     assert scores.mean(axis=0) == pytest.approx(found.value)
     error = scores.std(axis=0, ddof=1) / np.sqrt(5)
     assert np.where(error > 0, error, np.sqrt(6 / 7 * 1 / 7 / 5)) == pytest.approx(found.se)
-    assert all(asked.accepts(answer) for answer in answers)
+    assert all(asked._accepts(answer) for answer in answers)
     assert found.loss is None
 
 
@@ -119,7 +119,7 @@ def test_the_mean_score_is_the_estimate_and_its_error_that_of_a_mean(kind: str) 
     [(AGE, 100), (AGE, True), (AGE, float("nan")), (AGE, "20"), (ASKED["boxes"][0], [1, 0]), (plain(["a", "b"]), 2)],
 )
 def test_what_is_no_answer_is_not_accepted(asked, answer) -> None:
-    assert not asked.accepts(answer)
+    assert not asked._accepts(answer)
 
 
 def test_plain_and_hidden_columns_stand_in_one_table_and_a_sample_takes_both() -> None:

@@ -155,7 +155,11 @@ class Sent:
     matrix = None
 
     def __init__(self, memo: Memo) -> None:
-        self.options, self.report, self.browser_data = memo.permanent.options, memo.send, memo.browser_data
+        self.options, self._draw_report, self._browser_data = (
+            memo.permanent.options,
+            memo._draw_report,
+            memo._browser_data,
+        )
 
 
 class Shared:

@@ -258,7 +258,7 @@ def test_ticks_are_sent_as_the_design_says_and_no_more_than_may_be(blank):
     seen.root.get_by_label("box 5", exact=True).uncheck()
     seen.press("Answer")
     assert seen.told()[0] == "box 3"
-    assert boxes.accepts(seen.reports()[0])
+    assert boxes._accepts(seen.reports()[0])
 
 
 def test_no_tick_at_all_is_no_answer_and_none_of_these_is_one(blank):
@@ -301,7 +301,7 @@ def test_a_number_is_sent_from_its_place_on_the_grid_by_the_enter_key(blank):
     blank.keyboard.press("Enter")
     lowest = 12 - (wave.width - 1) / 2  # word 0 is the first place of the window
     assert seen.told() == ["12.4", "was mixed in", f"{lowest:g}".replace("-", "−")]
-    assert seen.reports() == [wave.report(12, lambda _: 0)]
+    assert seen.reports() == [wave._draw_report(12, lambda _: 0)]
 
 
 def test_guided_says_what_to_tap_and_never_asks_for_the_truth(blank):
@@ -370,7 +370,7 @@ def test_guided_tells_every_answer_apart_where_the_reports_are_no_answers(blank)
     seen.press("Let chance decide")
     said = ["If your true answer is “No”, tap “0”.", "If your true answer is “Yes”, tap “1”."]
     assert seen.root.locator(".orders p").all_inner_texts() == said
-    assert [design.report(truth, lambda _: 2) for truth in (0, 1)] == [0, 1]
+    assert [design._draw_report(truth, lambda _: 2) for truth in (0, 1)] == [0, 1]
 
 
 def test_guided_with_many_options_asks_for_one_answer_or_the_truth(blank):

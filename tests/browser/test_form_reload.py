@@ -163,7 +163,7 @@ def test_how_many_words_a_draw_takes_does_not_depend_on_the_truth(page):
     truths of a randomizer.
     """
     every = [*designs().values(), *others().values(), *long().values()]
-    cases = [[one.browser_data(), truths(one)] for one in every]
+    cases = [[one._browser_data(), truths(one)] for one in every]
     blank = page.context.new_page()
     for counts in blank.evaluate(COUNT, [client.asset("randomizer.js").decode(), cases]):
         assert [data for (data, _), count in zip(cases, counts, strict=True) if count != 1] == []

@@ -51,13 +51,13 @@ def drawing(words):
 
 
 def report(design, truth, words):
-    return design.report(truth, drawing([*words]))
+    return design._draw_report(truth, drawing([*words]))
 
 
 def used(design, truth, words):
     """The words that this report takes; how many does not depend on the truth."""
     left = [*words]
-    design.report(truth, drawing(left))
+    design._draw_report(truth, drawing(left))
     return words[: len(words) - len(left)]
 
 

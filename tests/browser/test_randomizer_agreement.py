@@ -71,7 +71,7 @@ def edges(design: Design) -> list[int]:
 
 
 def in_browser(page, randomizer, first: list[int]) -> str:
-    return page.evaluate(DRAWN, [json.dumps(randomizer.browser_data()), json.dumps(truths(randomizer)), first])
+    return page.evaluate(DRAWN, [json.dumps(randomizer._browser_data()), json.dumps(truths(randomizer)), first])
 
 
 @pytest.mark.parametrize("name", randomizers.designs())
@@ -82,21 +82,21 @@ def test_every_design_gives_the_same_reports_for_the_same_words(old, name):
     kept = np.flatnonzero(low_digits < design.denominator)
     codes = np.resize(truths(design), len(kept))
     draws = zip(codes, low_digits[kept].tolist(), strict=True)
-    here = [[design.report(code, lambda _, drawn=drawn: drawn) for code, drawn in draws], (kept + 1).tolist()]
+    here = [[design._draw_report(code, lambda _, drawn=drawn: drawn) for code, drawn in draws], (kept + 1).tolist()]
     assert in_browser(old, design, edges(design)) == json.dumps(here, separators=(",", ":"))
 
 
 @pytest.mark.parametrize("name", randomizers.others())
 def test_every_other_kind_gives_the_same_reports_for_the_same_words(old, name):
     randomizer = randomizers.others()[name]
-    here = drawn_in_python(randomizer.report, truths(randomizer), WORDS)
+    here = drawn_in_python(randomizer._draw_report, truths(randomizer), WORDS)
     assert in_browser(old, randomizer, []) == json.dumps(here, separators=(",", ":"))
 
 
 @pytest.mark.parametrize("name", randomizers.long())
 def test_integers_beyond_two_to_the_53_are_exact_where_the_browser_has_them(blank, name):
     randomizer = randomizers.long()[name]
-    here = drawn_in_python(randomizer.report, truths(randomizer), WORDS)
+    here = drawn_in_python(randomizer._draw_report, truths(randomizer), WORDS)
     assert in_browser(blank, randomizer, []) == json.dumps(here, separators=(",", ":"))
 
 
@@ -149,14 +149,14 @@ def test_numbers_are_rounded_to_the_same_place_of_the_grid(blank, name):
     anywhere = np.random.default_rng(5).uniform(low, high, size=20_000)
     numbers = np.clip(np.concatenate([marks, anywhere, [low, high]]), low, high)
     script = "([data, numbers]) => JSON.stringify(JSON.parse(numbers).map((number) => browser.gridIndex(data, number)))"
-    there = blank.evaluate(script, [randomizer.browser_data(), json.dumps(numbers.tolist())])
-    assert json.loads(there) == randomizer.grid.index(numbers)[0].tolist()
+    there = blank.evaluate(script, [randomizer._browser_data(), json.dumps(numbers.tolist())])
+    assert json.loads(there) == randomizer._grid.index(numbers)[0].tolist()
 
 
 @pytest.mark.parametrize("number", [-0.001, 20.0001, None, "5", True])
 def test_a_number_out_of_bounds_is_refused_and_not_pushed_inside(blank, number):
     with pytest.raises(Exception, match="out of bounds"):
-        blank.evaluate("([data, number]) => browser.gridIndex(data, number)", [GRIDS["a deck"].browser_data(), number])
+        blank.evaluate("([data, number]) => browser.gridIndex(data, number)", [GRIDS["a deck"]._browser_data(), number])
 
 
 IMPOSSIBLE = """([data, truth]) => {
@@ -189,7 +189,7 @@ IMPOSSIBLE = """([data, truth]) => {
 )
 def test_an_impossible_answer_stops_before_anything_is_drawn(blank, name, truth, message):
     randomizer = {**randomizers.others(), "warner": warner(p="2/3")}[name]
-    said, used = blank.evaluate(IMPOSSIBLE, [randomizer.browser_data(), truth])
+    said, used = blank.evaluate(IMPOSSIBLE, [randomizer._browser_data(), truth])
     assert message in said
     assert used == 0
 
@@ -197,7 +197,7 @@ def test_an_impossible_answer_stops_before_anything_is_drawn(blank, name, truth,
 def test_a_tick_that_is_given_twice_counts_once(blank):
     boxes = randomizers.others()["capped boxes"]
     twice, once = (
-        blank.evaluate(DRAWN, [json.dumps(boxes.browser_data()), json.dumps([way]), []]) for way in ([3, 3, 1], [1, 3])
+        blank.evaluate(DRAWN, [json.dumps(boxes._browser_data()), json.dumps([way]), []]) for way in ([3, 3, 1], [1, 3])
     )
     assert twice == once
 
@@ -219,7 +219,7 @@ def test_a_tick_that_is_given_twice_counts_once(blank):
     ],
 )
 def test_randomizers_that_a_browser_cannot_hold_exactly_are_refused(blank, name, changes):
-    said, used = blank.evaluate(IMPOSSIBLE, [{**randomizers.others()[name].browser_data(), **changes}, 20])
+    said, used = blank.evaluate(IMPOSSIBLE, [{**randomizers.others()[name]._browser_data(), **changes}, 20])
     assert "too large" in said or "unknown randomizer" in said
     assert used == 0
 
@@ -227,7 +227,7 @@ def test_randomizers_that_a_browser_cannot_hold_exactly_are_refused(blank, name,
 @pytest.mark.parametrize("changes", [{"low": [-(2**53), 1]}, {"high": [20, 2**53]}, {"span": [2**53 + 2, 1]}])
 def test_bounds_that_a_browser_cannot_hold_exactly_are_refused(blank, changes):
     with pytest.raises(Exception, match="too large"):
-        blank.evaluate("([data]) => browser.gridIndex(data, 0)", [{**GRIDS["a deck"].browser_data(), **changes}])
+        blank.evaluate("([data]) => browser.gridIndex(data, 0)", [{**GRIDS["a deck"]._browser_data(), **changes}])
 
 
 def test_a_corrected_answer_meets_the_words_of_the_first_one(blank):
@@ -240,8 +240,8 @@ def test_a_corrected_answer_meets_the_words_of_the_first_one(blank):
       return [tell(), tell(), used];
     }"""
     subset = randomizers.others()["subset of 16"]
-    first, second, used = blank.evaluate(script, [subset.browser_data(), truths(subset)])
-    apart = [drawn_in_python(subset.report, [code], WORDS[:200]) for code in truths(subset)]
+    first, second, used = blank.evaluate(script, [subset._browser_data(), truths(subset)])
+    apart = [drawn_in_python(subset._draw_report, [code], WORDS[:200]) for code in truths(subset)]
     assert first == second == [reports[0] for reports, _ in apart]
     assert used == max(used[0] for _, used in apart)
 
@@ -250,6 +250,6 @@ def test_the_instruction_of_a_draw_is_the_report_of_every_truth(blank):
     for design in (warner(p="2/3"), randomizers.designs()["custom, zeros inside"]):
         draws = list(range(design.denominator))
         script = "([data, draws]) => draws.map((drawn) => data.weights.map((row) => browser.cell(row, drawn)))"
-        there = blank.evaluate(script, [design.browser_data(), draws])
+        there = blank.evaluate(script, [design._browser_data(), draws])
         codes = truths(design)
-        assert there == [[design.report(code, lambda _, draw=draw: draw) for code in codes] for draw in draws]
+        assert there == [[design._draw_report(code, lambda _, draw=draw: draw) for code in codes] for draw in draws]

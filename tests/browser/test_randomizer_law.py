@@ -66,14 +66,14 @@ def law(randomizer, truth) -> dict[str, Fraction | float]:
         share = Fraction(randomizer.turn, 2**16)
         window = {
             str(2 + report): share * p
-            for report, p in law_of(lambda draw: randomizer.window.report(truth, draw)).items()
+            for report, p in law_of(lambda draw: randomizer._window.report(truth, draw)).items()
         }
         bit = {
             str(report): (1 - share) * p
-            for report, p in law_of(lambda draw: randomizer.bit.report(truth, draw)).items()
+            for report, p in law_of(lambda draw: randomizer.bit._draw_report(truth, draw)).items()
         }
         return {**window, **bit}
-    return law_of(lambda draw: json.dumps(randomizer.report(truth, draw), separators=(",", ":")))
+    return law_of(lambda draw: json.dumps(randomizer._draw_report(truth, draw), separators=(",", ":")))
 
 
 def p_value(tally: dict[str, int], law: dict[str, Fraction | float]) -> float:
@@ -93,7 +93,7 @@ def p_value(tally: dict[str, int], law: dict[str, Fraction | float]) -> float:
 
 def p_values(page, name: str, module: str = MODULE) -> list[float]:
     randomizer, truths = randomizers.laws()[name]
-    tallies = page.evaluate(TALLY, [module, randomizer.browser_data(), list(truths), PEOPLE])
+    tallies = page.evaluate(TALLY, [module, randomizer._browser_data(), list(truths), PEOPLE])
     return [p_value(tally, law(randomizer, truth)) for tally, truth in zip(tallies, truths, strict=True)]
 
 

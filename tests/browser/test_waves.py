@@ -54,10 +54,10 @@ def test_two_waves_of_a_phone_have_exactly_the_law_of_the_memo_s_pair(page, memo
     """All words of both memos, drawn once, and all words of the fresh noise of each wave."""
     kept, sent = memo.permanent.denominator, memo.fresh.denominator
     blank = page.context.new_page()
-    counts = blank.evaluate(LAW, [asset("randomizer.js").decode(), memo.browser_data(), kept, sent])
+    counts = blank.evaluate(LAW, [asset("randomizer.js").decode(), memo._browser_data(), kept, sent])
     blank.close()
-    told = memo.pair.weights.astype(object)
-    assert np.all(np.array(counts, dtype=object) * memo.pair.denominator == told * (kept * sent) ** 2)
+    told = memo._pair.weights.astype(object)
+    assert np.all(np.array(counts, dtype=object) * memo._pair.denominator == told * (kept * sent) ** 2)
 
 
 def attic(person: Phone, survey: Survey) -> dict[str, dict]:

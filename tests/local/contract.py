@@ -92,7 +92,7 @@ def check_variance_by_enumeration(design: Design) -> None:
     where all reports agree about an option it is the design's instead, and never 0.
     """
     tallies, values, errors = enumerated(design, 3)
-    scores = design.scores_sent(range(tallies.shape[1])).reshape(tallies.shape[1], -1)
+    scores = design._scores_sent(range(tallies.shape[1])).reshape(tallies.shape[1], -1)
     alike = np.array([np.ptp(scores[counts > 0], axis=0) < 1e-9 for counts in tallies])
     assert errors.min() > 0
     errors = np.where(alike, 0, errors)
@@ -133,8 +133,8 @@ def check_shared_map_follows_the_weights(design: Design) -> None:
         edges = np.cumsum(row)
         for report, (edge, weight) in enumerate(zip(edges, row, strict=True)):
             if weight:
-                assert design.report(truth, lambda _, last=int(edge) - 1: last) == report
-                assert design.report(truth, lambda _, first=int(edge - weight): first) == report
+                assert design._draw_report(truth, lambda _, last=int(edge) - 1: last) == report
+                assert design._draw_report(truth, lambda _, first=int(edge - weight): first) == report
 
 
 def check_maximum_likelihood_is_the_maximum(design: Design) -> None:

@@ -126,7 +126,7 @@ def test_when_everybody_follows_nothing_changes_but_the_error():
 
 def test_the_anchor_finds_the_share_that_was_planted_and_no_more():
     design = forced("1/6", "1/3")
-    arrived = Compliance(random=0.3).seen_through(design).matrix[0]
+    arrived = Compliance(random=0.3)._effective_design(design).matrix[0]
     assert attention_counts(design, (arrived * 1e6).round()).value == pytest.approx(0.7, abs=1e-5)
     assert attention(design, ["no"] * 75 + ["yes"] * 25).n == 100
 

@@ -112,8 +112,8 @@ def test_a_phone_draws_a_new_design_and_the_results_go_back_through_it(survey):
     shown = shown_survey(survey)["questions"][0]["randomizer"]
     assert (shown["weights"], shown["denominator"]) == ([[3, 1], [1, 3]], 4)
     draw = drawer(np.random.default_rng(1))
-    reports = [survey["cheated"].design.report(truth, draw) for truth in [1] * 300 + [0] * 700]
-    estimate = survey["cheated"].design.estimate_sent(reports)
+    reports = [survey["cheated"].design._draw_report(truth, draw) for truth in [1] * 300 + [0] * 700]
+    estimate = survey["cheated"].design._estimate_sent(reports)
     assert abs(estimate.value - 0.3) < 4 * estimate.se
 
 

@@ -31,7 +31,7 @@ def test_the_bias_is_what_the_estimator_makes_of_the_mixed_reports(design, way):
     estimator.
     """
     conduct, shares = Compliance(**{way: 0.2}), shares_of(design)
-    arrived = (shares @ conduct.seen_through(design).matrix * 1e9).round().astype(np.int64)
+    arrived = (shares @ conduct._effective_design(design).matrix * 1e9).round().astype(np.int64)
     estimate = design.estimate_counts(arrived)
     off = np.atleast_1d(estimate.value) - shares[-np.size(estimate.value) :]
     given = 0.15 if len(shares) == 2 else shares.tolist()
@@ -40,7 +40,8 @@ def test_the_bias_is_what_the_estimator_makes_of_the_mixed_reports(design, way):
 
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
 def test_the_design_that_reports_really_come_from_estimates_the_truth(design):
-    real, shares = (Compliance(self_protective=0.1, random=0.1, candid=0.1).seen_through(design), shares_of(design))
+    real = Compliance(self_protective=0.1, random=0.1, candid=0.1)._effective_design(design)
+    shares = shares_of(design)
     arrived = (shares @ real.matrix * 1e9).round().astype(np.int64)
     assert np.atleast_1d(real.estimate_counts(arrived).value) == pytest.approx(
         shares[1:] if len(shares) == 2 else shares, abs=1e-6
@@ -65,14 +66,14 @@ def test_a_die_left_aside_moves_the_estimate_away_from_one_half():
 
 def test_the_harmless_report_speaks_against_yes_even_when_it_is_called_otherwise():
     """Crosswise with p below one half: “same” is what people without the trait say most often."""
-    seen = Compliance(self_protective=0.25).seen_through(crosswise("1/6"))
+    seen = Compliance(self_protective=0.25)._effective_design(crosswise("1/6"))
     assert seen.matrix[:, 1] == pytest.approx(0.75 * crosswise("1/6").matrix[:, 1] + 0.25)
 
 
 def test_the_harmless_report_is_weighed_against_the_likeliest_other_truth():
     """“x” is nine times as likely from the first as from the last, but as likely from the second; “y” is not."""
     design = Design([[9, 7, 4], [8, 3, 9], [1, 5, 14]], 20, ("a", "b", "c"), ("x", "y", "z"))
-    seen = Compliance(self_protective=0.25).seen_through(design)
+    seen = Compliance(self_protective=0.25)._effective_design(design)
     assert seen.matrix - 0.75 * design.matrix == pytest.approx(np.tile([0, 0.25, 0], (3, 1)))
 
 
@@ -110,7 +111,7 @@ def test_published_sizes_at_epsilon_one():
 
 def test_oracles_boxes_and_numbers_have_a_worst_shift_too():
     subset, bit = oracles.subset(16, 1.0), numeric.one_bit((0, 80), 1.0)
-    p, q = float(subset.support.p), float(subset.support.q)
+    p, q = float(subset._support.p), float(subset._support.q)
     assert worst_shift(subset, np.full(16, 1 / 16)) == pytest.approx(0.01 * ((1 - q) / (p - q) - 1 / 16))
     assert worst_shift(bit, 20) == pytest.approx(0.01 * (bit.scores([1])[0] - 20))
     assert worst_shift(bit, 70) == pytest.approx(0.01 * (70 - bit.scores([0])[0]))
@@ -122,7 +123,7 @@ def test_oracles_boxes_and_numbers_have_a_worst_shift_too():
 def test_liars_who_choose_their_box_move_it_far_more_than_those_who_cannot():
     """990 honest people, a tenth of them asked about each of ten boxes; ten liars all say box 0, yes."""
     boxes = oracles.tick_boxes(10, 1.0, how="random")
-    p, q = float(boxes.support.p), float(boxes.support.q)
+    p, q = float(boxes._support.p), float(boxes._support.q)
     honest = 99 * (q + 0.2 * (p - q))
     fooled = (((honest + 10) / 109) - q) / (p - q)
     assert worst_shift(boxes, 0.2) == pytest.approx(fooled - 0.2)

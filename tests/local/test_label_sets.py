@@ -61,8 +61,8 @@ def _reads_back(design: Design, answers: Any, hold: Callable[[list[Any]], Any]) 
     again = hold(reports.tolist())
     told = {str(label): code for code, label in enumerate(design.report_options)}
     codes = [told[str(report)] for report in reports.tolist()]
-    assert design.estimate(again).value == pytest.approx(design.estimate_sent(codes).value)
-    assert np.array_equal(design.scores(again), design.scores_sent(codes))
+    assert design.estimate(again).value == pytest.approx(design._estimate_sent(codes).value)
+    assert np.array_equal(design.scores(again), design._scores_sent(codes))
     counts = np.bincount(codes, minlength=len(told))
     assert abs(counts / counts.sum() - _law(design) @ design.matrix).max() < 5 / np.sqrt(counts.sum())
 
@@ -159,9 +159,9 @@ def test_memos_of_any_labels_are_drawn_by_codes(labels: tuple[str | int, ...]) -
     memo = Memo(k_ary(labels, epsilon=2.0), k_ary(labels, epsilon=2.0))
     rng = np.random.default_rng(5)
     answers = [labels[1]] * 900 + [labels[0]] * 100
-    memos = memo.remember(1000, rng=rng)
+    memos = memo._draw_memos(1000, rng=rng)
     assert set(np.unique(memos).tolist()) == {0, 1}
-    waves = [memo.report(memos, answers, rng=rng) for _ in range(2)]
+    waves = [memo._randomize(memos, answers, rng=rng) for _ in range(2)]
     found = memo.estimate(waves[0])
     assert abs(found.value - 0.9) < 5 * found.se
     change = memo.change(*waves)

@@ -79,18 +79,18 @@ def is_plain(value: object) -> bool:
 
 @pytest.mark.parametrize(("randomizer", "answers"), SMALL, ids=[f"{one.name}-{i}" for i, (one, _) in enumerate(SMALL)])
 def test_exactly_what_can_be_drawn_is_accepted(randomizer: Any, answers: list[Any]) -> None:
-    possible = set().union(*channel(randomizer.report, answers))
+    possible = set().union(*channel(randomizer._draw_report, answers))
     for value in plain_values():
-        assert randomizer.accepts(value) == (is_plain(value) and frozen(value) in possible), value
+        assert randomizer._accepts(value) == (is_plain(value) and frozen(value) in possible), value
 
 
 @pytest.mark.parametrize(
     "design", [Design([[3, 1], [1, 3]], 4, ("no", "yes")), mangat("1/2"), kuk("4/5", "1/5", draws=2), triangular("1/4")]
 )
 def test_exactly_the_codes_of_a_design_are_accepted(design: Design) -> None:
-    possible = {design.report(truth, lambda _, u=u: u) for truth in range(2) for u in range(design.denominator)}
+    possible = {design._draw_report(truth, lambda _, u=u: u) for truth in range(2) for u in range(design.denominator)}
     for value in plain_values():
-        assert design.accepts(value) == (type(value) is int and value in possible), value
+        assert design._accepts(value) == (type(value) is int and value in possible), value
 
 
 @pytest.mark.parametrize(
@@ -98,19 +98,19 @@ def test_exactly_the_codes_of_a_design_are_accepted(design: Design) -> None:
 )
 def test_a_hybrid_accepts_what_has_its_turn(turn: int, accepted: set[int]) -> None:
     randomizer = Hybrid(ZERO, FOUR, 4, 2, 1, 2, 2, 1, turn)
-    assert {value for value in plain_values() if type(value) is int and randomizer.accepts(value)} == accepted
-    assert not any(randomizer.accepts(value) for value in plain_values() if type(value) is not int)
+    assert {value for value in plain_values() if type(value) is int and randomizer._accepts(value)} == accepted
+    assert not any(randomizer._accepts(value) for value in plain_values() if type(value) is not int)
 
 
 def test_laplace_noise_is_accepted_as_far_as_it_ever_comes() -> None:
     """Sixty-four scales beyond the bounds: e**-64 is 1.6e-28, so an honest report is never refused."""
     randomizer = LocalLaplace(ZERO, ONE, 8, Fraction(1, 2))
     reach = 64 * 16
-    assert randomizer.accepts(-reach)
-    assert randomizer.accepts(8 + reach)
-    assert not randomizer.accepts(-reach - 1)
-    assert not randomizer.accepts(8 + reach + 1)
-    assert not any(randomizer.accepts(value) for value in NO_REPORTS)
+    assert randomizer._accepts(-reach)
+    assert randomizer._accepts(8 + reach)
+    assert not randomizer._accepts(-reach - 1)
+    assert not randomizer._accepts(8 + reach + 1)
+    assert not any(randomizer._accepts(value) for value in NO_REPORTS)
 
 
 def cycle(seed: int) -> Draw:
@@ -143,8 +143,8 @@ REAL: list[tuple[Any, list[Any]]] = [
 @pytest.mark.parametrize(("randomizer", "answers"), REAL, ids=[one.name for one, _ in REAL])
 def test_honest_reports_of_real_sizes_are_accepted(randomizer: Any, answers: list[Any]) -> None:
     draw = cycle(20260101)
-    assert all(randomizer.accepts(randomizer.report(answer, draw)) for answer in answers for _ in range(300))
-    assert not any(randomizer.accepts(value) for value in NO_REPORTS)
+    assert all(randomizer._accepts(randomizer._draw_report(answer, draw)) for answer in answers for _ in range(300))
+    assert not any(randomizer._accepts(value) for value in NO_REPORTS)
 
 
 @pytest.mark.parametrize(("randomizer", "answers"), REAL, ids=[one.name for one, _ in REAL])

@@ -29,13 +29,13 @@ class Toy(SampledAtOdds):
     options = ("no", "yes")
 
     @property
-    def odds(self) -> Fraction:
+    def _odds(self) -> Fraction:
         return Fraction(self.truth, self.lie)
 
-    def report(self, truth: int, draw: Any) -> int:
+    def _draw_report(self, truth: int, draw: Any) -> int:
         return truth if draw(self.truth + self.lie) < self.truth else 1 - truth
 
-    def accepts(self, report: object) -> bool:
+    def _accepts(self, report: object) -> bool:
         return is_code(report, 2)
 
     def scores(self, reports: Any, option: Any = None) -> Any:  # noqa: ARG002
@@ -57,12 +57,12 @@ class Toy(SampledAtOdds):
 def test_epsilon_loss_and_what_a_curator_needs_follow() -> None:
     assert Toy(3, 1).epsilon == math.log(3)
     assert Toy(3, 1).loss == Pure(math.log(3))
-    assert (Toy(3, 1).sensitivity, Toy(3, 1).bounds, Toy(3, 1).matrix) == (1.0, None, None)
+    assert (Toy(3, 1)._sensitivity, Toy(3, 1).bounds, Toy(3, 1).matrix) == (1.0, None, None)
 
 
 def test_plain_data_and_back() -> None:
     assert Toy.from_dict(json.loads(json.dumps(Toy(5, 2).to_dict()))) == Toy(5, 2)
-    assert Toy(5, 2).browser_data() == {"kind": "toy", "truth": 5, "lie": 2}
+    assert Toy(5, 2)._browser_data() == {"kind": "toy", "truth": 5, "lie": 2}
     with pytest.raises(ValueError, match="must have that kind"):
         Toy.from_dict({"kind": "other", "truth": 5, "lie": 2})
 
@@ -72,7 +72,7 @@ def test_one_answer_has_one_report_and_scores_average_to_the_truth() -> None:
     assert Toy(3, 1).randomize(1, rng) in (0, 1)
     reports = Toy(3, 1).randomize([1] * 3000 + [0] * 7000, rng)
     assert abs(Toy(3, 1).scores(reports).mean() - 0.3) < 0.05
-    assert np.array_equal(Toy(3, 1).scores_sent(reports.tolist()), Toy(3, 1).scores(reports))
+    assert np.array_equal(Toy(3, 1)._scores_sent(reports.tolist()), Toy(3, 1).scores(reports))
 
 
 def test_a_question_takes_a_randomizer_and_its_reports() -> None:

@@ -46,7 +46,7 @@ def test_a_changing_truth_costs_what_the_reference_says() -> None:
     for fresh, epsilon in (("3/4", 1.021651248), ("9/10", 1.694595721), ("99/100", 4.026478401)):
         memo = Memo(warner("3/4"), warner(fresh))
         assert abs(memo.epsilon(2, truth="changing") - epsilon) < 1e-9
-        assert abs(memo.pair.epsilon - epsilon) < 1e-6
+        assert abs(memo._pair.epsilon - epsilon) < 1e-6
     assert abs(MEMO.epsilon(4, truth="changing") - 1.982277793) < 1e-9
     assert abs(MEMO.epsilon(6, truth="changing") - 3.032694979) < 1e-9
     certain = Design([[1, 0], [0, 1]], 1, ("no", "yes"))
@@ -118,10 +118,10 @@ def test_two_waves_are_no_product() -> None:
         [0.234375, 0.140625, 0.390625, 0.234375],
         [0.1875, 0.1875, 0.1875, 0.4375],
     ]
-    assert np.allclose(MEMO.pair.matrix, expected, atol=1e-12)
+    assert np.allclose(MEMO._pair.matrix, expected, atol=1e-12)
     for memo in OTHERS:
         laws = [law(memo, truths) for truths in itertools.product((0, 1), repeat=2)]
-        assert np.allclose(memo.pair.matrix, laws, atol=1e-9)
+        assert np.allclose(memo._pair.matrix, laws, atol=1e-9)
 
 
 def given(*draws: int) -> Callable[[int], int]:
@@ -142,9 +142,9 @@ def test_change_and_flows_have_the_reference_numbers() -> None:
     change = MEMO.change(first, second)
     assert abs(change.value - 0.08) < 1e-12
     assert abs(change.se - 0.057257656) < 1e-9
-    assert change.loss.epsilon == MEMO.flows(first, second).loss.epsilon == MEMO.epsilon(2, truth="changing")
+    assert change.loss.epsilon == MEMO._flows(first, second).loss.epsilon == MEMO.epsilon(2, truth="changing")
     assert MEMO.estimate(first).loss.epsilon == MEMO.epsilon()
-    flows = MEMO.flows(first, second)
+    flows = MEMO._flows(first, second)
     assert flows.labels == ("no → no", "no → yes", "yes → no", "yes → yes")
     assert np.allclose(flows.value, [0.848, 0.152, 0.072, -0.072])
     assert np.allclose(flows.se, [0.0540158, 0.04619865, 0.04453313, 0.04135291], atol=1e-7)
@@ -158,7 +158,7 @@ def test_a_memo_makes_a_change_more_precise_than_fresh_answers(flows: tuple[floa
     """
     without, given = MEMO.design.matrix[:, 1]
     scores = (np.array([0, 1, -1, 0])) / (given - without)
-    seen = np.array(flows) @ MEMO.pair.matrix
+    seen = np.array(flows) @ MEMO._pair.matrix
     assert abs(seen @ scores**2 - (seen @ scores) ** 2 - variance) < 1e-9
     if flows[1] == 0.05:
         fresh = np.array(flows) @ np.kron(MEMO.design.matrix, MEMO.design.matrix)
@@ -176,8 +176,8 @@ def test_the_change_is_unbiased_and_its_interval_covers() -> None:
     for _ in range(300):
         first = rng.random(400) < 0.3
         second = np.where(first, rng.random(400) < 1 - 0.04 / 0.3, rng.random(400) < 0.06 / 0.7)
-        memos = MEMO.remember(400, rng=rng)
-        found = MEMO.change(MEMO.report(memos, first, rng=rng), MEMO.report(memos, second, rng=rng))
+        memos = MEMO._draw_memos(400, rng=rng)
+        found = MEMO.change(MEMO._randomize(memos, first, rng=rng), MEMO._randomize(memos, second, rng=rng))
         low, high = found.interval()
         values.append(found.value)
         covered += low <= 0.02 <= high
@@ -187,18 +187,18 @@ def test_the_change_is_unbiased_and_its_interval_covers() -> None:
 
 def test_who_stays_reports_from_one_memo() -> None:
     rng = np.random.default_rng(1)
-    memos = MEMO.remember(100_000, rng=rng)
+    memos = MEMO._draw_memos(100_000, rng=rng)
     assert memos.shape == (100_000, 2)
-    same = MEMO.report(memos, np.zeros(100_000, dtype=int), rng=rng)
-    again = MEMO.report(memos, np.zeros(100_000, dtype=int), rng=rng)
+    same = MEMO._randomize(memos, np.zeros(100_000, dtype=int), rng=rng)
+    again = MEMO._randomize(memos, np.zeros(100_000, dtype=int), rng=rng)
     both = np.mean((same == 1) & (again == 1))
     assert abs(both - 0.1875) < 4.5 * math.sqrt(0.1875 * 0.8125 / 100_000)  # false alarms 7e-6
 
 
 def test_labels_and_frames_are_read_as_everywhere() -> None:
     rng, memo = np.random.default_rng(2), Memo(warner("3/4"), warner("4/5"))
-    memos = memo.remember(4, rng=rng)
-    reports = memo.report(memos, ["no", "yes", "yes", "no"], rng=rng)
+    memos = memo._draw_memos(4, rng=rng)
+    reports = memo._randomize(memos, ["no", "yes", "yes", "no"], rng=rng)
     assert set(reports.tolist()) <= {0, 1}
     assert memo.estimate(pd.Series([0, 1, 1, 0])).n == 4
     assert math.isnan(memo.change([1], [0]).se)
@@ -220,7 +220,7 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ValueError, match="both waves must be of the same people, got 2 and 3 reports"):
         MEMO.change([0, 1], [0, 1, 1])
     with pytest.raises(ValueError, match="`memos` must have a row for each answer"):
-        MEMO.report(MEMO.remember(3, rng=np.random.default_rng(0)), [0, 1])
+        MEMO._randomize(MEMO._draw_memos(3, rng=np.random.default_rng(0)), [0, 1])
     with pytest.raises(ValueError, match="`truth` must be one of unchanged, changing"):
         MEMO.epsilon(2, truth="fixed")
     with pytest.raises(ValueError, match="`memo` must be one of kept, lost"):
@@ -235,20 +235,20 @@ def test_what_a_device_sends_has_the_law_of_two_waves_over_all_draws(memo: Memo)
     kept, sent = memo.permanent.denominator, memo.fresh.denominator
     counts = np.zeros((4, 4), dtype=object)
     for zero, one in itertools.product(range(kept), repeat=2):
-        drawn = [[memo.send(truth, given(zero, one, last)) for last in range(sent)] for truth in (0, 1)]
+        drawn = [[memo._draw_report(truth, given(zero, one, last)) for last in range(sent)] for truth in (0, 1)]
         times = [np.bincount(reports, minlength=2) for reports in drawn]
         for first, second in itertools.product((0, 1), repeat=2):
             counts[2 * first + second] += np.outer(times[first], times[second]).ravel()
-    told = memo.pair.weights.astype(object)
-    assert np.all(counts * memo.pair.denominator == told * (kept * sent) ** 2)
+    told = memo._pair.weights.astype(object)
+    assert np.all(counts * memo._pair.denominator == told * (kept * sent) ** 2)
 
 
 def test_it_is_written_and_read_and_says_what_it_is() -> None:
     for memo in OTHERS:
         data = json.loads(json.dumps(memo.to_dict()))
         assert Memo.from_dict(data) == memo
-        assert memo.browser_data() == {**memo.to_dict(), "options": list(memo.permanent.options)}
-        assert memo.is_exact
+        assert memo._browser_data() == {**memo.to_dict(), "options": list(memo.permanent.options)}
+        assert memo._is_exact
     assert (
         Memo(warner("3/4"), warner("3/4"))
         .describe()
@@ -256,7 +256,7 @@ def test_it_is_written_and_read_and_says_what_it_is() -> None:
     )
     assert "epsilon of all of them together is infinite" in Memo(mangat("1/2"), warner("3/4")).describe()
     fine = warner(epsilon=1.0)
-    assert not Memo(fine, fine).is_exact
+    assert not Memo(fine, fine)._is_exact
     for wrong in ({}, [], {**MEMO.to_dict(), "kind": "design"}, {"kind": "memo", "permanent": {}}):
         with pytest.raises(ValueError, match="the data of a 'memo' must have that kind and the fields"):
             Memo.from_dict(wrong)

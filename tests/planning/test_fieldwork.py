@@ -14,23 +14,22 @@ def test_the_harmless_report_is_the_one_that_speaks_against_yes():
     themselves say it.
     """
     design = crosswise("1/6")
-    seen = Compliance(self_protective=0.25).seen_through(design)
+    seen = Compliance(self_protective=0.25)._effective_design(design)
     assert seen.matrix[:, 1] == pytest.approx(0.75 * design.matrix[:, 1] + 0.25)
     assert Compliance(self_protective=0.25).bias(design, 0.3) < 0
 
 
 def test_the_corrected_design_estimates_without_bias_what_the_other_misses():
     conduct, design, shares = Compliance(0.1, 0.2), k_ary(3, epsilon=2.0), np.array([0.5, 0.3, 0.2])
-    reports = shares @ conduct.seen_through(design).matrix
-    assert conduct.seen_through(design).estimate_counts((reports * 1e9).round().astype(int)).value == pytest.approx(
-        shares, abs=1e-6
-    )
+    effective = conduct._effective_design(design)
+    reports = shares @ effective.matrix
+    assert effective.estimate_counts((reports * 1e9).round().astype(int)).value == pytest.approx(shares, abs=1e-6)
     missed = design.estimate_counts((reports * 1e9).round().astype(int)).value - shares
     assert conduct.bias(design, shares.tolist()) == pytest.approx(missed[np.argmax(np.abs(missed))], abs=1e-6)
 
 
 def test_nobody_misbehaving_changes_nothing():
-    assert np.allclose(Compliance().seen_through(warner("3/4")).matrix, warner("3/4").matrix)
+    assert np.allclose(Compliance()._effective_design(warner("3/4")).matrix, warner("3/4").matrix)
     assert Compliance().bias(warner("3/4"), 0.2) == pytest.approx(0)
 
 

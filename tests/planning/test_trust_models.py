@@ -28,7 +28,7 @@ from toolkit.planning.trust_models import TRUST, _shuffled, check_delta, other_g
     ids=["yes or no", "five options", "subset", "subset of two", "hash of three", "mean", "one tick", "ticks"],
 )
 def test_how_far_one_person_moves_what_a_curator_publishes(randomizer, expected):
-    assert randomizer.sensitivity == expected
+    assert randomizer._sensitivity == expected
 
 
 @pytest.mark.slow

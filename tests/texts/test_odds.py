@@ -38,7 +38,7 @@ def expected(design: Any) -> set[tuple[int, int, bool]]:
     """All probabilities that the sentences about a randomizer may tell, from its integers."""
     if isinstance(design, Design):
         shares = {Fraction(int(weight), design.denominator) for weight in np.unique(design.weights)}
-    elif hasattr(design, "window"):
+    elif hasattr(design, "_window"):
         window = Fraction(design.width * design.inside, design.width * design.inside + design.steps * design.outside)
         shares = {window} | (
             {Fraction(design.turn, 2**16), Fraction(design.keep, design.keep + design.lie)}
@@ -46,7 +46,7 @@ def expected(design: Any) -> set[tuple[int, int, bool]]:
             else set()
         )
     else:
-        shares = {design.support.p, design.support.q} if hasattr(design, "support") else set()
+        shares = {design._support.p, design._support.q} if hasattr(design, "_support") else set()
         if design.name == "scrambled":
             shares = {Fraction(weight, sum(design.weights)) for weight in design.weights}
         if design.name == "local_laplace":  # the noise is at most its scale with probability 1 - 1/e

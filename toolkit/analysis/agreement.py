@@ -73,13 +73,13 @@ class Reports:
         if design.report_options:
             there = [place for place, weight in enumerate(share) if weight > 0]
             times = np.diff(np.rint(np.cumsum(share[there]) * people[0]).astype(np.int64), prepend=0)
-            estimate: Estimate = design.estimate_sent([self.sent[place] for place in there], times)
+            estimate: Estimate = design._estimate_sent([self.sent[place] for place in there], times)
             return estimate
         if design.loss is None:  # boxes that nothing hides
             ones = np.ones(len(means))
             basis = Shares.from_support(np.rint(means * people[0]), int(people[0]), ones, 0 * ones)
             return Estimate(basis.value, basis.se, design.options, None, basis.n, None, SAMPLED, basis=basis)
-        low, high = (np.broadcast_to(limit, means.shape) for limit in design.score_limits())
+        low, high = (np.broadcast_to(limit, means.shape) for limit in design._score_range())
         seen = np.rint((means - low) / (high - low) * people).astype(np.int64)
         one_each = np.isnan(self.scores[self.weights > 0]).any()  # each person was asked about one box
         by_support: Estimate = design.estimate_counts(seen, people if one_each else int(people[0]))

@@ -257,7 +257,7 @@ class CountSource:
     def change(self, first: str, second: str) -> dict[Group, Estimate]:
         """The first question less the second, of the same people, in each group: by their scores."""
         designs = [self.readers[name].design for name in (first, second)]
-        scores = [design.scores_sent(range(len(design.report_options))) for design in designs]
+        scores = [design._scores_sent(range(len(design.report_options))) for design in designs]
         pair = np.stack([table.ravel() for table in np.meshgrid(*scores, indexing="ij")], axis=1)
         gaps = {}
         for group, values in self._pairs(first, second).items():
@@ -301,7 +301,7 @@ def _estimate(design: QuestionModel, values: Sequence[tuple[Any, int]], method: 
     """From reports as they were sent, each with the number of people who sent it."""
     if not values:
         return empty_estimate(design)
-    return design.estimate_sent([value for value, _ in values], [count for _, count in values], method)
+    return design._estimate_sent([value for value, _ in values], [count for _, count in values], method)
 
 
 def _mean_of(scores: Array, counts: Array, law: Array) -> Estimate:

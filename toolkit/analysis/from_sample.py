@@ -287,7 +287,7 @@ def _scores_of(design: QuestionModel, values: Sequence[Any]) -> Array:
     there = np.array([value is not None for value in values])
     if not there.any():
         return np.full(len(values), np.nan)
-    known = design.scores_sent([value for value in values if value is not None])
+    known = design._scores_sent([value for value in values if value is not None])
     scores = np.full((len(values), *known.shape[1:]), np.nan)
     scores[there] = known
     return scores

@@ -40,7 +40,7 @@ class Plain:
     def describe(self) -> str:
         return "The answer is given as it is: nothing hides it."
 
-    def accepts(self, report: object) -> bool:
+    def _accepts(self, report: object) -> bool:
         """Whether this is an answer: a code, a list of ticked codes, or a number within the bounds."""
         if self.bounds is None:
             return (is_set if self.asks == "ticks" else is_code)(report, len(self.options))
@@ -59,10 +59,10 @@ class Plain:
             return np.asarray(rows[:, self.options.index(option)])
         return rows[:, 1] if self.asks == "choice" and len(self.options) == 2 else rows
 
-    def scores_sent(self, reports: Sequence[Any]) -> Array:
+    def _scores_sent(self, reports: Sequence[Any]) -> Array:
         return self.scores(reports)
 
-    def estimate_sent(
+    def _estimate_sent(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: object = "moment", /
     ) -> Estimate:
         """Shares of the options, or the mean of a number, whatever the method; there is no privacy claim."""

@@ -51,11 +51,11 @@ class QuestionModel(Protocol):
     def epsilon(self) -> float: ...
     @property
     def loss(self) -> Pure | None: ...
-    def accepts(self, report: object) -> bool: ...
-    def estimate_sent(
+    def _accepts(self, report: object) -> bool: ...
+    def _estimate_sent(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: Any = "moment", /
     ) -> Estimate: ...
-    def scores_sent(self, reports: Sequence[Any], /) -> Array: ...
+    def _scores_sent(self, reports: Sequence[Any], /) -> Array: ...
     def describe(self) -> str: ...
 
 
@@ -115,18 +115,18 @@ def with_matrix(model: QuestionModel) -> TypeGuard[Design]:
 def estimated_labels(model: QuestionModel) -> Labels:
     """What the entries of an estimate are called: options (of two the last), points of a distribution, or the mean."""
     if not model.options:
-        points: Labels = getattr(model, "labels", ("mean",))
+        points: Labels = getattr(model, "_labels", ("mean",))
         return points
     return model.options[1:] if len(model.options) == 2 and model.asks == "choice" else model.options
 
 
 def of_shares(model: QuestionModel) -> bool:
     """Whether shares are estimated, of options or of the points of a distribution; else it is a mean."""
-    return model.bounds is None or hasattr(model, "labels")
+    return model.bounds is None or hasattr(model, "_labels")
 
 
 def is_single(model: QuestionModel) -> bool:
-    return len(estimated_labels(model)) == 1 and model.asks != "ticks" and not hasattr(model, "labels")
+    return len(estimated_labels(model)) == 1 and model.asks != "ticks" and not hasattr(model, "_labels")
 
 
 STRANGE = object()
@@ -195,7 +195,7 @@ class Reader:
                 value = json.loads(value)
             except (ValueError, RecursionError):
                 return STRANGE
-        return value if not isinstance(value, bool) and self.design.accepts(value) else STRANGE
+        return value if not isinstance(value, bool) and self.design._accepts(value) else STRANGE
 
     def read_all(self, cells: Iterable[tuple[Any, int]]) -> list[tuple[Any, int]]:
         """What cells are read as, each with how many rows it has; None where they are missing."""

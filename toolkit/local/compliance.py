@@ -54,16 +54,16 @@ class Compliance:
     def __post_init__(self) -> None:
         for way in WAYS:
             object.__setattr__(self, way, float(probability(getattr(self, way), way)))
-        if self.followers <= 0:
+        if self._followers <= 0:
             consequence = "else the reports say nothing"
-            refuse("some people must follow the instructions", f"{self.followers:.3g} of them", consequence)
+            refuse("some people must follow the instructions", f"{self._followers:.3g} of them", consequence)
 
     @property
-    def followers(self) -> float:
+    def _followers(self) -> float:
         """The share of people who follow the instructions."""
         return 1 - self.self_protective - self.random - self.candid
 
-    def seen_through(self, design: Design) -> Design:
+    def _effective_design(self, design: Design) -> Design:
         """Return the design that the reports really come from, people behaving as they do.
 
         Parameters
@@ -110,7 +110,7 @@ class Compliance:
     def _mixed(self, design: Design) -> Array:
         telling, kinds = _telling(design), np.eye(len(design.report_options))
         aside = self.self_protective * kinds[telling[0]] + self.random / len(kinds)
-        return np.asarray(self.followers * design.matrix + aside + self.candid * kinds[telling])
+        return np.asarray(self._followers * design.matrix + aside + self.candid * kinds[telling])
 
 
 def one_percent(design: Design, prevalence: ArrayLike) -> dict[str, float]:
@@ -126,7 +126,7 @@ def worst_shift(randomizer: Randomizer, truth: ArrayLike, share: Number = "1/100
     differential privacy).
     """
     liars = randomizer._weight_of_liars(float(probability(share, "share")))
-    low, high = randomizer.score_limits()
+    low, high = randomizer._score_range()
     honest = np.atleast_1d(floats(truth, "truth"))
     if low.shape == (2,):  # a design of two options has a score for each
         honest = _shares(honest)

@@ -180,11 +180,11 @@ class Design(Randomizer):
     def _randomize_codes(self, truths: Codes, rng: Rng = None) -> Codes:
         return encoding.draw_reports(self.weights, self._form, truths, rng)
 
-    def report(self, truth: int, draw: Below) -> int:
+    def _draw_report(self, truth: int, draw: Below) -> int:
         # The consecutive cells of a row are in the order of the reports.
         return int(np.searchsorted(np.cumsum(self.weights[truth]), draw(self.denominator), side="right"))
 
-    def accepts(self, report: object) -> bool:
+    def _accepts(self, report: object) -> bool:
         return is_code(report, len(self.report_options))
 
     def estimate(self, reports: Values, method: Method = "moment") -> Estimate:
@@ -292,7 +292,7 @@ class Design(Randomizer):
             fit=fit,
         )
 
-    def estimate_sent(
+    def _estimate_sent(
         self, reports: Sequence[int], times: Sequence[int] | None = None, method: Method = "moment"
     ) -> Estimate:
         counts = None if times is None else encoding.checked_times(times, len(reports))
@@ -419,10 +419,10 @@ class Design(Randomizer):
         codes = encoding.encode(reports, self.report_options, "reports").codes
         return moments.from_table(self._score, codes, self.options, option)
 
-    def scores_sent(self, reports: Sequence[int]) -> Array:
+    def _scores_sent(self, reports: Sequence[int]) -> Array:
         return moments.from_table(self._score, np.asarray(reports), self.options, None)
 
-    def score_limits(self) -> tuple[Array, Array]:
+    def _score_range(self) -> tuple[Array, Array]:
         return np.asarray(self._score.min(axis=0)), np.asarray(self._score.max(axis=0))
 
     def to_dict(self) -> dict[str, Any]:

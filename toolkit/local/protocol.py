@@ -45,7 +45,7 @@ class Drawing(ABC):
     """How a report is drawn: what Python, the browser and the server of a survey have to agree about."""
 
     @abstractmethod
-    def report(self, truth: Any, draw: Below, /) -> Any:
+    def _draw_report(self, truth: Any, draw: Below, /) -> Any:
         """Return what is sent for a truth, as plain data for JSON; the rule that Python shares with the browser.
 
         Parameters
@@ -62,7 +62,7 @@ class Drawing(ABC):
         """
 
     @abstractmethod
-    def accepts(self, report: object) -> bool:
+    def _accepts(self, report: object) -> bool:
         """Return whether a plain JSON value is a report that could have been sent.
 
         Parameters
@@ -86,7 +86,7 @@ class Drawing(ABC):
             What `from_dict` reads.
         """
 
-    def browser_data(self) -> dict[str, Any]:
+    def _browser_data(self) -> dict[str, Any]:
         """Return what a browser draws with, in numbers that it holds exactly; refuse what it would round.
 
         Returns
@@ -126,7 +126,7 @@ class Estimating(ABC):
         """
 
     @abstractmethod
-    def score_limits(self) -> tuple[Array, Array]:
+    def _score_range(self) -> tuple[Array, Array]:
         """Return the least and the greatest score of a report.
 
         Returns
@@ -170,7 +170,7 @@ class Estimating(ABC):
             One number, or one for each thing that is estimated.
         """
 
-    def scores_sent(self, reports: Sequence[Any], /) -> Array:
+    def _scores_sent(self, reports: Sequence[Any], /) -> Array:
         """Return the scores of reports as they were sent.
 
         Parameters
@@ -186,7 +186,7 @@ class Estimating(ABC):
         return self.scores(list(reports))
 
     @abstractmethod
-    def estimate_sent(
+    def _estimate_sent(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: Any = "moment", /
     ) -> Estimate:
         """Estimate from reports as they were sent.
@@ -255,7 +255,7 @@ class Randomizer(Drawing, Estimating):
         return None
 
     @property
-    def sensitivity(self) -> float:
+    def _sensitivity(self) -> float:
         """The L1 distance by which one person's answer moves a curator's sum when it is replaced."""
         return 1.0 if len(self.options) == 2 else 2.0
 

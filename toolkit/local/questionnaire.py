@@ -20,7 +20,7 @@ from toolkit.core.checks import Number, explain_call, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.digits import concise
 from toolkit.core.loss import Pure
-from toolkit.core.randomness import Below, Rng, below, check_rng
+from toolkit.core.randomness import Rng, below, check_rng
 from toolkit.local.calibration import checked_epsilon
 from toolkit.local.catalogue import restore
 from toolkit.local.design import Design
@@ -29,7 +29,6 @@ from toolkit.local.numeric import one_bit
 from toolkit.local.numeric.bounded import OneBit
 from toolkit.local.protocol import Randomizer, Respondents, keep_whole
 from toolkit.local.questions import k_ary
-from toolkit.texts.odds import epsilon_bound
 
 Maker = Callable[[Fraction], Randomizer]
 """What makes a question's randomizer, given the epsilon that it may cost."""
@@ -80,28 +79,6 @@ class Questionnaire:
     def epsilon(self) -> float:
         """That of any two people's whole records, whichever questions are asked."""
         return self.loss.epsilon
-
-    def report(self, answers: Mapping[str, Any], draw: Below) -> dict[str, Any]:
-        """Return one person's reports.
-
-        Parameters
-        ----------
-        answers : mapping of str to value
-            By question, as each question's own `report` takes them.
-        draw : callable
-            Of a bound: a uniform integer below it.
-
-        Returns
-        -------
-        dict
-            A report for each question that was asked.
-        """
-        d, chosen = len(self.questions), set[int]()
-        for j in range(d - self.asked, d):
-            t = draw(j + 1)
-            chosen.add(j if t in chosen else t)
-        questions = [self.questions[number] for number in sorted(chosen)]
-        return {name: question.report(answers[name], draw) for name, question in questions}
 
     def randomize(self, answers: Mapping[str, Any], rng: Rng = None) -> dict[str, Any]:
         """Randomize the answers of all; what was not asked for is then forgotten, and leaves no trace.
@@ -194,22 +171,6 @@ class Questionnaire:
             return survey
         chosen = question.variance(truth, near) - question.variance(truth, near, respondents=respondents)
         return survey - chosen * (near / n)  # choosing whom to ask stays, choosing the n people falls away
-
-    def describe(self) -> str:
-        """Describe it in plain words, for a consent form.
-
-        Returns
-        -------
-        str
-            What is asked, and what all of it tells.
-        """
-        d = len(self.questions)
-        which = (
-            f"You are asked all {d} questions."
-            if self.asked == d
-            else f"Chance picks {self.asked} of the {d} questions for you."
-        )
-        return f"{which} For all that you send together: {epsilon_bound(self.epsilon)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON.

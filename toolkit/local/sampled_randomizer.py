@@ -50,16 +50,16 @@ class SampledRandomizer(Randomizer):
             Shares, or a mean.
         """
 
-    def estimate_sent(
+    def _estimate_sent(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, _method: str = "moment"
     ) -> Estimate:
         return self.estimate(list(reports), times=times)
 
     def scores(self, reports: Values, option: Label | None = None) -> Array:  # noqa: ARG002  those with scores take them
-        consequence = "its estimate is no mean: use `estimate`, `cumulative` or `quantiles`"
+        consequence = "its estimate is no mean: use `estimate` or `quantiles`"
         refuse("`randomizer` must have reports with scores", type(self).__name__, consequence, TypeError)
 
-    def score_limits(self) -> tuple[Array, Array]:
+    def _score_range(self) -> tuple[Array, Array]:
         refuse("`randomizer` must have reports with scores", type(self).__name__, "its estimate is no mean", TypeError)
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,10 +87,10 @@ class SampledAtOdds(SampledRandomizer):
 
     @property
     @abstractmethod
-    def odds(self) -> Fraction:
+    def _odds(self) -> Fraction:
         """The largest ratio of a report's probabilities under two answers, exact."""
 
     @cached_property
     def epsilon(self) -> float:
         """The logarithm of the odds, rounded up."""
-        return log_up(self.odds)
+        return log_up(self._odds)

@@ -145,7 +145,7 @@ class Memo:
         return Design.from_matrix(rows, self.permanent.options, self.fresh.report_options, "memo")
 
     @cached_property
-    def pair(self) -> Design:
+    def _pair(self) -> Design:
         """Two waves as one design: pairs of truths, and pairs of reports.
 
         It is no product: where the truth stays, both reports come from one memo.
@@ -201,7 +201,7 @@ class Memo:
         return epsilon_of(with_lost_memos(lambda run: rule(chance, run), count))
 
     @property
-    def is_exact(self) -> bool:
+    def _is_exact(self) -> bool:
         """Whether `design` has the very odds that are drawn with; else its table was rounded to fit."""
         weights, scale = self._drawn
         return bool(np.all(weights * self.design.denominator == self.design.weights.astype(object) * scale))
@@ -212,7 +212,7 @@ class Memo:
         weights = self.permanent.weights.astype(object) @ self.fresh.weights.astype(object)
         return weights, self.permanent.denominator * self.fresh.denominator
 
-    def remember(self, n: int, rng: Rng = None) -> npt.NDArray[np.intp]:
+    def _draw_memos(self, n: int, rng: Rng = None) -> npt.NDArray[np.intp]:
         """Draw the memos of n people, once.
 
         Parameters
@@ -231,7 +231,7 @@ class Memo:
         columns = [self.permanent._randomize_codes(np.full(count, truth), check_rng(rng)) for truth in (0, 1)]
         return np.asarray(np.column_stack(columns), dtype=np.intp)
 
-    def report(self, memos: npt.NDArray[np.intp], answers: Values, rng: Rng = None) -> npt.NDArray[Any]:
+    def _randomize(self, memos: npt.NDArray[np.intp], answers: Values, rng: Rng = None) -> npt.NDArray[Any]:
         """Draw a wave's reports: fresh noise on each answer's memo.
 
         Parameters
@@ -257,7 +257,7 @@ class Memo:
         either = numbers_are_labels(labels) or looks_like_others(labels)
         return as_labels(sent, labels) if either else np.asarray(sent)
 
-    def send(self, truth: int, draw: Below, recall: Below | None = None) -> int:
+    def _draw_report(self, truth: int, draw: Below, recall: Below | None = None) -> int:
         """Draw the code that a device sends: a draw for the memo of each answer, then one of fresh noise.
 
         The rule that Python shares with the browser. A device that has drawn its memos before takes the same
@@ -277,8 +277,8 @@ class Memo:
         int
             The code of the report.
         """
-        memos = [self.permanent.report(one, recall or draw) for one in (0, 1)]
-        return self.fresh.report(memos[truth], draw)
+        memos = [self.permanent._draw_report(one, recall or draw) for one in (0, 1)]
+        return self.fresh._draw_report(memos[truth], draw)
 
     def estimate(self, reports: Values) -> Estimate:
         """Estimate the prevalence in one wave, as of any design.
@@ -318,9 +318,9 @@ class Memo:
         value, n = float(moved.mean()), len(moved)
         se = float(moved.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
         if n > 1 and np.ptp(moved) == 0:  # they say nothing of the error: it is that of the two designs
-            nearest = project_onto_simplex(np.asarray(self.flows(first, second).value))
+            nearest = project_onto_simplex(np.asarray(self._flows(first, second).value))
             came = np.array([0, 1, -1, 0])
-            se = float(np.sqrt(came @ self.pair.covariance(nearest, n) @ came))
+            se = float(np.sqrt(came @ self._pair.covariance(nearest, n) @ came))
         return Estimate(
             value=value,
             se=se,
@@ -333,7 +333,7 @@ class Memo:
             basis=Student(value, se, n - 1),
         )
 
-    def flows(self, first: Values, second: Values) -> Estimate:
+    def _flows(self, first: Values, second: Values) -> Estimate:
         """Estimate the share of people behind each pair of truths: who stayed, who came, who went.
 
         Parameters
@@ -349,7 +349,7 @@ class Memo:
             Four shares.
         """
         one, two = self._waves(first, second)
-        return replace(self.pair.estimate_counts(np.bincount(2 * one + two, minlength=4)), loss=self._both)
+        return replace(self._pair.estimate_counts(np.bincount(2 * one + two, minlength=4)), loss=self._both)
 
     def describe(self) -> str:
         """Describe one report, and several, in plain words.
@@ -402,7 +402,7 @@ class Memo:
             refuse(rule, "others", "write it with to_dict()")
         return cls(Design.from_dict(data["permanent"]), Design.from_dict(data["fresh"]))
 
-    def browser_data(self) -> dict[str, Any]:
+    def _browser_data(self) -> dict[str, Any]:
         """Write what a browser draws with.
 
         Returns

@@ -341,7 +341,7 @@ class Case:
         if not has_matrix(randomizer):
             remedy = "leave it out, or ask a yes/no question"
             refuse("`compliance` needs a design with a matrix", type(randomizer).__name__, remedy)
-        return self.field.compliance.seen_through(randomizer)
+        return self.field.compliance._effective_design(randomizer)
 
 
 def spread_of(randomizer: Randomizer, truth: Any, sd: Number | None) -> VarianceSources:

@@ -145,7 +145,7 @@ def trust_models(case: Case, epsilon: float, n: int, target: Target, delta: floa
     """Compare direct, local, shuffled and central at the same epsilon and n; `n_needed` is for the target."""
     local = case.accuracy(epsilon)
     direct = local.without_noise()
-    central = Curated(direct, case.randomizer(epsilon).sensitivity * case.field.questions_each / epsilon)
+    central = Curated(direct, case.randomizer(epsilon)._sensitivity * case.field.questions_each / epsilon)
     local_epsilon, total, needed = _shuffled(case, epsilon, n, target, delta)
     return (
         _trust_model("direct", direct, n, (math.inf, 0.0, math.inf), _people(direct, target)),

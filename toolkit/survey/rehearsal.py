@@ -227,8 +227,8 @@ def report(
     """
     truth = _truth(question, answer)
     if question.memo is not None:
-        return question.memo.send(truth, drawer(rng), drawer(rng if phone is None else phone))
-    return truth if question.design is None else question.design.report(truth, drawer(rng))
+        return question.memo._draw_report(truth, drawer(rng), drawer(rng if phone is None else phone))
+    return truth if question.design is None else question.design._draw_report(truth, drawer(rng))
 
 
 def _truth(question: Question, answer: Any) -> Any:
@@ -238,7 +238,7 @@ def _truth(question: Question, answer: Any) -> Any:
     if question.kind == "ticks":
         return sorted(_code(question, one) for one in answer)
     if question.design is not None:
-        places, _ = question.design.grid.index([answer])  # type: ignore[attr-defined]  # all that ask for numbers have one
+        places, _ = question.design._grid.index([answer])  # type: ignore[attr-defined]  # all that ask for numbers have one
         return int(places[0])
     return answer.item() if hasattr(answer, "item") else answer
 

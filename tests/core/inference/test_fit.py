@@ -159,8 +159,7 @@ def test_the_doubtful_option_is_marked_and_the_p_value_is_that_of_all():
 
 def test_among_many_options_chance_is_named_before_people_are_suspected():
     oracle = oracles.subset(200, 1.0)
-    counts, n = oracle.simulate_counts(np.eye(200)[0], 2000, np.random.default_rng(3))
-    estimate = oracle.estimate_counts(counts, n)
+    estimate = oracle.estimate(oracle.randomize(np.zeros(2000, dtype=int), np.random.default_rng(3)))
     assert np.any(estimate.interval().empty)
     assert not estimate.fit.doubtful
     assert "chance alone does this to about 1 in 40 of the options that nobody has" in estimate.notes[0]

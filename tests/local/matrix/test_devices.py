@@ -37,7 +37,7 @@ def test_reports_with_their_own_names_are_explained_answer_by_answer() -> None:
 
 def test_slips_are_cut_for_up_to_40_parts_that_no_coins_no_die_and_not_ten_slips_have() -> None:
     cut = {
-        parts: {device.slips for device in warner(Fraction(parts - 1, parts)).devices()} - {0, 10}
+        parts: {device._slips for device in warner(Fraction(parts - 1, parts)).devices()} - {0, 10}
         for parts in range(3, 43)
     }
     assert {parts for parts, slips in cut.items() if slips} == {7, 8, 9, *range(11, 41)}

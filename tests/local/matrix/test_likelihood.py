@@ -100,9 +100,9 @@ def test_an_unsettled_likelihood_is_an_error_not_an_answer() -> None:
 def test_the_maximum_is_found_where_it_is_flat():
     """Three hundred people with one answer near the end of 81 points: plain Newton equations become singular there."""
     wave, rng = square_wave((0, 80), 1.0), np.random.default_rng(5)
-    reports = [wave.report(1, lambda bound: int(rng.integers(bound))) for _ in range(300)]
+    reports = [wave._draw_report(1, lambda bound: int(rng.integers(bound))) for _ in range(300)]
     matrix, tallies = (
-        wave.window.matrix(),
+        wave._window.matrix(),
         resample(wave.tally(reports).astype(float), 40, np.random.default_rng(SEED)),
     )
     shares = maximum_likelihoods(matrix, tallies, tolerance=1e-6)  # the bootstrap of an estimate: seen there

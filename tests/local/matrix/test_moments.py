@@ -84,8 +84,8 @@ def sent(randomizer, n: int = 97) -> list:
     """Reports of a mixed crowd, as phones send them."""
     draw, truths = drawer(np.random.default_rng(11)), (0, 1)
     if randomizer.asks == "ticks":
-        return [randomizer.report([i % 3], draw) for i in range(n)]
-    return [randomizer.report(truths[i % 3 == 0], draw) for i in range(n)]
+        return [randomizer._draw_report([i % 3], draw) for i in range(n)]
+    return [randomizer._draw_report(truths[i % 3 == 0], draw) for i in range(n)]
 
 
 @pytest.mark.slow
@@ -101,14 +101,14 @@ def test_so_it_is_in_the_forms_that_the_catalogue_has_no_example_of(name: str) -
 
 def check(randomizer) -> None:
     reports = sent(randomizer)
-    estimate, scores = randomizer.estimate_sent(reports), randomizer.scores(reports)
+    estimate, scores = randomizer._estimate_sent(reports), randomizer.scores(reports)
     assert scores.shape == (97, *np.shape(estimate.value))
     known = (~np.isnan(scores)).sum(axis=0)
     assert np.allclose(np.nanmean(scores, axis=0), estimate.value, rtol=1e-12, atol=1e-12)
     se = np.nanstd(scores, axis=0, ddof=1) / np.sqrt(known)
     assert np.allclose(se, estimate.se, rtol=1e-9)
     if not isinstance(randomizer, Scrambled):  # which has no use for limits
-        low, high = randomizer.score_limits()
+        low, high = randomizer._score_range()
         assert np.nanmin(scores) >= np.min(low) - 1e-9
         assert np.nanmax(scores) <= np.max(high) + 1e-9
     for place, option in enumerate(randomizer.options):
@@ -158,7 +158,7 @@ def test_who_was_not_asked_about_a_box_has_no_score_for_it() -> None:
 
 
 def test_a_distribution_has_no_scores_and_says_what_it_has() -> None:
-    with pytest.raises(TypeError, match=r"no mean: use `estimate`, `cumulative` or `quantiles`"):
+    with pytest.raises(TypeError, match=r"no mean: use `estimate` or `quantiles`"):
         example("square_wave").scores([1, 2])
 
 

@@ -144,7 +144,7 @@ def test_people_who_answer_anything_never_raise_epsilon(epsilon: float) -> None:
     """Mixing in a row that is the same for every truth can only bring the rows together."""
     design = k_ary(4, epsilon=epsilon)
     for share in (0.013, 0.1, 0.37):
-        mixed = [Compliance(self_protective=part, random=share).seen_through(design) for part in (0.0, 0.1)]
+        mixed = [Compliance(self_protective=part, random=share)._effective_design(design) for part in (0.0, 0.1)]
         assert all(more.epsilon <= less.epsilon for less, more in pairwise([design, *mixed]))
 
 

@@ -39,20 +39,20 @@ DERIVED = {
 @pytest.mark.parametrize("name", DERIVED)
 def test_a_browser_gets_what_python_wrote_and_the_integers_that_follow_from_it(name):
     randomizer, derived = DERIVED[name]
-    assert randomizer.browser_data() == {**randomizer.to_dict(), **derived}
+    assert randomizer._browser_data() == {**randomizer.to_dict(), **derived}
     assert not set(derived) & set(randomizer.to_dict()), "no file of a survey holds them"
 
 
 @pytest.mark.parametrize(("steps", "kind"), [(17592, int), (17593, str)])
 def test_the_scale_of_noise_leaves_room_for_its_multiples_or_goes_as_strings(steps, kind):
     """2**44 lies between the two: below it there is room for 2**9 multiples under 2**53. And 10007 is a prime."""
-    sent = LocalLaplace(Fraction(0), Fraction(1), steps, Fraction(10007, 10**9)).browser_data()
+    sent = LocalLaplace(Fraction(0), Fraction(1), steps, Fraction(10007, 10**9))._browser_data()
     assert (sent["s"], sent["t"]) == (kind(steps * 10**9), kind(10007))
 
 
 def test_a_budget_of_many_digits_goes_as_strings_and_comes_back_whole():
     noise = LocalLaplace(Fraction(0), Fraction(1), 2**16, Fraction("1.2345678901234567"))
-    sent = json.loads(json.dumps(noise.browser_data()))
+    sent = json.loads(json.dumps(noise._browser_data()))
     assert [type(part) for part in sent["budget"]] == [str, str]
     assert Fraction(int(sent["budget"][0]), int(sent["budget"][1])) == noise.budget
 
@@ -83,7 +83,7 @@ def test_what_may_pass_the_integers_of_a_browser_is_sent_as_text(scale, budget, 
 
 @pytest.mark.parametrize("epsilon", [1.0, math.log(3), 1e-7, 0.10000000000000002, 21.999999999999996])
 def test_every_integer_that_a_browser_gets_is_one_that_it_can_hold(epsilon):
-    sent = numeric.local_laplace((0, 20), epsilon).browser_data()
+    sent = numeric.local_laplace((0, 20), epsilon)._browser_data()
     assert max(map(abs, sent_integers(sent))) < 2**53
 
 
@@ -106,6 +106,8 @@ def test_every_integer_that_a_browser_gets_is_one_that_it_can_hold(epsilon):
 )
 def test_what_a_browser_would_round_is_refused_with_its_reason(randomizer, message):
     with pytest.raises(ValueError, match=f"{message} for answers in a browser, got"):
-        randomizer.browser_data()
-    last = numeric.additive((0, 10), {2**52 - 11: 0.5, 0: 0.5}).browser_data()  # twice the farthest report is held, too
+        randomizer._browser_data()
+    last = numeric.additive(
+        (0, 10), {2**52 - 11: 0.5, 0: 0.5}
+    )._browser_data()  # twice the farthest report is held, too
     assert last["cards"][0] == {"start": 2**52 - 11, "slope": 1}

@@ -48,9 +48,9 @@ MAKERS = (numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_lapl
 def test_it_tells_its_bounds_and_how_far_one_person_can_move_a_sum(make: type) -> None:
     made = make((-2, "7/2"), 1.0)
     assert isinstance(made, OnGrid)
-    assert (made.bounds, made.sensitivity, made.asks, made.options) == ((-2, Fraction(7, 2)), 5.5, "number", ())
-    assert made.browser_data()["span"] == [11, 2]
-    assert made.browser_data().items() >= made.to_dict().items()
+    assert (made.bounds, made._sensitivity, made.asks, made.options) == ((-2, Fraction(7, 2)), 5.5, "number", ())
+    assert made._browser_data()["span"] == [11, 2]
+    assert made._browser_data().items() >= made.to_dict().items()
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -60,7 +60,7 @@ def test_one_answer_gives_one_report(make: type) -> None:
 
 def test_the_grid_is_public_and_whole_numbers_are_met_exactly() -> None:
     mean = numeric.piecewise((10, 90), 1.0)
-    index, _ = mean.grid.index(np.arange(10, 91))
+    index, _ = mean._grid.index(np.arange(10, 91))
     assert np.array_equal(index * 80, np.arange(81) * mean.steps)
     for make in MAKERS:
         reports = make((0, 80), 1.0).randomize(np.linspace(0, 80, 500))
@@ -71,7 +71,7 @@ def test_neighboring_floats_give_the_same_law() -> None:
     """The last bit of an answer cannot be told: it is gone before anything is drawn."""
     mean = numeric.hybrid((0, 1), 1.0)
     x = 0.123456
-    assert mean.grid.index(x)[0] == mean.grid.index(math.nextafter(x, 1))[0]
+    assert mean._grid.index(x)[0] == mean._grid.index(math.nextafter(x, 1))[0]
 
 
 BAD: list[tuple[list[Any], str]] = [

@@ -5,7 +5,6 @@ import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from tests.local.channel import channel, follows, largest_ratio, law_of
 from tests.slowly import each
 from toolkit import Pure
 from toolkit.core.rounding import log_up
-from toolkit.local import numeric, oracles
+from toolkit.local import numeric
 from toolkit.local.catalogue import restore
 from toolkit.local.numeric import bounded, laplace
 from toolkit.local.numeric.bounded import Hybrid, OneBit, Piecewise
@@ -24,8 +23,6 @@ from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.means import FiniteMean, MeanRandomizer
 from toolkit.local.numeric.scrambling import Scrambled
 from toolkit.local.numeric.square_wave import SquareWave
-from toolkit.local.oracles.random_box import RandomBox
-from toolkit.local.oracles.ticks import CappedBoxes
 
 ZERO, ONE, TEN = Fraction(0), Fraction(1), Fraction(10)
 FINITE: dict[str, FiniteMean] = {
@@ -47,7 +44,7 @@ MAKERS = (numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_lapl
 
 
 def laws(mean: MeanRandomizer) -> list[dict]:
-    return channel(_thinned(mean).report, list(range(mean.steps + 1)))
+    return channel(_thinned(mean)._draw_report, list(range(mean.steps + 1)))
 
 
 def _thinned(mean: MeanRandomizer) -> MeanRandomizer:
@@ -55,11 +52,11 @@ def _thinned(mean: MeanRandomizer) -> MeanRandomizer:
 
     class Thinned:
         @staticmethod
-        def report(index: int, draw: object) -> int:
+        def _draw_report(index: int, draw: object) -> int:
             def turns(bound: int) -> int:
                 return draw(2) << 15 if bound == 1 << 16 else draw(bound)  # type: ignore[operator]
 
-            return mean.report(index, turns)
+            return mean._draw_report(index, turns)
 
     return Thinned()  # type: ignore[return-value]
 
@@ -73,8 +70,8 @@ def test_epsilon_is_that_of_the_enumerated_channel(name: str) -> None:
     assert outcomes <= set(range(mean.kinds))
     # A hybrid's odds are the larger of both branches, though the branch that is never taken shows nothing.
     shown = largest_ratio(found)
-    assert shown == mean.odds or (name == "hybrid, one bit alone" and shown == mean.bit.odds)
-    assert mean.epsilon == log_up(mean.odds) == mean.loss.epsilon
+    assert shown == mean._odds or (name == "hybrid, one bit alone" and shown == mean.bit._odds)
+    assert mean.epsilon == log_up(mean._odds) == mean.loss.epsilon
 
 
 @pytest.mark.parametrize("name", FINITE | SCRAMBLED)
@@ -85,9 +82,9 @@ def test_scores_are_unbiased_and_have_the_claimed_square(name: str) -> None:
     for index, law in enumerate(laws(mean)):
         chances = np.array([float(chance) for chance in law.values()])
         scores = mean.scores(np.array(list(law)))
-        answer = float(mean.low) + mean.grid.span * index / mean.steps
+        answer = float(mean.low) + mean._grid.span * index / mean.steps
         assert math.isclose(chances @ scores, answer, abs_tol=1e-12)
-        unit, u = (scores - float(mean.low)) / mean.grid.span, index / mean.steps
+        unit, u = (scores - float(mean.low)) / mean._grid.span, index / mean.steps
         assert math.isclose(chances @ unit**2, c0 + c1 * u + c2 * u * u, rel_tol=1e-12, abs_tol=1e-12)
         noise = chances @ scores**2 - answer**2
         assert math.isclose(mean.variance(answer, 3, sd=0, respondents="fixed"), noise / 3, rel_tol=1e-9, abs_tol=1e-12)
@@ -103,7 +100,7 @@ def test_variance_for_a_sample_and_for_fixed_respondents(name: str) -> None:
         chances, scores = np.array([float(c) for c in law.values()]), mean.scores(np.array(list(law)))
         within.append(chances @ scores**2 - answer**2)
         second += chances @ scores**2 / 2
-    middle, sd = sum(ends) / 2, mean.grid.span / 2
+    middle, sd = sum(ends) / 2, mean._grid.span / 2
     assert math.isclose(mean.variance(middle, 1, sd=sd, respondents="fixed"), np.mean(within), rel_tol=1e-9)
     assert math.isclose(mean.variance(middle, 1, sd=sd), second - middle**2, rel_tol=1e-9)
     assert mean.variance(middle, 1) >= max(mean.variance(middle, 1, sd=s) for s in (0, sd / 2, sd)) * (1 - 1e-12)
@@ -116,7 +113,7 @@ def test_many_draws_follow_the_channel(name: str) -> None:
     mean = (FINITE | SCRAMBLED)[name]
     for rng, least in ((np.random.default_rng(2), 1e-6), (None, 1e-10)):
         for index, law in enumerate(laws(mean)):
-            answers = np.full(20_000, float(mean.low) + mean.grid.span * index / mean.steps)
+            answers = np.full(20_000, float(mean.low) + mean._grid.span * index / mean.steps)
             assert len(law) == 1 or follows(mean.randomize(answers, rng).tolist(), law) > least
 
 
@@ -223,7 +220,7 @@ def test_one_bit_has_all_intervals_of_a_share_and_they_hold() -> None:
     """The number of ones is binomial: exact coverage over all counts of 80 reports, at 90 %."""
     mean, n, level = numeric.one_bit((20, 60), 1.0), 80, 0.9
     for truth in (20, 30, 45):
-        p = float(mean.support.q) + mean.support.slope * (truth - 20) / 40
+        p = float(mean._support.q) + mean._support.slope * (truth - 20) / 40
         covered = dict.fromkeys(("wilson", "exact", "bayes", "wald"), 0.0)
         for ones in range(n + 1):
             estimate = mean.estimate_counts([n - ones, ones])
@@ -261,7 +258,7 @@ def test_laplace_noise_has_the_exact_scale_and_the_browsers_rule_has_the_same_la
     ratio = math.exp(-3 / 8)
     law = {z: (1 - ratio) / (1 + ratio) * ratio ** abs(z) for z in range(-15, 16)}
     rng = np.random.default_rng(5)
-    browser = [mean.report(0, lambda bound: int(rng.integers(bound))) for _ in range(20_000)]
+    browser = [mean._draw_report(0, lambda bound: int(rng.integers(bound))) for _ in range(20_000)]
     law["beyond"] = 1 - sum(law.values())
     ours, system = (mean.randomize(np.zeros(20_000), source).tolist() for source in (rng, None))
     for drawn, least in ((browser, 1e-6), (ours, 1e-6), (system, 1e-9)):
@@ -281,7 +278,7 @@ def test_no_noise_has_one_sign(draws: list[int], sent: int, monkeypatch: pytest.
         assert bound == expected
         return drawn
 
-    assert LocalLaplace(ZERO, TEN, 4, Fraction(3, 2)).report(4, draw) == sent
+    assert LocalLaplace(ZERO, TEN, 4, Fraction(3, 2))._draw_report(4, draw) == sent
     assert next(left, None) is None
 
 
@@ -331,7 +328,7 @@ def test_scrambled_reports_are_the_numbers_that_are_said() -> None:
     assert SCRAMBLED["added"].unit == Fraction(1, 2)
     for scramble in (numeric.additive, numeric.multiplicative):
         assert scramble((1, 2), {1: 0.5, 2: 0.5}, step="1/2").unit == Fraction(1, 2)
-    law = law_of(lambda draw: SCRAMBLED["added"].report(4, draw))
+    law = law_of(lambda draw: SCRAMBLED["added"]._draw_report(4, draw))
     assert law == {2: Fraction(1, 4), 8: Fraction(1, 2), 13: Fraction(1, 4)}
 
 
@@ -425,22 +422,12 @@ def test_what_cannot_be_is_refused(broken: object, words: str) -> None:
         broken()  # type: ignore[operator]
 
 
-def test_simulated_counts_are_those_of_the_channel() -> None:
-    """3000 surveys, fixed seed; 4.5 standard errors, false alarms 7e-6."""
-    mean, rng = numeric.one_bit((0, 50), 1.0), np.random.default_rng(4)
-    surveys = np.array([mean.simulate_counts(12, 500, rng) for _ in range(3000)])
-    assert np.all(surveys.sum(axis=1) == 500)
-    values = surveys @ mean.scores([0, 1]) / 500
-    assert abs(np.mean(values) - 12) < 4.5 * math.sqrt(mean.variance(12, 500) / 3000)
-    assert abs(np.var(values) / mean.variance(12, 500) - 1) < 0.12
-
-
 def test_a_deck_with_a_zero_accepts_zero_and_what_its_other_numbers_make() -> None:
     """Times 0 every answer is sent as 0: a report is checked against a line without a slope."""
     deck = numeric.multiplicative((1, 4), {0: "1/2", 2: "1/2"})
-    assert [report for report in range(-3, 11) if deck.accepts(report)] == [0, 2, 4, 6, 8]
+    assert [report for report in range(-3, 11) if deck._accepts(report)] == [0, 2, 4, 6, 8]
     assert all(
-        deck.accepts(int(report)) for report in deck.randomize(np.array([1, 2, 3, 4] * 50), np.random.default_rng(1))
+        deck._accepts(int(report)) for report in deck.randomize(np.array([1, 2, 3, 4] * 50), np.random.default_rng(1))
     )
 
 
@@ -503,25 +490,3 @@ def test_bounds_are_looked_at_whatever_makes_the_randomizer(
     assert make(ZERO, TEN).bounds == (0, 10)
     with pytest.raises(ValueError, match="lower of `bounds` must be below the upper"):
         make(TEN, ZERO)
-
-
-SURVEYS: dict[str, Callable[..., object]] = {
-    "boxes": partial(CappedBoxes(("a", "b", "c"), 2, 1, 4).simulate_counts, [0.1, 0.2, 0.3], 10**6),
-    "one box": partial(RandomBox(("a", "b", "c"), 3, 1).simulate_counts, [0.1, 0.2, 0.3], 10**6),
-    "a set": partial(oracles.subset(3, 1.0).simulate_counts, [0.2, 0.3, 0.5], 10**6),
-    "one bit": partial(FINITE["one bit"].simulate_counts, 4, 10**6),
-    "square wave": partial(SquareWave(ZERO, TEN, 2, 1, 3, 1).simulate_counts, [0.2, 0.3, 0.5], 10**6),
-}
-
-
-@pytest.mark.parametrize("survey", SURVEYS.values(), ids=SURVEYS)
-def test_a_simulated_survey_is_repeated_by_its_seed_alone(survey: Callable[..., object]) -> None:
-    """Two surveys of a million agree in all counts by chance less than once in a hundred: so ten, and not two."""
-    one, same = (str(survey(np.random.default_rng(5))) for _ in range(2))
-    assert one == same
-    assert len({str(survey()) for _ in range(10)}) > 1
-
-
-def test_who_answers_is_a_sample_or_fixed() -> None:
-    with pytest.raises(ValueError, match="`respondents` must be one of sample, fixed"):
-        SURVEYS["square wave"](respondents="others")

@@ -18,7 +18,9 @@ LABELS = ("a", "b", "c")
 def test_a_box_that_nobody_was_asked_about_is_nan_and_the_others_are_as_they_were() -> None:
     boxes = tick_boxes(["x", "y", "z"], 1.0, how="random")
     whole, holed = (boxes.estimate_counts([3, 2, 5], [10, 8, 10]), boxes.estimate_counts([3, 0, 5], [10, 0, 10]))
-    assert np.allclose(whole.value, (np.array([3 / 10, 2 / 8, 5 / 10]) - float(boxes.support.q)) / boxes.support.slope)
+    assert np.allclose(
+        whole.value, (np.array([3 / 10, 2 / 8, 5 / 10]) - float(boxes._support.q)) / boxes._support.slope
+    )
     for name in ("value", "se"):
         assert np.isnan(getattr(holed, name)).tolist() == [False, True, False]
         assert np.array_equal(getattr(holed, name)[[0, 2]], getattr(whole, name)[[0, 2]])

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from toolkit import Pure
-from toolkit.local.oracles.support import Support, checked_support, people_with
+from toolkit.local.oracles.support import Support, checked_support
 
 
 def test_the_variance_is_that_of_a_binomial_seen_through_p_and_q() -> None:
@@ -22,14 +22,6 @@ def test_covariances_of_exclusive_shares_follow_from_how_often_two_are_supported
     means = q + (p - q) * shares
     expected = (both - means[0] * means[1]) / (p - q) ** 2
     assert Support.independent(Fraction(1, 2), Fraction(1, 5)).covariance(shares)[0, 1] == pytest.approx(expected)
-
-
-def test_people_are_a_sample_or_always_the_same() -> None:
-    rng, shares = np.random.default_rng(1), np.array([0.5, 0.3, 0.2])
-    assert people_with(shares, 7, rng, "fixed").tolist() == [4, 2, 1]  # the nearest to 3.5, 2.1 and 1.4
-    assert people_with(shares, 9, rng, "fixed").tolist() == [4, 3, 2]  # the nearest to 4.5, 2.7 and 1.8
-    assert len({tuple(people_with(shares, 50, rng, "sample")) for _ in range(20)}) > 1
-    assert people_with(shares, 50, rng, "sample").sum() == 50
 
 
 @pytest.mark.parametrize("bad", [[5, 11], [-1, 2], [1, 2, 3]])

@@ -26,7 +26,7 @@ def test_every_design_has_the_same_fields_and_is_plain_json(design: Any) -> None
     page = shown_question(Question("asked", "What?", design=design), ["en"])
     assert list(page) == FIELDS
     assert json.loads(json.dumps(page, allow_nan=False)) == page
-    assert page["randomizer"] == design.browser_data()
+    assert page["randomizer"] == design._browser_data()
     assert [option["value"] for option in page["options"]] == list(getattr(design, "options", ()))
     assert [report["value"] for report in page["reports"]] == list(getattr(design, "report_options", ()))
     assert page["deniable"] == (design.epsilon <= 3)
@@ -87,7 +87,7 @@ def test_a_report_of_a_number_is_read_on_the_scale_that_was_asked_for(design, an
     digits of the range; what a deck gives is exact.
     """
     scale = shown_question(Question("q", "How many?", design=design), ["en"])["scale"]
-    index = design.grid.index(answer)[0][0] if hasattr(design, "grid") else answer - int(design.low)
+    index = design._grid.index(answer)[0][0] if hasattr(design, "_grid") else answer - int(design.low)
     if design.name == "local_laplace":
         report = int(index)
     elif hasattr(design, "width"):

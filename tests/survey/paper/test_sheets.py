@@ -137,15 +137,14 @@ def test_every_page_is_worded_in_every_language(design, language) -> None:
     for page in pages.values():
         assert not re.search(r"[{}]|×|6 ×", page.split("</style>")[1])
         assert f"<html lang='{language}' dir='{'rtl' if language == 'ar' else 'ltr'}'>" in page
-    device = next(one for one in design.devices() if one.exact and one.by_hand)
+    device = next(one for one in design.devices() if one.exact and one._by_hand)
     assert device.design == design
 
 
 def test_devices_that_can_be_looked_up_are_marked() -> None:
-    notes = {device.name: device.secret for device in kuk("7/10", "2/10").devices()}
-    assert not notes["the last digit of a phone number"]
-    assert notes["one of ten slips numbered 1 to 10"]
-    assert notes["a die"]
+    notes = {device.name: device.note for device in kuk("7/10", "2/10").devices()}
+    assert "only if nobody who sees the report can find it out" in notes["the last digit of a phone number"]
+    assert "find it out" not in notes["one of ten slips numbered 1 to 10"] + notes["a die"]
 
 
 def test_own_instructions_come_before_a_device_and_reports_are_what_is_ticked() -> None:

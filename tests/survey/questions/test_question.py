@@ -47,7 +47,7 @@ def test_a_randomized_question_has_options_bounds_and_loss_of_its_design(design:
     assert question.bounds == ((design.low, design.high) if design.asks == "number" else None)
     assert question.loss == design.loss
     assert question.randomized
-    assert [accepts(question, value) for value in STRANGE] == [design.accepts(value) for value in STRANGE]
+    assert [accepts(question, value) for value in STRANGE] == [design._accepts(value) for value in STRANGE]
 
 
 def accepted(question: Question, values: list[Any]) -> list[Any]:
@@ -145,8 +145,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 def test_who_must_draw_by_hand_is_advised_of_a_device_for_hands() -> None:
     design = warner(epsilon=1)
-    assert not design.devices()[0].by_hand
-    near = next(device for device in design.devices() if device.by_hand)
+    assert not design.devices()[0]._by_hand
+    near = next(device for device in design.devices() if device._by_hand)
     with pytest.raises(ValueError, match=re.escape(f"nearest comes {near!r}: take its design")):
         Question("q", "Q?", design=design, mode="physical")
 
@@ -235,7 +235,7 @@ def test_a_memo_is_one_report_and_costs_more_in_several_waves() -> None:
     assert asked.options == asked.report_options == ("no", "yes")
     assert loss_over_waves(asked) == asked.loss
     assert loss_over_waves(asked, 2).epsilon == memo.epsilon(2, truth="changing", memo="lost") > 2 * asked.loss.epsilon
-    assert shown_question(asked, ["en"])["randomizer"] == memo.browser_data()
+    assert shown_question(asked, ["en"])["randomizer"] == memo._browser_data()
     assert asked.to_dict()["design"] == memo.to_dict()
     assert "memo" not in asked.to_dict()
     (read,) = read_questions([asked.to_dict()])

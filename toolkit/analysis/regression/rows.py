@@ -165,7 +165,7 @@ def report_codes(reports: Values, design: Design, missing: tuple[Any, ...]) -> C
 def with_matrix(design: object) -> Design:
     """What has a table of probabilities, the data that its `to_dict` wrote, or plain choices, which nothing hides."""
     restored: Any = restore(design) if isinstance(design, dict) else as_design(design)
-    if isinstance(restored, type) or getattr(restored, "matrix", None) is None or not hasattr(restored, "scores_sent"):
+    if isinstance(restored, type) or getattr(restored, "matrix", None) is None or not hasattr(restored, "_scores_sent"):
         consequence = "give a design such as warner('3/4'); a bare name leaves its probabilities open"
         received = f"the class {design.__name__}" if isinstance(design, type) else type(design).__name__
         refuse("`design` must be a Design", received, consequence, TypeError)

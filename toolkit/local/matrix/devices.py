@@ -102,19 +102,14 @@ class Device(Generic[D]):
         return self.distance == 0
 
     @property
-    def by_hand(self) -> bool:
+    def _by_hand(self) -> bool:
         """Whether people can use it in one draw and without arithmetic: a coin, two, a die, or numbered slips."""
-        return self.name in _IN_HAND or self.slips > 0
+        return self.name in _IN_HAND or self._slips > 0
 
     @property
-    def slips(self) -> int:
+    def _slips(self) -> int:
         """How many numbered slips it is drawn from; 0 if it is another device."""
         return self.outcomes if " slips numbered " in self.name else 0
-
-    @property
-    def secret(self) -> bool:
-        """Whether nobody can look its outcome up, as one can a birthday or a phone number."""
-        return _SOMEBODY not in self.note
 
     def __repr__(self) -> str:
         fit = "exact" if self.exact else f"off by {self.distance:.3g}"

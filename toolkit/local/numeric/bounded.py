@@ -5,12 +5,11 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Steps, Values
-from toolkit.core.checks import Number, refuse, whole
+from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Below, Rng, below, check_rng
+from toolkit.core.randomness import Below, Rng, below
 from toolkit.core.sampling import Categorical
 from toolkit.local.calibration import check_odds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
@@ -57,7 +56,7 @@ class OneBit(FiniteMean):
         check_odds(self.keep, self.lie, self.keep + self.lie, ("keep", "lie"))
 
     @property
-    def odds(self) -> Fraction:
+    def _odds(self) -> Fraction:
         return Fraction(self.keep, self.lie)
 
     @property
@@ -65,18 +64,18 @@ class OneBit(FiniteMean):
         return 2
 
     @cached_property
-    def support(self) -> Support:
+    def _support(self) -> Support:
         """An answer at part u of the range is a 1 with probability u: its mean is a share, and is estimated as one."""
         keep = Fraction(self.keep, self.keep + self.lie)
         return Support.independent(keep, 1 - keep)
 
     @cached_property
     def square(self) -> tuple[float, float, float]:
-        basis = self.support.interval_basis(np.zeros(1), 1)
+        basis = self._support.interval_basis(np.zeros(1), 1)
         without, having = float(basis.spread_without[0]), float(basis.spread_given[0])
         return without, having - without, 0.0
 
-    def report(self, index: int, draw: Below) -> int:
+    def _draw_report(self, index: int, draw: Below) -> int:
         bit = draw(self.steps) < index
         return int(bit == (draw(self.keep + self.lie) < self.keep))
 
@@ -86,7 +85,7 @@ class OneBit(FiniteMean):
         return np.asarray(bit ^ (lied == 1), dtype=np.int64)
 
     def _unit_scores(self, reports: Steps) -> Array:
-        return np.asarray((reports - float(self.support.q)) / self.support.slope)
+        return np.asarray((reports - float(self._support.q)) / self._support.slope)
 
     def estimate(self, reports: Values, *, times: ArrayLike | None = None) -> Estimate:
         codes = checked_reports(reports, 2)
@@ -94,31 +93,10 @@ class OneBit(FiniteMean):
 
     def estimate_counts(self, counts: ArrayLike) -> Estimate:
         numbers = checked_counts(counts, 2, (0, 1))
-        basis = self.support.interval_basis(numbers[1:], int(numbers.sum()))
-        low, span = float(self.low), self.grid.span
+        basis = self._support.interval_basis(numbers[1:], int(numbers.sum()))
+        low, span = float(self.low), self._grid.span
         value, se = low + span * float(basis.value[0]), span * float(basis.se[0])
         return self._estimated(value, se, basis.n, basis)
-
-    def simulate_counts(self, mean: Number, n: int, rng: Rng = None) -> npt.NDArray[np.int64]:
-        """Draw a whole survey at the level of counts.
-
-        Parameters
-        ----------
-        mean : number
-            The true mean.
-        n : int
-            How many people answer.
-        rng : numpy.random.Generator, optional
-            For results that can be repeated.
-
-        Returns
-        -------
-        array
-            Zeros, ones.
-        """
-        generator, people = check_rng(rng) or np.random.default_rng(), whole(n, "n")
-        ones = generator.binomial(people, float(self.support.q) + self.support.slope * self.grid.unit(mean, "mean"))
-        return np.array([people - ones, ones])
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,14 +116,14 @@ class Piecewise(Windowed, FiniteMean):
 
     @property
     def kinds(self) -> int:
-        return self.window.reports
+        return self._window.reports
 
     @property
     def square(self) -> tuple[float, float, float]:
-        return self.window.square
+        return self._window.square
 
     def _unit_scores(self, reports: Steps) -> Array:
-        return self.window.scores(reports)
+        return self._window.scores(reports)
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,7 +169,7 @@ class Hybrid(FiniteMean):
         keep_whole(self, keep=1, lie=1, width=1, inside=1, outside=1, turn=0)
         if self.turn > TURNS:
             refuse(f"`turn` must be at most {TURNS}", self.turn, "it is a share of the people")
-        _ = self.bit, self.window  # checked once, here
+        _ = self.bit, self._window  # checked once, here
 
     @cached_property
     def bit(self) -> OneBit:
@@ -199,7 +177,7 @@ class Hybrid(FiniteMean):
         return OneBit(self.low, self.high, self.steps, self.keep, self.lie)
 
     @cached_property
-    def window(self) -> Window:
+    def _window(self) -> Window:
         """The law of the window's turns."""
         return Window(self.steps, self.width, self.inside, self.outside)
 
@@ -209,24 +187,24 @@ class Hybrid(FiniteMean):
         return Fraction(self.turn, TURNS)
 
     @property
-    def odds(self) -> Fraction:
+    def _odds(self) -> Fraction:
         """Whose turn it is does not depend on the answer, so the larger of both."""
-        return max(self.bit.odds, self.window.odds)
+        return max(self.bit._odds, self._window.odds)
 
     @property
     def kinds(self) -> int:
-        return 2 + self.window.reports
+        return 2 + self._window.reports
 
     @cached_property
     def square(self) -> tuple[float, float, float]:
         share = self.turn / TURNS
-        c0, c1, c2 = (share * w + (1 - share) * b for w, b in zip(self.window.square, self.bit.square, strict=True))
+        c0, c1, c2 = (share * w + (1 - share) * b for w, b in zip(self._window.square, self.bit.square, strict=True))
         return c0, c1, c2
 
-    def report(self, index: int, draw: Below) -> int:
-        return 2 + self.window.report(index, draw) if draw(TURNS) < self.turn else self.bit.report(index, draw)
+    def _draw_report(self, index: int, draw: Below) -> int:
+        return 2 + self._window.report(index, draw) if draw(TURNS) < self.turn else self.bit._draw_report(index, draw)
 
-    def accepts(self, report: object) -> bool:
+    def _accepts(self, report: object) -> bool:
         # Where it is never the window's turn, or the bit's, nobody sends its reports.
         bit = is_code(report, 2)
         return self.turn < TURNS if bit else self.turn > 0 and is_code(report, self.kinds)
@@ -234,9 +212,9 @@ class Hybrid(FiniteMean):
     def _draw(self, index: Steps, rng: Rng) -> Steps:
         turns = below(TURNS, len(index), rng) < self.turn
         reports = np.empty(len(index), dtype=np.int64)
-        reports[turns] = 2 + self.window.draw(index[turns], rng)
+        reports[turns] = 2 + self._window.draw(index[turns], rng)
         reports[~turns] = self.bit._draw(index[~turns], rng)
         return reports
 
     def _unit_scores(self, reports: Steps) -> Array:
-        return np.where(reports < 2, self.bit._unit_scores(reports), self.window.scores(reports - 2))
+        return np.where(reports < 2, self.bit._unit_scores(reports), self._window.scores(reports - 2))

@@ -152,32 +152,32 @@ class OnGrid(SampledRandomizer):
         object.__setattr__(self, "low", fraction(self.low, "low"))
         object.__setattr__(self, "high", fraction(self.high, "high"))
         keep_whole(self, steps=1)
-        _ = self.grid  # checked once, here
+        _ = self._grid  # checked once, here
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
         return self.low, self.high
 
     @property
-    def sensitivity(self) -> float:
+    def _sensitivity(self) -> float:
         return float(self.high - self.low)
 
     @cached_property
-    def grid(self) -> AnswerGrid:
+    def _grid(self) -> AnswerGrid:
         """The points that answers are rounded to."""
         return AnswerGrid(self.low, self.high, self.steps)
 
     def _encoded(self, answers: Values) -> tuple[Steps, bool]:
-        return self.grid.index(answers)
+        return self._grid.index(answers)
 
     def randomize(self, answers: Values, rng: Rng = None) -> Any:
         reports = super().randomize(answers, rng)
         return reports if np.ndim(reports) else int(reports)
 
-    def browser_data(self) -> dict[str, Any]:
+    def _browser_data(self) -> dict[str, Any]:
         # The width as a fraction: a browser divides as Python's `float` does while it holds both parts.
         span = self.high - self.low
         if max(abs(part) for number in (*self.bounds, span) for part in number.as_integer_ratio()) >= EXACT:
             received = f"{float(self.low)} and {float(self.high)}"
             refuse("`bounds` must have fewer digits for answers in a browser", received, "they would be rounded there")
-        return super().browser_data() | {"span": list(span.as_integer_ratio())}
+        return super()._browser_data() | {"span": list(span.as_integer_ratio())}

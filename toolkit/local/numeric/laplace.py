@@ -69,7 +69,7 @@ class LocalLaplace(MeanRandomizer):
         half = math.sinh(float(1 / self.scale) / 2)  # (1-r)**2 / r = (2 sinh(1 / (2 scale)))**2
         return 1 / (2 * half**2 * self.steps**2), 0.0, 1.0
 
-    def report(self, index: int, draw: Below) -> int:
+    def _draw_report(self, index: int, draw: Below) -> int:
         while True:
             rest = draw(self.scale.numerator)
             if not _succeeds(Fraction(rest, self.scale.numerator), draw):
@@ -82,14 +82,14 @@ class LocalLaplace(MeanRandomizer):
             if size or not minus:
                 return index - size if minus else index + size
 
-    def accepts(self, report: object) -> bool:
+    def _accepts(self, report: object) -> bool:
         farthest = _FARTHEST * self.scale
         return is_whole(report) and -farthest <= report <= self.steps + farthest
 
-    def browser_data(self) -> dict[str, Any]:
-        return super().browser_data() | laplace_in_browser(self.scale, self.budget)
+    def _browser_data(self) -> dict[str, Any]:
+        return super()._browser_data() | laplace_in_browser(self.scale, self.budget)
 
-    def score_limits(self) -> tuple[Array, Array]:
+    def _score_range(self) -> tuple[Array, Array]:
         return np.array(-np.inf), np.array(np.inf)
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:

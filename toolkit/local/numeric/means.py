@@ -34,7 +34,7 @@ class MeanRandomizer(OnGrid):
     def scores(self, reports: Values, option: Label | None = None) -> Array:
         if option is not None:
             refuse("`option` must be left out", repr(option)[:40], "a number is asked for, and it has no options")
-        return float(self.low) + self.grid.span * self._unit_scores(self._checked(reports))
+        return float(self.low) + self._grid.span * self._unit_scores(self._checked(reports))
 
     def _checked(self, reports: Values) -> Steps:
         return checked_reports(reports)
@@ -71,16 +71,16 @@ class MeanRandomizer(OnGrid):
         float
             The variance.
         """
-        center = self.grid.unit(mean, "mean")
+        center = self._grid.unit(mean, "mean")
         widest = center * (1 - center)
-        spreads = [0.0, widest] if sd is None else [(float(exact(sd, "sd")) / self.grid.span) ** 2]
+        spreads = [0.0, widest] if sd is None else [(float(exact(sd, "sd")) / self._grid.span) ** 2]
         if not 0 <= spreads[-1] <= widest + 1e-9:
-            consequence = f"at this mean it is at most {self.grid.span * widest**0.5:.4g}"
+            consequence = f"at this mean it is at most {self._grid.span * widest**0.5:.4g}"
             refuse("`sd` must be possible within the bounds", sd, consequence)
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
         c0, c1, c2 = self.square
         ones = [c0 + c1 * center + c2 * (center**2 + s) - center**2 - (s if fixed else 0) for s in spreads]
-        return max(ones) * self.grid.span**2 / whole(n, "n")
+        return max(ones) * self._grid.span**2 / whole(n, "n")
 
     def _estimated(self, value: float, se: float, n: int, share: Shares | None = None) -> Estimate:
         """With a t interval, or with those of the share that the mean is, moved to the unit of the answers."""
@@ -97,7 +97,7 @@ class MeanRandomizer(OnGrid):
             covers=SAMPLED,
             method=f"{self.name.replace('_', ' ')}, unbiased",
             notes=(fit_notes(fit, share) if share and fit else ()) or notes,
-            basis=Affine(share, self.grid.span, float(self.low)) if share else Student(value, se, n - 1),
+            basis=Affine(share, self._grid.span, float(self.low)) if share else Student(value, se, n - 1),
             fit=fit,
         )
 
@@ -114,10 +114,10 @@ class FiniteMean(SampledAtOdds, MeanRandomizer):
     def kinds(self) -> int:
         """How many different reports there are."""
 
-    def accepts(self, report: object) -> bool:
+    def _accepts(self, report: object) -> bool:
         return is_code(report, self.kinds)
 
-    def score_limits(self) -> tuple[Array, Array]:
+    def _score_range(self) -> tuple[Array, Array]:
         worth = self.scores(np.arange(self.kinds))
         return np.asarray(worth.min()), np.asarray(worth.max())
 

@@ -91,8 +91,8 @@ class Scrambled(MeanRandomizer):
             refuse("reports must fit into 64 bits", "a finer or wider deck", "choose values with smaller denominators")
         return np.array(starts), np.array(slopes)
 
-    def browser_data(self) -> dict[str, Any]:
-        data, lines = super().browser_data(), list(zip(*(line.tolist() for line in self.lines), strict=True))
+    def _browser_data(self) -> dict[str, Any]:
+        data, lines = super()._browser_data(), list(zip(*(line.tolist() for line in self.lines), strict=True))
         farthest = max(abs(start) + self.steps * abs(slope) for start, slope in lines)
         if max(2 * farthest, *(abs(part) for value in self.values for part in value.as_integer_ratio())) >= EXACT:
             rule = "`noise` must have fewer digits for answers in a browser"
@@ -124,13 +124,13 @@ class Scrambled(MeanRandomizer):
         swell = self._moment(2) / self._moment(1) ** 2  # the score of an answer x has the mean square swell * x**2
         return float((swell - 1) * low**2 / span**2), float(2 * (swell - 1) * low / span), float(swell)
 
-    def report(self, index: int, draw: Below) -> int:
+    def _draw_report(self, index: int, draw: Below) -> int:
         drawn, card = draw(sum(self.weights)), 0
         while drawn >= self.weights[card]:
             drawn, card = drawn - self.weights[card], card + 1
         return int(self.lines[0][card]) + index * int(self.lines[1][card])
 
-    def accepts(self, report: object) -> bool:
+    def _accepts(self, report: object) -> bool:
         if not is_whole(report):
             return False
         lines = zip(*(line.tolist() for line in self.lines), strict=True)
@@ -148,7 +148,7 @@ class Scrambled(MeanRandomizer):
     def _unit_scores(self, reports: Steps) -> Array:
         sent, center = reports * float(self.unit), float(self._moment(1))
         answers = sent - center if self.how == "additive" else sent / center
-        return np.asarray((answers - float(self.low)) / self.grid.span)
+        return np.asarray((answers - float(self.low)) / self._grid.span)
 
     def __repr__(self) -> str:
         return super().__repr__().replace("Scrambled", f"Scrambled, {self.how},")

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Values
-from toolkit.core.checks import Number, probability, refuse, whole
+from toolkit.core.checks import Number, choice, probability, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval
@@ -21,7 +21,6 @@ from toolkit.local.matrix.encoding import checked_counts, checked_times, distrib
 from toolkit.local.matrix.likelihood import maximum_likelihoods
 from toolkit.local.numeric.grid import FINEST, checked_bounds, checked_reports
 from toolkit.local.numeric.window import Windowed
-from toolkit.local.oracles.support import people_with
 from toolkit.local.protocol import Respondents, is_code
 
 SEED = 20_191_205
@@ -74,12 +73,12 @@ class SquareWave(Windowed):
     name = "square_wave"
 
     @cached_property
-    def points(self) -> Array:
+    def _points(self) -> Array:
         """The answers that are told apart."""
         return np.linspace(float(self.low), float(self.high), self.steps + 1)
 
-    def accepts(self, report: object) -> bool:
-        return is_code(report, self.window.reports)
+    def _accepts(self, report: object) -> bool:
+        return is_code(report, self._window.reports)
 
     def tally(self, reports: Values, times: ArrayLike | None = None) -> npt.NDArray[np.int64]:
         """Count the reports of each kind.
@@ -96,8 +95,8 @@ class SquareWave(Windowed):
         array
             One number for each report that is possible.
         """
-        codes = checked_reports(reports, self.window.reports)
-        return times_each(codes, None if times is None else checked_times(times, len(codes)), self.window.reports)
+        codes = checked_reports(reports, self._window.reports)
+        return times_each(codes, None if times is None else checked_times(times, len(codes)), self._window.reports)
 
     def estimate(
         self,
@@ -157,30 +156,7 @@ class SquareWave(Windowed):
         Estimate
             The share of answers at each point.
         """
-        return self._estimated(counts, np.asarray, self.labels, smoothing, replicates, rng)
-
-    def cumulative(
-        self, reports: Values, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None
-    ) -> Estimate:
-        """Estimate the share of answers at each point or below: the distribution function, smoothed as in `estimate`.
-
-        Parameters
-        ----------
-        reports : sequence or array
-            Reports as `randomize` makes them.
-        smoothing : float, optional
-            As for `estimate`.
-        replicates : int
-            Surveys drawn again, for the band.
-        rng : numpy.random.Generator, optional
-            For drawing again; a fixed start if left out.
-
-        Returns
-        -------
-        Estimate
-            One entry for each point.
-        """
-        return self._estimated(self.tally(reports), _running, self.labels, smoothing, replicates, rng)
+        return self._estimated(counts, np.asarray, self._labels, smoothing, replicates, rng)
 
     def quantiles(
         self,
@@ -216,7 +192,7 @@ class SquareWave(Windowed):
             One entry for each share.
         """
         shares = [float(probability(share, "at")) for share in at]
-        edges = np.concatenate([self.points[:1], (self.points[1:] + self.points[:-1]) / 2, self.points[-1:]])
+        edges = np.concatenate([self._points[:1], (self._points[1:] + self._points[:-1]) / 2, self._points[-1:]])
 
         def points(distributions: Array) -> Array:
             below = np.concatenate([np.zeros((len(distributions), 1)), _running(distributions)], axis=1)
@@ -226,9 +202,9 @@ class SquareWave(Windowed):
         return self._estimated(self.tally(reports), points, tuple(f"{s:g}" for s in shares), smoothing, replicates, rng)
 
     @property
-    def labels(self) -> tuple[str, ...]:
+    def _labels(self) -> tuple[str, ...]:
         """What the points are called in an estimate."""
-        return tuple(f"{point:.6g}" for point in self.points)
+        return tuple(f"{point:.6g}" for point in self._points)
 
     def _estimated(
         self,
@@ -239,13 +215,15 @@ class SquareWave(Windowed):
         replicates: int,
         rng: Rng,
     ) -> Estimate:
-        numbers, mixed = checked_counts(counts, self.window.reports), self._mixed(smoothing)
+        numbers, mixed = checked_counts(counts, self._window.reports), self._mixed(smoothing)
         again = resample(
             numbers, whole(replicates, "replicates", least=2), check_rng(rng) or np.random.default_rng(SEED)
         )
-        bootstrap = read(self._likeliest(again))
+        bootstrap = read(self._maximum_likelihood(again))
         curve = (
-            smoothed_likelihood(self.window.matrix(), numbers, mixed)[None] if mixed else self._likeliest(numbers[None])
+            smoothed_likelihood(self._window.matrix(), numbers, mixed)[None]
+            if mixed
+            else self._maximum_likelihood(numbers[None])
         )
         cov = np.atleast_2d(np.cov(bootstrap, rowvar=False))
         smooth = "the curve is smoothed; the band is that of maximum likelihood and leaves out the bias of smoothing"
@@ -271,69 +249,54 @@ class SquareWave(Windowed):
             refuse("`smoothing` must lie between 0 and 1", smoothing, "it is how much neighbors are mixed")
         return smoothing
 
-    def _likeliest(self, tallies: Array) -> Array:
+    def _maximum_likelihood(self, tallies: Array) -> Array:
         """One distribution for each tally, by maximum likelihood."""
-        return maximum_likelihoods(self.window.matrix(), tallies, tolerance=1e-6)
+        return maximum_likelihoods(self._window.matrix(), tallies, tolerance=1e-6)
 
     def variance(
         self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample", surveys: int = 200, rng: Rng = None
     ) -> Array:
-        """Compute the variance of the likeliest share of each point: there is no formula, so by simulation.
+        """Compute the variance of the maximum-likelihood share of each point, by simulation as there is no formula.
 
-        That is what the band is made from; a smoothed curve varies less.
+        A smoothed curve varies less.
 
         Parameters
         ----------
         prevalence : array-like
-            The true share of answers at each point, which sum to 1.
+            The true share of answers at each point; the shares sum to 1.
         n : int
             How many people answer.
         respondents : {"sample", "fixed"}
             "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
             randomization varies; this is what papers on local differential privacy print.
         surveys : int
-            How many surveys are drawn.
+            How many surveys are simulated.
         rng : numpy.random.Generator, optional
-            For drawing; a fixed start if left out.
+            For the simulation; a fixed seed if left out.
 
         Returns
         -------
         array
-            One for each point.
+            One variance for each point.
         """
         generator = check_rng(rng) or np.random.default_rng(SEED)
-        drawn = [
-            self.simulate_counts(prevalence, n, generator, respondents=respondents)
-            for _ in range(whole(surveys, "surveys"))
-        ]
-        return np.asarray(self._likeliest(np.array(drawn, dtype=np.float64)).var(axis=0, ddof=1))
-
-    def simulate_counts(
-        self, prevalence: ArrayLike, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
-    ) -> npt.NDArray[np.int64]:
-        """Draw a whole survey at the level of counts.
-
-        Parameters
-        ----------
-        prevalence : array-like
-            The true share of answers at each point, which sum to 1.
-        n : int
-            How many people answer.
-        rng : numpy.random.Generator, optional
-            For results that can be repeated.
-        respondents : {"sample", "fixed"}
-            "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
-            randomization varies; this is what papers on local differential privacy print.
-
-        Returns
-        -------
-        array
-            How many reports of each kind.
-        """
-        generator = check_rng(rng) or np.random.default_rng()
         shares = distribution(prevalence, self.steps + 1, "prevalence")
-        answers = people_with(shares, whole(n, "n"), generator, respondents)
-        return np.asarray(generator.multinomial(answers, self.window.matrix()).sum(axis=0))
+        people, count = whole(n, "n"), whole(surveys, "surveys")
+        tallies = [self._simulated_counts(shares, people, generator, respondents) for _ in range(count)]
+        return np.asarray(self._maximum_likelihood(np.array(tallies, dtype=np.float64)).var(axis=0, ddof=1))
+
+    def _simulated_counts(
+        self, shares: Array, n: int, rng: np.random.Generator, respondents: Respondents = "sample"
+    ) -> npt.NDArray[np.int64]:
+        """Simulate how many reports of each kind a survey of n people gives."""
+        if choice(respondents, "respondents", ("sample", "fixed")) == "sample":
+            people = rng.multinomial(n, shares / shares.sum())
+        else:
+            # Counts as near to n times the shares as whole numbers can be: the largest remainders are rounded up.
+            people = np.floor(shares * n).astype(np.int64)
+            spare = n - int(people.sum())
+            people[np.argsort(people - shares * n, kind="stable")[:spare]] += 1
+        return np.asarray(rng.multinomial(people, self._window.matrix()).sum(axis=0))
 
     def __repr__(self) -> str:
         return (

@@ -120,22 +120,22 @@ class Windowed(SampledAtOdds, OnGrid):
     def __post_init__(self) -> None:
         super().__post_init__()
         keep_whole(self, width=1, inside=1, outside=1)
-        _ = self.window  # checked once, here
+        _ = self._window  # checked once, here
 
     @cached_property
-    def window(self) -> Window:
+    def _window(self) -> Window:
         """The law that reports are drawn by."""
         return Window(self.steps, self.width, self.inside, self.outside)
 
     @property
-    def odds(self) -> Fraction:
-        return self.window.odds
+    def _odds(self) -> Fraction:
+        return self._window.odds
 
-    def report(self, index: int, draw: Below) -> int:
-        return self.window.report(index, draw)
+    def _draw_report(self, index: int, draw: Below) -> int:
+        return self._window.report(index, draw)
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:
-        return self.window.draw(index, rng)
+        return self._window.draw(index, rng)
 
 
 def _sum_of_squares(count: int, center: Fraction) -> Fraction:

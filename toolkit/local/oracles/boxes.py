@@ -28,13 +28,13 @@ class Boxes(SupportRandomizer):
     asks = "ticks"
 
     @property
-    def sensitivity(self) -> float:
+    def _sensitivity(self) -> float:
         # Each box may change.
         return float(len(self.options))
 
     def scores(self, reports: Values, option: str | int | None = None) -> Array:
         read, box = self._read(reports)
-        scores = from_support(read, self.score_limits(), self.options, option, focus=False)
+        scores = from_support(read, self._score_range(), self.options, option, focus=False)
         if box is None:
             return scores
         column = scored_option(self.options, option, focus=False)

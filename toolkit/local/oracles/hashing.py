@@ -74,14 +74,14 @@ class LocalHash(Oracle):
         return (len(self.options) - 1).bit_length()
 
     @cached_property
-    def support(self) -> Support:
+    def _support(self) -> Support:
         return Support.independent(Fraction(self.inside, self._total), Fraction(1, self.values))
 
     @property
-    def odds(self) -> Fraction:
+    def _odds(self) -> Fraction:
         return Fraction(self.inside, self.outside)
 
-    def report(self, code: int, draw: Below) -> list[int]:
+    def _draw_report(self, code: int, draw: Below) -> list[int]:
         # The value, then the hash.
         factors = [draw(self.values) for _ in range(self.digits)]
         value = sum(factor for place, factor in enumerate(factors) if code >> place & 1)
@@ -89,7 +89,7 @@ class LocalHash(Oracle):
         shift = 0 if drawn < self.inside else (drawn - self.inside) // self.outside + 1
         return [(value + shift) % self.values, *factors]
 
-    def accepts(self, report: object) -> bool:
+    def _accepts(self, report: object) -> bool:
         row = report if isinstance(report, list) else []
         return len(row) == 1 + self.digits and all(is_code(residue, self.values) for residue in row)
 

@@ -10,14 +10,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, ArrayLike, Codes, Counts, Mask, Values
+from toolkit.core.arrays import Array, ArrayLike, Codes, Mask, Values
 from toolkit.core.checks import Number, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.calibration import checked_epsilon
 from toolkit.local.matrix.encoding import distribution, encode
 from toolkit.local.matrix.moments import from_support
-from toolkit.local.oracles.support import SupportRandomizer, checked_support, people_with
+from toolkit.local.oracles.support import SupportRandomizer, checked_support
 from toolkit.local.protocol import Respondents
 
 # The least variance of unbiased estimates from epsilon-private reports on k options: what the others are measured
@@ -124,19 +123,19 @@ class Oracle(SupportRandomizer):
         encoded = encode(answers, self.options, "answers")
         return encoded.codes, encoded.scalar
 
-    def estimate_sent(
+    def _estimate_sent(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: str = "moment"
     ) -> Estimate:
         return self.estimate(list(reports), "moment" if method == "moment" else "simplex", times=times)
 
     def scores(self, reports: Values, option: str | int | None = None) -> Array:
         read = self._read(reports)
-        return from_support(lambda code: self._supports(read, code), self.score_limits(), self.options, option)
+        return from_support(lambda code: self._supports(read, code), self._score_range(), self.options, option)
 
     @cached_property
     def ratio_to_limit(self) -> float:
         """The sum of variances at equal shares, over the least of any unbiased estimate with this epsilon."""
-        return self.support.risk(len(self.options)) / _least(len(self.options), self.epsilon).risk
+        return self._support.risk(len(self.options)) / _least(len(self.options), self.epsilon).risk
 
     def estimate(self, reports: Values, method: Method = "moment", *, times: ArrayLike | None = None) -> Estimate:
         """Estimate the shares of the answers behind the reports; of two options the share of the last.
@@ -177,11 +176,11 @@ class Oracle(SupportRandomizer):
             As `estimate` gives it.
         """
         numbers, people = checked_support(counts, n, len(self.options))
-        return self.support.estimate(numbers, people, self.options, self.loss, self.name.replace("_", " "), method)
+        return self._support.estimate(numbers, people, self.options, self.loss, self.name.replace("_", " "), method)
 
     def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> float | Array:
         shares = distribution(prevalence, len(self.options), "prevalence")
-        variances = self.support.variance(shares, respondents) / whole(n, "n")
+        variances = self._support.variance(shares, respondents) / whole(n, "n")
         return float(variances[1]) if len(self.options) == 2 else variances
 
     def covariance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
@@ -203,39 +202,7 @@ class Oracle(SupportRandomizer):
             A row and a column for each option.
         """
         shares = distribution(prevalence, len(self.options), "prevalence")
-        return np.asarray(self.support.covariance(shares, respondents) / whole(n, "n"))
-
-    def simulate_counts(
-        self, prevalence: ArrayLike, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
-    ) -> tuple[Counts, int]:
-        """Draw a whole survey at the level of counts, for `estimate_counts`; its cost does not grow with n.
-
-        Parameters
-        ----------
-        prevalence : array-like
-            The true shares of the options, which sum to 1; of two options that of the last is enough.
-        n : int
-            How many people answer.
-        rng : numpy.random.Generator, optional
-            For results that can be repeated.
-        respondents : {"sample", "fixed"}
-            "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
-            randomization varies; this is what papers on local differential privacy print.
-
-        Returns
-        -------
-        tuple
-            The counts of support, and n.
-        """
-        generator = check_rng(rng) or np.random.default_rng()
-        shares = distribution(prevalence, len(self.options), "prevalence")
-        answers = people_with(shares, whole(n, "n"), generator, respondents)
-        return self._simulate(answers, generator), n
-
-    def _simulate(self, answers: Counts, rng: np.random.Generator) -> Counts:
-        """Support counts when options are supported independently of each other, given the answer."""
-        p, q = float(self.support.p), float(self.support.q)
-        return np.asarray(rng.binomial(answers, p) + rng.binomial(answers.sum() - answers, q))
+        return np.asarray(self._support.covariance(shares, respondents) / whole(n, "n"))
 
     def __repr__(self) -> str:
         return (

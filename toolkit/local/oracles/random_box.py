@@ -10,7 +10,7 @@ import numpy as np
 from toolkit.core.arrays import Array, ArrayLike, Codes, Counts, Label, Mask, Values, as_array
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Below, Rng, below, check_rng
+from toolkit.core.randomness import Below, Rng, below
 from toolkit.core.sampling import Categorical
 from toolkit.local.calibration import check_odds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
@@ -58,12 +58,12 @@ class RandomBox(Boxes):
         check_odds(self.keep, self.lie, self.keep + self.lie, ("keep", "lie"))
 
     @cached_property
-    def support(self) -> Support:
+    def _support(self) -> Support:
         keep = Fraction(self.keep, self.keep + self.lie)
         return Support.independent(keep, 1 - keep)
 
     @property
-    def odds(self) -> Fraction:
+    def _odds(self) -> Fraction:
         return Fraction(self.keep, self.lie)
 
     def _weight_of_liars(self, share: float) -> float:
@@ -71,12 +71,12 @@ class RandomBox(Boxes):
         k = len(self.options)
         return share * k / (1 - share + share * k)
 
-    def report(self, ticks: list[int], draw: Below) -> list[int]:
+    def _draw_report(self, ticks: list[int], draw: Below) -> list[int]:
         box = draw(len(self.options))
         truthful = draw(self.keep + self.lie) < self.keep
         return [box, int((box in ticks) == truthful)]
 
-    def accepts(self, report: object) -> bool:
+    def _accepts(self, report: object) -> bool:
         pair = report if isinstance(report, list) else []
         return len(pair) == 2 and is_code(pair[0], len(self.options)) and is_code(pair[1], 2)
 
@@ -113,7 +113,7 @@ class RandomBox(Boxes):
             refuse("`counts` must lie between 0 and n", "others", "a box that nobody was asked about has no yes")
         places = [np.flatnonzero(people_asked == people) for people in np.unique(people_asked[people_asked > 0])]
         parts = [
-            self.support.interval_basis(*checked_support(yes[place], people_asked[place[0]], len(place)))
+            self._support.interval_basis(*checked_support(yes[place], people_asked[place[0]], len(place)))
             for place in places
         ]
         rows = BoxShares(k, tuple(parts), tuple(places))
@@ -130,11 +130,5 @@ class RandomBox(Boxes):
         shares = checked_shares(prevalence, len(self.options))
         drawn = choice(respondents, "respondents", ("sample", "fixed")) == "sample"
         # With fixed respondents it is still left to chance who is asked about which box.
-        one = len(shares) * self.support.variance(shares) - (0 if drawn else shares * (1 - shares))
+        one = len(shares) * self._support.variance(shares) - (0 if drawn else shares * (1 - shares))
         return np.asarray(one / whole(n, "n"))
-
-    def simulate_counts(self, prevalence: ArrayLike, n: int, rng: Rng = None) -> tuple[Counts, Counts]:
-        generator, k = check_rng(rng) or np.random.default_rng(), len(self.options)
-        shares = checked_shares(prevalence, k)
-        people_asked = generator.multinomial(whole(n, "n"), np.full(k, 1 / k))
-        return generator.binomial(people_asked, float(self.support.q) + shares * self.support.slope), people_asked

@@ -79,7 +79,7 @@ class Subset(Oracle):
         return self._holding + (len(self.options) - self.size) * self.outside
 
     @cached_property
-    def support(self) -> Support:
+    def _support(self) -> Support:
         k, d = len(self.options), self.size
         p = Fraction(self._holding, self._total)
         p_two = Fraction(d - 1, k - 1)  # another option, given that the answer is in the set
@@ -89,10 +89,10 @@ class Subset(Oracle):
         return Support(p, p * p_two + (1 - p) * lone, p * p_two, neither)
 
     @property
-    def odds(self) -> Fraction:
+    def _odds(self) -> Fraction:
         return Fraction(self.inside, self.outside)
 
-    def report(self, code: int, draw: Below) -> list[int]:
+    def _draw_report(self, code: int, draw: Below) -> list[int]:
         # The codes of the set, in order.
         holds = draw(self._total) < self._holding
         others: set[int] = set()
@@ -102,7 +102,7 @@ class Subset(Oracle):
         chosen = {other + (other >= code) for other in others}
         return sorted(chosen | {code} if holds else chosen)
 
-    def accepts(self, report: object) -> bool:
+    def _accepts(self, report: object) -> bool:
         return isinstance(report, list) and len(report) == self.size and is_set(report, len(self.options))
 
     def k_ary(self) -> Design:
@@ -178,29 +178,9 @@ class Subset(Oracle):
 
     def _ones(self, reports: Values) -> Any:
         """Reports of size 1 as options, also where they came as sets of one code, as phones send them."""
-        if isinstance(reports, list) and reports and all(self.accepts(one) for one in reports):
+        if isinstance(reports, list) and reports and all(self._accepts(one) for one in reports):
             return [self.options[code] for (code,) in reports]
         return reports
-
-    def _simulate(self, answers: Counts, rng: np.random.Generator) -> Counts:
-        """Exact support counts. A set is either any set evenly, or one of those that hold the answer, evenly. The
-        options are gone through in order; the sets are known only by how many options they still need.
-        """
-        k, d = len(self.options), self.size
-        telling = rng.binomial(answers, d * (self.inside - self.outside) / self._total)
-        rest = int(answers.sum() - telling.sum())
-        if d == 1:
-            return telling + rng.multinomial(rest, np.full(k, 1 / k))
-        counts, need = telling.copy(), np.arange(d + 1)
-        ahead, behind = (np.zeros(d + 1, dtype=np.int64) for _ in range(2))  # is the own option still to come?
-        ahead[d - 1], behind[d] = telling.sum(), rest
-        for option in range(k):
-            reached = rng.multivariate_hypergeometric(ahead, telling[option], method="marginals")
-            ahead, taken = _taken(ahead - reached, need, k - 1 - option, rng)
-            behind, also = _taken(behind, need, k - option, rng)
-            behind += reached
-            counts[option] += taken + also
-        return counts
 
     def _detail(self) -> str:
         return f", size {self.size}{' (k-ary)' if self.size == 1 else ''}"
@@ -223,13 +203,3 @@ def _settle(rows: bits.Packed, answers: Codes, k: int, size: int, rng: Rng) -> N
         rows[hit, byte[useful]] ^= mask[useful]
         missing[hit] -= np.sign(missing[hit])
         active = active[missing[active] != 0]
-
-
-def _taken(
-    sets: npt.NDArray[np.int64], need: npt.NDArray[np.int64], left: int, rng: np.random.Generator
-) -> tuple[npt.NDArray[np.int64], int]:
-    """The next option enters a set that needs r more of the `left` that are left with probability r / left."""
-    taken = rng.binomial(sets, np.minimum(need / max(left, 1), 1))
-    after = sets - taken
-    after[:-1] += taken[1:]
-    return after, int(taken.sum())

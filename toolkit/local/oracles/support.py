@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Counts, Labels, Values, project_onto_simplex
 from toolkit.core.checks import choice, labels, read_shares, refuse, whole
@@ -20,7 +19,6 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, edge_fit, fit_notes
 from toolkit.core.inference.intervals import Shares, share_error
 from toolkit.core.loss import Loss
-from toolkit.core.randomness import Rng
 from toolkit.local.matrix.encoding import whole_counts
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.protocol import Respondents
@@ -67,7 +65,7 @@ class Support:
             without_range=(np.broadcast_to(least, k), np.broadcast_to(greatest, k)),
         )
 
-    def score_limits(self) -> tuple[Array, Array]:
+    def score_range(self) -> tuple[Array, Array]:
         """What a report adds to the share of an option that it does not support, and of one that it does."""
         return np.array(-float(self.q) / self.slope), np.array((1 - float(self.q)) / self.slope)
 
@@ -153,16 +151,6 @@ def display_note(shares: Array, inside: str | None = "simplex") -> tuple[str, ..
     return boundary_note(value, inside)
 
 
-def people_with(shares: Array, n: int, rng: np.random.Generator, respondents: Respondents) -> npt.NDArray[np.int64]:
-    """How many of n people have each answer: a random sample, or always the same as near to the shares as can be."""
-    if choice(respondents, "respondents", ("sample", "fixed")) == "sample":
-        return rng.multinomial(n, shares / shares.sum())
-    whole_parts = np.floor(shares * n).astype(np.int64)
-    spare = n - int(whole_parts.sum())
-    whole_parts[np.argsort(whole_parts - shares * n, kind="stable")[:spare]] += 1
-    return whole_parts
-
-
 def checked_shares(prevalence: ArrayLike, k: int) -> Array:
     """One share for each box, from 0 to 1; one number is that of all."""
     given = read_shares(prevalence, "prevalence")
@@ -199,11 +187,11 @@ class SupportRandomizer(SampledAtOdds):
 
     @property
     @abstractmethod
-    def support(self) -> Support:
+    def _support(self) -> Support:
         """How often a report supports an option: the sender's own, another, two together."""
 
-    def score_limits(self) -> tuple[Array, Array]:
-        return self.support.score_limits()
+    def _score_range(self) -> tuple[Array, Array]:
+        return self._support.score_range()
 
     @abstractmethod
     def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, Any]:
@@ -237,23 +225,4 @@ class SupportRandomizer(SampledAtOdds):
         -------
         Estimate
             As `estimate` gives it.
-        """
-
-    @abstractmethod
-    def simulate_counts(self, prevalence: ArrayLike, n: int, rng: Rng = None) -> tuple[Counts, Any]:
-        """Draw a whole survey at the level of counts, for `estimate_counts`; its cost does not grow with n.
-
-        Parameters
-        ----------
-        prevalence : float or array-like
-            The true share of each option; of two options that of the last is enough.
-        n : int
-            How many people answer.
-        rng : numpy.random.Generator, optional
-            For results that can be repeated.
-
-        Returns
-        -------
-        tuple
-            What `tally` returns.
         """

@@ -17,7 +17,7 @@ from toolkit.core.arrays import Array, ArrayLike, Counts, Mask, Values
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import chunks
-from toolkit.core.randomness import Below, Rng, check_rng
+from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import exp_below
 from toolkit.local.calibration import Options, checked_epsilon, odds, option_labels, threshold_above
 from toolkit.local.oracles import bits
@@ -80,24 +80,24 @@ class CappedBoxes(Boxes):
             refuse("`denominator` must be at most 2**32", self.denominator, consequence)
 
     @cached_property
-    def support(self) -> Support:
+    def _support(self) -> Support:
         flip = Fraction(self.flip, self.denominator)
         return Support.independent(1 - flip, flip)
 
     @property
-    def odds(self) -> Fraction:
+    def _odds(self) -> Fraction:
         return Fraction(self.denominator - self.flip, self.flip) ** _bits_apart(len(self.options), self.most)
 
     @property
-    def sensitivity(self) -> float:
+    def _sensitivity(self) -> float:
         return float(_bits_apart(len(self.options), self.most))
 
-    def report(self, ticks: list[int], draw: Below) -> list[int]:
+    def _draw_report(self, ticks: list[int], draw: Below) -> list[int]:
         if len(set(ticks)) > self.most:
             self._refuse_more(1, 1)
         return [box for box in range(len(self.options)) if (draw(self.denominator) < self.flip) != (box in ticks)]
 
-    def accepts(self, report: object) -> bool:
+    def _accepts(self, report: object) -> bool:
         return is_set(report, len(self.options))
 
     def _draw(self, ticks: Mask, rng: Rng) -> bits.Packed:
@@ -140,22 +140,17 @@ class CappedBoxes(Boxes):
 
     def _from_pairs(self, counts: ArrayLike, n: int, pairs: Array | None) -> Estimate:
         numbers, people = checked_support(counts, n, len(self.options))
-        basis, k = self.support.interval_basis(numbers, people), len(self.options)
+        basis, k = self._support.interval_basis(numbers, people), len(self.options)
         cov = np.full((k, k), np.nan) if k <= COVARIANCE_LIMIT else None
         if pairs is not None and people > 1:
-            cov = (pairs - np.outer(numbers, numbers) / people) / (people - 1) / people / self.support.slope**2
+            cov = (pairs - np.outer(numbers, numbers) / people) / (people - 1) / people / self._support.slope**2
         if cov is not None:
             np.fill_diagonal(cov, basis.se**2)
         return self._estimated(basis.value, basis.se, cov, people, basis)
 
     def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         shares = checked_shares(prevalence, len(self.options))
-        return np.asarray(self.support.variance(shares, respondents) / whole(n, "n"))
-
-    def simulate_counts(self, prevalence: ArrayLike, n: int, rng: Rng = None) -> tuple[Counts, int]:
-        generator = check_rng(rng) or np.random.default_rng()
-        shares = checked_shares(prevalence, len(self.options))
-        return generator.binomial(whole(n, "n"), float(self.support.q) + shares * self.support.slope), n
+        return np.asarray(self._support.variance(shares, respondents) / whole(n, "n"))
 
 
 def tick_boxes(

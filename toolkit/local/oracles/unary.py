@@ -57,21 +57,21 @@ class Unary(Oracle):
             refuse("`other` < `own` < `denominator` must hold", received, "else a bit tells nothing, or tells all")
 
     @cached_property
-    def support(self) -> Support:
+    def _support(self) -> Support:
         return Support.independent(Fraction(self.own, self.denominator), Fraction(self.other, self.denominator))
 
     @property
-    def odds(self) -> Fraction:
+    def _odds(self) -> Fraction:
         """Two answers differ in two bits: p/q for the one, (1-q)/(1-p) for the other."""
-        p, q = self.support.p, self.support.q
+        p, q = self._support.p, self._support.q
         return p * (1 - q) / (q * (1 - p))
 
-    def report(self, code: int, draw: Below) -> list[int]:
+    def _draw_report(self, code: int, draw: Below) -> list[int]:
         # The codes of the options held: one draw below `denominator` an option, in order.
         draws = [draw(self.denominator) for _ in self.options]
         return [v for v, drawn in enumerate(draws) if drawn < (self.own if v == code else self.other)]
 
-    def accepts(self, report: object) -> bool:
+    def _accepts(self, report: object) -> bool:
         return is_set(report, len(self.options))
 
     def _draw(self, codes: Codes, rng: Rng) -> bits.Packed:

@@ -190,7 +190,7 @@ class AnswerCard(anywidget.AnyWidget):
         reports = self.reports
         if not reports:
             refuse("there must be at least one report", "none", "answer the card in the browser first, or `simulate`")
-        return self._design.estimate_sent(reports)
+        return self._design._estimate_sent(reports)
 
     def simulate(self, answers: object, rng: Rng = None) -> None:
         """Let imagined people answer, without a browser, by the browser's rule.
@@ -203,7 +203,7 @@ class AnswerCard(anywidget.AnyWidget):
             A generator, for reproducible simulations; by default the system's randomness.
         """
         draw, truths = drawer(check_rng(rng)), _truths(self._design, answers)
-        self._keep({secrets.token_hex(16): self._design.report(truth, draw) for truth in truths})
+        self._keep({secrets.token_hex(16): self._design._draw_report(truth, draw) for truth in truths})
 
     def _receive(self, _widget: object, content: Any, _buffers: object) -> None:
         """A message from the browser, or from anybody who can send one: what is not a report is dropped unread."""
@@ -272,5 +272,5 @@ def _truths(design: Randomizer, answers: Any) -> list[Any]:
         table, _ = read_ticks(answers, design.options)
         return [np.flatnonzero(row).tolist() for row in table]
     if design.asks == "number":
-        return list(design.grid.index(answers)[0].tolist())  # type: ignore[attr-defined]
+        return list(design._grid.index(answers)[0].tolist())  # type: ignore[attr-defined]
     return list(encode(answers, design.options, "answers").codes.tolist())

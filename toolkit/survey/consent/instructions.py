@@ -21,7 +21,7 @@ def device_of(question: Question) -> Device[Design] | None:
     if question.design is None or question.instructions is not None or question.innocent is not None:
         return None
     devices = question.design.devices() if has_matrix(question.design) else ()
-    return next((device for device in devices if device.exact and device.by_hand), None)
+    return next((device for device in devices if device.exact and device._by_hand), None)
 
 
 def instructions(question: Question, language: str, own: Own | None = None) -> list[Line]:
@@ -39,8 +39,8 @@ def instructions(question: Question, language: str, own: Own | None = None) -> l
 
 
 def device_words(device: Device[Design], voice: Voice) -> str:
-    if device.slips:
-        return voice.say("device_slips", count=voice.number(device.slips))
+    if device._slips:
+        return voice.say("device_slips", count=voice.number(device._slips))
     return voice.say(_DEVICES[device.name])
 
 

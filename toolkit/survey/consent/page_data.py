@@ -195,7 +195,7 @@ def shown_question(
         "help": words(question.help),
         "options": choices(question.options),
         "reports": choices(question.report_options),
-        "randomizer": None if randomizer is None else randomizer.browser_data(),
+        "randomizer": None if randomizer is None else randomizer._browser_data(),
         "odds": {code: _odds(local, code, own, waves) for code in languages} if question.randomized else None,
         "deniable": loss_over_waves(question, waves).epsilon <= WEAK_EPSILON if question.randomized else None,
         "instructions": _instructions(local, languages, own),
@@ -238,7 +238,7 @@ def scale(design: Randomizer) -> dict[str, Any]:
     `decimals` decimals; with `bits`, 0 and 1 are a no and a yes. A window of reports lies around the answer that it
     belongs to, half of it on either side.
     """
-    data = design.browser_data()
+    data = design._browser_data()
     span, unit = Fraction(*data["span"]), getattr(design, "unit", None)  # a deck's reports have a unit
     if unit is not None:
         return {"bits": False, "zero": 0, "step": float(unit), "decimals": 12}

@@ -100,7 +100,7 @@ def program_lines(question: Question) -> dict[str, str]:
         return {program: "\n".join(line[program] for line in lines) for program in lines[0]}
     if design.matrix is not None:
         codes = answer_codes(question)
-        scores = np.asarray(design.scores_sent(list(range(len(codes))))).reshape(len(codes), -1)
+        scores = np.asarray(design._scores_sent(list(range(len(codes))))).reshape(len(codes), -1)
         return _by_program(question.name, partial(_coded, codes=codes, scores=scores))
     ends = _by_number(design) if question.kind == "number" else None
     return {} if ends is None else _by_program(question.name, partial(_affine, ends=ends))
@@ -116,8 +116,8 @@ def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
     """What an option that is not in a report counts, and one that is: it depends on no other."""
     k = len(design.options)
     sets = [sorted((first + i) % k for i in range(size)) for size in range(k + 1) for first in range(k)]
-    reports = [one for one in sets if design.accepts(one)]
-    scores = np.asarray(design.scores_sent(reports)).reshape(len(reports), -1)
+    reports = [one for one in sets if design._accepts(one)]
+    scores = np.asarray(design._scores_sent(reports)).reshape(len(reports), -1)
     ends = []
     for option in range(k):
         inside = np.array([option in one for one in reports])
@@ -127,9 +127,9 @@ def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
 
 def _by_number(design: Randomizer) -> tuple[float, float] | None:
     """What the reports 0 and 1 count, or would, if all reports lie on one line."""
-    points = [point for point in range(-50, 200) if design.accepts(point)]
+    points = [point for point in range(-50, 200) if design._accepts(point)]
     try:
-        scores = np.asarray(design.scores_sent(points), dtype=np.float64)
+        scores = np.asarray(design._scores_sent(points), dtype=np.float64)
     except TypeError:  # its estimate is no mean
         return None
     slopes = [(b - a) / (q - p) for (p, a), (q, b) in pairwise(zip(points, scores, strict=True))]

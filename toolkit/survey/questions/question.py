@@ -251,7 +251,7 @@ def accepts(question: Question, value: object) -> bool:
     (True, False, False)
     """
     if question.design is not None:
-        return question.design.accepts(value)
+        return question.design._accepts(value)
     if question.free_text:
         return isinstance(value, str) and len(value) <= LONGEST_ANSWER and not _CONTROL_CHARACTER.search(value)
     if question.bounds is not None:

@@ -64,13 +64,13 @@ def checked_design(value: object, *_: object) -> Randomizer | None:
         refuse(
             "`design` must be a randomizer", type(design).__name__, 'make one, for example warner(p="2/3")', TypeError
         )
-    design.browser_data()  # refuses what a browser could not draw exactly
+    design._browser_data()  # refuses what a browser could not draw exactly
     return design
 
 
 def _one_report(memo: Memo) -> Design:
     """The design of one report of a memo, whose odds people are told: those that a phone draws with."""
-    if not memo.is_exact:
+    if not memo._is_exact:
         rule = "the denominators of a memo's two designs must multiply to at most 2**32"
         why = 'the odds that people read would not be those that are drawn; take fractions, as warner("3/4")'
         refuse(rule, f"{memo.permanent.denominator:,} and {memo.fresh.denominator:,}", why)
@@ -165,14 +165,18 @@ def checked_instructions(value: object, name: str, question: Any, most: int) -> 
             refuse("`instructions` are for randomized questions", "a plain one", "say it in `text` or `help`")
         return checked_words(value, name, most)
     by_months = question.innocent is not None and design is not None and design.name != "unrelated"
-    if question.mode == "physical" and not by_months and not any(one.exact and one.by_hand for one in design.devices()):
+    if (
+        question.mode == "physical"
+        and not by_months
+        and not any(one.exact and one._by_hand for one in design.devices())
+    ):
         rule = 'a question in mode "physical" needs `instructions`, or a design that a coin, a die or slips draw'
         refuse(rule, design.name, f"people must know what to do; {_advice(design)}")
     return None
 
 
 def _advice(design: Any) -> str:
-    near = next((one for one in design.devices() if one.by_hand), None)
+    near = next((one for one in design.devices() if one._by_hand), None)
     return (
         "take fewer options"
         if near is None

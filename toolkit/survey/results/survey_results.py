@@ -343,7 +343,7 @@ class Results(Findings):
         Estimate
             Who stayed, who came, who went.
         """
-        return self._since(earlier, name, Memo.flows)
+        return self._since(earlier, name, Memo._flows)
 
     def _since(self, earlier: "Results", name: str, estimate: Between) -> Estimate:
         check_waves(self.survey, earlier.survey)
