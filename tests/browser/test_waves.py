@@ -165,7 +165,7 @@ def collected(tmp_path_factory) -> dict[str, Survey]:
         if earlier is None:
             stores[name].create(survey)
         else:
-            stores[name].follow(survey, stores[earlier])
+            stores[name].create_next_wave(survey, stores[earlier])
 
     make("2026-1", panel(1, "Exams 2026"))
     make("2026-2", panel(2, "Exams 2026, again"), "2026-1")

@@ -71,8 +71,8 @@ def test_another_question_is_no_amendment(folder, capsys):
     survey(cheated()).save(folder / "exams.toml")
     assert main(["serve", "exams.toml", "--amend"]) == 2
     assert (
-        "may differ in title, consent, words, closes, protection and in the toolkit's own words and files, got others "
-        "in questions" in capsys.readouterr().err
+        "may differ in title, consent, words, closes, protection and in the toolkit's own words and files, got another "
+        "'questions'" in capsys.readouterr().err
     )
 
 
@@ -237,16 +237,16 @@ def test_closing_asks_while_uses_of_stations_are_out_and_keeps_the_key_until_the
     hashes = list(map(token_hash, station_tokens(secret, int(uses))))
     with closing(open_store("sqlite:///survey.db")) as store:
         key = StationKey.of(store)
-        store.take_back(hashes[:2])
+        store.return_uses(hashes[:2])
         assert "neither spent nor given back: 5\n" in said(capsys, "status")
         assert main(["close"]) == 2
         assert "got 5 that are out: what waits for them on tablets could never be opened." in capsys.readouterr().err
         assert (store.state(), StationKey.of(store)) == (State.OPEN, key)
-        store.take_back(hashes[2:-1])
+        store.return_uses(hashes[2:-1])
         assert main(["close"]) == 2
         assert "got 1 that is out" in capsys.readouterr().err
         assert said(capsys, "close", "--anyway").startswith("closed: 0 reports")
-        assert store.setting(SETTING) is None
+        assert store.get_setting(SETTING) is None
         assert said(capsys, "close").startswith("closed: 0 reports")
 
 

@@ -39,7 +39,7 @@ from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
 from toolkit.survey.serving.background import find
 from toolkit.survey.storage import State, open_store
-from toolkit.survey.storage.stepwise_disclosure import first_look
+from toolkit.survey.storage.stepwise_disclosure import first_disclosure
 
 
 @pytest.fixture(scope="module")
@@ -458,7 +458,7 @@ def test_what_is_told_of_a_collection_is_that_of_its_survey(tmp_path):
     ticks = Question("boxes", "Which?", options=["a", "b"], multiple=True)
     age = Question("age", "Age?", bounds=(0, 99))
     assert _groups(survey(cheated(), ticks, age, faculty(), arms={"one": 0.5, "two": 0.5})) == ["faculty"]
-    assert (_first(survey()), _first(panel())) == (first_look(survey()), None)
+    assert (_first(survey()), _first(panel())) == (first_disclosure(survey()), None)
     for people, error in ((5000, FileNotFoundError), (5001, ValueError), (0, ValueError)):
         with pytest.raises(error):
             Fieldwork(folder := Folder(tmp_path), Surveys(folder)).rehearse("none.toml", people, "")

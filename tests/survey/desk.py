@@ -71,7 +71,7 @@ class Memory:
         self.reports[entry.key] = entry.body
         return Outcome.STORED
 
-    async def take_back(self, hashes: Iterable[bytes]) -> None:
+    async def return_uses(self, hashes: Iterable[bytes]) -> None:
         self.spent |= set(hashes) & self.invited
 
     async def is_closed(self) -> bool:

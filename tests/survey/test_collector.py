@@ -70,7 +70,7 @@ def test_a_collection_keeps_the_first_free_port_of_its_kind_of_address(host, fam
     asked, kept = [], {}
     free = SimpleNamespace(getsockname=lambda: (host, 8123, 0, 0))
     monkeypatch.setattr(socket, "create_server", lambda *at, family: asked.append((*at, family)) or nullcontext(free))
-    collector = SimpleNamespace(_store=SimpleNamespace(setting=kept.get), _set=kept.__setitem__)
+    collector = SimpleNamespace(_store=SimpleNamespace(get_setting=kept.get), _set=kept.__setitem__)
     assert [_port(collector, host) for _ in range(2)] == [8123] * 2
     assert (asked, kept) == ([((host, 0), family)], {PORT: "8123"})
 
@@ -346,7 +346,7 @@ def test_the_next_wave_takes_links_and_port_and_a_change_waits_until_both_are_cl
     first._store.invite([bytes(32)])
     next_wave = panel(wave=2, access="token", minimum=1)
     second, _ = prepare(next_wave, "sqlite:///2.db", ServeOptions(again="sqlite:///1.db"))
-    assert (second._store.invitations(), second._store.setting(PORT)) == ([bytes(32)], "8123")
+    assert (second._store.invitations(), second._store.get_setting(PORT)) == ([bytes(32)], "8123")
     assert second.preview() == second.survey.preview() != first.preview()
     for collector in (first, second):
         body = json.dumps({"answers": {"cheated": 1, "faculty": 0}, "understood": True, "person": "a" * 32})

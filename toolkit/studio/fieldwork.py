@@ -22,7 +22,7 @@ from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.serving.background import find
 from toolkit.survey.serving.options import ServeOptions
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage.stepwise_disclosure import first_look
+from toolkit.survey.storage.stepwise_disclosure import first_disclosure
 from toolkit.texts.multilingual import text_in
 
 _MOST_INVENTED = 5000
@@ -256,7 +256,7 @@ def _is_beyond(link: str) -> bool:
 
 def _first(survey: Survey) -> int | None:
     """How many reports there must be before an open collection shows some; None if it never does."""
-    return None if survey.waves > 1 else first_look(survey)
+    return None if survey.waves > 1 else first_disclosure(survey)
 
 
 def _texts(survey: Survey) -> dict[str, str]:

@@ -19,8 +19,8 @@ from toolkit.survey.serving import background
 from toolkit.survey.serving.options import DEFAULTS, ServeOptions
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, State, StoreError, absolute_url, open_store
-from toolkit.survey.storage.editions import other_page
-from toolkit.survey.storage.stepwise_disclosure import in_steps, look, remarks, steps_note
+from toolkit.survey.storage.editions import page_mismatch
+from toolkit.survey.storage.stepwise_disclosure import disclose, disclosed_count, disclosure_note, disclosure_remarks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,7 @@ class Collector:
         """
         check_there(database)
         collector = cls(database)
-        other = other_page(collector.survey, collector._store.editions())
+        other = page_mismatch(collector.survey, collector._store.editions())
         if other is not None and collector._store.state() is not State.CLOSED:
             warnings.warn(
                 f"This code makes another page than the collection's: {other}. Results are read as before; to serve "
@@ -136,7 +136,7 @@ class Collector:
                 store.create(survey)
             else:
                 with closing(open_store(absolute_url(again), readonly=True)) as earlier:
-                    store.follow(survey, earlier, (PORT, _PUBLIC_URL))
+                    store.create_next_wave(survey, earlier, (PORT, _PUBLIC_URL))
         return cls(database)
 
     @property
@@ -158,10 +158,10 @@ class Collector:
             State, number of reports, and server.
         """
         server = background.find(self.database)
-        url = self._store.setting(_PUBLIC_URL) or (server.url if server else None)
+        url = self._store.get_setting(_PUBLIC_URL) or (server.url if server else None)
         log = background.log_tail(self.database)
         state, stored = self._store.state(), self._store.count()
-        visible = stored if state is State.CLOSED else in_steps(self.survey, stored)
+        visible = stored if state is State.CLOSED else disclosed_count(self.survey, stored)
         out = self._store.uses_out()
         return Status(state.value, visible, self.survey.cap, server is not None, url, log, stored, out)
 
@@ -176,11 +176,11 @@ class Collector:
         pandas.DataFrame
             All reports of a closed collection, of another one in whole steps; `attrs["remarks"]` say how much this is.
         """
-        visible = look(self._store, self.survey)
+        visible = disclose(self._store, self.survey)
         frame = table(self.survey, visible.bodies)
-        frame.attrs["remarks"] = list(remarks(self.survey, visible))
-        if len(frame) < visible.there:
-            warnings.warn(steps_note(self.survey, visible), stacklevel=2)
+        frame.attrs["remarks"] = list(disclosure_remarks(self.survey, visible))
+        if len(frame) < visible.stored:
+            warnings.warn(disclosure_note(self.survey, visible), stacklevel=2)
         return frame
 
     def results(
@@ -203,10 +203,10 @@ class Collector:
             Estimates, as of `toolkit.survey.results.estimate`.
         """
         groups = checked_groups(self.survey, by)
-        visible = look(self._store, self.survey, groups)
+        visible = disclose(self._store, self.survey, groups)
         results = estimate(self.survey, table(self.survey, visible.bodies), by, method=method, minimum=minimum)
-        notes = (*results.remarks, *remarks(self.survey, visible, groups))
-        return replace(results, remarks=notes, complete=not visible.moving)
+        notes = (*results.remarks, *disclosure_remarks(self.survey, visible, groups))
+        return replace(results, remarks=notes, complete=not visible.is_open)
 
     def export(self, path: str | Path, *, language: str | None = None) -> Path:
         """Write what `reports` shows to a file for your eyes only, and the codebook beside it.
@@ -384,8 +384,8 @@ class Collector:
 
     def _set(self, name: str, value: str) -> None:
         """Store a setting; nothing is written if it has this value already, because a server may not be allowed to."""
-        if self._store.setting(name) != value:
-            self._store.remember(name, value)
+        if self._store.get_setting(name) != value:
+            self._store.set_setting(name, value)
 
     def release(self) -> None:
         """Let the connection to the database go; it is made again at the next use."""
@@ -519,7 +519,7 @@ def start(survey: Survey | str | Path, database: str | None = None, options: Ser
     background.check_system()
     collector, options = prepare(survey, database, options)
     if background.find(collector.database) is None:
-        port = options.port or int(collector._store.setting(PORT) or 0)
+        port = options.port or int(collector._store.get_setting(PORT) or 0)
         server = background.launch(collector.database, replace(options, port=port))
         collector._set(PORT, str(server.port))
     return collector
@@ -599,9 +599,9 @@ def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Pa
     from toolkit.survey.serving.process import ISSUER, load_issuer_key
 
     store = collector._store
-    target = Path(path or store.setting(KEY_FILE) or "issuer-key.pem").absolute()
+    target = Path(path or store.get_setting(KEY_FILE) or "issuer-key.pem").absolute()
     if not target.exists():
-        if store.setting(ISSUER) is not None:
+        if store.get_setting(ISSUER) is not None:
             rule = "the collection's issuer key must be there"
             refuse(rule, f"no file {target}", "bring it back, or name it by issuer_key=")
         IssuerKey.generate().save(str(target))
@@ -641,7 +641,7 @@ def serve(survey: Survey | str | Path, database: str | None = None, options: Ser
 
 def _port(collector: Collector, host: str) -> int:
     """The collection's own port; if it has none yet, a free one, which is stored."""
-    if (known := collector._store.setting(PORT)) is not None:
+    if (known := collector._store.get_setting(PORT)) is not None:
         return int(known)
     with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
         port: int = free.getsockname()[1]
@@ -678,7 +678,7 @@ def delete(database: str) -> list[str]:
     url = absolute_url(database)
     with closing(open_store(url)) as store:
         _check_deletable(store, url)
-        key = store.setting(KEY_FILE)
+        key = store.get_setting(KEY_FILE)
         store.delete()
     state = background.lock_path(url)
     log = background.log_path(state)

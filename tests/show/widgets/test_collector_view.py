@@ -141,7 +141,7 @@ def test_the_state_and_the_promise_of_the_link_are_said(collector):
 
 @pytest.mark.parametrize(("url", "near"), [("http://127.0.0.1:8000/", True), ("https://survey.example/", False)])
 def test_a_link_that_no_phone_can_reach_says_so(collector, url, near):
-    collector._store.remember("public url", url)
+    collector._store.set_setting("public url", url)
     view = watch(Collector(collector.database))
     assert view.describe()["reach"].startswith("This link works on this computer only.") == near
     assert (view.table["qr"]["size"] == 0) == near, "a code that no phone can open is worse than none"

@@ -436,12 +436,12 @@ def test_a_cap_or_a_closed_collection_stores_none_of_them(tmp_path) -> None:
     made = survey(cheated(design=forced("1/6", "1/6")), cap=3)
     (tmp_path / "a.csv").write_text("serial,cheated\n" + "".join(f"{one},1\n" for one in serial_numbers(made, 4)))
     database = f"sqlite:///{tmp_path}/cap.db"
-    with pytest.raises(ValueError, match="room for all below the cap of 3, got too many: nothing was stored"):
+    with pytest.raises(ValueError, match="all reports must fit below the cap of 3, got too many: nothing was stored"):
         store_entries(made, read_entries(made, tmp_path / "a.csv"), database)
     collector = Collector(database)
     assert collector.status().stored == 0
     collector.close()
-    with pytest.raises(ValueError, match="must not be closed for reports on paper, got closed"):
+    with pytest.raises(ValueError, match="takes reports on paper must not be closed, got a closed one"):
         store_entries(made, read_entries(made, tmp_path / "a.csv"), database)
 
 
@@ -460,19 +460,19 @@ def test_no_number_of_a_sheet_comes_back_from_a_closed_collection(tmp_path) -> N
     assert store_entries(made, entered, database) == {"stored": 12, "repeated": 0}
     assert store_entries(made, entered, database) == {"stored": 0, "repeated": 12}
     with closing(open_store(absolute_url(database))) as store:
-        secret = store.setting(PAPER_SETTING)
+        secret = store.get_setting(PAPER_SETTING)
         keys = {key for key, _ in store.rows()}
         assert len(bytes.fromhex(secret)) == 32
         assert keys == {key_of(made, serial, secret) for serial in serials}
         assert keys.isdisjoint(earlier_key(made, serial) for serial in serials)
         store.set_state(State.CLOSED)
-        assert store.setting(PAPER_SETTING) is None
+        assert store.get_setting(PAPER_SETTING) is None
         assert {key for key, _ in store.rows()} == keys  # a report can be counted once, and led back by nobody
     assert secret.encode() not in b"".join(one.read_bytes() for one in tmp_path.glob("field.db*"))
-    with pytest.raises(ValueError, match="must not be closed for reports on paper"):
+    with pytest.raises(ValueError, match="takes reports on paper must not be closed"):
         store_entries(made, entered, database)
     with closing(open_store(absolute_url(database))) as store:
-        assert store.setting(PAPER_SETTING) is None
+        assert store.get_setting(PAPER_SETTING) is None
 
 
 @pytest.mark.slow
@@ -483,7 +483,7 @@ def test_a_sheet_that_an_earlier_version_stored_counts_once(tmp_path) -> None:
     body = json.dumps({"answers": {"cheated": 0}, "understood": None, "channel": "paper"}, separators=(",", ":"))
     with closing(open_store(absolute_url(database))) as store:
         store.create(made)
-        store.enter([NewReport(earlier_key(made, serials[0]), body)])
+        store.add_paper_reports([NewReport(earlier_key(made, serials[0]), body)])
     entered = entered_sheets(tmp_path, made, serials)
     assert store_entries(made, entered, database) == {"stored": 2, "repeated": 1}
     assert store_entries(made, entered, database) == {"stored": 0, "repeated": 3}

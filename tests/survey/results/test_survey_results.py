@@ -12,7 +12,7 @@ from toolkit.survey.results import estimate, tally
 from toolkit.survey.results.survey_results import NOTHING, OUTSIDE, footnotes
 from toolkit.survey.spec import OPEN_ACCESS
 from toolkit.survey.storage.protocol import State
-from toolkit.survey.storage.stepwise_disclosure import FLOODED, Shown, remarks
+from toolkit.survey.storage.stepwise_disclosure import FLOODED, DisclosedReports, disclosure_remarks
 
 REPORTS = pd.DataFrame({"faculty": ["arts"] * 60 + ["law"] * 40, "cheated": ["yes", "no"] * 50})
 
@@ -117,20 +117,20 @@ def test_rows_of_a_rehearsal_say_so_whatever_survey_they_are_estimated_with():
 
 
 def test_a_closed_collection_of_single_use_links_needs_no_remark():
-    assert remarks(survey(access="token"), Shown(State.CLOSED, ("{}",), 1)) == ()
+    assert disclosure_remarks(survey(access="token"), DisclosedReports(State.CLOSED, ("{}",), 1)) == ()
 
 
 def test_open_access_is_said_also_after_closing_and_an_open_state_while_it_lasts():
-    assert remarks(survey(), Shown(State.CLOSED, ("{}",), 1)) == (OPEN_ACCESS,)
-    steps, *others = remarks(survey(), Shown(State.PAUSED, (), 12))
+    assert disclosure_remarks(survey(), DisclosedReports(State.CLOSED, ("{}",), 1)) == (OPEN_ACCESS,)
+    steps, *others = disclosure_remarks(survey(), DisclosedReports(State.PAUSED, (), 12))
     assert steps == (
         "While the collection is paused, it is shown in steps of 10, and the last 10 wait: from 40 "
         "reports on. So far 12 are stored."
     )
     assert others == [OPEN_ACCESS, FLOODED]
-    (steps,) = remarks(survey(access="token"), Shown(State.OPEN, (), 1))
+    (steps,) = disclosure_remarks(survey(access="token"), DisclosedReports(State.OPEN, (), 1))
     assert steps.endswith("So far 1 is stored.")
-    tried = remarks(replace(survey(), rehearsal=True), Shown(State.OPEN, (), 5))
+    tried = disclosure_remarks(replace(survey(), rehearsal=True), DisclosedReports(State.OPEN, (), 5))
     assert tried[0].endswith("in steps of 10: from 30 reports on. So far 5 are stored.")
     assert tried[1:] == (OPEN_ACCESS,)
 

@@ -30,11 +30,11 @@ def test_beyond_the_places_whoever_let_us_wait_longest_goes():
     async def story(connections):
         guests = [Guest() for _ in range(5)]
         for guest in guests:
-            assert connections.enter(guest)
+            assert connections.add(guest)
             connections.mark_waiting(guest, for_server=False)
         assert [guest.told for guest in guests] == [["dropped"], ["dropped"], [], [], []]
         connections.mark_waiting(guests[2], for_server=False)  # it has said something meanwhile
-        assert connections.enter(Guest())
+        assert connections.add(Guest())
         assert (guests[2].told, guests[3].told) == ([], ["dropped"])
         assert len(connections) == 3
 
@@ -45,11 +45,11 @@ def test_whoever_waits_for_us_is_not_sent_away():
     async def story(connections):
         guests = [Guest() for _ in range(3)]
         for guest in guests:
-            connections.enter(guest)
+            connections.add(guest)
             connections.mark_waiting(guest, for_server=True)
-        assert not connections.enter(Guest())
+        assert not connections.add(Guest())
         connections.mark_waiting(guests[1], for_server=False)
-        assert connections.enter(Guest())
+        assert connections.add(Guest())
         assert [guest.told for guest in guests] == [[], ["dropped"], []]
 
     crowded(story)
@@ -59,9 +59,9 @@ def test_a_place_is_handed_over_without_anybody_losing_one():
     async def story(connections):
         arrivals = [Guest() for _ in range(3)]
         for arrival in arrivals:
-            connections.enter(arrival)
+            connections.add(arrival)
             connections.mark_waiting(arrival, for_server=False)
-        assert connections.enter(Guest(), replacing=arrivals[2])
+        assert connections.add(Guest(), replacing=arrivals[2])
         assert [arrival.told for arrival in arrivals] == [[], [], []]
         assert len(connections) == 3
 
@@ -72,8 +72,8 @@ def test_a_place_is_handed_over_without_anybody_losing_one():
 def test_whose_time_is_over_is_told_so():
     async def story(connections):
         late, early = Guest(deadline=0), Guest()
-        connections.enter(late)
-        connections.enter(early)
+        connections.add(late)
+        connections.add(early)
         await asyncio.sleep(0.2)
         assert (late.told[0], early.told) == ("late", [])
 

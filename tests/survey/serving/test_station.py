@@ -71,7 +71,7 @@ class Drawer:
 
     def __init__(self, asked):
         self.survey, self.settings = lambda: asked, {}
-        self.setting, self.once = self.settings.get, self.settings.setdefault
+        self.get_setting, self.set_default = self.settings.get, self.settings.setdefault
 
 
 def test_a_collection_with_stations_has_one_key_for_every_server():
@@ -164,7 +164,7 @@ def test_uses_are_exact_when_two_servers_are_sent_more_at_once_and_the_station_r
         writer.stop()
         store.close()
     collector.close()
-    assert collector._store.setting(SETTING) is None  # what still waits can never be opened
+    assert collector._store.get_setting(SETTING) is None  # what still waits can never be opened
     collector.release()
 
 

@@ -4,13 +4,13 @@ from hypothesis import strategies as st
 
 from tests.survey.entries import CLOSED, FULL, PAUSED, REPEATED, SPENT, STORED
 from toolkit.survey.storage import NewReport, Outcome, State
-from toolkit.survey.storage.protocol import Head, decide
+from toolkit.survey.storage.protocol import CollectionInfo, decide
 
 KEYS = [bytes([i]) * 16 for i in range(4)]
 TOKENS = [bytes([i]) * 32 for i in range(3)]
 ENTRIES = st.builds(NewReport, st.sampled_from(KEYS), st.sampled_from(["a", "b"]), st.sampled_from([None, *TOKENS]))
 HEADS = st.builds(
-    Head,
+    CollectionInfo,
     st.just("hash"),
     st.sampled_from(["open", "token", "blind"]),
     st.sampled_from([None, 0, 1, 2, 5]),
@@ -23,24 +23,24 @@ HEADS = st.builds(
     batch=st.lists(ENTRIES, max_size=8),
     head=HEADS,
     found=st.sets(st.sampled_from(KEYS)),
-    known=st.sets(st.sampled_from(TOKENS)),
+    recorded=st.sets(st.sampled_from(TOKENS)),
     others=st.sets(st.sampled_from(TOKENS)),
 )
-def test_a_batch_is_decided_as_if_its_entries_had_come_alone(batch, head, found, known, others) -> None:
-    invited = known | others
-    made = decide(batch, head, count=len(found), existing=found, known=known, invited=invited)
+def test_a_batch_is_decided_as_if_its_entries_had_come_alone(batch, info, found, recorded, others) -> None:
+    invited = recorded | others
+    made = decide(batch, info, count=len(found), existing_keys=found, recorded=recorded, invited=invited)
     outcomes: list[Outcome] = []
-    keys, passes = set(found), set(known)
+    keys, passes = set(found), set(recorded)
     for entry in batch:
-        alone = decide([entry], head, count=len(keys), existing=keys, known=passes, invited=invited)
+        alone = decide([entry], info, count=len(keys), existing_keys=keys, recorded=passes, invited=invited)
         outcomes += alone.outcomes
         keys |= set(alone.reports)
-        passes = passes - alone.passes if head.access == "token" else passes | alone.passes
+        passes = passes - alone.passes if info.access == "token" else passes | alone.passes
     assert made.outcomes == outcomes
     assert found | set(made.reports) == keys
-    assert (known - made.passes if head.access == "token" else known | made.passes) == passes
+    assert (recorded - made.passes if info.access == "token" else recorded | made.passes) == passes
     assert made.outcomes.count(STORED) == len(made.reports)
-    assert len(made.passes) == (0 if head.access == "open" else len(made.reports))
+    assert len(made.passes) == (0 if info.access == "open" else len(made.reports))
 
 
 THERE, OTHER, NEW = (
@@ -52,7 +52,7 @@ STRANGE = NewReport(KEYS[0], "a", TOKENS[2])
 
 
 @pytest.mark.parametrize(
-    ("entry", "state", "cap", "known", "expected"),
+    ("entry", "state", "cap", "recorded", "expected"),
     [
         (STRANGE, State.OPEN, 2, {TOKENS[0]}, SPENT),  # a token that was never handed out goes before everything
         (STRANGE, State.PAUSED, 1, {TOKENS[0]}, SPENT),
@@ -70,26 +70,26 @@ STRANGE = NewReport(KEYS[0], "a", TOKENS[2])
     ],
 )
 def test_the_order_of_the_checks(
-    entry: NewReport, state: State, cap: int, known: set[bytes], expected: Outcome
+    entry: NewReport, state: State, cap: int, recorded: set[bytes], expected: Outcome
 ) -> None:
-    head = Head("hash", "token", cap, state)
-    assert decide([entry], head, count=1, existing={THERE.key}, known=known, invited=set(TOKENS[:2])).outcomes == [
-        expected
-    ]
+    info = CollectionInfo("hash", "token", cap, state)
+    assert decide(
+        [entry], info, count=1, existing_keys={THERE.key}, recorded=recorded, invited=set(TOKENS[:2])
+    ).outcomes == [expected]
 
 
-@pytest.mark.parametrize(("access", "known"), [("token", {TOKENS[0]}), ("blind", set())])
-def test_of_two_reports_with_one_token_in_a_batch_the_first_is_stored(access: str, known: set[bytes]) -> None:
+@pytest.mark.parametrize(("access", "recorded"), [("token", {TOKENS[0]}), ("blind", set())])
+def test_of_two_reports_with_one_token_in_a_batch_the_first_is_stored(access: str, recorded: set[bytes]) -> None:
     batch = [NewReport(key, "a", TOKENS[0]) for key in KEYS[:2]]
-    head = Head("hash", access, None, State.OPEN)
-    made = decide(batch, head, count=0, existing=set(), known=known, invited=set(TOKENS))
+    info = CollectionInfo("hash", access, None, State.OPEN)
+    made = decide(batch, info, count=0, existing_keys=set(), recorded=recorded, invited=set(TOKENS))
     assert made.outcomes == [STORED, SPENT]
     assert made.reports == {KEYS[0]: "a"}
 
 
 def test_the_reports_of_a_batch_count_toward_the_cap_one_by_one() -> None:
     batch = [NewReport(key, "a") for key in KEYS]
-    head = Head("hash", "open", 3, State.OPEN)
-    made = decide(batch, head, count=1, existing=set(), known=set())
+    info = CollectionInfo("hash", "open", 3, State.OPEN)
+    made = decide(batch, info, count=1, existing_keys=set(), recorded=set())
     assert made.outcomes == [STORED, STORED, FULL, FULL]
     assert list(made.reports) == KEYS[:2]

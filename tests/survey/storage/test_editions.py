@@ -13,7 +13,7 @@ from toolkit.survey.client import toolkit_version
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, State, open_store
-from toolkit.survey.storage.editions import edition_of, other_page, survey_of
+from toolkit.survey.storage.editions import new_edition, page_mismatch, read_survey
 from toolkit.texts.phrases import interface, phrases
 
 
@@ -34,7 +34,7 @@ def test_a_collection_keeps_the_version_that_made_it_and_the_hash_of_its_page(st
     opened(store)
     (first,) = store.editions()
     assert (first.hash, first.toolkit) == (survey.hash, toolkit_version())
-    assert survey_of(first) == survey
+    assert read_survey(first) == survey
 
 
 def test_other_code_is_told_which_version_to_use_and_how_to_amend(store: Collection, monkeypatch) -> None:
@@ -45,7 +45,7 @@ def test_other_code_is_told_which_version_to_use_and_how_to_amend(store: Collect
         ValueError, match=f"of toolkit 9.9.9 for .* of toolkit {made}: use toolkit {made} .*toolkit serve --amend"
     ):
         store.create(small_survey())
-    assert "9.9.9" in (other_page(small_survey(), store.editions()) or "")
+    assert "9.9.9" in (page_mismatch(small_survey(), store.editions()) or "")
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_an_amended_page_is_shown_from_then_on_and_the_earlier_one_is_remembered
     ]
     store.create(small_survey())
     assert store.survey().hash == after
-    assert other_page(small_survey(), store.editions()) is None
+    assert page_mismatch(small_survey(), store.editions()) is None
 
 
 def toolkit_version_then() -> str:
@@ -80,7 +80,7 @@ def test_title_and_consent_may_be_amended_and_are_what_is_shown(store: Collectio
         store.create(corrected)
     store.amend(corrected)
     assert store.survey() == corrected
-    assert survey_of(store.editions()[0]) == small_survey()
+    assert read_survey(store.editions()[0]) == small_survey()
     assert store.add([entry()]) == [STORED]
 
 
@@ -107,7 +107,7 @@ def test_questions_and_designs_cannot_be_amended(store: Collection, changed: Sur
     opened(store)
     with pytest.raises(
         ValueError,
-        match=f"may differ in title, consent, words, closes, protection .*, got others in {named}: .* another database",
+        match=f"may differ in title, consent, words, closes, protection .*, got another '{named}': .* another database",
     ):
         store.amend(changed)
     with pytest.raises(ValueError, match="one of another survey: reports cannot be mixed; take another database"):
@@ -121,7 +121,7 @@ def test_words_of_ones_own_may_be_amended_but_not_so_that_yes_and_no_change_plac
     said = page | {f"promise_{name}": sentence for name, sentence in phrases("en").items()}
     store.create(small_survey(languages=["it"], words={"it": said}))
     swapped = said | {"promise_yes": said["promise_no"], "promise_no": said["promise_yes"]}
-    with pytest.raises(ValueError, match="must show every option by the same label, got others, by its `words`"):
+    with pytest.raises(ValueError, match="must show every option by the same label, got other labels in its `words`"):
         store.amend(small_survey(languages=["it"], words={"it": swapped}))
     store.amend(small_survey(languages=["it"], words={"it": said | {"next": "Avanti"}}))
     assert len(store.editions()) == 2
@@ -134,9 +134,9 @@ def test_a_closed_collection_is_not_amended(store: Collection) -> None:
 
 
 def test_a_survey_that_this_toolkit_cannot_read_is_said_with_the_version_that_made_it() -> None:
-    data = json.loads(edition_of(small_survey()).survey) | {"novelty": 1}
+    data = json.loads(new_edition(small_survey()).survey) | {"novelty": 1}
     with pytest.raises(ValueError, match=r"one of toolkit 9\.9\.9 .*: use that version"):
-        survey_of(replace(edition_of(small_survey()), survey=json.dumps(data), toolkit="9.9.9"))
+        read_survey(replace(new_edition(small_survey()), survey=json.dumps(data), toolkit="9.9.9"))
 
 
 def test_without_an_installed_toolkit_the_version_is_unknown(monkeypatch) -> None:
@@ -149,11 +149,11 @@ def test_without_an_installed_toolkit_the_version_is_unknown(monkeypatch) -> Non
 
 def test_what_was_right_when_it_was_made_stays_readable_under_later_rules() -> None:
     """A label that today's linter refuses does not take a collection's reports from those who read them."""
-    made = edition_of(small_survey())
+    made = new_edition(small_survey())
     old = json.loads(made.survey)
     old["questions"][0]["labels"] = {"yes": {"en": "Yes”, we receive “No\u202e"}}
     with pytest.raises(ValueError, match="must not turn the writing round"):
         Survey.from_dict(old)
-    read = survey_of(replace(made, survey=json.dumps(old)))
+    read = read_survey(replace(made, survey=json.dumps(old)))
     assert read.to_dict() == old
     assert "“Yes’, we receive ‘No”" in read.consent_text()

@@ -19,7 +19,7 @@ from tests.survey.entries import STORED, entry, opened, sha
 from tests.survey.samples import MEMO, cheated, panel
 from tests.survey.storage.linkage import Reader, Wave, by_log, by_marks, by_order, by_place, linked, over_waves
 from toolkit.survey.storage import Collection, State, collection, mixing, open_store
-from toolkit.survey.storage.mixing import LEAST, Pool
+from toolkit.survey.storage.mixing import MIN_POOL, Pool
 from toolkit.survey.storage.sqlite import SqliteEngine
 
 PEOPLE = 60
@@ -73,11 +73,11 @@ def test_the_marks_of_transactions_do_not_tie_tokens_to_reports(watched: tuple[C
     store, reader = watched
     arrive(store, size)
     guesses = by_marks(reader, TOKENS, KEYS)
-    assert min(map(len, guesses)) >= LEAST
+    assert min(map(len, guesses)) >= MIN_POOL
     sure, hits = linked(guesses, KEYS)
     assert sure == 0
-    assert 1 < hits < Fraction(PEOPLE, LEAST)
-    assert linked(by_order(reader, TOKENS, KEYS), KEYS)[0] <= PEOPLE // LEAST
+    assert 1 < hits < Fraction(PEOPLE, MIN_POOL)
+    assert linked(by_order(reader, TOKENS, KEYS), KEYS)[0] <= PEOPLE // MIN_POOL
 
 
 def test_the_marks_of_transactions_would_tie_all_tokens_to_their_reports_without_the_pool(
@@ -106,8 +106,8 @@ def test_the_log_of_a_file_does_not_tie_tokens_to_reports(tmp_path: Path, size: 
     store = collecting(f"sqlite:///{path}")
     arrive(store, size)
     guesses = by_log(path, TOKENS, KEYS, tmp_path)
-    assert min(map(len, guesses)) == (size if size >= LEAST else PEOPLE)
-    assert linked(guesses, KEYS) == (0, 4 if size >= LEAST else 1)
+    assert min(map(len, guesses)) == (size if size >= MIN_POOL else PEOPLE)
+    assert linked(guesses, KEYS) == (0, 4 if size >= MIN_POOL else 1)
     store.close()
 
 
@@ -115,7 +115,7 @@ def test_the_log_of_a_file_does_not_tie_tokens_to_reports(tmp_path: Path, size: 
 def test_the_log_of_a_file_would_tie_all_tokens_to_their_reports_if_it_were_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SqliteEngine, "wipe", lambda _: None)
+    monkeypatch.setattr(SqliteEngine, "wipe_log", lambda _: None)
     path = tmp_path / "survey.db"
     store = collecting(f"sqlite:///{path}")
     arrive(store, 1)
@@ -130,7 +130,7 @@ def test_the_log_of_a_server_that_was_killed_before_it_was_wiped_is_wiped_by_the
     path = tmp_path / "survey.db"
     killed = collecting(f"sqlite:///{path}")
     with monkeypatch.context() as patch:
-        patch.setattr(SqliteEngine, "wipe", lambda _: None)
+        patch.setattr(SqliteEngine, "wipe_log", lambda _: None)
         arrive(killed, 1)
     assert path.with_name("survey.db-wal").stat().st_size > 0
     following = open_store(f"sqlite:///{path}")
@@ -186,7 +186,7 @@ def collected_waves(kind: str, request: pytest.FixtureRequest, tmp_path: Path, a
             store.create(survey)
             store.invite(TOKENS)
         else:
-            store.follow(survey, earlier)
+            store.create_next_wave(survey, earlier)
             earlier.close()
         store.set_state(State.OPEN)
         keys = {i: sha(f"{number} {i}")[:16] for i in people}

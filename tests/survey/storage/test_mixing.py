@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.survey.storage import mixing
-from toolkit.survey.storage.mixing import LEAST, Pool, mix
+from toolkit.survey.storage.mixing import MIN_POOL, Pool, mix
 
 
 def people(start: int, count: int) -> tuple[dict[bytes, str], set[bytes]]:
@@ -26,13 +26,13 @@ def test_nobody_is_lost_or_doubled_and_few_never_leave(sizes: list[int]) -> None
         start += size
         pool, left = mix(pool, *joined)
         assert len(left.reports) == len(left.passes)
-        assert len(left.reports) == 0 or len(left.reports) >= LEAST
+        assert len(left.reports) == 0 or len(left.reports) >= MIN_POOL
         assert not reports.keys() & left.reports.keys()
         assert not passes & left.passes
         reports |= left.reports
         passes |= left.passes
         assert (reports | dict(pool.reports), passes | pool.passes) == people(0, start)
-        assert min(start, LEAST) <= len(pool.reports) == len(pool.passes) < 2 * LEAST
+        assert min(start, MIN_POOL) <= len(pool.reports) == len(pool.passes) < 2 * MIN_POOL
 
 
 @pytest.mark.slow
@@ -72,15 +72,15 @@ def test_a_pass_belongs_to_no_report_with_a_higher_probability_than_is_told(monk
         places.update((left.get(("pass", person), 0), left.get(("report", person), 0)) for person in range(50))
     assert set(left.values()) == {1, 2, 3, 4}
     for passing, reported in places:
-        pairs = collections * LEAST * LEAST  # ten passes and ten reports each time, and ten stay
-        told = 1 / LEAST if (passing, reported) == (0, 0) else 1 / (2 * LEAST)
+        pairs = collections * MIN_POOL * MIN_POOL  # ten passes and ten reports each time, and ten stay
+        told = 1 / MIN_POOL if (passing, reported) == (0, 0) else 1 / (2 * MIN_POOL)
         assert places[passing, reported] / pairs <= told + 0.0032, (passing, reported)
-    assert places[1, 1] / pairs == pytest.approx(1 / (2 * LEAST), abs=0.0032)
+    assert places[1, 1] / pairs == pytest.approx(1 / (2 * MIN_POOL), abs=0.0032)
 
 
 def test_the_lots_are_drawn_by_the_operating_system() -> None:
     assert mixing.SystemRandom.__module__ == "random"
-    draws = [mix(Pool(), *people(0, 2 * LEAST)) for _ in range(20)]
+    draws = [mix(Pool(), *people(0, 2 * MIN_POOL)) for _ in range(20)]
     assert len({stays.to_text() for stays, _ in draws}) > 10
 
 

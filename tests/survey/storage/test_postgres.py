@@ -17,7 +17,7 @@ from tests.postgres_server import Postgres, new_name
 from tests.survey.entries import BODY, CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
 from toolkit.core.postgres import set_locally
 from toolkit.survey.storage import Collection, NewReport, Outcome, State, StoreError, open_store
-from toolkit.survey.storage.postgres import _failure
+from toolkit.survey.storage.postgres import _store_error
 from toolkit.survey.storage.writer import Writer
 
 TOKENS = ("invited", "issued", "spent")
@@ -274,7 +274,7 @@ def test_a_locked_collection_is_said_soon_and_recovers(store: Collection, postgr
     one = entry()
     with locked(postgres, schema):
         start = time.monotonic()
-        with pytest.raises(StoreError, match="the collection must be free, got a lock of somebody else") as caught:
+        with pytest.raises(StoreError, match="the collection must be free, got a lock of another session") as caught:
             store.add([one])
         assert time.monotonic() - start < 60  # rather than for ever
         assert caught.value.retry_after == 1
@@ -291,7 +291,7 @@ def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(st
     )
     store.add([entry(by="a")])
     store.issue(sha("a"), sha("b"))
-    store.remember("port", "1")
+    store.set_setting("port", "1")
     store.set_state(State.PAUSED)
     assert waits == ["1s", "1s", "8s", "8s"]
 
@@ -309,7 +309,7 @@ def test_servers_wait_for_each_other_only_where_more_than_the_key_decides(
         with store._engine.writing(**({} if waits else {"shared": True})) as session:
             session.insert({bytes(16): "not yet on the disk"})
             if waits:
-                with pytest.raises(StoreError, match="a lock of somebody else"):
+                with pytest.raises(StoreError, match="a lock of another session"):
                     other.add([entry(by="2")])
             else:
                 assert other.add([entry()]) == [STORED]
@@ -321,16 +321,16 @@ def test_the_cap_leaves_room_for_what_other_servers_have_not_yet_committed(
 ) -> None:
     """Two full batches fit below 1,100; a third server waits, and when both are there it fills the cap to the last."""
     opened(store, cap=1100)
-    others = [open_store(postgres.url(schema)) for _ in range(2)]
-    assert [one.add([entry()]) for one in (store, *others)] == [[STORED]] * 3
+    foreign = [open_store(postgres.url(schema)) for _ in range(2)]
+    assert [one.add([entry()]) for one in (store, *foreign)] == [[STORED]] * 3
     with store._engine.writing(shared=True) as session:
         session.insert({secrets.token_bytes(16): "not yet on the disk" for _ in range(512)})
-        assert others[0].add([entry() for _ in range(512)]) == [STORED] * 512
-        with pytest.raises(StoreError, match="a lock of somebody else"):
-            others[1].add([entry() for _ in range(512)])
-    assert others[1].add([entry() for _ in range(512)]) == [STORED] * 73 + [Outcome.FULL] * 439
+        assert foreign[0].add([entry() for _ in range(512)]) == [STORED] * 512
+        with pytest.raises(StoreError, match="a lock of another session"):
+            foreign[1].add([entry() for _ in range(512)])
+    assert foreign[1].add([entry() for _ in range(512)]) == [STORED] * 73 + [Outcome.FULL] * 439
     assert store.count() == 1100 == len(list(store.reports()))
-    for other in others:
+    for other in foreign:
         other.close()
 
 
@@ -416,11 +416,11 @@ def test_a_lost_connection_is_made_anew_without_anybody_noticing(store: Collecti
         (errors.DiskFull, "the database's disk must have room", 30),
         (errors.InsufficientPrivilege, "the role must be allowed to do this", 30),
         (errors.ReadOnlySqlTransaction, "the database must be writable", 30),
-        (errors.UndefinedTable, "the database must be there and work, got UndefinedTable (42P01): send it again", 5),
+        (errors.UndefinedTable, "the database must be available, got UndefinedTable (42P01): send it again", 5),
     ],
 )
 def test_every_failure_says_when_to_come_again(error: type[psycopg.Error], words: str, seconds: int) -> None:
-    told = _failure(error("password=secret"))
+    told = _store_error(error("password=secret"))
     assert str(told).startswith(words)
     assert "secret" not in str(told)
     assert told.retry_after == seconds
@@ -525,7 +525,7 @@ def test_a_session_that_cannot_be_made_silent_is_closed(store: Collection, monke
     made, connect = [], psycopg.connect
     monkeypatch.setattr(psycopg, "connect", lambda **options: made.append(connect(**options)) or made[-1])
     monkeypatch.setattr("toolkit.survey.storage.postgres._SILENT", "no statement")
-    with pytest.raises(StoreError, match="must be there and work, got SyntaxError"):
+    with pytest.raises(StoreError, match="must be available, got SyntaxError"):
         store.count()
     assert [one.closed for one in made] == [True]
 
@@ -612,11 +612,11 @@ def test_a_server_needs_no_more_rights_than_to_add(
     opened(store, access=access)
     if access != "open":
         store.invite([sha(f"{i}") for i in range(40)])
-    store.remember("issuer", "fingerprint")
+    store.set_setting("issuer", "fingerprint")
     ask(f"CREATE ROLE {schema} LOGIN")
     ask(f"GRANT USAGE ON SCHEMA {schema} TO {schema}; {RIGHTS.format(role=schema)}")
     with contextlib.closing(open_store(postgres.url(schema, user=schema))) as server:
-        assert (server.survey().access, len(server.editions()), server.once("issuer", "x")) == (
+        assert (server.survey().access, len(server.editions()), server.set_default("issuer", "x")) == (
             access,
             1,
             "fingerprint",
@@ -627,7 +627,7 @@ def test_a_server_needs_no_more_rights_than_to_add(
             assert server.add([entry(by=f"{i}") for i in range(start, start + 8)]) == [STORED] * 8
         for act in (
             lambda: server.set_state(State.CLOSED),
-            lambda: server.remember("port", "1"),
+            lambda: server.set_setting("port", "1"),
             lambda: server.amend(small_survey("B")),
         ):
             with pytest.raises((StoreError, ValueError)):
@@ -641,12 +641,12 @@ def test_a_server_needs_no_more_rights_than_to_add(
 def test_closing_waits_for_readers_and_is_all_or_nothing(
     store: Collection, postgres: Postgres, schema: str, monkeypatch
 ) -> None:
-    monkeypatch.setattr("toolkit.survey.storage.postgres._PATIENCE", "100ms")
+    monkeypatch.setattr("toolkit.survey.storage.postgres._PATIENT_WAIT", "100ms")
     opened(store, access="token").invite([sha("a"), sha("b")])
     store.add([entry("one", by="a")])
     with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}") as reader:
         reader.execute(f"SELECT FROM {schema}.report")
-        with pytest.raises(StoreError, match="a lock of somebody else"):
+        with pytest.raises(StoreError, match="a lock of another session"):
             store.set_state(State.CLOSED)
     assert store.state() is State.OPEN
     assert store.add([entry("two", by="b")]) == [STORED]

@@ -14,7 +14,7 @@ import pytest
 from tests.postgres_server import Postgres, new_name
 from tests.survey.entries import REPEATED, SPENT, STORED, entry, sha, small_survey
 from toolkit.survey.storage import State, open_store, schema
-from toolkit.survey.storage.schema import VERSION, check_version, steps
+from toolkit.survey.storage.schema import VERSION, check_version, migration_steps
 
 VERSION_1 = """
 CREATE TABLE collection (version INTEGER NOT NULL PRIMARY KEY CHECK (version = 1),
@@ -38,7 +38,7 @@ def fill_sqlite(path: Path, access: str) -> str:
     with closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA journal_mode = WAL")
         database.executescript(VERSION_1 + "PRAGMA application_id = 0x53555256;")
-        _fill(database.execute, "?", access)
+        _create_tables(database.execute, "?", access)
         database.commit()
     return f"sqlite:///{path}"
 
@@ -49,11 +49,11 @@ def fill_postgres(postgres: Postgres, access: str) -> str:
     made = VERSION_1.replace(" STRICT, WITHOUT ROWID", "").replace("BLOB", "bytea")
     with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}", autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}; SET search_path = {name}; {made}")
-        _fill(connection.execute, "%s", access)
+        _create_tables(connection.execute, "%s", access)
     return name
 
 
-def _fill(execute, mark: str, access: str) -> None:
+def _create_tables(execute, mark: str, access: str) -> None:
     """An open collection of version 1: three people are invited, and one has answered."""
     survey = small_survey(access=access)
     values = (json.dumps(survey.to_dict()), survey.hash, access, None, "open")
@@ -107,7 +107,7 @@ def test_an_older_collection_that_was_migrated_goes_on_where_it_was(filled) -> N
             SPENT,
             STORED,
         ]
-        store.remember("port", "8000")
+        store.set_setting("port", "8000")
         store.set_state(State.CLOSED)
         assert store.count() == 2
 
@@ -150,8 +150,8 @@ def test_a_newer_collection_is_refused_with_what_to_do(tmp_path: Path) -> None:
 
 
 def test_there_is_a_way_from_every_older_version() -> None:
-    assert steps(VERSION, schema.SQLITE) == []
-    assert all(steps(version, schema.POSTGRES) for version in range(1, VERSION))
+    assert migration_steps(VERSION, schema.SQLITE) == []
+    assert all(migration_steps(version, schema.POSTGRES) for version in range(1, VERSION))
     check_version(VERSION)
 
 

@@ -242,7 +242,7 @@ def test_closing_that_was_interrupted_is_finished_later(store: Collection, path:
 
 @pytest.mark.slow
 def test_closing_says_when_a_reader_keeps_the_log_alive(store: Collection, path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(sqlite, "_PATIENCE", 0.05)
+    monkeypatch.setattr(sqlite, "_PATIENT_WAIT", 0.05)
     opened(store)
     store.add([entry()])
     with look(path) as reader:
@@ -258,12 +258,12 @@ def test_closing_says_when_a_reader_keeps_the_log_alive(store: Collection, path:
 def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(store: Collection, monkeypatch) -> None:
     """A phone is told to come again; a researcher who closes or remembers something has no reason to."""
     opened(store, access="blind")
-    waits, insist = [], sqlite._insist
-    monkeypatch.setattr(sqlite, "_insist", lambda *asked: waits.append(asked[1:]) or insist(*asked))
+    waits, insist = [], sqlite._execute_when_free
+    monkeypatch.setattr(sqlite, "_execute_when_free", lambda *asked: waits.append(asked[1:]) or insist(*asked))
     for patience, use in (
         (1.0, lambda: store.add([entry(by="a")])),
         (1.0, lambda: store.issue(sha("a"), sha("b"))),
-        (15.0, lambda: store.remember("port", "1")),
+        (15.0, lambda: store.set_setting("port", "1")),
         (15.0, lambda: store.set_state(State.PAUSED)),
     ):
         waits.clear()
@@ -274,14 +274,14 @@ def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(st
 def test_what_looks_stations_and_paper_left_is_forgotten_when_a_collection_is_closed(store: Collection) -> None:
     names = (f"{SETTING} 1", "shown by faculty", PAPER_SETTING, "other")
     opened(store)
-    assert [store.once(name, "x") for name in names] == ["x"] * 4
+    assert [store.set_default(name, "x") for name in names] == ["x"] * 4
     store.set_state(State.CLOSED)
-    assert [store.setting(name) for name in names] == [None, None, None, "x"]
+    assert [store.get_setting(name) for name in names] == [None, None, None, "x"]
 
 
 @pytest.mark.parametrize(("access", "emptied"), [("token", True), ("blind", True), ("open", False)])
 def test_a_log_that_a_dead_server_left_is_emptied_by_the_next_one(store, path, monkeypatch, access, emptied) -> None:
-    monkeypatch.setattr(sqlite.SqliteEngine, "wipe", lambda _: None)
+    monkeypatch.setattr(sqlite.SqliteEngine, "wipe_log", lambda _: None)
     opened(store, access=access)
     monkeypatch.undo()
     log = path.with_name(f"{path.name}-wal")
@@ -393,8 +393,8 @@ def test_a_report_waits_a_second_for_another_writer_and_who_changes_the_collecti
     store: Collection, monkeypatch
 ) -> None:
     opened(store)
-    insist, waits = sqlite._insist, []
-    monkeypatch.setattr(sqlite, "_insist", lambda *told: waits.append(told[1:]) or insist(*told))
+    insist, waits = sqlite._execute_when_free, []
+    monkeypatch.setattr(sqlite, "_execute_when_free", lambda *told: waits.append(told[1:]) or insist(*told))
     store.add([entry()])
     assert {*waits} == {("BEGIN IMMEDIATE", 1.0)}
     waits.clear()
@@ -421,7 +421,7 @@ def test_an_interrupt_while_waiting_for_the_lock_is_the_error_that_arrives(store
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite, "_insist", stopped)
+        patch.setattr(sqlite, "_execute_when_free", stopped)
         with pytest.raises(KeyboardInterrupt):
             store.count()
     assert store.count() == 0
@@ -466,9 +466,9 @@ def test_a_log_that_cannot_be_emptied_costs_no_report_and_is_emptied_later(
             raise sqlite3.OperationalError("disk I/O error")
         return insist(database, statement, wait)
 
-    insist = sqlite._insist
+    insist = sqlite._execute_when_free
     with monkeypatch.context() as broken:
-        broken.setattr(sqlite, "_insist", failing)
+        broken.setattr(sqlite, "_execute_when_free", failing)
         assert store.add([entry(by="a")]) == [STORED]
     assert path.with_name("survey.db-wal").stat().st_size > 0
     assert store.add([entry(by="b")]) == [STORED]
@@ -513,7 +513,7 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 def test_tables_without_a_collection_are_said(store: Collection) -> None:
     """As a server leaves them that died before it had begun one."""
-    with store._engine.making():
+    with store._engine.creating():
         pass
     for use in (store.count, store.survey, lambda: store.add([entry()])):
         with pytest.raises(StoreError, match="the database must hold a collection, got none: create one first"):
@@ -547,8 +547,8 @@ def test_a_file_that_is_exchanged_is_noticed_also_before_its_first_use_and_not_w
     path.with_name("other.db").replace(path)
     for suffix in ("-wal", "-shm"):
         path.with_name(f"survey.db{suffix}").unlink(missing_ok=True)
-    changes = (lambda: store.remember("port", "8000"), lambda: store.add([entry()]))
-    for use in (store.count, lambda: store.setting("port"), *changes):
+    changes = (lambda: store.set_setting("port", "8000"), lambda: store.add([entry()]))
+    for use in (store.count, lambda: store.get_setting("port"), *changes):
         with pytest.raises(StoreError, match="the same collection as before, got another one"):
             use()
     with look(path) as database:

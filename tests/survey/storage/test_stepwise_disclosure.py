@@ -13,7 +13,7 @@ from toolkit.survey.collector import Collector
 from toolkit.survey.storage import NewReport, State, StoreError, open_store
 from toolkit.survey.storage import stepwise_disclosure as steps
 from toolkit.survey.storage.protocol import KEY_BYTES
-from toolkit.survey.storage.stepwise_disclosure import enlarged, look, steps_note
+from toolkit.survey.storage.stepwise_disclosure import disclose, disclosure_note, enlarge
 
 pytestmark = pytest.mark.filterwarnings("ignore:While the collection is")
 
@@ -46,7 +46,7 @@ def database(request, tmp_path):
 @pytest.fixture(autouse=True)
 def lot(monkeypatch):
     """Who is held back is drawn by lot: here the same lot each time."""
-    monkeypatch.setattr(steps, "_LOT", random.Random(28))  # noqa: S311
+    monkeypatch.setattr(steps, "_RNG", random.Random(28))  # noqa: S311
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_of_an_open_wave_only_the_number_of_reports_is_shown_in_steps(database, 
     assert collector.results().group_estimates == ()
     (told, *_) = seen.attrs["remarks"]
     assert "only how many reports there are is shown, at least 20; all of them when it is closed" in told
-    assert field.store.setting("shown") is None
+    assert field.store.get_setting("shown") is None
     collector.close()
     assert len(collector.reports()) == 27
     assert collector.results()["cheated"].n == 27
@@ -139,9 +139,9 @@ def test_who_sends_nine_reports_after_each_person_cannot_tell_that_persons(tmp_p
         for victim in range(36):
             sent = int(field.rng.integers(2))
             field.arrive(1, cheated=sent)
-            known = json.dumps({"answers": {"faculty": 0, "cheated": 0}, "understood": True})
+            recorded = json.dumps({"answers": {"faculty": 0, "cheated": 0}, "understood": True})
             own = [key * (KEY_BYTES - 2) + bytes([victim, place]) for place in range(9)]
-            field.store.add([NewReport(one, known) for one in own])
+            field.store.add([NewReport(one, recorded) for one in own])
             after = collector.reports()
             assert len(after) - len(before) == 10
             more = Counter(after["cheated"])["yes"] - Counter(before["cheated"])["yes"]
@@ -151,7 +151,7 @@ def test_who_sends_nine_reports_after_each_person_cannot_tell_that_persons(tmp_p
         return correct
 
     assert right("held") < 36
-    monkeypatch.setattr(steps, "held_back", lambda _: 0)
+    monkeypatch.setattr(steps, "withheld_count", lambda _: 0)
     assert right("shown") == 36  # as it was
 
 
@@ -232,10 +232,10 @@ def test_shares_inside_zero_to_one_can_be_asked_of_a_collection(field):
 
 def test_the_order_in_which_groups_are_named_makes_no_second_snapshot(field):
     field.arrive(45, faculty=0)
-    first = look(field.store, field.store.survey(), ["faculty", "understood"])
+    first = disclose(field.store, field.store.survey(), ["faculty", "understood"])
     field.arrive(4, faculty=0)
-    again = look(field.store, field.store.survey(), ["understood", "faculty"])
-    assert (again.bodies, again.there, len(again.bodies)) == (first.bodies, 49, 20)
+    keep_invitations = disclose(field.store, field.store.survey(), ["understood", "faculty"])
+    assert (keep_invitations.bodies, keep_invitations.stored, len(keep_invitations.bodies)) == (first.bodies, 49, 20)
 
 
 @pytest.mark.slow
@@ -277,7 +277,7 @@ def test_two_readers_at_once_show_the_same(field):
     def read():
         collector = Collector.attach(field.database)
         ready.wait()
-        seen.append(tuple(look(collector._store, collector.survey).bodies))
+        seen.append(tuple(disclose(collector._store, collector.survey).bodies))
 
     readers = [threading.Thread(target=read) for _ in range(4)]
     for reader in readers:
@@ -291,22 +291,22 @@ def test_two_readers_at_once_show_the_same(field):
 
 def test_a_reader_whose_snapshot_was_overtaken_looks_again(field, monkeypatch):
     field.arrive(30)
-    swap, lost = field.store.swap, []
+    swap, lost = field.store.compare_and_set, []
 
     def slower(name, before, after):
         if not lost:
             lost.append(name)
             with closing(open_store(field.database)) as faster:
-                look(faster, field.store.survey())
+                disclose(faster, field.store.survey())
         return swap(name, before, after)
 
-    monkeypatch.setattr(field.store, "swap", slower)
-    assert len(look(field.store, field.store.survey()).bodies) == 20
+    monkeypatch.setattr(field.store, "compare_and_set", slower)
+    assert len(disclose(field.store, field.store.survey()).bodies) == 20
     assert lost == ["shown"]
-    monkeypatch.setattr(field.store, "swap", lambda *_: False)
+    monkeypatch.setattr(field.store, "compare_and_set", lambda *_: False)
     field.arrive(10)
-    with pytest.raises(StoreError, match="free to look at"):
-        look(field.store, field.store.survey())
+    with pytest.raises(StoreError, match="free to be read"):
+        disclose(field.store, field.store.survey())
 
 
 def test_closing_forgets_what_was_shown_before(field):
@@ -314,48 +314,50 @@ def test_closing_forgets_what_was_shown_before(field):
     field.arrive(30)
     collector = Collector.attach(field.database)
     collector.results(by="faculty")
-    assert all(field.store.setting(name) for name in ("shown", "shown by faculty"))
-    field.store.remember("port", "8000")
+    assert all(field.store.get_setting(name) for name in ("shown", "shown by faculty"))
+    field.store.set_setting("port", "8000")
     collector.close()
-    assert field.store.setting("shown") is field.store.setting("shown by faculty") is None
-    assert field.store.setting("port") == "8000"
-    assert not field.store.swap("shown", None, "")
+    assert field.store.get_setting("shown") is field.store.get_setting("shown by faculty") is None
+    assert field.store.get_setting("port") == "8000"
+    assert not field.store.compare_and_set("shown", None, "")
 
 
 def test_how_much_is_shown_is_said_in_so_many_words(field):
     asked = field.store.survey()
     field.arrive(12)
     begun = "While the collection is open, it is shown in steps of 10, and the last 10 wait"
-    assert steps_note(asked, look(field.store, asked)) == (f"{begun}: from 30 reports on. So far 12 are stored.")
+    assert disclosure_note(asked, disclose(field.store, asked)) == (
+        f"{begun}: from 30 reports on. So far 12 are stored."
+    )
     field.arrive(21)
-    assert steps_note(asked, look(field.store, asked)) == (
+    assert disclosure_note(asked, disclose(field.store, asked)) == (
         f"{begun}, so that until it is closed no two looks differ by one person's report. "
         "Here are 20 of 33 reports; the next at 40."
     )
     by_group = "of all and then the last 10 of each group by faculty wait: at the earliest from 40 reports on."
-    note = steps_note(asked, look(field.store, asked, ["faculty"]), ["faculty"])
+    note = disclosure_note(asked, disclose(field.store, asked, ["faculty"]), ["faculty"])
     assert "in steps of 10 of each group by faculty, and the last 10" in note
     assert note.endswith(f"{by_group} So far 33 are stored.")
     field.store.set_state(State.CLOSED)
-    assert steps_note(asked, look(field.store, asked)) == ""
+    assert disclosure_note(asked, disclose(field.store, asked)) == ""
 
 
 def test_a_step_is_added_whole_from_each_group_by_itself():
     groups = {bytes([i]): "a" if i < 25 else "b" for i in range(44)}
-    first = enlarged(frozenset(), groups, 10)
+    first = enlarge(frozenset(), groups, 10)
     assert Counter(groups[key] for key in first) == {"a": 20, "b": 10}
-    assert enlarged(first, groups, 10) == first
+    assert enlarge(first, groups, 10) == first
     more = {**groups, **{bytes([i]): "b" for i in range(100, 101)}}
-    assert Counter(more[key] for key in enlarged(first, more, 10)) == {"a": 20, "b": 20}
-    assert enlarged(first, more, 10) > first
+    assert Counter(more[key] for key in enlarge(first, more, 10)) == {"a": 20, "b": 20}
+    assert enlarge(first, more, 10) > first
 
 
 def test_who_is_held_back_is_drawn_by_lot_and_else_the_smallest_keys_come_first():
     """That a lot of 100 out of 150 is the 100 smallest, or twice the same, never comes."""
     groups = {bytes([i]): () for i in range(150)}
     smallest = frozenset(bytes([i]) for i in range(100))
-    assert enlarged(frozenset(), groups, 100) == smallest
-    assert len({enlarged(frozenset(), groups, 100, 50) for _ in range(3)} | {smallest}) == 4
+    assert enlarge(frozenset(), groups, 100) == smallest
+    assert len({enlarge(frozenset(), groups, 100, 50) for _ in range(3)} | {smallest}) == 4
 
 
 def test_of_one_group_some_are_shown_from_the_number_on_that_is_said(tmp_path):
@@ -365,8 +367,8 @@ def test_of_one_group_some_are_shown_from_the_number_on_that_is_said(tmp_path):
         store = Field(f"sqlite:///{tmp_path}/{rehearsal}.db", asked)
         for count in range(1, 9):
             store.arrive(1)
-            assert bool(look(store.store, asked, ["faculty"]).bodies) == (count >= first)
-        assert steps.first_look(asked, ["faculty"]) == first
+            assert bool(disclose(store.store, asked, ["faculty"]).bodies) == (count >= first)
+        assert steps.first_disclosure(asked, ["faculty"]) == first
         store.store.close()
 
 
@@ -376,11 +378,11 @@ def test_how_many_are_shown_is_what_comes_of_people_who_answer_one_by_one(minimu
     asked = survey(minimum=minimum, step=step, rehearsal=rehearsal)
     shown, seen = [], frozenset()
     for count in range(60):
-        seen = enlarged(seen, {bytes([i]): () for i in range(count)}, step, steps.held_back(asked))
+        seen = enlarge(seen, {bytes([i]): () for i in range(count)}, step, steps.withheld_count(asked))
         shown.append(len(seen) if len(seen) >= minimum else 0)
-    assert steps.held_back(asked) == (0 if rehearsal or step == 1 else step)
-    assert [steps.in_steps(asked, count) for count in range(60)] == shown
-    assert [count for count, some in enumerate(shown) if some][0] == steps.first_look(asked)  # noqa: RUF015
+    assert steps.withheld_count(asked) == (0 if rehearsal or step == 1 else step)
+    assert [steps.disclosed_count(asked, count) for count in range(60)] == shown
+    assert [count for count, some in enumerate(shown) if some][0] == steps.first_disclosure(asked)  # noqa: RUF015
 
 
 def test_a_step_of_one_shows_everything_and_is_kept_with_the_survey():

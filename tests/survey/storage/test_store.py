@@ -46,7 +46,7 @@ from toolkit.survey.storage import (
     open_store,
 )
 from toolkit.survey.storage.engine import Session
-from toolkit.survey.storage.protocol import LARGEST
+from toolkit.survey.storage.protocol import MAX_BATCH
 
 Connect = Callable[..., Collection]
 
@@ -112,7 +112,7 @@ def test_uses_of_stations_are_out_until_they_are_spent_or_taken_back_and_persona
     store.add([entry(by=token) for token in uses[3:15]])
     assert other.uses_out() == 10
     for _ in range(2):
-        other.take_back([*map(sha, uses[14:17]), sha("personal"), sha("nobody's")])
+        other.return_uses([*map(sha, uses[14:17]), sha("personal"), sha("nobody's")])
     assert store.uses_out() == 8
     assert store.add([entry(by=token) for token in (uses[16], uses[17], "personal")]) == [SPENT, STORED, STORED]
     store.set_state(State.CLOSED)
@@ -124,10 +124,10 @@ def test_creating_the_same_again_changes_nothing_and_another_survey_is_refused(
 ) -> None:
     opened(store)
     store.add([entry()])
-    again = connect()
-    again.create(small_survey())
-    assert again.state() is State.OPEN
-    assert again.count() == 1
+    keep_invitations = connect()
+    keep_invitations.create(small_survey())
+    assert keep_invitations.state() is State.OPEN
+    assert keep_invitations.count() == 1
     with pytest.raises(ValueError, match="a database holds one collection, got one of another survey"):
         connect().create(small_survey("Theft"))
     assert store.survey() == small_survey()
@@ -136,29 +136,32 @@ def test_creating_the_same_again_changes_nothing_and_another_survey_is_refused(
 @pytest.mark.slow
 def test_settings_are_kept_with_the_collection(store: Collection, connect: Connect) -> None:
     opened(store)
-    assert store.setting("port") is None
-    store.remember("port", "8000")
-    store.remember("port", "9000")
-    store.remember("public url", "https://survey.example/")
-    assert connect().setting("port") == "9000"
+    assert store.get_setting("port") is None
+    store.set_setting("port", "8000")
+    store.set_setting("port", "9000")
+    store.set_setting("public url", "https://survey.example/")
+    assert connect().get_setting("port") == "9000"
     store.set_state(State.CLOSED)
-    assert connect(readonly=True).setting("public url") == "https://survey.example/"
-    assert connect().setting("other") is None
+    assert connect(readonly=True).get_setting("public url") == "https://survey.example/"
+    assert connect().get_setting("other") is None
 
 
 def test_a_setting_is_swapped_only_if_nobody_was_faster_and_the_collection_is_not_closed(
     store: Collection, connect: Connect
 ) -> None:
     opened(store)
-    assert store.swap("shown", None, "a")
-    assert not connect().swap("shown", None, "b")
-    assert connect().swap("shown", "a", "c")
-    assert store.setting("shown") == "c"
-    assert (store.once("issuer", "a"), connect().once("issuer", "b")) == ("a", "a")
+    assert store.compare_and_set("shown", None, "a")
+    assert not connect().compare_and_set("shown", None, "b")
+    assert connect().compare_and_set("shown", "a", "c")
+    assert store.get_setting("shown") == "c"
+    assert (store.set_default("issuer", "a"), connect().set_default("issuer", "b")) == ("a", "a")
     store.set_state(State.CLOSED)
-    assert not store.swap("shown", None, "d")
-    assert not connect().swap("issuer", "a", "b")
-    assert (store.setting("shown"), store.setting("issuer")) == (None, "a")  # "shown" tells earlier reports from later
+    assert not store.compare_and_set("shown", None, "d")
+    assert not connect().compare_and_set("issuer", "a", "b")
+    assert (store.get_setting("shown"), store.get_setting("issuer")) == (
+        None,
+        "a",
+    )  # "shown" tells earlier reports from later
 
 
 def test_rows_are_reports_with_their_keys_in_the_pool_or_not(store: Collection) -> None:
@@ -225,7 +228,7 @@ def test_a_report_is_stored_once_however_often_it_is_sent(store: Collection) -> 
 
 def test_reports_are_stored_without_reading_the_survey_again(store: Collection, monkeypatch) -> None:
     opened(store).add([entry()])
-    monkeypatch.setattr(collection, "survey_of", None)
+    monkeypatch.setattr(collection, "read_survey", None)
     assert store.add([entry()]) == [STORED]
 
 
@@ -239,8 +242,8 @@ def test_a_batch_counts_as_if_its_entries_had_come_one_by_one(store: Collection)
 
 
 def test_a_full_batch_fills_the_cap_to_the_last(store: Collection) -> None:
-    opened(store, cap=LARGEST)
-    assert store.add([entry() for _ in range(LARGEST)]) == [STORED] * LARGEST
+    opened(store, cap=MAX_BATCH)
+    assert store.add([entry() for _ in range(MAX_BATCH)]) == [STORED] * MAX_BATCH
     assert store.add([entry()]) == [FULL]
 
 
@@ -276,7 +279,7 @@ BODIES = [
 
 
 def test_bodies_come_back_letter_for_letter_in_the_order_of_their_keys(store: Collection, monkeypatch) -> None:
-    monkeypatch.setattr(collection, "PAGE", 3)
+    monkeypatch.setattr(collection, "PAGE_SIZE", 3)
     opened(store)
     entries = [entry(body, key=key) for body, key in zip(BODIES, keys_in_order(len(BODIES)), strict=True)]
     entries = entries[::3] + entries[1::3] + entries[2::3]
@@ -287,7 +290,7 @@ def test_bodies_come_back_letter_for_letter_in_the_order_of_their_keys(store: Co
 
 @pytest.mark.slow
 def test_reports_that_come_while_one_reads_disturb_nothing(store: Collection, connect: Connect, monkeypatch) -> None:
-    monkeypatch.setattr(collection, "PAGE", 2)
+    monkeypatch.setattr(collection, "PAGE_SIZE", 2)
     opened(store)
     before = [entry(f"before {i}") for i in range(9)]
     store.add(before)
@@ -412,10 +415,10 @@ def test_an_invitation_is_good_for_one_signature_which_may_be_asked_for_again(st
 def test_reports_that_no_phone_has_sent_are_stored_all_or_none_whatever_access(store: Collection, access: str) -> None:
     store.create(small_survey(access=access, cap=4))  # a draft: sheets may come back before phones are asked
     first, second, *others = [entry() for _ in range(5)]
-    assert store.enter([first, second]) == [STORED, STORED]
-    assert store.enter([second, others[0]]) == [REPEATED, STORED]
-    with pytest.raises(ValueError, match="room for all below the cap of 4, got too many: nothing was stored"):
-        store.enter(others)
+    assert store.add_paper_reports([first, second]) == [STORED, STORED]
+    assert store.add_paper_reports([second, others[0]]) == [REPEATED, STORED]
+    with pytest.raises(ValueError, match="all reports must fit below the cap of 4, got too many: nothing was stored"):
+        store.add_paper_reports(others)
     assert store.count() == len(list(store.reports())) == 3
     store.set_state(State.OPEN)
     if access == "token":
@@ -423,8 +426,10 @@ def test_reports_that_no_phone_has_sent_are_stored_all_or_none_whatever_access(s
         assert store.add([entry(by="a")]) == [STORED]
         assert store.add([entry(by="b")]) == [FULL]
     store.set_state(State.CLOSED)
-    with pytest.raises(ValueError, match="must not be closed for reports on paper, got closed: nothing was stored"):
-        store.enter([first])
+    with pytest.raises(
+        ValueError, match="takes reports on paper must not be closed, got a closed one: nothing was stored"
+    ):
+        store.add_paper_reports([first])
     assert store.count() == 3 + (access == "token")
 
 
@@ -637,8 +642,8 @@ def test_whatever_was_acknowledged_survives_twenty_deaths_and_is_there_once(
     assert len(set(acknowledged)) == len(acknowledged) >= 20
     assert len(stored) == len(set(stored)) == store.count()
     assert {report(key).body for key in acknowledged} <= set(stored) <= {report(key).body for key in sent}
-    again = [report(key) for key in sorted(sent)]
-    assert set(store.add(again)) <= {STORED, REPEATED}
+    keep_invitations = [report(key) for key in sorted(sent)]
+    assert set(store.add(keep_invitations)) <= {STORED, REPEATED}
     assert store.count() == len(sent)
 
 
@@ -655,7 +660,7 @@ def closed_one(url: str, *entries: NewReport, **options) -> str:
 @pytest.mark.slow
 def test_closed_collections_are_merged_and_what_was_sent_twice_is_told(url: str, tmp_path, monkeypatch) -> None:
     """The caps were each one's own; a merge that was interrupted is done again."""
-    monkeypatch.setattr(collection, "PAGE", 4)
+    monkeypatch.setattr(collection, "PAGE_SIZE", 4)
     entries = [entry(f"report {i}") for i in range(20)]
     others = [
         closed_one(f"sqlite:///{tmp_path / 'north.db'}", *entries[:11], cap=11),
@@ -663,7 +668,7 @@ def test_closed_collections_are_merged_and_what_was_sent_twice_is_told(url: str,
     ]
     with closing(open_store(url)) as target:
         target.create(small_survey(cap=11))
-        target.gather([open_store(others[0])])  # and then the machine was switched off
+        target.merge_reports([open_store(others[0])])  # and then the machine was switched off
     assert merge(url, others) == (20, 3)
     with closing(open_store(url)) as target:
         assert target.state() is State.CLOSED
@@ -683,7 +688,7 @@ def test_only_closed_collections_of_the_same_questions_are_merged(url: str, tmp_
         store.set_state(State.CLOSED)
     with closing(open_store(still)) as store:
         opened(store)
-        with pytest.raises(ValueError, match="of one survey, got others in questions"):
+        with pytest.raises(ValueError, match="of one survey, got another 'questions'"):
             merge(url, [north, other])
         with pytest.raises(ValueError, match="must be closed before they are merged, got open"):
             merge(url, [north, still])

@@ -18,7 +18,7 @@ from toolkit.survey.questions.survey_fields import Panel
 from toolkit.survey.serving.access import new_tokens, token_hash
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, NewReport, Outcome, State, collection, open_store
-from toolkit.survey.storage.editions import check_next
+from toolkit.survey.storage.editions import check_next_wave
 from toolkit.texts.phrases import interface, phrases
 
 TOKENS = new_tokens(3)
@@ -35,15 +35,15 @@ def place(request, tmp_path):
     return lambda wave: request.getfixturevalue("postgres").url(names[wave])
 
 
-def opened(place: Callable[[int], str], wave: int, again: int | None = None, access: str = "token"):
+def opened(place: Callable[[int], str], wave: int, keep_invitations: int | None = None, access: str = "token"):
     """A wave's store; the first one with invitations."""
     store, survey = open_store(place(wave)), panel(wave=wave, access=access)
-    if again is None:
+    if keep_invitations is None:
         store.create(survey, None if wave == 1 else Panel.new(survey.loss))
         store.invite(map(token_hash, TOKENS))
     else:
-        with closing(open_store(place(again), readonly=True)) as earlier:
-            store.follow(survey, earlier, ["port", "public url"])
+        with closing(open_store(place(keep_invitations), readonly=True)) as earlier:
+            store.create_next_wave(survey, earlier, ["port", "public url"])
     store.set_state(State.OPEN)
     return store
 
@@ -55,16 +55,16 @@ def entry(number: int, token: str) -> NewReport:
 def test_a_link_works_once_in_each_wave_also_after_the_first_one_was_closed(place):
     first = opened(place, 1)
     assert first.add([entry(1, TOKENS[0]), entry(2, TOKENS[0])]) == [Outcome.STORED, Outcome.SPENT]
-    first.remember("port", "8123")
+    first.set_setting("port", "8123")
     first.set_state(State.CLOSED)
     first.close()
-    second = opened(place, 2, again=1)
+    second = opened(place, 2, keep_invitations=1)
     assert second.invitations() == sorted(map(token_hash, TOKENS))
-    assert (second.setting("port"), second.setting("public url")) == ("8123", None)
+    assert (second.get_setting("port"), second.get_setting("public url")) == ("8123", None)
     told = second.add([entry(3, TOKENS[0]), entry(4, TOKENS[0]), entry(5, TOKENS[1]), entry(6, "x" * 22)])
     assert told == [Outcome.STORED, Outcome.SPENT, Outcome.STORED, Outcome.SPENT]
     second.close()
-    second = opened(place, 2, again=1)  # as when its server is started again: nobody is let in twice
+    second = opened(place, 2, keep_invitations=1)  # as when its server is started again: nobody is let in twice
     assert second.add([entry(7, TOKENS[0]), entry(8, TOKENS[2])]) == [Outcome.SPENT, Outcome.STORED]
     second.close()
 
@@ -89,8 +89,8 @@ def test_no_byte_of_a_closed_wave_tells_who_answered(tmp_path):
 
 @pytest.mark.slow
 def test_a_blind_invitation_is_good_for_a_signature_in_each_wave(tmp_path):
-    for wave, again in ((1, None), (2, 1)):
-        store = opened(lambda wave: f"sqlite:///{tmp_path / f'{wave}.db'}", wave, again, access="blind")
+    for wave, keep_invitations in ((1, None), (2, 1)):
+        store = opened(lambda wave: f"sqlite:///{tmp_path / f'{wave}.db'}", wave, keep_invitations, access="blind")
         assert store.issue(token_hash(TOKENS[0]), bytes(32))
         assert not store.issue(token_hash(TOKENS[0]), bytes([1] * 32))
         store.close()
@@ -101,7 +101,7 @@ def test_of_an_open_survey_there_is_nobody_to_invite(tmp_path):
     with closing(open_store(f"sqlite:///{tmp_path / '1.db'}")) as earlier:
         earlier.create(panel())
         with closing(open_store(f"sqlite:///{tmp_path / '2.db'}")) as store:
-            store.follow(panel(wave=2), earlier)
+            store.create_next_wave(panel(wave=2), earlier)
             assert store.invitations() == []
             store.set_state(State.OPEN)
             assert store.add([NewReport(bytes.fromhex(KEY), "{}")]) == [Outcome.STORED]
@@ -109,21 +109,21 @@ def test_of_an_open_survey_there_is_nobody_to_invite(tmp_path):
 
 def test_what_is_not_the_next_wave_is_refused():
     with pytest.raises(ValueError, match="the wave after wave 1 must be number 2, got number 3"):
-        check_next(panel(waves=4, wave=3), panel(waves=4))
+        check_next_wave(panel(waves=4, wave=3), panel(waves=4))
     with pytest.raises(ValueError, match="must be number 2, got number 1"):
-        check_next(panel(), panel())
+        check_next_wave(panel(), panel())
     with pytest.raises(ValueError, match="the next wave must have the same access, token, got open"):
-        check_next(panel(wave=2), panel(access="token"))
+        check_next_wave(panel(wave=2), panel(access="token"))
     for survey, other in (
         (panel(cheated(design=Memo(warner("4/5"), warner("3/4"))), wave=2), "design of 'cheated'"),
         (panel(wave=2, waves=3), "number of waves"),
         (replace(panel(wave=2), rehearsal=True), "kind, of a rehearsal and a real collection"),
     ):
         with pytest.raises(ValueError, match=f"the same questions with a memo.*, got another {other}"):
-            check_next(survey, panel())
+            check_next_wave(survey, panel())
     with pytest.raises(ValueError, match=r"the same questions with a memo.*, got a survey without waves"):
-        check_next(small_survey(), panel())
-    check_next(panel(cheated(design=MEMO), wave=2, consent="Again."), panel())
+        check_next_wave(small_survey(), panel())
+    check_next_wave(panel(cheated(design=MEMO), wave=2, consent="Again."), panel())
 
 
 TEXT = {"en": "Have you ever cheated?", "de": "Haben Sie je betrogen?"}
@@ -148,8 +148,8 @@ def in_two_languages(wave: int = 1, **changes: Any) -> Survey:
 def test_a_question_with_a_memo_keeps_its_words_in_every_language(changes, other):
     """The phone would put the memo of one question below the answer to another."""
     with pytest.raises(ValueError, match=f"texts and labels, got {other} of 'cheated': what phones"):
-        check_next(in_two_languages(2, **changes), in_two_languages())
-    check_next(in_two_languages(2), in_two_languages())
+        check_next_wave(in_two_languages(2, **changes), in_two_languages())
+    check_next_wave(in_two_languages(2), in_two_languages())
 
 
 def test_questions_with_a_memo_stay_and_keep_their_order():
@@ -157,7 +157,7 @@ def test_questions_with_a_memo_stay_and_keep_their_order():
     before = panel(cheated(design=MEMO), second, ceiling=9)
     for later in (panel(second, cheated(design=MEMO), wave=2, ceiling=9), panel(wave=2, ceiling=9)):
         with pytest.raises(ValueError, match="got another list of questions with a memo"):
-            check_next(later, before)
+            check_next_wave(later, before)
 
 
 def test_words_of_ones_own_that_swap_yes_and_no_are_another_panel():
@@ -169,7 +169,7 @@ def test_words_of_ones_own_that_swap_yes_and_no_are_another_panel():
         for wave, words in ((1, said), (2, swapped))
     )
     with pytest.raises(ValueError, match="got other labels of 'cheated'"):
-        check_next(after, before)
+        check_next_wave(after, before)
 
 
 def beside(epsilon: float, wave: int = 1, **changes: Any) -> Survey:
@@ -193,13 +193,13 @@ def test_a_later_wave_that_would_pass_what_was_told_is_refused(place):
     told = first.survey().loss
     assert told.epsilon == pytest.approx(2.8433, abs=1e-4)
     with pytest.raises(ValueError, match="a `ceiling` of at most 3, got 12: it belongs to the panel"):
-        second.follow(beside(2.26, 2, ceiling=12), first)
+        second.create_next_wave(beside(2.26, 2, ceiling=12), first)
     with pytest.raises(ValueError, match=r"must cost at most epsilon 2.843 in 4 waves, got 11.08: people"):
-        check_next(beside(2.26, 2, ceiling=12), beside(0.2, ceiling=12))
+        check_next_wave(beside(2.26, 2, ceiling=12), beside(0.2, ceiling=12))
     with pytest.raises(ValueError, match=r"must cost at most epsilon 2.843"):
-        second.follow(beside(0.21, 2), first)
-    second.follow(beside(0.1, 2), first)  # what costs less is fine, and people are told what all of it costs
-    third.follow(beside(0.2, 3), second)  # what the first wave told, not the second
+        second.create_next_wave(beside(0.21, 2), first)
+    second.create_next_wave(beside(0.1, 2), first)  # what costs less is fine, and people are told what all of it costs
+    third.create_next_wave(beside(0.2, 3), second)  # what the first wave told, not the second
     for store in (second, third):
         assert store.survey().loss == told
         assert sums(store) == sums(first) != []
@@ -219,7 +219,7 @@ def test_a_panel_is_made_with_the_first_collection_and_handed_on(place):
     assert first.survey().panel == made
     with pytest.raises(ValueError, match="a database holds one collection, got one of another survey"):
         first.create(panel(access="token", consent="Corrected.", panel=Panel("ab" * 16, made.loss)))
-    second = opened(place, 2, again=1)
+    second = opened(place, 2, keep_invitations=1)
     assert second.survey().panel == made
     second.close()
     second = open_store(place(2))
@@ -238,9 +238,9 @@ def test_a_wave_that_follows_one_study_lets_in_nobody_of_another(place):
     first, other = opened(place, 1), open_store(place(4))
     other.create(panel(access="token"))
     other.invite([token_hash("a" * 22)])
-    second = opened(place, 2, again=1)
+    second = opened(place, 2, keep_invitations=1)
     with pytest.raises(ValueError, match="a wave must follow one wave before, got another panel: people of"):
-        second.follow(panel(wave=2, access="token"), other, ["port"])
+        second.create_next_wave(panel(wave=2, access="token"), other, ["port"])
     assert second.invitations() == sorted(map(token_hash, TOKENS))
     for store in (first, second, other):
         store.close()
@@ -266,12 +266,12 @@ def test_a_collection_of_an_earlier_toolkit_gets_a_panel_when_it_is_amended(plac
         first.create(panel())
     assert first.survey().panel is None
     with pytest.raises(ValueError, match=r"the wave before must have a panel, got one of toolkit .* without"):
-        second.follow(panel(wave=2), first)
-    with pytest.raises(ValueError, match="got others in panel"):
+        second.create_next_wave(panel(wave=2), first)
+    with pytest.raises(ValueError, match="got another 'panel'"):
         first.amend(panel(panel=Panel("ab" * 16, panel().loss.amount)))  # that of another study
     first.amend(panel(consent="Corrected."))
     assert first.survey().panel is not None
-    second.follow(panel(wave=2), first)
+    second.create_next_wave(panel(wave=2), first)
     assert second.survey().panel == first.survey().panel
     for store in (first, second):
         store.close()

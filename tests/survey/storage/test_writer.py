@@ -121,7 +121,7 @@ def test_a_batch_is_bounded(start: Callable[..., Writer], shelf: Shelf) -> None:
 def test_a_batch_is_gathered_after_ten_who_came_with_a_token_and_else_nobody_waits(
     writer: Writer, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolkit.survey.storage.writer._GATHERING", 60)  # longer than anybody waits here
+    monkeypatch.setattr("toolkit.survey.storage.writer._GATHER_SECONDS", 60)  # longer than anybody waits here
 
     async def run() -> None:
         for count in (9, 10):

@@ -147,8 +147,8 @@ def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, 
             there = survey
         if _deciding(there) != _deciding(survey):
             refuse("the database must hold a collection of these questions", "another one", "name its own survey")
-        store.swap(PAPER_SETTING, None, secrets.token_hex(32))
-        secret = store.setting(PAPER_SETTING) or ""  # a closed collection has none, and refuses the sheets
+        store.compare_and_set(PAPER_SETTING, None, secrets.token_hex(32))
+        secret = store.get_setting(PAPER_SETTING) or ""  # a closed collection has none, and refuses the sheets
         keys = {serial: key_of(survey, serial, secret) for serial in bodies}
         earlier = {serial: earlier_key(survey, serial) for serial in bodies}
         wanted = {*keys.values(), *earlier.values()}
@@ -158,7 +158,7 @@ def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, 
         if other := sum(known.get(entry.key, entry.body) != entry.body for entry in batch):
             rule = "a sheet that was stored before must have the same answers"
             refuse(rule, f"{other} with others", "a sheet was copied, or typed wrongly; nothing was stored")
-        outcomes = store.enter(batch)
+        outcomes = store.add_paper_reports(batch)
     return {one.value: outcomes.count(one) for one in (Outcome.STORED, Outcome.REPEATED)}
 
 

@@ -220,7 +220,7 @@ def _worker(database: str, options: ServeOptions, listening: socket.socket, lock
 def load_issuer_key(store: Collection, path: str | Path) -> IssuerKey:
     """The key in a file, which must be the one that the collection began with."""
     key = IssuerKey.load(path)
-    if (store.setting(ISSUER) or store.once(ISSUER, key.issuer.fingerprint)) != key.issuer.fingerprint:
+    if (store.get_setting(ISSUER) or store.set_default(ISSUER, key.issuer.fingerprint)) != key.issuer.fingerprint:
         rule = "a collection must be served with the issuer's key that it began with"
         consequence = "people who hold a signed token would be turned away; give the first one as the issuer's key"
         refuse(rule, f"another in {path}", consequence)

@@ -216,7 +216,7 @@ class _Endpoints:
         """200 when the uses that a station gives back are spent, by this request or by one before."""
         with _payload_errors():
             uses = parse_returned_uses(await self._body(scope, receive))
-        await self._from_store(self.writer.take_back(uses))
+        await self._from_store(self.writer.return_uses(uses))
         return json_response(200, {"returned": len(uses)})
 
     async def _stored(self, submission: Submission, name: str) -> Response:

@@ -80,7 +80,7 @@ class StationKey:
         """The key of a collection whose survey has stations: made once, and then the same for every server."""
         if store.survey().field is None:
             return None
-        number = store.setting(SETTING) or store.once(SETTING, f"{cls.generate().number:x}")
+        number = store.get_setting(SETTING) or store.set_default(SETTING, f"{cls.generate().number:x}")
         return cls(int(number, 16))
 
     @cached_property

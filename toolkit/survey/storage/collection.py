@@ -1,16 +1,16 @@
-"""A collection in a database: what must happen in which order, whichever database it is.
+"""A collection in a database: which operations happen in which order, independent of the database.
 
-`add` checks and stores a batch in one transaction and returns when it is durable, so that an answer to a phone
-can be trusted; whatever went wrong, sending the same report again is right, because its key is stored once.
+`add` checks and stores a batch in one transaction and returns when it is durable, so that a phone can rely on the
+response. After any failure, sending the same report again is right, because its key is stored once.
 
-Everything that a promise depends on is here, once; `sqlite.py` and `postgres.py` only say it in their
-dialects, by the verbs of `engine.py`, and tell what their files still show while a collection runs. A writing
-session has locked the collection before it is handed out, so of several servers one decides at a time, and what
-it read stays true until it has written: the cap is exact, a token is spent once, and a collection that was
-closed takes nothing more. Without tokens, and as long as there is room below the cap for a full batch of every
-server that adds reports in this moment, nothing but its key decides about a report: there servers share the lock, and
-only closing excludes them. The cap stays exact: of those that hold the lock together, the last one to take it has seen
-all the others, and left room for each.
+All that the promises depend on is in this module. `sqlite.py` and `postgres.py` implement the methods of `engine.py`
+in their dialects, and document what their files reveal while a collection is open. A writing session locks the
+collection before it is handed out: of several servers one decides at a time, and what it has read stays true until it
+commits. So the cap is exact, a token is spent once, and a closed collection takes nothing more.
+
+With open access only its key decides about a report, as long as there is room below the cap for a full batch of every
+server that adds reports at this moment. Then servers share the lock, and only closing excludes them. The cap stays
+exact: of the servers that share the lock, the last one to take it has seen all the others and left room for each.
 """
 
 import threading
@@ -25,21 +25,21 @@ from toolkit.survey.questions.survey_fields import Panel, check_panel, is_over
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.editions import (
     check_amendment,
-    check_next,
+    check_next_wave,
     check_page,
-    edition_of,
-    in_panel,
-    survey_of,
+    new_edition,
+    read_survey,
+    with_existing_panel,
     with_panel,
 )
 from toolkit.survey.storage.engine import Engine, Session
-from toolkit.survey.storage.mixing import LEAST, Pool, mix
+from toolkit.survey.storage.mixing import MIN_POOL, Pool, mix
 from toolkit.survey.storage.protocol import (
     HASH_BYTES,
-    LARGEST,
+    MAX_BATCH,
+    CollectionInfo,
     Decision,
     Edition,
-    Head,
     NewReport,
     Outcome,
     State,
@@ -47,17 +47,18 @@ from toolkit.survey.storage.protocol import (
     decide,
 )
 
-PAGE = 2000
-"""Reports read at a time; between two pages no transaction is open, so that a slow reader holds up nobody."""
+PAGE_SIZE = 2000
+"""Reports per page. Between two pages no transaction is open, so that a slow reader blocks nobody."""
 
-_SHOWN = "shown"  # how settings begin that say which reports a reader has seen
-_STATION = "station"  # and those of stations: the key that opens what they have sealed
-_USES = f"{_STATION} uses"  # the SHA-256 of each use that a station was given, in hexadecimal digits
+# Settings with these prefixes are deleted on closing: which reports readers have seen, and the key of stations.
+_DISCLOSURE_PREFIX, _STATION_PREFIX = "shown", "station"
+# This setting has the SHA-256 of each use that a station was given, in hexadecimal digits.
+_USES_SETTING = f"{_STATION_PREFIX} uses"
 
 PAPER_SETTING = "paper"
-"""The setting with the secret that makes keys of the numbers of sheets; without it no report leads to its sheet."""
+"""Setting with the secret that derives keys from the numbers of sheets; without it no report leads to its sheet."""
 
-_NEXT = {
+_TRANSITIONS = {
     State.DRAFT: (State.OPEN, State.CLOSED),
     State.OPEN: (State.PAUSED, State.CLOSED),
     State.PAUSED: (State.OPEN, State.CLOSED),
@@ -66,219 +67,236 @@ _NEXT = {
 
 
 class Collection:
-    """One survey, the reports to it, and who may still send one, in a database. Every method may be called from any
-    thread; each is one transaction.
+    """A survey, its reports, and the tokens that admit further reports, in a database.
+
+    Every method is one transaction and may be called from any thread.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._lock = threading.RLock()
-        self._seen: tuple[str, int] | None = None
-        self._is_shared = True  # whether servers may add reports side by side, until the cap is near
-        self._known: tuple[str, Survey] | None = None
-        self._read: tuple[Edition, Survey] | None = None
+        self._identity: tuple[str, int] | None = None
+        self._is_shared = True  # servers may add reports concurrently until the cap is near
+        self._survey_cache: tuple[str, Survey] | None = None
+        self._edition_cache: tuple[Edition, Survey] | None = None
 
     @contextmanager
-    def _reading(self) -> Iterator[tuple[Session, Head]]:
+    def _reading(self) -> Iterator[tuple[Session, CollectionInfo]]:
         with self._lock, self._engine.reading() as session:
-            yield session, self._head(session)
+            yield session, self._check_info(session)
 
     @contextmanager
-    def _changing(self) -> Iterator[tuple[Session, Head]]:
+    def _writing(self) -> Iterator[tuple[Session, CollectionInfo]]:
         with self._lock, self._engine.writing(patient=True) as session:
-            yield session, self._head(session)
+            yield session, self._check_info(session)
 
     def create(self, survey: Survey, panel: Panel | None = None) -> None:
-        """Make the collection, as a draft; the same survey again is fine, anything else in the database is refused."""
+        """Create the collection as a draft; another collection in the database is rejected, the same one is not."""
         with self._lock:
-            with self._engine.making() as session:
-                if session.head() is None:
+            with self._engine.creating() as session:
+                if session.info() is None:
                     new = with_panel(survey, panel)
-                    session.begin(Head(new.hash, new.access, new.cap, State.DRAFT))
-                    session.publish(edition_of(new))
-                there, editions = session.head() or _gone(), session.editions()
-            check_page(in_panel(survey, editions[-1]), editions)
-            self._seen = there.hash, there.identity
-            if there.state is State.CLOSED and not there.swept:  # somebody was interrupted while closing it
-                self._engine.finish()
+                    session.insert_collection(CollectionInfo(new.hash, new.access, new.cap, State.DRAFT))
+                    session.add_edition(new_edition(new))
+                info, editions = session.info() or _refuse_missing(), session.editions()
+            check_page(with_existing_panel(survey, editions[-1]), editions)
+            self._identity = info.hash, info.identity
+            if info.state is State.CLOSED and not info.is_cleaned:  # its closing was interrupted
+                self._engine.finish_closing()
 
-    def follow(self, survey: Survey, earlier: "Collection", settings: Sequence[str] = ()) -> None:
-        """Make the collection of the next wave, and invite all who were invited to the earlier one. `settings` of that
-        are taken over where this one has none: phones find what they have drawn only under the same address.
+    def create_next_wave(self, survey: Survey, earlier: "Collection", settings: Sequence[str] = ()) -> None:
+        """Create the collection of the next wave, and invite everybody who was invited to the earlier one.
+
+        The `settings` of the earlier one are copied unless this one has its own: phones find what they have drawn
+        only under the same address.
         """
-        before = earlier.survey()
-        check_next(survey, before)
-        if before.panel is None:
+        previous = earlier.survey()
+        check_next_wave(survey, previous)
+        if previous.panel is None:
             version = earlier.editions()[-1].toolkit
             received = f"one of toolkit {version} without"
-            refuse("the wave before must have a panel", received, "go on with that toolkit to the last wave")
-        self.create(survey, before.panel)
+            refuse("the previous wave must have a panel", received, "use that version until the last wave")
+        self.create(survey, previous.panel)
         rule = "a wave must follow one wave before"
-        check_panel(self.survey(), before, rule, "people of another study would be let in")  # it may have been there
+        # The collection may have existed before, with another panel.
+        check_panel(self.survey(), previous, rule, "people of another study would be admitted")
         for name in settings:
-            if (value := earlier.setting(name)) is not None:
-                self.once(name, value)
+            if (value := earlier.get_setting(name)) is not None:
+                self.set_default(name, value)
         if survey.access != "open":
             self.invite(earlier.invitations())
 
     def amend(self, survey: Survey) -> None:
-        """Show another page from now on, with the same questions; reports to the earlier ones stay good."""
-        with self._changing() as (session, head):
+        """Publish another page with the same questions; reports to the earlier pages stay valid."""
+        with self._writing() as (session, info):
             editions = session.editions()
-            if head.state is State.CLOSED:
+            if info.state is State.CLOSED:
                 refuse("`amend` needs a collection that is not closed", "closed", "nobody would see the page")
-            amended = in_panel(survey, editions[-1])
+            amended = with_existing_panel(survey, editions[-1])
             check_amendment(amended, editions[-1])
             if amended.waves > 1 and amended.panel is None:
                 amended = replace(amended, panel=Panel.new(amended.loss))
             if amended.hash != editions[-1].hash:
-                session.publish(edition_of(amended))
+                session.add_edition(new_edition(amended))
 
     def survey(self) -> Survey:
+        """Return the survey as its latest page shows it."""
         last = self.editions()[-1]
-        if self._read is None or self._read[0] != last:
-            self._read = last, survey_of(last)
-        return self._read[1]
+        if self._edition_cache is None or self._edition_cache[0] != last:
+            self._edition_cache = last, read_survey(last)
+        return self._edition_cache[1]
 
     def editions(self) -> list[Edition]:
-        """The pages that people have seen, oldest first."""
+        """Return the pages that respondents have seen, oldest first."""
         with self._reading() as (session, _):
             return session.editions()
 
     def state(self) -> State:
-        with self._reading() as (_, head):
-            return head.state
+        """Return the state of the collection."""
+        with self._reading() as (_, info):
+            return info.state
 
     def set_state(self, state: State) -> None:
-        """Move on. Closing removes the tokens and rewrites the reports in the order of keys; it may be repeated. Of a
-        wave that is not the last, the list of those who were invited stays, and nothing that tells who answered.
+        """Change the state.
+
+        Closing removes the tokens and rewrites the reports in the order of their keys; it may be repeated. A wave that
+        is not the last keeps its list of invitations, but nothing that reveals who answered.
         """
         with self._lock:
-            with self._changing() as (session, head):
-                if state is not head.state and state not in _NEXT[head.state]:
-                    following = " or ".join(later.value for later in _NEXT[head.state]) or "nothing else"
-                    refuse(f"a {head.state.value} collection may become {following}", state.value, "it stays as it is")
+            with self._writing() as (session, info):
+                if state is not info.state and state not in _TRANSITIONS[info.state]:
+                    targets = " or ".join(later.value for later in _TRANSITIONS[info.state]) or "nothing else"
+                    refuse(
+                        f"a {info.state.value} collection may become {targets}",
+                        state.value,
+                        "its state was not changed",
+                    )
                 if state is not State.CLOSED:
                     session.set_state(state.value)
-                elif not head.swept:
-                    for setting in (_SHOWN, _STATION, PAPER_SETTING):
-                        session.forget(setting)
-                    survey = self._survey(session, head)
-                    session.close(again=survey.wave < survey.waves)
+                elif not info.is_cleaned:
+                    for setting in (_DISCLOSURE_PREFIX, _STATION_PREFIX, PAPER_SETTING):
+                        session.delete_settings(setting)
+                    survey = self._survey(session, info)
+                    session.close(keep_invitations=survey.wave < survey.waves)
             if state is State.CLOSED:
-                self._engine.finish()
+                self._engine.finish_closing()
 
     def add(self, batch: Sequence[NewReport]) -> list[Outcome]:
-        """Store a batch in one transaction; the outcomes in the same order, when they are durable."""
+        """Store a batch in one transaction; return the outcomes in the same order when they are durable."""
         if not batch:
             return []
         with self._lock:
-            several, decision = False, None
-            if self._is_shared and len(batch) <= LARGEST:
+            has_waves, decision = False, None
+            if self._is_shared and len(batch) <= MAX_BATCH:
                 with self._engine.writing(shared=True) as session:
-                    decision = _add_shared(session, self._today(session), batch)
+                    decision = _add_shared(session, self._current_info(session), batch)
             if decision is None:
                 with self._engine.writing() as session:
-                    head = self._today(session)
-                    several = self._survey(session, head).waves > 1
-                    decision = _add_alone(session, head, batch, hold=several)
-            if decision.passes and (several or len(decision.passes) < LEAST):
-                self._engine.wipe()
+                    info = self._current_info(session)
+                    has_waves = self._survey(session, info).waves > 1
+                    decision = _add_exclusive(session, info, batch, hold=has_waves)
+            if decision.passes and (has_waves or len(decision.passes) < MIN_POOL):
+                self._engine.wipe_log()
             return decision.outcomes
 
-    def enter(self, batch: Sequence[NewReport]) -> list[Outcome]:
-        """Store reports that no phone has sent, all of them or none, until it is closed, whatever the access is."""
-        with self._changing() as (session, head):
-            if head.state is State.CLOSED:
-                refuse("a collection must not be closed for reports on paper", "closed", "nothing was stored")
+    def add_paper_reports(self, batch: Sequence[NewReport]) -> list[Outcome]:
+        """Store reports from paper, all of them or none, with any access and in any state but closed."""
+        with self._writing() as (session, info):
+            if info.state is State.CLOSED:
+                refuse(
+                    "a collection that takes reports on paper must not be closed", "a closed one", "nothing was stored"
+                )
             count, pool = session.count_and_pool()
             keys = sorted({entry.key for entry in batch})
-            existing = session.existing_keys(keys) | (pool.reports.keys() & set(keys))
-            taking = replace(head, access="open", state=State.OPEN)
-            decision = decide(batch, taking, count=count, existing=existing, known=set())
+            existing_keys = session.existing_keys(keys) | (pool.reports.keys() & set(keys))
+            # People who answer on paper have no token and do not depend on the server's state.
+            as_open = replace(info, access="open", state=State.OPEN)
+            decision = decide(batch, as_open, count=count, existing_keys=existing_keys, recorded=set())
             if Outcome.FULL in decision.outcomes:
-                refuse(f"there must be room for all below the cap of {head.cap}", "too many", "nothing was stored")
+                refuse(f"all reports must fit below the cap of {info.cap}", "too many", "nothing was stored")
             if decision.reports:
                 session.insert(dict(sorted(decision.reports.items())))
             return decision.outcomes
 
-    def gather(self, others: Iterable["Collection"]) -> None:
-        """Take over the reports of closed collections of the same survey, a page at a time, each key once."""
+    def merge_reports(self, others: Iterable["Collection"]) -> None:
+        """Copy the reports of closed collections of the same survey, page by page, each key once."""
         for other in others:
             rows = other.rows()
-            while reports := dict(islice(rows, PAGE)):
-                with self._changing() as (session, _):
+            while reports := dict(islice(rows, PAGE_SIZE)):
+                with self._writing() as (session, _):
                     for key in session.existing_keys(list(reports)):
                         del reports[key]
                     session.insert(reports)
 
     def count(self) -> int:
+        """Return the number of reports."""
         with self._reading() as (session, _):
             return session.count()
 
     def reports(self) -> Iterator[str]:
-        """The bodies of all reports, in the order of their random keys; no lock is held between two of them."""
+        """Yield the bodies of all reports in the order of their random keys, without a lock between two pages."""
         return (body for _, body in self.rows())
 
     def rows(self) -> Iterator[tuple[bytes, str]]:
-        """The same, each with its key."""
+        """Yield the key and the body of every report, in the order of keys."""
         after = b""
         while True:
             with self._reading() as (session, _):
                 pooled = [(key, body) for key, body in session.count_and_pool()[1].reports.items() if key > after]
-                page = sorted([*session.page(after, PAGE), *pooled])[:PAGE]
+                page = sorted([*session.page(after, PAGE_SIZE), *pooled])[:PAGE_SIZE]
             if not page:
                 return
             yield from page
             after = page[-1][0]
 
     def invite(self, hashes: Iterable[bytes], *, station: bool = False) -> None:
-        """Let in the holder of each token with this SHA-256; one that was let in before is not let in again. Those of a
-        `station` are noted as its uses, so that they can be counted while they are out.
+        """Admit the holder of each token with one of these SHA-256 hashes, once.
+
+        Tokens of a `station` are recorded as its uses, so that those that are out can be counted.
         """
         invited = sorted(set(hashes))
-        if any(not isinstance(one, bytes) or len(one) != HASH_BYTES for one in invited):
-            refuse("`hashes` must be SHA-256 values of 32 bytes", "others", "no token could ever match them")
-        with self._changing() as (session, head):
-            if head.access == "open":
+        if any(not isinstance(value, bytes) or len(value) != HASH_BYTES for value in invited):
+            refuse("`hashes` must be SHA-256 values of 32 bytes", "other values", "no token could match them")
+        with self._writing() as (session, info):
+            if info.access == "open":
                 rule = "`invite` needs a survey with access by token or blind"
                 refuse(rule, "open", "everybody may answer it anyway")
-            if head.state is State.CLOSED:
+            if info.state is State.CLOSED:
                 refuse("`invite` needs a collection that is not closed", "closed", "nobody could use the invitation")
             session.invite(invited)
             if station:
-                session.remember(_USES, (session.setting(_USES) or "") + b"".join(invited).hex())
+                session.set_setting(_USES_SETTING, (session.get_setting(_USES_SETTING) or "") + b"".join(invited).hex())
 
     def uses_out(self) -> int:
-        """How many uses of stations are neither spent nor taken back: for each a sealed report may wait on a tablet."""
+        """Return the number of unspent uses of stations, for each of which a report may wait on a tablet."""
         with self._reading() as (session, _):
-            return len(_uses_out(session))
+            return len(_open_uses(session))
 
-    def take_back(self, hashes: Sequence[bytes]) -> None:
-        """Spend the uses that a station will never need; what is not a use of a station stays as it is."""
+    def return_uses(self, hashes: Sequence[bytes]) -> None:
+        """Spend the uses that a station returns; hashes that are not uses of stations are ignored."""
         with self._lock, self._engine.writing() as session:
-            self._head(session)
-            session.spend(sorted(_uses_out(session) & set(hashes)))
+            self._check_info(session)
+            session.spend(sorted(_open_uses(session) & set(hashes)))
 
     def invitations(self) -> list[bytes]:
-        """The SHA-256 of all tokens that were let in, in their order: for the next wave."""
+        """Return the SHA-256 of all tokens that were invited, sorted, for the next wave."""
         with self._reading() as (session, _):
             return session.invitations()
 
     def issue(self, invitation: bytes, blinded: bytes) -> bool:
-        """Whether an invitation is good for a signature of this blinded message: the first time, or the same again."""
+        """Return whether an invitation admits a signature of this message: its first one, or the same again."""
         with self._lock:
             with self._engine.writing() as session:
                 good = self._issue(session, invitation, blinded)
             if good:
-                self._engine.wipe()
+                self._engine.wipe_log()
             return good
 
     def _issue(self, session: Session, invitation: bytes, blinded: bytes) -> bool:
-        head = self._today(session)
-        if head.access != "blind":
-            refuse("`issue` needs a survey with blind access", head.access, "there is nothing to sign")
-        if head.state is not State.OPEN:
+        info = self._current_info(session)
+        if info.access != "blind":
+            refuse("`issue` needs a survey with blind access", info.access, "there is nothing to sign")
+        if info.state is not State.OPEN:
             return False
         earlier = session.issued(invitation)
         if earlier is not None:
@@ -288,117 +306,126 @@ class Collection:
         session.issue(invitation, blinded)
         return True
 
-    def setting(self, name: str) -> str | None:
-        """What was remembered of how the collection is served, such as its port; None if nothing was."""
+    def get_setting(self, name: str) -> str | None:
+        """Return a setting of the collection, such as the port of its server, or None."""
         with self._reading() as (session, _):
-            return session.setting(name)
+            return session.get_setting(name)
 
-    def remember(self, name: str, value: str) -> None:
-        """Keep a setting with the collection, for every later server."""
-        with self._changing() as (session, _):
-            session.remember(name, value)
+    def set_setting(self, name: str, value: str) -> None:
+        """Store a setting with the collection, for all of its servers."""
+        with self._writing() as (session, _):
+            session.set_setting(name, value)
 
-    def swap(self, name: str, before: str | None, after: str) -> bool:
-        """Change a setting if it is still `before` and the collection is not closed; whether that was so. Settings
-        whose name begins with "shown" go when it is closed: they tell earlier reports from later ones.
+    def compare_and_set(self, name: str, expected: str | None, value: str) -> bool:
+        """Set a setting if its value is `expected` and the collection is open; return whether it was set.
+
+        Settings named "shown…" are deleted on close, because they distinguish earlier reports from later ones.
         """
-        with self._changing() as (session, head):
-            if head.state is State.CLOSED or session.setting(name) != before:
+        with self._writing() as (session, info):
+            if info.state is State.CLOSED or session.get_setting(name) != expected:
                 return False
-            session.remember(name, after)
+            session.set_setting(name, value)
             return True
 
-    def once(self, name: str, value: str) -> str:
-        """Keep a setting if there is none, and say which there is."""
-        with self._changing() as (session, _):
-            if (known := session.setting(name)) is not None:
-                return known
-            session.remember(name, value)
+    def set_default(self, name: str, value: str) -> str:
+        """Set a setting unless it exists; return its value."""
+        with self._writing() as (session, _):
+            if (existing := session.get_setting(name)) is not None:
+                return existing
+            session.set_setting(name, value)
             return value
 
     def migrate(self) -> int:
-        """Bring the tables of an older version to today's; the version that they had."""
+        """Upgrade tables of an older version; return the version that they had."""
         with self._lock:
             return self._engine.migrate()
 
     def delete(self) -> None:
-        """Remove a closed collection for good, with its reports and all that is in its file or schema."""
+        """Delete a closed collection, with its reports and all that is in its file or schema."""
         with self._lock:
             state = self.state()
-            if state is not State.CLOSED:  # which is final: nobody opens it again meanwhile
+            # Closed is final: nobody can open it again meanwhile.
+            if state is not State.CLOSED:
                 rule = "a collection must be closed before it is deleted"
                 refuse(rule, state.value, "close it first; nothing was deleted")
             self._engine.remove()
 
     def close(self) -> None:
-        """Close the connection, not the collection."""
+        """Close the connection to the database; the state of the collection stays."""
         with self._lock:
             self._engine.close()
 
-    def _head(self, session: Session) -> Head:
-        """The collection, which must be that of the last time: a database may be exchanged under a running server."""
-        head = session.head() or _gone()
-        if self._seen not in (None, (head.hash, head.identity)):
+    def _check_info(self, session: Session) -> CollectionInfo:
+        """Return the description of the collection, and check that its database was not exchanged under a server."""
+        info = session.info() or _refuse_missing()
+        if self._identity not in (None, (info.hash, info.identity)):
             rule = "the database must hold the same collection as before"
             refuse(rule, "another one", "nothing was read or stored", StoreError)
-        self._seen = head.hash, head.identity
-        self._is_shared = head.access == "open"
-        return head
+        self._identity = info.hash, info.identity
+        self._is_shared = info.access == "open"
+        return info
 
-    def _today(self, session: Session) -> Head:
-        """The collection as phones meet it: after its last day it is closed, although nobody has closed it yet."""
-        head = self._head(session)
-        closes = self._survey(session, head).closes
-        return head if closes is None or not is_over(closes) else replace(head, state=State.CLOSED)
+    def _current_info(self, session: Session) -> CollectionInfo:
+        """Return the description that applies to phones: after its last day a collection counts as closed."""
+        info = self._check_info(session)
+        closes = self._survey(session, info).closes
+        return info if closes is None or not is_over(closes) else replace(info, state=State.CLOSED)
 
-    def _survey(self, session: Session, head: Head) -> Survey:
-        """What is asked and until when; read once, as servers are started again when it is amended."""
-        if self._known is None or self._known[0] != head.hash:
-            self._known = head.hash, survey_of(session.editions()[-1])
-        return self._known[1]
+    def _survey(self, session: Session, info: CollectionInfo) -> Survey:
+        """Return the survey, cached: servers are restarted when it is amended."""
+        if self._survey_cache is None or self._survey_cache[0] != info.hash:
+            self._survey_cache = info.hash, read_survey(session.editions()[-1])
+        return self._survey_cache[1]
 
 
-def _uses_out(session: Session) -> set[bytes]:
-    handed_out = bytes.fromhex(session.setting(_USES) or "")
+def _open_uses(session: Session) -> set[bytes]:
+    """Return the uses of stations that are neither spent nor returned."""
+    handed_out = bytes.fromhex(session.get_setting(_USES_SETTING) or "")
     uses = [handed_out[start : start + HASH_BYTES] for start in range(0, len(handed_out), HASH_BYTES)]
     return session.unspent(uses) - session.count_and_pool()[1].passes
 
 
-def _gone() -> NoReturn:
+def _refuse_missing() -> NoReturn:
     refuse("the database must hold a collection", "none", "create one first", StoreError)
 
 
-def _add_shared(session: Session, head: Head, batch: Sequence[NewReport]) -> Decision | None:
-    """Others may store a report of the same key in this very moment; then theirs was first. None if it must be alone.
-    The writers are read before the count: one that commits in between is taken twice, and none is missed.
+def _add_shared(session: Session, info: CollectionInfo, batch: Sequence[NewReport]) -> Decision | None:
+    """Store a batch while other servers may do so; return None if an exclusive lock is needed.
+
+    Another server may store a report of the same key at this moment, and is then the first. The number of writers is
+    read before the number of reports: a writer that commits in between is counted twice, and none is missed.
     """
-    if head.access != "open" or (head.cap is not None and session.writers() * LARGEST + session.count() > head.cap):
+    if info.access != "open" or (info.cap is not None and session.writers() * MAX_BATCH + session.count() > info.cap):
         return None
-    existing = session.existing_keys(sorted({entry.key for entry in batch}))
-    decision = decide(batch, head, count=0, existing=existing, known=set())
-    late = session.insert(dict(sorted(decision.reports.items()))) if decision.reports else set()
-    return decide(batch, head, count=0, existing=existing | late, known=set()) if late else decision
+    existing_keys = session.existing_keys(sorted({entry.key for entry in batch}))
+    decision = decide(batch, info, count=0, existing_keys=existing_keys, recorded=set())
+    stored_first = session.insert(dict(sorted(decision.reports.items()))) if decision.reports else set()
+    return (
+        decide(batch, info, count=0, existing_keys=existing_keys | stored_first, recorded=set())
+        if stored_first
+        else decision
+    )
 
 
-def _add_alone(session: Session, head: Head, batch: Sequence[NewReport], *, hold: bool) -> Decision:
-    """Nobody else writes meanwhile. With tokens, reports and passes go through the pool: see `mixing.py`."""
+def _add_exclusive(session: Session, info: CollectionInfo, batch: Sequence[NewReport], *, hold: bool) -> Decision:
+    """Store a batch under an exclusive lock; with tokens, reports and passes go through the pool of `mixing.py`."""
     count, pool = session.count_and_pool()
     keys = sorted({entry.key for entry in batch})
-    existing = session.existing_keys(keys) | (pool.reports.keys() & set(keys))
+    existing_keys = session.existing_keys(keys) | (pool.reports.keys() & set(keys))
     passes = sorted({entry.pass_ for entry in batch if entry.pass_ is not None})
-    known = _known(session, head.access, pool, passes)
-    others = sorted(set(passes) - known) if head.access == "token" else []
-    invited = known | session.invited(others) if others else known
-    decision = decide(batch, head, count=count, existing=existing, known=known, invited=invited)
-    if decision.reports and head.access == "open":
+    recorded = _recorded(session, info.access, pool, passes)
+    others = sorted(set(passes) - recorded) if info.access == "token" else []
+    invited = recorded | session.invited(others) if others else recorded
+    decision = decide(batch, info, count=count, existing_keys=existing_keys, recorded=recorded, invited=invited)
+    if decision.reports and info.access == "open":
         session.insert(dict(sorted(decision.reports.items())))
     elif decision.reports:
         session.flush_pool(*mix(pool, decision.reports, decision.passes, hold=hold), len(decision.reports))
     return decision
 
 
-def _known(session: Session, access: str, pool: Pool, passes: Sequence[bytes]) -> set[bytes]:
-    """The passes that may be used (token mode), or that were used (blind mode)."""
+def _recorded(session: Session, access: str, pool: Pool, passes: Sequence[bytes]) -> set[bytes]:
+    """Return the passes that are unspent (access by token) or spent (blind access)."""
     if access == "open" or not passes:
         return set()
     if access == "token":

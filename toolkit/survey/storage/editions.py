@@ -1,11 +1,11 @@
-"""Which page a collection shows: the one that it was made with, or one that was amended on purpose.
+"""The pages of a collection: the one that it was created with, and those by which it was amended.
 
-A page is the survey, the words around it and the files that randomize; its hash is what people agree to and what an
-ethics board compares. Other code makes another page. It is not served by accident: the toolkit says which version made
-the collection, and goes on with this page only if the collection is amended. Then both hashes are kept, each with its
-version, and reports that were made by the earlier page, and still wait on phones, stay good. Questions and designs
-cannot be amended: one table of reports must come from one set of odds. The next wave has a collection of its own, with
-the same panel and the same links.
+A page consists of the survey, the texts around it and the files that randomize; respondents agree to its hash, and an
+ethics board compares it. Another version of the code makes another page, which is not served by accident: the toolkit
+reports which version created the collection, and serves its own page only if the collection is amended. Then both
+hashes are stored with their versions, and reports from the earlier page, which may still wait on phones, stay valid.
+Questions and designs cannot be amended, because one table of reports must come from one set of odds. The next wave has
+a collection of its own, with the same panel and the same links.
 """
 
 import json
@@ -22,18 +22,20 @@ from toolkit.survey.storage.protocol import Edition
 from toolkit.texts.phrases import phrases
 
 _AMENDABLE = ("title", "consent", "words", "closes", "protection")
-_CORRECTED = (
+_CORRECTION = (
     "reports cannot be mixed; take another database. To correct a text of an open survey, close that collection, which "
     "keeps its reports, and collect the corrected survey in a new one; where designs and options are the same, "
     "estimate() takes both tables, one below the other"
 )
 
 
-def edition_of(survey: Survey) -> Edition:
+def new_edition(survey: Survey) -> Edition:
+    """Return the edition of a survey that this version of the toolkit publishes."""
     return Edition(survey.hash, toolkit_version(), json.dumps(survey.to_dict()))
 
 
-def survey_of(edition: Edition) -> Survey:
+def read_survey(edition: Edition) -> Survey:
+    """Return the survey of an edition."""
     try:
         return Survey.from_collection(json.loads(edition.survey))
     except (ValueError, TypeError, KeyError) as problem:
@@ -41,8 +43,8 @@ def survey_of(edition: Edition) -> Survey:
         refuse(rule, f"one of toolkit {edition.toolkit} ({problem})", "use that version")
 
 
-def other_page(survey: Survey, editions: Sequence[Edition]) -> str | None:
-    """Which page people have seen, if this code makes another one of the survey than they have seen; else None."""
+def page_mismatch(survey: Survey, editions: Sequence[Edition]) -> str | None:
+    """Return a description of both pages if this code makes a page that respondents have not seen, else None."""
     if survey.hash in {edition.hash for edition in editions}:
         return None
     last = editions[-1]
@@ -50,21 +52,21 @@ def other_page(survey: Survey, editions: Sequence[Edition]) -> str | None:
 
 
 def check_page(survey: Survey, editions: Sequence[Edition]) -> None:
-    """Refuse what people have not seen: another survey, or this one as another code shows it."""
-    received, last = other_page(survey, editions), editions[-1]
+    """Reject a page that respondents have not seen: that of another survey, or of another version of the code."""
+    received, last = page_mismatch(survey, editions), editions[-1]
     if received is None:
         return
-    if survey.rehearsal != survey_of(last).rehearsal:
+    if survey.rehearsal != read_survey(last).rehearsal:
         rule = "a rehearsal and the real survey must have databases of their own"
         if survey.rehearsal:
             refuse(rule, "a rehearsal where real reports are", "nothing was started; take another database")
         consequence = "nothing was started; close and delete the rehearsal (toolkit close, delete), or take another"
         refuse(rule, "the real survey where a rehearsal is", consequence)
-    if _changed(survey, last):
-        refuse("a database holds one collection", "one of another survey", _CORRECTED)
-    if _changed(survey, last, allowed=()):
-        same = "if it is the same survey with corrected words, amend the collection (toolkit serve --amend)"
-        refuse("a database holds one collection", "one of another survey", f"take another database; or, {same}")
+    if _changed_fields(survey, last):
+        refuse("a database holds one collection", "one of another survey", _CORRECTION)
+    if _changed_fields(survey, last, allowed=()):
+        hint = "if it is the same survey with corrected words, amend the collection (toolkit serve --amend)"
+        refuse("a database holds one collection", "one of another survey", f"take another database; or, {hint}")
     refuse(
         "a collection must be served with the page that it was made with",
         received,
@@ -74,28 +76,30 @@ def check_page(survey: Survey, editions: Sequence[Edition]) -> None:
 
 
 def check_amendment(survey: Survey, last: Edition) -> None:
-    """Refuse to amend what reports depend on."""
-    changed = _changed(survey, last)
+    """Reject an amendment of what reports depend on."""
+    changed = _changed_fields(survey, last)
     if changed:
         rule = f"an amended survey may differ in {', '.join(_AMENDABLE)} and in the toolkit's own words and files"
         consequence = "reports would no longer be answers to one survey; collect in another database"
-        refuse(rule, f"others in {changed[0]}", consequence)
-    if _labels(survey) != _labels(survey_of(last)):
+        refuse(rule, f"another {changed[0]!r}", consequence)
+    if _all_labels(survey) != _all_labels(read_survey(last)):
         rule = "an amended survey must show every option by the same label"
-        refuse(rule, "others, by its `words`", "one report would mean different answers; collect in another database")
+        refuse(
+            rule, "other labels in its `words`", "a report would mean different answers; collect in another database"
+        )
 
 
-def check_same(survey: Survey, first: Edition) -> None:
-    """Refuse collections whose reports are not answers to the same questions."""
-    changed = _changed(survey, first, (*_AMENDABLE, "cap", "panel")) or ["words"] * (
-        _labels(survey) != _labels(survey_of(first))
+def check_same_questions(survey: Survey, first: Edition) -> None:
+    """Reject collections whose reports are not answers to the same questions."""
+    changed = _changed_fields(survey, first, (*_AMENDABLE, "cap", "panel")) or ["words"] * (
+        _all_labels(survey) != _all_labels(read_survey(first))
     )
     if changed:
-        refuse("collections to merge must be of one survey", f"others in {changed[0]}", "nothing was made")
+        refuse("collections to merge must be of one survey", f"another {changed[0]!r}", "nothing was made")
 
 
-def _labels(survey: Survey) -> list[str]:
-    """How all options of all questions are shown, in every language: words of one's own may name them."""
+def _all_labels(survey: Survey) -> list[str]:
+    """Return the labels of all options in every language, which a survey's `words` may change."""
     return [
         question.label(option, code, phrases(code, survey.words))
         for code in survey.languages
@@ -104,14 +108,14 @@ def _labels(survey: Survey) -> list[str]:
     ]
 
 
-def _changed(survey: Survey, last: Edition, allowed: Sequence[str] = _AMENDABLE) -> list[str]:
-    """What differs between two surveys as they are written, but for what may differ."""
+def _changed_fields(survey: Survey, last: Edition, allowed: Sequence[str] = _AMENDABLE) -> list[str]:
+    """Return the fields in which two surveys differ, other than those that may."""
     old, new = json.loads(last.survey), json.loads(json.dumps(survey.to_dict()))
     return [name for name in sorted(old.keys() | new.keys()) if name not in allowed and old.get(name) != new.get(name)]
 
 
 def with_panel(survey: Survey, panel: Panel | None = None) -> Survey:
-    """The survey of a new collection: a first wave gets a panel of its own, a later one the panel before it."""
+    """Return the survey of a new collection: a first wave gets a new panel, a later one that of the wave before."""
     if survey.waves == 1:
         return survey
     if panel is None and survey.wave > 1:
@@ -127,29 +131,29 @@ def with_panel(survey: Survey, panel: Panel | None = None) -> Survey:
     return replace(survey, panel=panel or Panel.new(survey.loss))
 
 
-def in_panel(survey: Survey, last: Edition) -> Survey:
-    """The survey as a collection that is there already shows it: with the panel that was made for it."""
+def with_existing_panel(survey: Survey, last: Edition) -> Survey:
+    """Return the survey with the panel of an existing collection."""
     panel = json.loads(last.survey).get("panel")
     return survey if panel is None or survey.panel or survey.waves == 1 else replace(survey, panel=panel)
 
 
-def check_next(survey: Survey, before: Survey) -> None:
-    """Refuse a survey that is not the next wave of the same panel, or that costs more than people were told."""
+def check_next_wave(survey: Survey, previous: Survey) -> None:
+    """Reject a survey that is not the next wave of the same panel, or that costs more than was promised."""
     rule = (
         "the next wave must have as many waves, and the same questions with a memo: names, designs, and in "
         "every language texts and labels"
     )
-    check_panel(survey, before, rule, "what phones have drawn would not fit it")
-    if survey.wave != before.wave + 1:
-        rule = f"the wave after wave {before.wave} must be number {before.wave + 1}"
+    check_panel(survey, previous, rule, "what phones have drawn would not fit it")
+    if survey.wave != previous.wave + 1:
+        rule = f"the wave after wave {previous.wave} must be number {previous.wave + 1}"
         refuse(rule, f"number {survey.wave}", "people are told which one it is")
-    if survey.access != before.access:
-        refuse(f"the next wave must have the same access, {before.access}", survey.access, "the same links must work")
-    if survey.ceiling > before.ceiling:
-        rule = f"the next wave must have a `ceiling` of at most {Pure(before.ceiling).epsilon:.4g}"
+    if survey.access != previous.access:
+        refuse(f"the next wave must have the same access, {previous.access}", survey.access, "the same links must work")
+    if survey.ceiling > previous.ceiling:
+        rule = f"the next wave must have a `ceiling` of at most {Pure(previous.ceiling).epsilon:.4g}"
         refuse(rule, f"{Pure(survey.ceiling).epsilon:.4g}", "it belongs to the panel, as what people were told does")
-    own, promised = loss(survey.questions, survey.waves), before.loss
-    if not own <= promised:
-        rule = f"the next wave must cost at most epsilon {promised.epsilon:.4g} in {survey.waves} waves"
+    cost, ceiling = loss(survey.questions, survey.waves), previous.loss
+    if not cost <= ceiling:
+        rule = f"the next wave must cost at most epsilon {ceiling.epsilon:.4g} in {survey.waves} waves"
         consequence = "people were told so of all waves together when they began; take designs that cost no more"
-        refuse(rule, f"{own.epsilon:.4g}", consequence)
+        refuse(rule, f"{cost.epsilon:.4g}", consequence)

@@ -1,6 +1,6 @@
-"""What a database must do for a collection: an `Engine` opens transactions, a `Session` is one of them.
+"""The interface of a database: an `Engine` opens transactions, and a `Session` is one transaction.
 
-A `Session` says in SQL what both databases understand; a database adds what it says in its own dialect.
+`Session` has the SQL that both databases understand; the subclass of each database adds its own dialect.
 """
 
 from abc import ABC, abstractmethod
@@ -9,63 +9,65 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from toolkit.survey.storage.mixing import Pool
-from toolkit.survey.storage.protocol import Edition, Head, State
+from toolkit.survey.storage.protocol import CollectionInfo, Edition, State
 from toolkit.survey.storage.schema import VERSION
 
 CLOSING = "closing"
-"""Closed for everybody, but not yet rewritten: what an interrupted closing leaves in SQLite."""
+"""State of an SQLite file whose closing was interrupted: closed for everybody, but not rewritten yet."""
 
 
 class Session(ABC):
-    """One transaction. Keys and hashes are written in their own order, not in the order of arrival."""
+    """One transaction, which writes keys and hashes in their own order and not in that of their arrival."""
 
-    IDENTITY = "0"  # the column that tells collections of the same survey apart
+    IDENTITY = "0"  # the SQL expression that distinguishes collections of the same survey
 
     def __init__(self, connection: Any, server: str = "all") -> None:
         self._connection, self._server = connection, server
 
     def run(self, query: str, *values: object) -> Any:
-        """Execute a statement with %s for values and `main.` before every table; its cursor."""
+        """Execute a statement, which has %s for values and `main.` before every table, and return its cursor."""
         return self._connection.execute(query, values)
 
     def row(self, query: str, *values: object) -> Any:
+        """Return the first row of a query, or None."""
         return self.run(query, *values).fetchone()
 
     @abstractmethod
     def lookup(self, query: str, values: Sequence[bytes]) -> set[bytes]:
-        """Those of the values for which `query = value` has a row."""
+        """Return those of the values for which `query = value` has a row."""
 
-    def head(self) -> Head | None:
-        """What the collection is; None if there is none yet."""
+    def info(self) -> CollectionInfo | None:
+        """Return the description of the collection, or None if there is none yet."""
         row = self.row(f"SELECT hash, access, cap, state, {self.IDENTITY} FROM main.collection")  # noqa: S608
         if row is None:
             return None
         code, access, cap, state, identity = row
         swept = state == State.CLOSED.value
-        return Head(code, access, cap, State.CLOSED if state == CLOSING else State(state), swept, identity)
+        return CollectionInfo(code, access, cap, State.CLOSED if state == CLOSING else State(state), swept, identity)
 
-    def begin(self, head: Head) -> None:
-        """Write the rows of a new collection."""
-        values = (VERSION, head.hash, head.access, head.cap, head.state.value)
+    def insert_collection(self, info: CollectionInfo) -> None:
+        """Insert the rows of a new collection."""
+        values = (VERSION, info.hash, info.access, info.cap, info.state.value)
         self.run("INSERT INTO main.collection VALUES (%s, %s, %s, %s, %s)", *values)
         self.run("INSERT INTO main.tally VALUES ('all', 0)")
         self.run("INSERT INTO main.pool VALUES (%s, '')", VERSION)
 
     def editions(self) -> list[Edition]:
-        """The pages that people have seen, oldest first."""
+        """Return the pages that respondents have seen, oldest first."""
         return [Edition(*row) for row in self.run("SELECT hash, toolkit, survey FROM main.edition ORDER BY number")]
 
-    def publish(self, edition: Edition) -> None:
+    def add_edition(self, edition: Edition) -> None:
+        """Insert the page that respondents see from now on."""
         query = "INSERT INTO main.edition SELECT count(*) + 1, %s, %s, %s FROM main.edition"
         self.run(query, edition.hash, edition.toolkit, edition.survey)
 
     def set_state(self, state: str) -> None:
-        """Write the state; `close` also removes the tokens."""
+        """Update the state. `close` also removes the tokens."""
         self.run("UPDATE main.collection SET state = %s", state)
 
     @abstractmethod
-    def close(self, *, again: bool) -> None:
-        """Remove all tokens, and rewrite what a transaction can; `again` keeps the invitations for the next wave."""
+    def close(self, *, keep_invitations: bool) -> None:
+        """Remove all tokens and rewrite the reports; `keep_invitations` leaves the invitations to the next wave."""
 
     def count(self) -> int:
         return int(self.row("SELECT coalesce(sum(reports), 0) FROM main.tally")[0])
@@ -75,95 +77,103 @@ class Session(ABC):
         return int(count), Pool.from_text(content)
 
     def writers(self) -> int:
-        """How many servers add reports in this moment, this one among them; never too few."""
+        """Return an upper bound of the number of servers that add reports at this moment, this one included."""
         return 1
 
     def existing_keys(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Those that are stored, but for the pool; their bodies are not looked at."""
+        """Return the keys that are stored outside the pool. Bodies are not read."""
         return self.lookup("SELECT key FROM main.report WHERE key", keys)
 
-    def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]:
-        """Reports behind a key, in the order of keys."""
+    def page(self, after: bytes, limit: int) -> list[tuple[bytes, str]]:
+        """Return at most `limit` reports with keys greater than `after`, in the order of keys."""
         query = "SELECT key, body FROM main.report WHERE key > %s ORDER BY key LIMIT %s"
-        rows: list[tuple[bytes, str]] = self.run(query, after, most).fetchall()
+        rows: list[tuple[bytes, str]] = self.run(query, after, limit).fetchall()
         return rows
 
     @abstractmethod
     def insert(self, reports: dict[bytes, str]) -> set[bytes]:
-        """Store and count reports; the keys that another server, which shares the collection, stored first."""
+        """Store and count reports; return the keys that another server of the collection stored first."""
 
     @abstractmethod
-    def flush_pool(self, stays: Pool, leaves: Pool, more: int) -> None:
-        """Write the pool and what leaves it, and add `more` to the count of reports."""
+    def flush_pool(self, remaining: Pool, leaving: Pool, added: int) -> None:
+        """Write the new pool and what leaves it, and add `added` to the number of reports."""
 
     @abstractmethod
     def invite(self, hashes: Sequence[bytes]) -> None:
-        """Add invitations; those that are there already stay as they are."""
+        """Insert invitations; existing ones stay as they are."""
 
     def invitations(self) -> list[bytes]:
-        """All that were invited, in the order of their hashes."""
+        """Return all invitations, in the order of their hashes."""
         return [row[0] for row in self.run("SELECT hash FROM main.invited ORDER BY hash")]
 
     def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
+        """Return those of the hashes that were invited."""
         return self.lookup("SELECT hash FROM main.invited WHERE hash", hashes)
 
     def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
-        """Those that were invited, and are not among the spent ones."""
+        """Return those of the hashes that were invited and are not spent."""
         unused = "NOT EXISTS (SELECT 1 FROM main.spent WHERE spent.hash = invited.hash)"
         return self.lookup(f"SELECT hash FROM main.invited WHERE {unused} AND hash", hashes)  # noqa: S608
 
     def spent(self, hashes: Sequence[bytes]) -> set[bytes]:
+        """Return those of the hashes that are spent."""
         return self.lookup("SELECT hash FROM main.spent WHERE hash", hashes)
 
     def spend(self, hashes: Sequence[bytes]) -> None:
-        """Use up tokens without a report; none of them may be spent already."""
-        for one in hashes:
-            self.run("INSERT INTO main.spent VALUES (%s)", one)
+        """Spend unspent tokens without a report."""
+        for value in hashes:
+            self.run("INSERT INTO main.spent VALUES (%s)", value)
 
-    def setting(self, name: str) -> str | None:
+    def get_setting(self, name: str) -> str | None:
+        """Return the value of a setting, or None."""
         return next((row[0] for row in self.run("SELECT value FROM main.setting WHERE name = %s", name)), None)
 
-    def remember(self, name: str, value: str) -> None:
+    def set_setting(self, name: str, value: str) -> None:
+        """Insert or update a setting."""
         replacing = "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
         self.run(f"INSERT INTO main.setting VALUES (%s, %s) {replacing}", name, value)  # noqa: S608
 
-    def forget(self, prefix: str) -> None:
-        """Remove the settings whose name begins with a prefix."""
+    def delete_settings(self, prefix: str) -> None:
+        """Delete the settings whose names begin with a prefix."""
         self.run("DELETE FROM main.setting WHERE substr(name, 1, %s) = %s", len(prefix), prefix)
 
     def issued(self, invitation: bytes) -> bytes | None:
+        """Return the hash of the blinded message that was signed for an invitation, or None."""
         query = "SELECT blinded FROM main.issued WHERE invitation = %s"
         return next((row[0] for row in self.run(query, invitation)), None)
 
     def issue(self, invitation: bytes, blinded: bytes) -> None:
+        """Insert the hash of the blinded message that is signed for an invitation."""
         self.run("INSERT INTO main.issued VALUES (%s, %s)", invitation, blinded)
 
 
 class Engine(Protocol):
-    """What opens sessions, and says every failure of its database as a `StoreError`."""
+    """A database that opens sessions and reports each of its failures as a `StoreError`."""
 
     def reading(self) -> AbstractContextManager[Session]:
-        """A transaction that changes nothing."""
+        """Open a transaction that reads."""
 
     def writing(self, *, patient: bool = False, shared: bool = False) -> AbstractContextManager[Session]:
-        """A transaction that has the collection to itself. `patient` : for the researcher, who would rather wait than
-        try again. `shared` : others may add reports meanwhile, but nobody changes the state.
+        """Open a transaction that locks the collection.
+
+        A `patient` one waits longer for the lock, as the researcher would rather wait than try again. With a `shared`
+        one other servers may add reports at the same time, but nobody can change the state.
         """
 
-    def making(self) -> AbstractContextManager[Session]:
-        """As `writing`, where there may be nothing yet; a database of something else is refused."""
+    def creating(self) -> AbstractContextManager[Session]:
+        """Open a transaction as `writing` does, and create missing tables; a database of anything else is rejected."""
 
-    def wipe(self) -> None:
-        """Wipe what the database's own log tells of the last commits, as far as it is ours to wipe."""
+    def wipe_log(self) -> None:
+        """Empty the log of the last commits, where it belongs to the collection."""
 
-    def finish(self) -> None:
-        """After closing: the rewriting that no transaction can do."""
+    def finish_closing(self) -> None:
+        """Do the rewriting after closing that no transaction can do."""
 
     def migrate(self) -> int:
-        """Bring the tables to today's version; the version that they had."""
+        """Upgrade the tables to the current version; return the version that they had."""
 
     def remove(self) -> None:
-        """Take the file away, or the schema."""
+        """Delete the file, or drop the schema."""
 
     def close(self) -> None:
         """Close the connection; it is opened again at the next use."""

@@ -1,14 +1,14 @@
-"""What a collection is made of, whichever database holds it: states, outcomes, entries and editions; and who is let in.
+"""Types of a collection in any database (states, outcomes, reports, editions), and the rule that admits reports.
 
-What is kept of a report is the phone's random key and its body; there is no column for a time, an order, an
-address or a token. What becomes of each report of a batch is decided by one pure function, `decide`.
+The database stores the phone's random key and the body of a report; it has no column for a time, an order, an address
+or a token. One pure function, `decide`, determines the outcome of each report of a batch.
 
-The order of its checks is a promise to phones. A key that is there already comes before all but one: a phone
-that did not hear our answer sends again, and must hear that all is well although its token is spent by now,
-the cap reached or the collection closed. Its body is not compared with the stored one: the answer would tell a
-person who knows a key which guess of a report is right. First of all comes the token, spent or not: without a
-token the response does not reveal whether the key exists. (Closing removes the tokens, and with them this
-check; that a key exists is then the most that somebody who knows it can learn.)
+The order of its checks is a promise to phones. Only the check of the token precedes that of the key: a phone that
+missed our response sends its report again, and must hear that it is stored, although by then its token is spent, the
+cap is reached or the collection is closed. The body is not compared with the stored one, because the outcome would
+confirm a guess of a report to anybody who knows its key. The token comes first, spent or not: without one the response
+does not reveal whether a key exists. (Closing removes the tokens, and with them this check. From then on a person who
+knows a key can learn that it exists, and nothing more.)
 """
 
 import re
@@ -19,13 +19,14 @@ from enum import Enum
 from toolkit.core.checks import refuse
 
 KEY_BYTES, HASH_BYTES = 16, 32
-LARGEST = 512
-"""Reports that a server stores at a time."""
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # zero, and halves of characters
+MAX_BATCH = 512
+"""Reports that a server stores in one batch."""
+# Null characters and lone surrogates.
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class State(Enum):
-    """Where a collection stands: draft → open ⇄ paused → closed. Closed is final."""
+    """The state of a collection: draft → open ⇄ paused → closed. Closed is final."""
 
     DRAFT = "draft"
     OPEN = "open"
@@ -34,21 +35,21 @@ class State(Enum):
 
 
 class Outcome(Enum):
-    """What became of one report. STORED and REPEATED are both good news: it is there, once."""
+    """The outcome of one report; after STORED and REPEATED it is stored exactly once."""
 
     STORED = "stored"
-    REPEATED = "repeated"  # the key was there already, whatever its body: to compare would tell what was stored
-    PAUSED = "paused"  # draft or paused: later, perhaps
+    REPEATED = "repeated"  # the key exists; its body is not compared, which would reveal what was stored
+    PAUSED = "paused"  # draft or paused: try again later
     CLOSED = "closed"
     FULL = "full"  # the survey's cap is reached
     SPENT = "spent"  # the token is unknown or used up
 
 
 class StoreError(Exception):
-    """The store cannot answer now (locked, no room, no database).
+    """The store is unavailable: it is locked, its disk is full, or there is no database.
 
-    A batch is stored in whole or not at all. Which of the two may be unknown, if the connection broke in the last
-    moment: sending it again is right in any case.
+    A batch is stored as a whole or not at all. If the connection broke during the commit, either may be true; sending
+    the batch again is right in both cases.
 
     Parameters
     ----------
@@ -70,8 +71,10 @@ class StoreError(Exception):
 
 @dataclass(frozen=True, repr=False)
 class NewReport:
-    """One report on its way into the store, without a `repr` of its content, which would end in a log. `pass_` is None
-    in open mode, else the SHA-256 of the token (token mode) or of the nonce (blind mode).
+    """One report to store.
+
+    `pass_` is None with open access, else the SHA-256 of the token (access by token) or of the nonce (blind access).
+    There is no `repr` of the content, because it would end up in a log.
     """
 
     key: bytes
@@ -79,18 +82,18 @@ class NewReport:
     pass_: bytes | None = None
 
     def __post_init__(self) -> None:
-        """What no database could hold is refused here, so that it cannot spoil a batch."""
+        """Reject here what no database could store, so that it cannot make a batch fail."""
         _bytes(self.key, "key", KEY_BYTES)
         if self.pass_ is not None:
             _bytes(self.pass_, "pass_", HASH_BYTES)
         if not isinstance(self.body, str) or _UNSTORABLE.search(self.body):
             rule = "`body` must be text that a database can hold"
-            refuse(rule, "something else", "a zero or half a character cannot be stored")
+            refuse(rule, "other text or no text", "null characters and lone surrogates cannot be stored")
 
 
 @dataclass(frozen=True)
 class Edition:
-    """A page that people see: hash of all that they agree to, version of the toolkit that made it, survey as JSON."""
+    """A page that respondents see: hash of all that they agree to, version of the toolkit, and survey as JSON."""
 
     hash: str
     toolkit: str
@@ -99,27 +102,28 @@ class Edition:
 
 def _bytes(value: object, name: str, length: int) -> None:
     if not isinstance(value, bytes) or len(value) != length:
-        refuse(f"`{name}` must be {length} bytes", "others", "equal ones must be recognized")
+        refuse(f"`{name}` must be {length} bytes", "another value", "duplicates could not be recognized")
 
 
 @dataclass(frozen=True)
-class Head:
-    """What a collection is, as one row of the database says it. `swept` : closed, and nothing is left to tidy.
-    `identity` tells collections of the same survey apart, where the database can; it is compared and means nothing
-    else.
+class CollectionInfo:
+    """The row of the database that describes a collection.
+
+    `is_cleaned` is true when a closed collection has been rewritten. `identity` distinguishes collections of the same
+    survey, where the database can; it is compared and has no other meaning.
     """
 
     hash: str
     access: str
     cap: int | None
     state: State
-    swept: bool = False
+    is_cleaned: bool = False
     identity: int = 0
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Outcomes in the order of the batch, and what to write: reports by key, and the passes that they use up."""
+    """Outcomes in the order of the batch, and what to write: reports by key, and the passes that they spend."""
 
     outcomes: list[Outcome] = field(default_factory=list)
     reports: dict[bytes, str] = field(default_factory=dict)
@@ -128,42 +132,54 @@ class Decision:
 
 def decide(
     batch: Sequence[NewReport],
-    head: Head,
+    info: CollectionInfo,
     *,
     count: int,
-    existing: Set[bytes],
-    known: Set[bytes],
+    existing_keys: Set[bytes],
+    recorded: Set[bytes],
     invited: Set[bytes] = frozenset(),
 ) -> Decision:
-    """Take the entries one after the other, as if each had come alone.
+    """Decide the outcomes of a batch, as if its reports had arrived one after the other.
 
-    `count` is the number of reports in the store, `existing` the keys of this batch that are there; `known` are the
-    passes of this batch that are unspent (token mode) or that are spent (blind mode), `invited` those that were ever
-    handed out (token mode).
+    Parameters
+    ----------
+    batch : sequence of NewReport
+        The reports.
+    info : CollectionInfo
+        The collection.
+    count : int
+        Number of stored reports.
+    existing_keys : set of bytes
+        Keys of this batch that are stored.
+    recorded : set of bytes
+        Passes of this batch that are unspent (access by token) or spent (blind access).
+    invited : set of bytes
+        Passes of this batch that were ever handed out (access by token).
     """
     decision = Decision()
 
     def outcome(entry: NewReport) -> Outcome:
-        if head.access == "token" and head.state is not State.CLOSED and entry.pass_ not in invited:
+        if info.access == "token" and info.state is not State.CLOSED and entry.pass_ not in invited:
             return Outcome.SPENT
-        if entry.key in existing or entry.key in decision.reports:
+        if entry.key in existing_keys or entry.key in decision.reports:
             return Outcome.REPEATED
-        if head.state is not State.OPEN:
-            return Outcome.CLOSED if head.state is State.CLOSED else Outcome.PAUSED
-        if head.cap is not None and count + len(decision.reports) >= head.cap:
+        if info.state is not State.OPEN:
+            return Outcome.CLOSED if info.state is State.CLOSED else Outcome.PAUSED
+        if info.cap is not None and count + len(decision.reports) >= info.cap:
             return Outcome.FULL
-        return Outcome.STORED if _may_pass(entry.pass_, head.access, known, decision.passes) else Outcome.SPENT
+        return Outcome.STORED if _is_admitted(entry.pass_, info.access, recorded, decision.passes) else Outcome.SPENT
 
     for entry in batch:
         decision.outcomes.append(outcome(entry))
         if decision.outcomes[-1] is Outcome.STORED:
             decision.reports[entry.key] = entry.body
-            if head.access != "open" and entry.pass_ is not None:  # in open mode a pass means nothing and is not kept
+            # With open access a pass has no meaning and is not stored.
+            if info.access != "open" and entry.pass_ is not None:
                 decision.passes.add(entry.pass_)
     return decision
 
 
-def _may_pass(pass_: bytes | None, access: str, known: Set[bytes], used: Set[bytes]) -> bool:
+def _is_admitted(pass_: bytes | None, access: str, recorded: Set[bytes], used: Set[bytes]) -> bool:
     if access == "open":
         return True
-    return pass_ is not None and pass_ not in used and (pass_ in known) == (access == "token")
+    return pass_ is not None and pass_ not in used and (pass_ in recorded) == (access == "token")

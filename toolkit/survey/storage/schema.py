@@ -1,12 +1,10 @@
-"""The tables of a collection in the dialects of both databases, their version, and the way from an older one
-to today's.
+"""The tables of a collection in the dialects of both databases, their version, and the migration of older versions.
 
-The rule: every version has a table `collection` with one row and a column `version`. Code that finds a newer
-version, or an older one, touches nothing and says what to do; `migrate` brings an older one to today's, one
-step per version. A change of a table raises VERSION and adds the step. In PostgreSQL tables that are made
-again have lost what was granted on them.
+Every version has a table `collection` with one row and a column `version`. Code that finds another version changes
+nothing and explains what to do; `migrate` upgrades an older one, one step per version. A change of a table increments
+VERSION and adds a step. In PostgreSQL, tables that are created again lose the privileges that were granted on them.
 
-`main` is what SQLite calls the tables of its file; for PostgreSQL it stands for the schema (`core/postgres.py`).
+`main` is SQLite's name for the tables of its file; in PostgreSQL it stands for the schema (`core/postgres.py`).
 """
 
 from collections.abc import Mapping
@@ -26,34 +24,34 @@ _COLUMNS = {
     "issued": ("invitation BYTES! PRIMARY KEY", "blinded BYTES!"),
     "spent": ("hash BYTES! PRIMARY KEY",),
 }
-"""The tally is apart from the collection, which would otherwise be written again with every batch."""
+"""Columns of each table. The tally is a table of its own, so that a batch does not rewrite the collection's row."""
 
 
 def _tables(integer: str, text: str, octets: str, ending: str) -> dict[str, str]:
-    words = {"INT": integer, "TEXT": text, "BYTES": octets}
+    types = {"INT": integer, "TEXT": text, "BYTES": octets}
     statements = {}
     for table, columns in _COLUMNS.items():
-        listed = ", ".join(columns).replace("!", " NOT NULL")
-        for word, type_ in words.items():
-            listed = listed.replace(f" {word}", f" {type_}")
-        statements[table] = f"CREATE TABLE main.{table} ({listed}){ending}"
+        columns_sql = ", ".join(columns).replace("!", " NOT NULL")
+        for placeholder, type_ in types.items():
+            columns_sql = columns_sql.replace(f" {placeholder}", f" {type_}")
+        statements[table] = f"CREATE TABLE main.{table} ({columns_sql}){ending}"
     return statements
 
 
 SQLITE = _tables("INTEGER", "TEXT", "BLOB", " STRICT, WITHOUT ROWID")
 POSTGRES = _tables("bigint", "text", "bytea", "")
-"""What makes each table, by name."""
+"""The statement that creates each table, by name."""
 
-_FIRST = "0.1.0 or 0.2.0"  # which of them made a collection of version 1 is kept nowhere
-
-
-def steps(version: int, tables: Mapping[str, str]) -> list[str]:
-    """The statements that bring a collection of an older version to today's; the same SQL for both databases."""
-    return _from_1(tables) if version == 1 else []
+_FIRST_VERSIONS = "0.1.0 or 0.2.0"  # a collection of version 1 does not record which of them created it
 
 
-def _from_1(tables: Mapping[str, str]) -> list[str]:
-    """Version 1 kept unspent tokens, and no editions: the spent ones are those that are missing among them."""
+def migration_steps(version: int, tables: Mapping[str, str]) -> list[str]:
+    """Return the statements that upgrade a collection of an older version, in SQL for both databases."""
+    return _migrate_from_1(tables) if version == 1 else []
+
+
+def _migrate_from_1(tables: Mapping[str, str]) -> list[str]:
+    """Upgrade version 1, which stored unspent tokens instead of spent ones, and no editions."""
     used = "SELECT hash FROM main.invited EXCEPT SELECT hash FROM main.unspent"
     return [
         "CREATE TABLE main.collection_1 AS SELECT * FROM main.collection",
@@ -63,7 +61,7 @@ def _from_1(tables: Mapping[str, str]) -> list[str]:
         *(tables[name] for name in ("collection", "edition", "tally", "pool")),
         tables["setting"].replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"),
         "INSERT INTO main.collection SELECT 2, hash, access, cap, state FROM main.collection_1",
-        f"INSERT INTO main.edition SELECT 1, hash, '{_FIRST}', survey FROM main.collection_1",  # noqa: S608
+        f"INSERT INTO main.edition SELECT 1, hash, '{_FIRST_VERSIONS}', survey FROM main.collection_1",  # noqa: S608
         "INSERT INTO main.tally SELECT 'all', reports FROM main.tally_1",
         "INSERT INTO main.pool SELECT 2, '' FROM main.collection_1",
         (
@@ -77,7 +75,7 @@ def _from_1(tables: Mapping[str, str]) -> list[str]:
 
 
 def check_version(version: int) -> None:
-    """Refuse a collection of other tables than today's; nothing of it was read or changed."""
+    """Reject a collection whose tables have another version, before anything of it is read or changed."""
     rule = f"a collection's tables must be of version {VERSION} for this toolkit"
     if version > VERSION:
         refuse(rule, f"the newer version {version}", "use the toolkit that made it, or a newer one")

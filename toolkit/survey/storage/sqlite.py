@@ -1,21 +1,21 @@
-"""Reports in one SQLite file, by the standard library: the default.
+"""Reports in one SQLite file, with the standard library: the default.
 
-Durable: write-ahead log, synced at every commit. One writer at a time; readers do not wait for it. The file is
-opened when it is first used, and again after a failure, or when another file has taken its place.
+Durability: the write-ahead log is synced at every commit. There is one writer at a time, and readers do not wait for
+it. The file is opened at its first use, and again after a failure or when another file has replaced it.
 
-Without a trace of order: tables have no rowid, and their rows lie in the order of random keys. While a collection runs,
-a copy of the file and of its log (`-wal`) shows more to an expert: within a page, rows lie as they came, and the log
-holds the pages of the last commits one after the other. So that this does not tell which report came with which token,
-both go through a pool (see `mixing.py`), the log is emptied after every commit with fewer people than stay in the pool,
-and what is deleted is overwritten. A copy then shows at most that some of at least ten people in one commit sent some
-of at least ten reports. Not so a copy made in the milliseconds between a commit and the emptying of its log, or while a
-reader of this file holds the log in use: it shows who came in the last commit, or in those since the reader began. In
-open access there is no token, and the log is emptied now and then: the order of reports shows in it. Who looks
-again and again sees tokens and reports change together; only blind access helps against that.
+Order: tables have no rowid, and their rows are sorted by random keys. While a collection is open, a copy of the file
+and of its log (`-wal`) reveals more to an expert: within a page rows are in the order of arrival, and the log has the
+pages of the last commits one after the other. To hide which report came with which token, both go through a pool (see
+`mixing.py`), the log is emptied after every commit of fewer people than stay in the pool, and deleted data are
+overwritten. A copy then shows at most that some of at least ten people in one commit sent some of at least ten reports.
+There are two exceptions: a copy that is made in the milliseconds between a commit and the emptying of its log shows who
+came in the last commit, and one that is made while a reader keeps the log in use shows who came since the reader began.
+With open access there are no tokens, and the log is emptied now and then, so that it shows the order of reports.
+Somebody who looks repeatedly sees tokens and reports change together; only blind access helps against that.
 
-Closing removes the tokens, but for the list of those who were invited where another wave follows, rewrites the file in
-the order of keys (`VACUUM`) and empties the log: two collections of the same reports are then the same bytes, whatever
-the order in which they came. Backups and the disk's own free blocks are beyond our reach.
+Closing removes the tokens (all but the invitations, where another wave follows), rewrites the file in the order of keys
+(`VACUUM`) and empties the log: two collections of the same reports are then identical bytes, whatever the order of
+arrival. Backups and free blocks of the disk are beyond the program's reach.
 """
 
 import os
@@ -33,7 +33,7 @@ from toolkit.survey.storage.engine import CLOSING, Session
 from toolkit.survey.storage.mixing import Pool
 from toolkit.survey.storage.protocol import State, StoreError
 
-_TOKENS = ("issued", "spent")  # what tells who has answered
+_TOKEN_TABLES = ("issued", "spent")  # they reveal who has answered
 
 
 class SqliteSession(Session):
@@ -42,34 +42,34 @@ class SqliteSession(Session):
         return cursor
 
     def lookup(self, query: str, values: Sequence[bytes]) -> set[bytes]:
-        """One query per value: as fast as one for all, and with no limit to their number."""
+        """Run one query per value, which is as fast as one for all and has no limit to their number."""
         return {row[0] for value in values for row in self.run(f"{query} = %s", value)}
 
-    def close(self, *, again: bool) -> None:
+    def close(self, *, keep_invitations: bool) -> None:
         self.flush_pool(Pool(), self.count_and_pool()[1], 0)
-        for table in _TOKENS if again else (*_TOKENS, "invited"):
+        for table in _TOKEN_TABLES if keep_invitations else (*_TOKEN_TABLES, "invited"):
             self.run(f"DELETE FROM {table}")  # noqa: S608
         self.set_state(CLOSING)
 
     def insert(self, reports: dict[bytes, str]) -> set[bytes]:
-        """Nobody else writes meanwhile, so none of them is there already."""
+        """Insert reports; this session is the only writer, so no other server can have stored one of them first."""
         self._add(reports, len(reports))
         return set()
 
-    def _add(self, reports: Mapping[bytes, str], more: int) -> None:
+    def _add(self, reports: Mapping[bytes, str], added: int) -> None:
         self._connection.executemany("INSERT INTO report VALUES (?, ?)", sorted(reports.items()))
-        self.run("UPDATE tally SET reports = reports + %s", more)
+        self.run("UPDATE tally SET reports = reports + %s", added)
 
-    def flush_pool(self, stays: Pool, leaves: Pool, more: int) -> None:
-        self.run("UPDATE pool SET content = %s", stays.to_text())
-        self._connection.executemany("INSERT INTO spent VALUES (?)", [(one,) for one in sorted(leaves.passes)])
-        self._add(leaves.reports, more)
+    def flush_pool(self, remaining: Pool, leaving: Pool, added: int) -> None:
+        self.run("UPDATE pool SET content = %s", remaining.to_text())
+        self._connection.executemany("INSERT INTO spent VALUES (?)", [(value,) for value in sorted(leaving.passes)])
+        self._add(leaving.reports, added)
 
     def invite(self, hashes: Sequence[bytes]) -> None:
-        self._connection.executemany("INSERT OR IGNORE INTO invited VALUES (?)", [(one,) for one in hashes])
+        self._connection.executemany("INSERT OR IGNORE INTO invited VALUES (?)", [(value,) for value in hashes])
 
 
-_APPLICATION = 0x53555256  # "SURV"
+_APPLICATION_ID = 0x53555256  # "SURV"
 _PRAGMAS = (
     "synchronous = FULL",
     "fullfsync = ON",
@@ -77,9 +77,10 @@ _PRAGMAS = (
     "secure_delete = ON",
     "trusted_schema = OFF",
 )
-_WAIT, _PATIENCE = 1.0, 15.0  # seconds to wait for another writer
-_WIPING = 0.1  # seconds to wait for readers of the log before it is emptied; after that, with the next batch
-_CAUSES = {  # what must hold, and when to try again
+# Seconds to wait for another writer, and for readers of the log before it is emptied with the next batch instead.
+_WAIT, _PATIENT_WAIT, _WIPE_WAIT = 1.0, 15.0, 0.1
+# By the name of SQLite's error: the rule of the message, and the seconds after which to try again.
+_FAILURES = {
     "BUSY": ("the database must be free", 1),
     "LOCKED": ("the database must be free", 1),
     "FULL": ("the disk must have room", 30),
@@ -92,98 +93,100 @@ _CAUSES = {  # what must hold, and when to try again
 
 
 def sqlite_store(path: str, readonly: bool) -> Collection:
-    """The collection in a file. One in memory is refused: a notebook and a server could not share it."""
+    """Return the collection in a file, not in memory: a notebook and a server could not share it."""
     if not path or path.startswith((":memory:", "?")):
         rule = "a SQLite database must be a file, as in sqlite:///survey.db"
-        refuse(rule, repr(path), "a server and a notebook share it")
+        refuse(rule, repr(path), "a server and a notebook could not share it")
     return Collection(SqliteEngine(Path(path).expanduser().resolve(), readonly))
 
 
 class SqliteEngine:
+    """The engine of collections in SQLite files."""
+
     def __init__(self, path: Path, readonly: bool) -> None:
         self._path, self._readonly = path, readonly
         self._database: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
-        self._log_tells = False  # whether the log may still tell who came in one of the last commits
+        self._log_is_dirty = False  # the log may still reveal who came in one of the last commits
 
     def reading(self) -> AbstractContextManager[SqliteSession]:
         return self._transaction("BEGIN")
 
     @contextmanager
     def writing(self, *, patient: bool = False, shared: bool = False) -> Iterator[SqliteSession]:  # noqa: ARG002
-        """One writer at a time has the file, `shared` or not."""
+        """Open a transaction that has the file to itself, `shared` or not."""
         if self._readonly:
             refuse("the store must be open for writing", "a read-only one", "nothing was changed")
-        with self._transaction("BEGIN IMMEDIATE", _PATIENCE if patient else _WAIT) as session:
+        with self._transaction("BEGIN IMMEDIATE", _PATIENT_WAIT if patient else _WAIT) as session:
             yield session
-        if self._log_tells:
-            self.wipe()
+        if self._log_is_dirty:
+            self.wipe_log()
 
     @contextmanager
-    def making(self) -> Iterator[SqliteSession]:
+    def creating(self) -> Iterator[SqliteSession]:
         if not self._readonly:
-            with self._translated():
-                self._prepare()
+            with self._translate_errors():
+                self._create_file()
         with self.writing(patient=True) as session:
             yield session
 
-    def wipe(self) -> None:
-        """Bring the log's pages into the file, and empty it. What was committed is safe in any case."""
+    def wipe_log(self) -> None:
+        """Move the pages of the log into the file and empty it; commits are durable whether that succeeds or not."""
         if self._database is not None:
-            self._log_tells = True
+            self._log_is_dirty = True
             with suppress(sqlite3.Error):
-                self._log_tells = _insist(self._database, "PRAGMA wal_checkpoint(TRUNCATE)", _WIPING)
+                self._log_is_dirty = _execute_when_free(self._database, "PRAGMA wal_checkpoint(TRUNCATE)", _WIPE_WAIT)
 
     def migrate(self) -> int:
-        """Bring the tables to today's version; the version that was found."""
-        with self._translated(), closing(self._open("rw")) as database:
-            _insist(database, "BEGIN IMMEDIATE", _PATIENCE)
+        """Upgrade the tables to the current version; return the version that they had."""
+        with self._translate_errors(), closing(self._open("rw")) as database:
+            _execute_when_free(database, "BEGIN IMMEDIATE", _PATIENT_WAIT)
             earlier = _version(database)
-            for statement in schema.steps(earlier, schema.SQLITE):
+            for statement in schema.migration_steps(earlier, schema.SQLITE):
                 database.execute(statement)
             schema.check_version(_version(database))
             database.execute("COMMIT")
-            _insist(database, "PRAGMA wal_checkpoint(TRUNCATE)", _PATIENCE)
+            _execute_when_free(database, "PRAGMA wal_checkpoint(TRUNCATE)", _PATIENT_WAIT)
         return earlier
 
-    def finish(self) -> None:
-        with self._translated():
+    def finish_closing(self) -> None:
+        with self._translate_errors():
             database = self._connected()
             if database.execute("SELECT state FROM collection").fetchone() == (CLOSING,):
-                _insist(database, "VACUUM", _PATIENCE)
-                _insist(database, "UPDATE collection SET state = 'closed'", _PATIENCE)
-            if _insist(database, "PRAGMA wal_checkpoint(TRUNCATE)", _PATIENCE):
+                _execute_when_free(database, "VACUUM", _PATIENT_WAIT)
+                _execute_when_free(database, "UPDATE collection SET state = 'closed'", _PATIENT_WAIT)
+            if _execute_when_free(database, "PRAGMA wal_checkpoint(TRUNCATE)", _PATIENT_WAIT):
                 raise StoreError(
-                    "the collection is closed, but somebody reads it: its log could not be emptied; close it again."
+                    "a closed collection must have no readers until its log is emptied, got one: close it again."
                 )
 
     def close(self) -> None:
-        """Close the connection; a closed collection becomes one file that can be read where nothing can be written."""
+        """Close the connection; a closed collection becomes one file, which can be read from read-only media."""
         if self._database is not None and not self._readonly:
             with suppress(sqlite3.Error):
                 if self._database.execute("SELECT state FROM collection").fetchone() == (State.CLOSED.value,):
                     self._database.execute("PRAGMA busy_timeout = 0")
                     self._database.execute("PRAGMA journal_mode = DELETE")
-        self._drop()
+        self._disconnect()
 
     def remove(self) -> None:
-        """The file, and what SQLite puts beside it."""
-        with self._translated():
-            self._drop()
+        """Delete the file and the files that SQLite puts beside it."""
+        with self._translate_errors():
+            self._disconnect()
             for ending in ("", "-wal", "-shm", "-journal"):
                 self._path.with_name(f"{self._path.name}{ending}").unlink(missing_ok=True)
 
     @contextmanager
     def _transaction(self, begin: str, wait: float = _WAIT) -> Iterator[SqliteSession]:
-        with self._translated():
+        with self._translate_errors():
             database = self._connected()
             try:
-                _insist(database, begin, wait)
+                _execute_when_free(database, begin, wait)
                 yield SqliteSession(database)
                 database.execute("COMMIT")
             except sqlite3.Error as error:
-                if _name(error) != "BUSY" or database.in_transaction:
-                    self._drop()  # rolls back, and the next use starts afresh
+                if _error_name(error) != "BUSY" or database.in_transaction:
+                    self._disconnect()  # which rolls back; the next use connects again
                 raise
             except BaseException:
                 if database.in_transaction:
@@ -191,10 +194,10 @@ class SqliteEngine:
                 raise
 
     def _connected(self) -> sqlite3.Connection:
-        """The connection to the file that is there now; one that was moved away or exchanged is not written to."""
+        """Return a connection to the file at the path, and never one to a file that was moved away or replaced."""
         if self._database is not None and self._file == self._identity():
             return self._database
-        self._drop()
+        self._disconnect()
         database = self._open("ro" if self._readonly else "rw")
         try:
             schema.check_version(_version(database))
@@ -203,7 +206,8 @@ class SqliteEngine:
             raise
         self._database, self._file = database, self._identity()
         if not self._readonly and database.execute("SELECT 1 FROM collection WHERE access <> 'open'").fetchone():
-            self.wipe()  # the last server may have been killed between a commit and its end
+            # The last server may have been killed between a commit and the emptying of its log.
+            self.wipe_log()
         return self._database
 
     def _open(self, mode: str, *, ours: bool = True) -> sqlite3.Connection:
@@ -212,38 +216,40 @@ class SqliteEngine:
         try:
             for pragma in _PRAGMAS:
                 database.execute(f"PRAGMA {pragma}")
-            if ours and database.execute("PRAGMA application_id").fetchone() != (_APPLICATION,):
+            if ours and database.execute("PRAGMA application_id").fetchone() != (_APPLICATION_ID,):
                 self._fail("NOTADB", "something else")
         except BaseException:
             database.close()
             raise
         return database
 
-    def _prepare(self) -> None:
-        """Make the file and its tables, if there is nothing yet, for its owner alone."""
+    def _create_file(self) -> None:
+        """Create the file, readable by its owner alone, and its tables, unless they exist."""
         with suppress(FileExistsError):
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with closing(self._open("rw", ours=False)) as database:
-            _insist(database, "BEGIN", _PATIENCE)
+            _execute_when_free(database, "BEGIN", _PATIENT_WAIT)
             is_new = self._is_empty(database)
             database.execute("COMMIT")
             if is_new:
-                _insist(database, "PRAGMA journal_mode = WAL", _PATIENCE)
-                self._fill(database)
+                _execute_when_free(database, "PRAGMA journal_mode = WAL", _PATIENT_WAIT)
+                self._create_tables(database)
 
-    def _fill(self, database: sqlite3.Connection) -> None:
-        _insist(database, "BEGIN IMMEDIATE", _PATIENCE)
-        if self._is_empty(database):  # still: another server may have been faster
+    def _create_tables(self, database: sqlite3.Connection) -> None:
+        _execute_when_free(database, "BEGIN IMMEDIATE", _PATIENT_WAIT)
+        if self._is_empty(database):  # re-check under the lock
             for statement in schema.SQLITE.values():
                 database.execute(statement)
-            database.execute(f"PRAGMA application_id = {_APPLICATION}")
+            database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         database.execute("COMMIT")
 
     def _is_empty(self, database: sqlite3.Connection) -> bool:
         (mark,) = database.execute("PRAGMA application_id").fetchone()
         (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if tables and mark != _APPLICATION:
-            refuse("a new collection needs a database of its own", self._path.name, "something else is in it")
+        if tables and mark != _APPLICATION_ID:
+            refuse(
+                "a new collection needs a database of its own", f"{self._path.name} with other tables", "name another"
+            )
         return not tables
 
     def _identity(self) -> tuple[int, int] | None:
@@ -253,15 +259,15 @@ class SqliteEngine:
             return None
         return file.st_dev, file.st_ino
 
-    def _drop(self) -> None:
+    def _disconnect(self) -> None:
         database, self._database = self._database, None
         if database is not None:
             with suppress(sqlite3.Error):
                 database.close()
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
-        """Failures of the database in our words."""
+    def _translate_errors(self) -> Iterator[None]:
+        """Translate errors of the database into `StoreError`."""
         try:
             yield
         except OSError as error:
@@ -269,16 +275,16 @@ class SqliteEngine:
         except sqlite3.DataError:
             refuse("a report must fit into the database", "one that does not", "it can never be stored")
         except sqlite3.Error as error:
-            self._fail(_name(error), f"“{error}”")
+            self._fail(_error_name(error), f"“{error}”")
 
     def _fail(self, name: str, received: str) -> NoReturn:
-        rule, retry_after = _CAUSES.get(name, ("the database must work", 30))
+        rule, retry_after = _FAILURES.get(name, ("the database must work", 30))
         raise StoreError(f"{rule}, got {received} for {self._path.name}: nothing was stored.", retry_after)
 
 
-def _insist(database: sqlite3.Connection, statement: str, wait: float) -> bool:
-    """Execute a statement as soon as nobody is in the way; returns whether somebody still was."""
-    # SQLite's own waiting sleeps longer and longer, and would miss the short gaps that a busy server leaves.
+def _execute_when_free(database: sqlite3.Connection, statement: str, wait: float) -> bool:
+    """Execute a statement as soon as the database is free; return whether a checkpoint was still blocked."""
+    # SQLite's own busy handler sleeps longer and longer, and would miss the short gaps that a busy server leaves.
     end = time.monotonic() + wait
     database.execute("PRAGMA busy_timeout = 0")
     try:
@@ -286,11 +292,11 @@ def _insist(database: sqlite3.Connection, statement: str, wait: float) -> bool:
             late = time.monotonic() >= end
             try:
                 row = database.execute(statement).fetchone()
-                was_busy = row is not None and row[0] == 1  # a checkpoint says whether it was kept from its work
+                was_busy = row is not None and row[0] == 1  # a checkpoint returns whether it was blocked
                 if late or not was_busy:
                     return was_busy
             except sqlite3.OperationalError as error:
-                if late or _name(error) != "BUSY":
+                if late or _error_name(error) != "BUSY":
                     raise
             time.sleep(0.001)
     finally:
@@ -298,11 +304,11 @@ def _insist(database: sqlite3.Connection, statement: str, wait: float) -> bool:
 
 
 def _version(database: sqlite3.Connection) -> int:
-    """The version of the tables; today's where no collection was begun."""
+    """Return the version of the tables; the current one where there is no collection yet."""
     row = database.execute("SELECT version FROM collection").fetchone()
     return schema.VERSION if row is None else int(row[0])
 
 
-def _name(error: sqlite3.Error) -> str:
-    """The primary name of an error: BUSY for SQLITE_BUSY_SNAPSHOT."""
+def _error_name(error: sqlite3.Error) -> str:
+    """Return the primary name of an error, such as BUSY for SQLITE_BUSY_SNAPSHOT."""
     return str(getattr(error, "sqlite_errorname", "SQLITE_ERROR")).split("_")[1]

@@ -1,11 +1,11 @@
-"""Group commit: what waits is stored together, by one thread, in one transaction.
+"""Group commit: one thread stores all waiting reports together, in one transaction.
 
-To be sure that a report is on the disk takes milliseconds, however many reports there are. So the thread takes all that
-came while it was busy, stores them at once, and wakes those who wait, each with its own outcome. A store that fails
-answers with `StoreError` and the thread goes on: the next batch finds out whether the store is back.
+A commit to disk takes milliseconds, however many reports it has. So the thread takes all reports that arrived while it
+was busy, stores them in one batch, and wakes each waiting task with its own outcome. If the store fails, these tasks
+get a `StoreError` and the thread continues: the next batch finds out whether the store works again.
 
-With tokens a batch of few people costs more than one of many: its traces must be wiped (see `mixing.py`). So after a
-batch of many, when others are about to come, the thread waits a few milliseconds for as many as hide each other.
+With tokens a small batch costs more than a large one, because its traces must be wiped (see `mixing.py`). So after a
+large batch, when more reports are likely, the thread waits a few milliseconds for enough reports to hide each other.
 """
 
 import asyncio
@@ -17,59 +17,59 @@ from typing import Any
 
 from toolkit.survey.questions.survey_fields import is_over
 from toolkit.survey.storage.collection import Collection
-from toolkit.survey.storage.mixing import LEAST
-from toolkit.survey.storage.protocol import LARGEST, NewReport, Outcome, State, StoreError
+from toolkit.survey.storage.mixing import MIN_POOL
+from toolkit.survey.storage.protocol import MAX_BATCH, NewReport, Outcome, State, StoreError
 
-_GATHERING = 0.005  # seconds
+_GATHER_SECONDS = 0.005  # seconds
 
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """Somebody waits for a report to be stored or for something else that the store does."""
+    """A report to store, or a call of the store, and the future of the task that waits for it."""
 
     work: NewReport | Callable[[], Any]
     loop: asyncio.AbstractEventLoop
-    answer: "asyncio.Future[Any]"
+    future: "asyncio.Future[Any]"
 
 
 class Writer:
-    """The one thread that writes, at most `most` reports a batch; beyond `waiting` ones calls raise `StoreError`."""
+    """The thread that writes; a batch has at most `most` reports, and more than `waiting` jobs raise `StoreError`."""
 
-    def __init__(self, store: Collection, *, most: int = LARGEST, waiting: int = 4096) -> None:
+    def __init__(self, store: Collection, *, most: int = MAX_BATCH, waiting: int = 4096) -> None:
         self._store, self._most, self._limit = store, most, waiting
         self._waiting: deque[_Job] = deque()
         self._changed = threading.Condition()
         self._stopped = False
-        self._is_busy = False  # whether many came with a token in the last batch
+        self._is_busy = False  # the last batch had many reports with tokens
         self._thread = threading.Thread(target=self._run, name="survey-writer", daemon=True)
         self._thread.start()
 
-    async def put(self, entry: NewReport) -> Outcome:
-        """Store a report; returns when it is durable. After a `StoreError` sending it again is right."""
-        outcome: Outcome = await self._wait_for(entry)
+    async def put(self, report: NewReport) -> Outcome:
+        """Store a report; return when it is durable. After a `StoreError` sending it again is right."""
+        outcome: Outcome = await self._wait_for(report)
         return outcome
 
     async def issue(self, invitation: bytes, blinded: bytes) -> bool:
-        """`Store.issue`, in turn with the reports."""
-        good: bool = await self._wait_for(lambda: self._store.issue(invitation, blinded))
-        return good
+        """Call `Collection.issue` in turn with the reports."""
+        is_good: bool = await self._wait_for(lambda: self._store.issue(invitation, blinded))
+        return is_good
 
-    async def take_back(self, hashes: Sequence[bytes]) -> None:
-        """`Store.take_back`, in turn with the reports."""
-        await self._wait_for(lambda: self._store.take_back(hashes))
+    async def return_uses(self, hashes: Sequence[bytes]) -> None:
+        """Call `Collection.return_uses` in turn with the reports."""
+        await self._wait_for(lambda: self._store.return_uses(hashes))
 
     async def is_closed(self) -> bool:
-        """Whether the collection takes no more reports for good, in turn with them."""
-        closed: bool = await self._wait_for(self._is_over)
-        return closed
+        """Return whether the collection is closed or its last day is over, in turn with the reports."""
+        is_closed: bool = await self._wait_for(self._check_closed)
+        return is_closed
 
     @property
     def is_working(self) -> bool:
-        """Whether what is put now will be taken: the thread lives and was not told to stop."""
+        """Whether the thread runs and has not been stopped."""
         return self._thread.is_alive() and not self._stopped
 
     def stop(self) -> None:
-        """Finish what waits, then end the thread; further calls raise `StoreError`."""
+        """Finish the waiting jobs and end the thread; further calls raise `StoreError`."""
         with self._changed:
             self._stopped = True
             self._changed.notify()
@@ -85,63 +85,63 @@ class Writer:
                 raise StoreError(f"at most {self._limit} reports may wait, got one more: nothing was stored.", 1)
             self._waiting.append(job)
             self._changed.notify()
-        return job.answer
+        return job.future
 
     def _run(self) -> None:
         while jobs := self._next_batch():
-            _deliver(list(zip(jobs, self._done(jobs), strict=True)))
+            _deliver(list(zip(jobs, self._process(jobs), strict=True)))
 
     def _next_batch(self) -> list[_Job]:
-        """What waits, up to a batch; nothing when the writer was stopped and all is done."""
+        """Return the waiting jobs, at most a batch; an empty list when the writer is stopped and all jobs are done."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._stopped)
             if self._is_busy:
-                self._changed.wait_for(lambda: len(self._waiting) >= LEAST or self._stopped, _GATHERING)
+                self._changed.wait_for(lambda: len(self._waiting) >= MIN_POOL or self._stopped, _GATHER_SECONDS)
             return [self._waiting.popleft() for _ in range(min(len(self._waiting), self._most))]
 
-    def _done(self, jobs: Sequence[_Job]) -> list[Any]:
-        """The outcome of every job, in their order; failures as exceptions."""
-        entries = [job.work for job in jobs if isinstance(job.work, NewReport)]
-        self._is_busy = sum(entry.pass_ is not None for entry in entries) >= LEAST
-        outcomes = iter(self._stored(entries))
-        return [next(outcomes) if isinstance(job.work, NewReport) else _caught(job.work) for job in jobs]
+    def _process(self, jobs: Sequence[_Job]) -> list[Any]:
+        """Return the outcome of every job in their order, failures as exceptions."""
+        reports = [job.work for job in jobs if isinstance(job.work, NewReport)]
+        self._is_busy = sum(report.pass_ is not None for report in reports) >= MIN_POOL
+        outcomes = iter(self._store_batch(reports))
+        return [next(outcomes) if isinstance(job.work, NewReport) else _result_or_error(job.work) for job in jobs]
 
-    def _is_over(self) -> bool:
+    def _check_closed(self) -> bool:
         closes = self._store.survey().closes
         return self._store.state() is State.CLOSED or (closes is not None and is_over(closes))
 
-    def _stored(self, batch: list[NewReport]) -> list[Any]:
-        """Store a batch. One that fails for another reason than the store's state is halved: the culprit ends alone."""
-        outcomes = _caught(lambda: self._store.add(batch))
+    def _store_batch(self, batch: list[NewReport]) -> list[Any]:
+        """Store a batch; halve it if a report makes it fail, until that report is alone in its batch."""
+        outcomes = _result_or_error(lambda: self._store.add(batch))
         if isinstance(outcomes, list):
             return outcomes
         if isinstance(outcomes, StoreError) or len(batch) == 1:
             return [outcomes] * len(batch)
         middle = len(batch) // 2
-        return self._stored(batch[:middle]) + self._stored(batch[middle:])
+        return self._store_batch(batch[:middle]) + self._store_batch(batch[middle:])
 
 
-def _caught(work: Callable[[], Any]) -> Any:
-    """What the work returns or raises; nothing may end the thread, or everybody would wait without end."""
+def _result_or_error(work: Callable[[], Any]) -> Any:
+    """Return what the call returns or raises: an error that ended the thread would leave all tasks waiting."""
     try:
         return work()
     except BaseException as error:
         return error
 
 
-def _deliver(done: list[tuple[_Job, Any]]) -> None:
-    """Wake those who wait, once per event loop; a loop that was closed meanwhile has nobody left to wake."""
-    for loop in {job.loop for job, _ in done}:
-        mine = [(job.answer, outcome) for job, outcome in done if job.loop is loop]
+def _deliver(results: list[tuple[_Job, Any]]) -> None:
+    """Wake the waiting tasks, once per event loop; a loop that was closed meanwhile has none."""
+    for loop in {job.loop for job, _ in results}:
+        outcomes = [(job.future, outcome) for job, outcome in results if job.loop is loop]
         try:
-            loop.call_soon_threadsafe(_answer, mine)
+            loop.call_soon_threadsafe(_resolve, outcomes)
         except RuntimeError:
             continue
 
 
-def _answer(done: list[tuple["asyncio.Future[Any]", Any]]) -> None:
-    for future, outcome in done:
-        if future.done():  # the one who waited has gone
+def _resolve(outcomes: list[tuple["asyncio.Future[Any]", Any]]) -> None:
+    for future, outcome in outcomes:
+        if future.done():  # its task was cancelled
             continue
         if isinstance(outcome, BaseException):
             future.set_exception(_store_error(outcome))
@@ -150,7 +150,7 @@ def _answer(done: list[tuple["asyncio.Future[Any]", Any]]) -> None:
 
 
 def _store_error(error: BaseException) -> StoreError:
-    """A fresh error for everybody, as one that is raised many times collects the traces of all."""
+    """Return a new error for each task, because an error that is raised many times collects all tracebacks."""
     if isinstance(error, StoreError):
         return StoreError(str(error), error.retry_after)
     return StoreError(f"the store must take a report, got {type(error).__name__}: nothing was stored.", 30)
