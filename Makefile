@@ -76,11 +76,12 @@ newest: .venv-newest/.ready  ## the fast tests on the newest versions that there
 	@VERSIONS=--upgrade sh .make/install.sh .venv-newest
 	@touch $@
 
-lint: style types  ## style and types
+lint: style types  ## style, spelling and types
 
 style: $(READY) $(VENV)/.scripts
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python .make/prose.py
 
 types: $(READY)
 	@$(BIN)/mypy

@@ -449,7 +449,7 @@ def _python(array: Any) -> list[Any]:
 
 
 def as_list(values: object, name: str) -> list[Any]:
-    """Any iterable that has an order, but a text, a table or a mapping, as a list of at most MOST_CELLS."""
+    """Any iterable that has an order, but a text, a table or a mapping, as a list of at most `MOST_CELLS`."""
     if isinstance(values, Estimate) and len(values.axes) == 1:  # keys that were found, or a table by them
         values = values.labels
     text = isinstance(values, str | bytes | bytearray | memoryview)

@@ -42,7 +42,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
     def fit(self, X: DataFrame | ArrayLike, y: ArrayLike) -> Self:  # noqa: N803 — scikit-learn's own names
         """Charge the ledger, then read the rows and release weights.
 
-        What is refused is refused for types, shapes, parameters or the budget; then nothing comes out of any
+        A call is refused only for types, shapes, parameters or the budget; then nothing comes out of any
         cell. Labels are compared exactly: a row whose label is not one of the classes, in another case say,
         adds nothing. How long it takes depends on the data, and is not to be published.
 

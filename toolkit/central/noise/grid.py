@@ -4,7 +4,7 @@ Whole numbers stay whole. Reals are rounded to multiples of a power of two that 
 all data share one set of outputs and the low bits of a release carry nothing. The exact sum of number and noise is then
 turned into a float or a 64-bit integer; that is a function of the sum alone, and so costs no privacy.
 
-What is refused is refused by type, shape, and being a finite number; no message quotes the number.
+Input is refused only for its type, its shape or a number that is not finite; no message quotes the number.
 """
 
 import math

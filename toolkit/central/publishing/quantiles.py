@@ -214,7 +214,7 @@ class RecursiveQuantiles:
         return min(bounds)
 
     def _off_by_all(self, cuts: float, near: int) -> int:
-        """The same, if each choice has e**cuts cuts, for one that is off by `near`."""
+        """The same, if each choice has `e**cuts` cuts, for one that is off by `near`."""
         off = {-1: 0.0, len(self.quantiles): 0.0}
         for part in self.parts:
             share, own = float(part.share), cuts / self._rate(part) + near
