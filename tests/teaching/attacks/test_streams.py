@@ -90,7 +90,7 @@ def test_the_bound_is_the_epsilon_at_which_so_many_right_guesses_have_the_chance
 def test_the_first_and_the_last_week_and_four_runs_are_enough() -> None:
     for week in (1, 10):
         assert spot(exact_totals, COUNTS, week, runs=4, rng=np.random.default_rng(1)).area == 1.0
-    late = "`week` must be one of the weeks, got 11: there are 10"
+    late = "`week` must be one of the weeks, got 11: write a number from 1 to 10"
     for said, error in (({"week": 0}, "`week` must"), ({"week": 11}, late), ({"week": 1, "runs": 3}, "`runs` must")):
         with pytest.raises(ValueError, match=error):
             spot(exact_totals, COUNTS, **said)

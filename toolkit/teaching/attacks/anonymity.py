@@ -1,7 +1,7 @@
-"""k-anonymity and its kin: measured, reached by coarser values, and shown to be no promise.
+"""k-anonymity: how it is measured and reached by coarser values, and attacks that it does not prevent.
 
-A class is a set of rows that agree on the quasi-identifiers, the columns an attacker may know. k-anonymity
-asks that classes be large; it says nothing about what their members have in common.
+A class is a set of rows that agree on the quasi-identifiers, the columns that an attacker may know. k-anonymity
+requires large classes; it does not restrict what their members have in common.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,14 +46,14 @@ def k_anonymity(frame: DataFrame, columns: Sequence[str]) -> int:
 
 
 def _read(frame: DataFrame, columns: Sequence[str], sensitive: str) -> tuple[dict[Any, Column], Column]:
-    """The quasi-identifiers and the sensitive column, of one reading: an engine may give rows in another order."""
+    """Read quasi-identifiers and sensitive column at once, because an engine may change the order of rows."""
     names = [columns] if isinstance(columns, str) else list(columns)
     both = columns_of(frame, list(dict.fromkeys([*names, sensitive])))
     return {name: both[name] for name in names}, both[sensitive]
 
 
 def _counts(rows: Codes, values: Codes) -> npt.NDArray[np.int64]:
-    """Rows of each class by sensitive value, values in increasing order."""
+    """Count the rows of each class by sensitive value, in increasing order of the values."""
     counts = np.zeros((int(rows.max()) + 1, int(values.max()) + 1), dtype=np.int64)
     np.add.at(counts, (rows, values), 1)
     return counts[:, counts.any(axis=0)]
@@ -68,7 +68,7 @@ class GivenAway:
     quasi : tuple
         The quasi-identifiers of the class.
     size : int
-        How many members it has.
+        The number of members.
     value : object
         Their sensitive value.
 
@@ -84,7 +84,7 @@ class GivenAway:
 
 
 def homogeneity(frame: DataFrame, columns: Sequence[str], sensitive: str) -> list[GivenAway]:
-    """Find the first flaw: classes in which everyone has the same value, so that membership tells it.
+    """Find classes in which everyone has the same sensitive value: the homogeneity attack.
 
     Parameters
     ----------
@@ -109,18 +109,18 @@ def homogeneity(frame: DataFrame, columns: Sequence[str], sensitive: str) -> lis
     rows = class_of_rows(quasi)
     _, first, sizes = np.unique(rows, return_index=True, return_counts=True)
     same = (_counts(rows, codes(secret)) > 0).sum(axis=1) == 1
-    table, values = [one.cells() for one in quasi.values()], secret.cells()
+    table, values = [column.cells() for column in quasi.values()], secret.cells()
     classes = [
         GivenAway(tuple(cells[first[c]] for cells in table), int(sizes[c]), values[first[c]])
         for c in np.flatnonzero(same)
     ]
-    return sorted(classes, key=lambda one: -one.size)
+    return sorted(classes, key=lambda group: -group.size)
 
 
 def background(
     frame: DataFrame, sensitive: str, known: Mapping[str, Any], *, ruled_out: Sequence[Any] = ()
 ) -> dict[Any, float]:
-    """Show the second flaw: what is left of a person's class when an attacker can rule values out.
+    """Compute beliefs about a person's sensitive value: the background knowledge attack.
 
     Parameters
     ----------
@@ -129,14 +129,14 @@ def background(
     sensitive : str
         The column of the sensitive values.
     known : mapping
-        The person's quasi-identifiers as they stand in the frame.
+        The person's quasi-identifiers, with values as in the frame.
     ruled_out : sequence
         Sensitive values that the person cannot have.
 
     Returns
     -------
     dict
-        The belief in each value.
+        The probability of each value.
 
     Examples
     --------
@@ -147,33 +147,35 @@ def background(
     quasi, secret = _read(frame, list(known), sensitive)
     values = secret.cells()
     inside = ~_among(values, ruled_out)
-    for name, one in quasi.items():
-        inside &= _among(one.cells(), [known[name]])
+    for name, identifier in quasi.items():
+        inside &= _among(identifier.cells(), [known[name]])
     if not inside.any():
-        refuse("`known` must fit at least one row that is not ruled out", "none", "nobody is left")
-    left = np.flatnonzero(inside)
-    _, first, counts = np.unique(codes(secret)[left], return_index=True, return_counts=True)
-    shares, names = (counts / len(left)).tolist(), [values[left[i]] for i in first]
+        refuse(
+            "`known` must fit at least one row that is not ruled out", "none", "nobody is left: rule out fewer values"
+        )
+    rows = np.flatnonzero(inside)
+    _, first, counts = np.unique(codes(secret)[rows], return_index=True, return_counts=True)
+    shares, names = (counts / len(rows)).tolist(), [values[rows[i]] for i in first]
     return read_cells(lambda: dict(zip(names, shares, strict=True)))
 
 
-def _among(values: list[Any], listed: Sequence[Any]) -> Mask:
-    keys = {key(one) for one in listed}
+def _among(values: list[Any], options: Sequence[Any]) -> Mask:
+    keys = {key(option) for option in options}
     return np.array([key(value) in keys for value in values], dtype=bool)
 
 
 def bands(*widths: int) -> list[Step]:
-    """Make ever wider ranges for numbers, and at last a star.
+    """Make steps that replace numbers by wider and wider ranges, and finally by a star.
 
     Parameters
     ----------
     *widths : int
-        Widths of the ranges.
+        The widths of the ranges.
 
     Returns
     -------
     list of callable
-        A step per width, and the star.
+        A step for each width, and the star.
 
     Examples
     --------
@@ -184,17 +186,17 @@ def bands(*widths: int) -> list[Step]:
 
 
 def prefixes(*lengths: int) -> list[Step]:
-    """Make ever shorter beginnings for codes such as ZIP, and at last a star.
+    """Make steps that replace codes such as ZIP by shorter and shorter prefixes, and finally by a star.
 
     Parameters
     ----------
     *lengths : int
-        Lengths of the beginnings.
+        The lengths of the prefixes.
 
     Returns
     -------
     list of callable
-        A step per length, and the star.
+        A step for each length, and the star.
 
     Examples
     --------
@@ -218,16 +220,16 @@ def _star(_: object) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Generalized:
-    """Columns made coarse enough for k.
+    """A table that was generalized to k-anonymity.
 
     Parameters
     ----------
     columns : dict
-        The coarser columns, of the rows that were kept.
+        The coarser columns of the remaining rows.
     steps : dict
-        How many steps were taken in each.
+        The number of steps taken in each column.
     kept : NDArray
-        Which rows were kept.
+        A mask of the remaining rows.
 
     Examples
     --------
@@ -241,23 +243,23 @@ class Generalized:
 
     @property
     def suppressed(self) -> int:
-        """How many rows were dropped."""
+        """The number of rows that were dropped."""
         return int(np.count_nonzero(~self.kept))
 
 
 def generalize(
     frame: DataFrame, ladders: Mapping[str, Sequence[Step]], k: int, *, suppress: float = 0.05
 ) -> Generalized:
-    """Reach k-anonymity: coarsen the column where most is gained, step by step, and drop the few rows that remain.
+    """Generalize a table to k-anonymity: coarsen the most helpful column at each step, then drop a few rows.
 
     Parameters
     ----------
     frame : frame or mapping
         A table of any engine, or a mapping from names to arrays.
     ladders : mapping
-        For each quasi-identifier its steps, from fine to coarse, such as `bands(5, 10)`; each from the original value.
+        The steps of each quasi-identifier from fine to coarse, such as `bands(5, 10)`; each applies to original values.
     k : int
-        The size that classes must have.
+        The smallest size of a class.
     suppress : float
         The share of rows that may be dropped.
 
@@ -270,7 +272,7 @@ def generalize(
     Raises
     ------
     ValueError
-        If classes are smaller even with every column at its coarsest.
+        If classes are smaller than k with every column at its coarsest.
 
     Examples
     --------
@@ -278,7 +280,7 @@ def generalize(
     ['30 to 34', '30 to 34', '35 to 39', '35 to 39']
     """
     size = whole(k, "k", least=2)
-    original = {name: values_of(one) for name, one in columns_of(frame, list(ladders)).items()}
+    original = {name: values_of(cells) for name, cells in columns_of(frame, list(ladders)).items()}
     current, steps = dict(original), dict.fromkeys(original, 0)
     while True:
         small = _in_small_classes(current, size)
@@ -286,10 +288,10 @@ def generalize(
             return Generalized({name: cells[~small] for name, cells in current.items()}, steps, ~small)
         options = [name for name in original if steps[name] < len(ladders[name])]
         if not options:
-            refuse("`k` must be within reach", k, "even with every column at its coarsest, classes are smaller")
-        tried = {name: {**current, name: _coarser(original[name], ladders[name][steps[name]])} for name in options}
-        best = min(options, key=lambda name: int(_in_small_classes(tried[name], size).sum()))
-        current, steps[best] = tried[best], steps[best] + 1
+            refuse("`k` must be within reach", k, "classes are smaller even at the coarsest steps; add coarser ones")
+        coarser = {name: {**current, name: _coarser(original[name], ladders[name][steps[name]])} for name in options}
+        best = min(options, key=lambda name: int(_in_small_classes(coarser[name], size).sum()))
+        current, steps[best] = coarser[best], steps[best] + 1
 
 
 def _in_small_classes(columns: Mapping[str, npt.NDArray[Any]], k: int) -> npt.NDArray[np.bool_]:
@@ -302,27 +304,27 @@ def _classes(columns: Mapping[str, npt.NDArray[Any]]) -> Codes:
 
 
 def _coarser(values: npt.NDArray[Any], step: Step) -> npt.NDArray[Any]:
-    """Each different value is put through the step once."""
-    _, first, places = np.unique(codes(column(values)), return_index=True, return_inverse=True)
-    plain = values.tolist()
-    return np.array([step(plain[i]) for i in first], dtype=object)[places].astype(str)
+    """Apply a step to each distinct value."""
+    _, first, inverse = np.unique(codes(column(values)), return_index=True, return_inverse=True)
+    cells = values.tolist()
+    return np.array([step(cells[i]) for i in first], dtype=object)[inverse].astype(str)
 
 
 def left_over(sensitive: ArrayLike, releases: Sequence[Generalized]) -> list[set[Any]]:
-    """List for each person the sensitive values that occur in their class of every release.
+    """Find each person's possible sensitive values: those in their class of every release.
 
     Parameters
     ----------
     sensitive : array-like
-        A value per person.
+        The value of each person.
     releases : sequence of Generalized
-        Each was made from all of these people. A person who was dropped from a release is neither helped nor
-        exposed by it: it rules nothing out.
+        Releases that were made from all of these people. A release rules nothing out for a person who was dropped
+        from it.
 
     Returns
     -------
     list of set
-        One value left is a disclosed secret.
+        The possible values of each person; a single one is disclosed.
 
     References
     ----------
@@ -339,14 +341,18 @@ def left_over(sensitive: ArrayLike, releases: Sequence[Generalized]) -> list[set
     secret = column(sensitive)
     values, numbered = secret.cells(), codes(secret).tolist()
     if not releases or any(len(release.kept) != len(values) for release in releases):
-        refuse("each of `releases` must be made from these people", "none, or of others", "its rows are theirs")
-    left = [set(numbered) for _ in values]
+        refuse(
+            "each of `releases` must be made from these people",
+            "none, or of others",
+            "write generalize(frame, …) with all of their rows",
+        )
+    possible = [set(numbered) for _ in values]
     for release in releases:
         rows, classes = np.flatnonzero(release.kept), _classes(release.columns)
         present: list[set[int]] = [set() for _ in range(int(classes.max()) + 1)]
-        for row, place in zip(rows.tolist(), classes.tolist(), strict=True):
-            present[place].add(numbered[row])
-        for row, place in zip(rows.tolist(), classes.tolist(), strict=True):
-            left[row] &= present[place]
+        for row, group in zip(rows.tolist(), classes.tolist(), strict=True):
+            present[group].add(numbered[row])
+        for row, group in zip(rows.tolist(), classes.tolist(), strict=True):
+            possible[row] &= present[group]
     by_code = dict(zip(numbered, values, strict=True))
-    return read_cells(lambda: [{by_code[code] for code in one} for one in left])
+    return read_cells(lambda: [{by_code[code] for code in person} for person in possible])

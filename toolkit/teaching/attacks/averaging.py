@@ -1,6 +1,4 @@
-"""The same respondent asked again: fresh coins each time, and the truth comes out. A remembered report gives
-nothing away twice.
-"""
+"""Repeated questions to one respondent: fresh reports reveal the truth, a memorized report does not."""
 
 from dataclasses import dataclass
 
@@ -15,14 +13,14 @@ from toolkit.local.protocol import Randomizer
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """What an observer believes after each report.
+    """The beliefs of an observer after each report.
 
     Parameters
     ----------
     options : tuple
         The options.
     beliefs : Array
-        One row per report and one column per option; the first row is before.
+        A row per report and a column per option; the first row is the belief before any report.
 
     Examples
     --------
@@ -34,59 +32,59 @@ class Belief:
     beliefs: Array
 
     def sure_after(self, belief: float = 0.99) -> int | None:
-        """Count the reports after which some option is believed this much.
+        """Return the number of reports after which an option has at least this probability.
 
         Parameters
         ----------
         belief : float
-            A probability.
+            The probability.
 
         Returns
         -------
         int or None
-            None if never.
+            The number of reports, None if the probability is never reached.
         """
         sure = np.flatnonzero(self.beliefs.max(axis=1) >= belief)
         return int(sure[0]) if len(sure) else None
 
 
 def ask_again(design: Randomizer, answer: Label, times: int, *, remembered: bool = False, rng: Rng = None) -> Belief:
-    """Ask one person several times, and update an even belief by Bayes' rule after each report.
+    """Ask one person several times, and update a uniform prior by Bayes' rule after each report.
 
     Parameters
     ----------
     design : object
-        Anything with `options` and a law (integer weights, or `law(answer)`).
+        A randomizer with `options` and a law (integer weights, or `law(answer)`).
     answer : object
         The true answer.
     times : int
-        How often to ask.
+        The number of reports.
     remembered : bool
-        Whether the person sends the first report again each time, as waves with memory do; the observer knows it.
+        Whether the person repeats the first report, as waves with memory do; the observer knows this.
     rng : Generator, optional
-        For simulation.
+        For simulation; by default, the operating system's randomness.
 
     Returns
     -------
     Belief
-        After each report.
+        The beliefs after each report.
 
     Examples
     --------
     >>> from toolkit import warner
     >>> ask_again(warner(p="2/3"), "yes", 40, rng=np.random.default_rng(1)).sure_after(0.99)
-    21
+    15
     """
     laws = [law_of(design, option) for option in design.options]
     if any(law is None for law in laws):
-        refuse("`design` must tell its law", type(design).__name__, "the observer computes with it", TypeError)
+        refuse("`design` must tell its law", type(design).__name__, "write warner(0.7), for example", TypeError)
     number = whole(times, "times")
-    drawn = design.randomize([answer] * (1 if remembered else number), rng)
-    logs = np.zeros((number + 1, len(laws)))
+    reports = design.randomize([answer] * (1 if remembered else number), rng)
+    loglike = np.zeros((number + 1, len(laws)))
     with np.errstate(divide="ignore"):
-        for i, report in enumerate(np.asarray(drawn).tolist()):
-            logs[i + 1] = logs[i] + np.log([float(law[report]) for law in laws if law])
+        for i, report in enumerate(np.asarray(reports).tolist()):
+            loglike[i + 1] = loglike[i] + np.log([float(law[report]) for law in laws if law])
     if remembered:
-        logs[1:] = logs[1]
-    odds = np.exp(logs - logs.max(axis=1, keepdims=True))
+        loglike[1:] = loglike[1]
+    odds = np.exp(loglike - loglike.max(axis=1, keepdims=True))
     return Belief(tuple(design.options), odds / odds.sum(axis=1, keepdims=True))

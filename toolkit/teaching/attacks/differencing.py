@@ -1,4 +1,4 @@
-"""Two harmless statistics whose difference is one person: resignations, trackers, and the outlier in a mean."""
+"""Differencing attacks: two harmless statistics whose difference reveals one person."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ __all__ = ["GuardedTable", "outlier", "resignation", "tracker"]
 
 
 def resignation(before: float, n: int, after: float) -> float:
-    """Compute the salary of the one who left from two means: n before - (n-1) after.
+    """Compute the salary of a person who resigned from two means: n before - (n-1) after.
 
     Parameters
     ----------
     before : float
-        The mean of n.
+        The mean before, of n people.
     n : int
-        How many there were before.
+        The number of people before.
     after : float
-        The mean of n - 1.
+        The mean after, of n - 1 people.
 
     Returns
     -------
@@ -42,18 +42,16 @@ def resignation(before: float, n: int, after: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class GuardedTable:
-    """A query server that answers counts and sums, but not of groups that are too small or leave too few out.
-
-    `noise` is added to each answer: a function of the answer, such as a mechanism's release.
+    """A query server that answers counts and sums, except for groups that are too small or too large.
 
     Parameters
     ----------
     columns : dict
-        From names to columns.
+        A mapping from names to columns.
     least : int
-        The smallest group, and the fewest that a group may leave out.
+        The smallest size of a group, and of its complement.
     noise : callable, optional
-        Added to each answer: a function of the answer, such as a mechanism's release.
+        A function that adds noise to an answer, such as a mechanism's release.
 
     Examples
     --------
@@ -67,19 +65,19 @@ class GuardedTable:
     noise: Callable[[float], float] | None = None
 
     def sum(self, group: Mask, column: str | None = None) -> float:
-        """Answer the sum of a column over a group, or the number of its people.
+        """Return the sum of a column over a group, or the size of the group.
 
         Parameters
         ----------
         group : Mask
-            Who is in it.
+            The members of the group.
         column : str, optional
-            What to add up; None counts people.
+            The column to add up; None counts people.
 
         Returns
         -------
         float
-            The answer, with noise if there is one.
+            The answer, with noise if the server adds any.
         """
         size = int(np.count_nonzero(group))
         most = len(group) - self.least
@@ -90,9 +88,9 @@ class GuardedTable:
 
 
 def tracker(server: GuardedTable, common: Mask, special: Mask, column: str | None = None) -> float:
-    """Compute the answer for "common and special", which is refused, as the difference of two that are not.
+    """Compute a refused answer as the difference of two that are given: a tracker.
 
-    Asks for "common", and for "common and not special"; what is missing in the second is the answer.
+    The sum over "common and special" is the sum over "common" less the sum over "common and not special".
 
     Parameters
     ----------
@@ -101,9 +99,9 @@ def tracker(server: GuardedTable, common: Mask, special: Mask, column: str | Non
     common : Mask
         A large group.
     special : Mask
-        The property of the target.
+        The people with the target's property.
     column : str, optional
-        What to add up; None counts people.
+        The column to add up; None counts people.
 
     Returns
     -------
@@ -126,14 +124,14 @@ def tracker(server: GuardedTable, common: Mask, special: Mask, column: str | Non
 
 @dataclass(frozen=True)
 class Outlier:
-    """What a group's mean says about one very large value in it.
+    """The largest value in a group, as its mean implies it.
 
     Parameters
     ----------
     implied : float
-        The value that one person must have had.
+        The value that one person must have.
     surprise : float
-        Standard errors of the mean above the usual one.
+        The number of standard errors by which the mean exceeds the usual one.
 
     Examples
     --------
@@ -148,27 +146,27 @@ class Outlier:
 
     @property
     def present(self) -> bool:
-        """Whether the mean cannot be explained without it: more than five standard errors above the others."""
+        """Whether the mean is more than five standard errors above the usual one, so that the value is there."""
         return self.surprise > 5
 
 
 def outlier(mean: float, n: int, *, usual: float, sd: float, noise_sd: float = 0.0) -> Outlier:
-    """Compute the value that one person ("Fill Nates") must have had if the other n - 1 are as usual.
+    """Compute the value that one person ("Fill Nates") must have if the other n - 1 are as usual.
 
     implied = n mean - (n-1) usual; surprise = (mean - usual) / sqrt(sd**2 / n + noise_sd**2).
 
     Parameters
     ----------
     mean : float
-        Of the group.
+        The mean of the group.
     n : int
-        Its size.
+        The size of the group.
     usual : float
-        The mean of others.
+        The mean of other groups.
     sd : float
-        Their standard deviation.
+        The standard deviation of single values.
     noise_sd : float
-        Of noise on the mean.
+        The standard deviation of noise in the mean.
 
     Returns
     -------
@@ -181,5 +179,5 @@ def outlier(mean: float, n: int, *, usual: float, sd: float, noise_sd: float = 0
     True
     """
     people = whole(n, "n", least=2)
-    spread = float(np.sqrt(sd**2 / people + noise_sd**2))
-    return Outlier(people * mean - (people - 1) * usual, (mean - usual) / spread)
+    se = float(np.sqrt(sd**2 / people + noise_sd**2))
+    return Outlier(people * mean - (people - 1) * usual, (mean - usual) / se)

@@ -1,7 +1,7 @@
-"""Columns of any frame as codes, and rows that agree on some of them: the classes that linkage and anonymity count.
+"""Columns of any frame as integer codes, and classes of rows that agree on some columns.
 
-Tables are read through `toolkit.frames`. No message holds anything out of a table but the names of its columns:
-what fails while it is read is refused in words of our own.
+Tables are read through `toolkit.frames`. No message quotes anything from a table but the names of its columns: errors
+during reading are replaced by fixed messages.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.frame import Frame, column_of, read_by_engine
 from toolkit.frames.values import numeric
 
-_ROOM = 2**62
+_MAX_CODE = 2**62
 _ORDERED = ("number", "whole", "truth", "moment", "day")
 
 
@@ -43,41 +43,41 @@ def columns_of(frame: Any, columns: Any = None) -> dict[Any, Column]:
 
 
 def column(values: Any) -> Column:
-    """A Series, an array or a list as a column; of a list no value decides what the others are read as."""
+    """Return a Series, an array or a list as a column; the cells of a list keep their own types."""
     return read_cells(lambda: column_of(values) or numpy_column(objects(values)))
 
 
 def values_of(values: Column) -> npt.NDArray[Any]:
-    """The values of a column, as Python holds them: numbers in an array of numbers, else as objects."""
+    """Return the values of a column as an array: numeric for numbers, otherwise of objects."""
     cells = read_cells(values.cells)
     plain = values.kind.name in ("number", "whole", "truth") and all(cell is not None for cell in cells)
     return np.array(cells) if plain and not values.kind.long else objects(cells)
 
 
 def codes(values: Column) -> Codes:
-    """Whole numbers from 0, equal for equal values, in their order if any; missing ones are one, the first."""
+    """Return integer codes from 0, in the order of the values; missing values share the first code."""
     kind = values.kind
     return read_cells(lambda: _numbered(values) if kind.name in _ORDERED and not kind.long else _cell_by_cell(values))
 
 
 def _numbered(values: Column) -> Codes:
     numbers, missing = numeric(values, days=False)
-    places = np.zeros(len(numbers), dtype=np.int64)
-    places[~missing] = np.unique(numbers[~missing], return_inverse=True)[1] + bool(missing.any())
-    return places
+    numbering = np.zeros(len(numbers), dtype=np.int64)
+    numbering[~missing] = np.unique(numbers[~missing], return_inverse=True)[1] + bool(missing.any())
+    return numbering
 
 
 def _cell_by_cell(values: Column) -> Codes:
-    """By what each cell is compared by: texts, numbers and dates, each of its own kind."""
+    """Number cells by identity, so that texts, numbers and dates are compared within their own kind."""
     cells = [identity(cell) for cell in values.cells()]
     distinct = dict.fromkeys(cells)
     if None in distinct:
         raise TypeError("a cell of another type")
-    ordered: list[Any] = [one for one in distinct if one is not NOTHING]
-    with suppress(TypeError):  # texts among numbers have no order: as they come
+    ordered: list[Any] = [cell for cell in distinct if cell is not NOTHING]
+    with suppress(TypeError):  # a mixture of types has no order, so cells are numbered as they come
         ordered.sort()
-    place = {one: code for code, one in enumerate([NOTHING] * (NOTHING in distinct) + ordered)}
-    return np.array([place[cell] for cell in cells], dtype=np.int64)
+    number = {cell: code for code, cell in enumerate([NOTHING] * (NOTHING in distinct) + ordered)}
+    return np.array([number[cell] for cell in cells], dtype=np.int64)
 
 
 def read_cells(
@@ -85,16 +85,16 @@ def read_cells(
     rule: str = "columns must hold texts, numbers or dates",
     received: str = "cells that cannot be compared",
 ) -> Result:
-    """Call `read`; a failure becomes an error that states the rule alone, because its own text may quote a cell."""
+    """Call `read`, and replace errors, which may quote a cell, by a fixed message."""
     return quietly(read, rule, received, "it is not quoted", TypeError)
 
 
 def join_codes(parts: list[Codes]) -> tuple[Codes, int]:
-    """One code for each combination, and a number that all codes are below."""
+    """Combine several columns of codes into one, and return an exclusive upper bound of its codes."""
     total, size = parts[0], int(parts[0].max()) + 1
     for part in parts[1:]:
         width = int(part.max()) + 1
-        if size * width > _ROOM:
+        if size * width > _MAX_CODE:
             total = np.unique(total, return_inverse=True)[1].astype(np.int64)
             size = int(total.max()) + 1
         total, size = total * width + part, size * width
@@ -102,13 +102,13 @@ def join_codes(parts: list[Codes]) -> tuple[Codes, int]:
 
 
 def class_of_rows(columns: Mapping[Any, Column]) -> Codes:
-    """For each row the number of its class, 0 … classes - 1."""
-    combined, _ = join_codes([codes(one) for one in columns.values()])
+    """Return the class of each row, from 0 to the number of classes - 1."""
+    combined, _ = join_codes([codes(values) for values in columns.values()])
     return np.asarray(np.unique(combined, return_inverse=True)[1], dtype=np.int64)
 
 
 def singletons(combined: Codes, size: int) -> int:
-    """How many rows have a code of their own; counted where codes are few, else sorted."""
+    """Count the rows with a unique code: by a table of counts if codes are few, otherwise by sorting."""
     if size <= 4 * len(combined):
         return int(np.count_nonzero(np.bincount(combined, minlength=size) == 1))
     return int(np.count_nonzero(np.unique(combined, return_counts=True)[1] == 1))

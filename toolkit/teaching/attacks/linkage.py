@@ -1,4 +1,4 @@
-"""Names taken off, and put back on: who is unique by a few columns, and joins with a table that has names."""
+"""Linkage attacks: who is unique by a few columns, and joins with a table that has names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,14 +32,14 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """For each set of columns the share of rows that no other row equals.
+    """The share of unique rows for each set of columns.
 
     Parameters
     ----------
     shares : dict
-        From sets of columns to shares; the most telling sets first.
+        A mapping from sets of columns to shares, in decreasing order.
     rows : int
-        How many rows there are.
+        The number of rows.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def uniqueness(frame: DataFrame, columns: Sequence[str] | None = None, *, sizes:
     columns : sequence of str, optional
         Columns that an attacker may know; None for all.
     sizes : sequence of int
-        How many columns a set has.
+        The numbers of columns in a set.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def uniqueness(frame: DataFrame, columns: Sequence[str] | None = None, *, sizes:
     >>> uniqueness(people).shares
     {('zip', 'year'): 0.5, ('year',): 0.25, ('zip',): 0.0}
     """
-    coded = {name: codes(one) for name, one in columns_of(frame, columns).items()}
+    coded = {name: codes(values) for name, values in columns_of(frame, columns).items()}
     n = len(next(iter(coded.values())))
     sets = [names for size in sizes for names in combinations(coded, whole(size, "sizes"))]
     shares = {}
@@ -90,16 +90,16 @@ def uniqueness(frame: DataFrame, columns: Sequence[str] | None = None, *, sizes:
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Rows of the anonymous table and the rows of the public one that they were matched with.
+    """Matched rows of an anonymous and a public table.
 
     Parameters
     ----------
     anonymous : NDArray
-        Places in the anonymous table.
+        Indices in the anonymous table.
     public : NDArray
-        Places in the public table, in the same order.
+        Indices in the public table, in the same order.
     ambiguous : int
-        Anonymous rows whose combination occurs in both tables, but more than once in one.
+        The number of anonymous rows whose combination occurs in both tables, but more than once in one of them.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class Links:
 
 
 def link(anonymous: DataFrame, public: DataFrame, on: Sequence[str]) -> Links:
-    """Join two tables where a combination occurs exactly once in each: Sweeney's attack.
+    """Join two tables by combinations that occur exactly once in each: Sweeney's attack.
 
     Parameters
     ----------
@@ -137,19 +137,20 @@ def link(anonymous: DataFrame, public: DataFrame, on: Sequence[str]) -> Links:
     >>> links.anonymous, links.public, links.ambiguous
     (array([0]), array([1]), 2)
     """
-    ours, theirs = columns_of(anonymous, on), columns_of(public, on)
-    cells = {name: read_cells(one.cells) for name, one in ours.items()}
-    split = len(next(iter(cells.values())))
-    both = {name: column([*cells[name], *read_cells(theirs[name].cells)]) for name in cells}
-    classes = class_of_rows(both)
-    first, second = classes[:split], classes[split:]
+    anonymous_columns, public_columns = columns_of(anonymous, on), columns_of(public, on)
+    cells = {name: read_cells(values.cells) for name, values in anonymous_columns.items()}
+    n = len(next(iter(cells.values())))
+    # Both tables are numbered together, so that equal combinations have the same class.
+    classes = class_of_rows({name: column([*cells[name], *read_cells(public_columns[name].cells)]) for name in cells})
+    first, second = classes[:n], classes[n:]
     size = int(classes.max()) + 1
-    here, there = np.bincount(first, minlength=size), np.bincount(second, minlength=size)
-    matched = np.flatnonzero((here == 1) & (there == 1))
-    place_here, place_there = np.zeros(size, dtype=np.intp), np.zeros(size, dtype=np.intp)
-    place_here[first], place_there[second] = np.arange(len(first)), np.arange(len(second))
-    ambiguous = int(here[(here > 0) & (there > 0) & ((here > 1) | (there > 1))].sum())
-    return Links(place_here[matched], place_there[matched], ambiguous)
+    first_counts, second_counts = np.bincount(first, minlength=size), np.bincount(second, minlength=size)
+    matched = np.flatnonzero((first_counts == 1) & (second_counts == 1))
+    first_index, second_index = np.zeros(size, dtype=np.intp), np.zeros(size, dtype=np.intp)
+    first_index[first], second_index[second] = np.arange(len(first)), np.arange(len(second))
+    in_both = (first_counts > 0) & (second_counts > 0)
+    ambiguous = int(first_counts[in_both & ((first_counts > 1) | (second_counts > 1))].sum())
+    return Links(first_index[matched], second_index[matched], ambiguous)
 
 
 @dataclass(frozen=True)
@@ -159,13 +160,13 @@ class Ratings:
     Parameters
     ----------
     user : Codes
-        Who rated.
+        The users.
     item : Codes
-        What was rated.
+        The items.
     stars : Array
-        How it was rated.
+        The ratings.
     day : Array
-        When it was rated.
+        The days of the ratings.
 
     Examples
     --------
@@ -181,16 +182,16 @@ class Ratings:
 
 @dataclass(frozen=True)
 class Match:
-    """The best candidate.
+    """The best candidate of a recognition.
 
     Parameters
     ----------
     user : int
-        Who it is.
+        The user.
     score : float
-        How much it scored.
+        The score of the user.
     eccentricity : float
-        The gap to the second, in standard deviations.
+        The difference to the second best score, in standard deviations.
 
     Examples
     --------
@@ -206,26 +207,26 @@ class Match:
 
     @property
     def accepted(self) -> bool:
-        """Whether it stands out enough to be believed: an eccentricity above 1.5, as in the paper."""
+        """Whether the eccentricity exceeds 1.5, as in the paper."""
         return self.eccentricity > 1.5
 
 
 def recognize(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, day_scale: float = 30.0) -> Match:
-    """Find a person of whom a few approximate ratings are known among anonymous ones: the Netflix attack.
+    """Find a person among anonymous ratings from a few approximately known ones: the Netflix attack.
 
-    A user scores, for each known item they rated, e**(-stars apart / 1.5) + e**(-days apart / 30),
-    divided by ln(1 + raters of the item): rare items count more.
+    For each known item that a user rated, the score is e**(-|difference of stars| / 1.5) + e**(-|difference of
+    days| / 30), divided by ln(1 + raters of the item), so that rare items count more.
 
     Parameters
     ----------
     known : Ratings
-        Ratings of the person, approximate.
+        Approximate ratings of the person.
     released : Ratings
-        Ratings of everybody.
+        The ratings of everybody.
     stars_scale : float
-        Stars apart at which a rating counts e times less.
+        Difference of stars at which the weight falls by a factor of e.
     day_scale : float
-        Days apart at which a rating counts e times less.
+        Difference of days at which the weight falls by a factor of e.
 
     Returns
     -------
@@ -245,7 +246,7 @@ def recognize(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, da
     0
     """
     if not len(known.item):
-        refuse("`known` must hold at least one rating", "none", "there is nothing to recognize")
+        refuse("`known` must hold at least one rating", "none", "give some ratings of the person")
     items = int(max(released.item.max(), known.item.max())) + 1
     raters = np.bincount(released.item, minlength=items)
     stars, day = np.full(items, np.nan), np.full(items, np.nan)

@@ -1,4 +1,4 @@
-"""A small census block from its published tables: the people behind the counts, by integer programming."""
+"""Reconstruction of a small census block from its published tables, by integer programming."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ Marginals = Mapping[tuple[int, ...], ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class FittingTable:
-    """A table that fits, and bounds for each cell over all tables that fit.
+    """A table that fits the published counts, and bounds of each cell over all such tables.
 
     Parameters
     ----------
     guess : Counts
         A table that fits.
     low : Counts
-        The least people that a table that fits has there.
+        The smallest count of each cell.
     high : Counts
-        The most.
+        The largest count of each cell.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class FittingTable:
 
     @property
     def certain(self) -> npt.NDArray[np.bool_]:
-        """Cells whose count is proven: every table that fits has it."""
+        """The cells with the same count in every table that fits."""
         return np.asarray(self.low == self.high)
 
 
@@ -56,7 +56,7 @@ def marginals_of(table: ArrayLike, axes: list[tuple[int, ...]]) -> dict[tuple[in
     Returns
     -------
     dict
-        From sets of columns to counts.
+        A mapping from sets of columns to counts.
 
     Examples
     --------
@@ -70,22 +70,22 @@ def marginals_of(table: ArrayLike, axes: list[tuple[int, ...]]) -> dict[tuple[in
 def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: float = 0.0) -> FittingTable:
     """Find the table of people from published counts.
 
-    The guess has the smallest sum of deviations; low and high are the ends over all tables within the
-    tolerance. Where no table is (noisy counts contradict each other), nothing is certain.
+    The guess has the smallest sum of deviations, and `low` and `high` are the extremes over all tables within the
+    tolerance. If there is no such table, because noisy counts contradict each other, nothing is certain.
 
     Parameters
     ----------
     published : mapping
-        From sets of axes, such as (0, 2), to arrays of counts.
+        A mapping from sets of axes, such as (0, 2), to arrays of counts.
     shape : tuple of int
-        How many values each column can have.
+        The number of values of each column.
     tolerance : float
-        Each count is true within it.
+        The largest error of a published count.
 
     Returns
     -------
-    Block
-        A guess, and bounds of each cell.
+    FittingTable
+        The guess, and bounds of each cell.
 
     References
     ----------
@@ -99,10 +99,8 @@ def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: f
     """
     rows, counts = _system(published, shape)
     guess = _closest(rows, counts)
-    low, high = (
-        np.zeros(rows.shape[1], dtype=np.int64),
-        np.full(rows.shape[1], int(max(counts.max(), guess.max())), dtype=np.int64),
-    )
+    low = np.zeros(rows.shape[1], dtype=np.int64)
+    high = np.full(rows.shape[1], int(max(counts.max(), guess.max())), dtype=np.int64)
     for part in chunks(rows.shape[1], 1, "bounding cells"):
         ends = _ends(rows, counts, part.start, tolerance)
         if ends is None:
@@ -112,20 +110,24 @@ def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: f
 
 
 def _system(published: Marginals, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """One row per published count: which cells it adds up."""
+    """Return the linear system of the published counts: a row per count marks the cells that it adds up."""
     index, rows, totals = np.indices(shape).reshape(len(shape), -1), [], []
     for columns, counts in published.items():
         array = floats(counts, "published")
         if array.shape != tuple(shape[i] for i in columns):
-            refuse("each of `published` must have the shape of its axes", array.shape, f"axes {columns} have another")
-        for place in np.ndindex(array.shape):
-            rows.append(np.all([index[axis] == at for axis, at in zip(columns, place, strict=True)], axis=0))
-            totals.append(array[place])
+            refuse(
+                "each of `published` must have the shape of its axes",
+                array.shape,
+                f"check the axes {columns} and `shape`",
+            )
+        for cell in np.ndindex(array.shape):
+            rows.append(np.all([index[axis] == value for axis, value in zip(columns, cell, strict=True)], axis=0))
+            totals.append(array[cell])
     return np.array(rows, dtype=float), np.array(totals)
 
 
 def _closest(rows: Array, totals: Array) -> Counts:
-    """Whole, non-negative counts with the least sum of deviations from what was told."""
+    """Return the non-negative integer counts with the smallest sum of deviations from the published ones."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     number, cells = rows.shape
@@ -140,6 +142,7 @@ def _closest(rows: Array, totals: Array) -> Counts:
 
 
 def _ends(rows: Array, totals: Array, cell: int, tolerance: float) -> tuple[int, int] | None:
+    """Return the smallest and largest count of a cell, or None if no table fits."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     goal, ends = np.zeros(rows.shape[1]), []

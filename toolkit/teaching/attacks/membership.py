@@ -1,7 +1,7 @@
-"""Was this person in the data? From nothing but a mean, a table of frequencies, or the weights of a classifier.
+"""Membership inference from a mean, a table of frequencies, or a classifier: was this person in the data?
 
-The statistic of the lecture is Q_i = mean . x_i. For a person in the data it is larger by |x_i|**2 / n on average, and
-with enough columns that stands out of the noise: what counts is the number of columns divided by the number of people.
+The statistic of the lecture is Q_i = mean . x_i. For a person in the data it is larger by |x_i|**2 / n on average, so
+that the power of the attack depends on the number of columns divided by the number of people.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from toolkit.teaching.attacks.equivalence_classes import read_cells
 
 @dataclass(frozen=True, eq=False)
 class Roc:
-    """True against false alarms of all thresholds.
+    """A ROC curve: hits against false alarms at all thresholds.
 
     Parameters
     ----------
@@ -45,19 +45,19 @@ class Roc:
 
     @property
     def advantage(self) -> float:
-        """The most that hits exceed false alarms by, at the best threshold (found on the same scores)."""
+        """The largest difference of hits and false alarms, at the best threshold on the same scores."""
         return float(np.max(self.hits - self.false_alarms))
 
 
 def roc(members: ArrayLike, outsiders: ArrayLike) -> Roc:
-    """Compute the curve of a score that should be high for members; ties count one half.
+    """Compute the ROC curve of a score that is higher for members; ties count one half.
 
     Parameters
     ----------
     members : array-like
-        Scores of members.
+        The scores of members.
     outsiders : array-like
-        Scores of outsiders.
+        The scores of outsiders.
 
     Returns
     -------
@@ -71,9 +71,13 @@ def roc(members: ArrayLike, outsiders: ArrayLike) -> Roc:
     """
     inside, outside = floats(members, "members"), floats(outsiders, "outsiders")
     if not len(inside) or not len(outside):
-        refuse("there must be members and outsiders", f"{len(inside)} and {len(outside)}", "a curve compares them")
+        refuse(
+            "there must be members and outsiders",
+            f"{len(inside)} and {len(outside)}",
+            "give at least one score of each",
+        )
     if np.isnan(inside).any() or np.isnan(outside).any():
-        refuse("scores must be numbers", "NaN", "it has no place among them")
+        refuse("scores must be numbers", "NaN", "drop the people without a score")
     levels = np.unique(np.concatenate([inside, outside]))[::-1]
     hits = 1 - np.searchsorted(np.sort(inside), levels) / len(inside)
     alarms = 1 - np.searchsorted(np.sort(outside), levels) / len(outside)
@@ -82,7 +86,7 @@ def roc(members: ArrayLike, outsiders: ArrayLike) -> Roc:
 
 
 def _columns(values: ArrayLike, name: str, rows: Array) -> Array:
-    """Numbers, one for each column of a table, or one for all."""
+    """Broadcast numbers, one for each column of a table or one for all."""
     numbers, width = floats(values, name), rows.shape[-1:]
     if numbers.shape not in ((), width):
         refuse(f"`{name}` must be one number for each column of the people", numbers.shape, f"these are {rows.shape}")
@@ -91,14 +95,14 @@ def _columns(values: ArrayLike, name: str, rows: Array) -> Array:
 
 def _shares(frequencies: Array) -> Array:
     if not np.all((frequencies > 0) & (frequencies < 1)):
-        refuse("`frequencies` must lie between 0 and 1", "others", "a column alike in all tells nobody apart")
+        refuse("`frequencies` must lie between 0 and 1", "others", "drop columns in which all people are equal")
     return frequencies
 
 
 def inner_product(mean: ArrayLike, people: ArrayLike, frequencies: ArrayLike | None = None) -> Array:
     """Compute Q_i = mean . x_i for each row.
 
-    The centred form is sum of (mean_j - p_j) (x_ij - p_j) / (p_j (1 - p_j)) for columns of 0 and 1.
+    The centered form is the sum of (mean_j - p_j) (x_ij - p_j) / (p_j (1 - p_j)) for columns of 0 and 1.
 
     Parameters
     ----------
@@ -107,7 +111,7 @@ def inner_product(mean: ArrayLike, people: ArrayLike, frequencies: ArrayLike | N
     people : array-like
         A row per person.
     frequencies : array-like, optional
-        Of the population; both are then centered, and each column is in its own unit.
+        The frequencies in the population, by which mean and people are centered and scaled.
 
     Returns
     -------
@@ -128,7 +132,7 @@ def inner_product(mean: ArrayLike, people: ArrayLike, frequencies: ArrayLike | N
 
 
 def inner_product_area(d: int, n: int, *, kurtosis: float = 0.0, noise_variance: float = 0.0) -> float:
-    """Compute the area under the curve of Q_i in theory, for independent columns of variance 1.
+    """Compute the theoretical area under the curve of Q_i, for independent columns of variance 1.
 
     Phi(d/n / sqrt(v_in + v_out)): outsiders have variance d (1/n + s), members d ((n-1)/n**2 + s) + d
     kurtosis / n**2, where s is the variance of noise on each mean and kurtosis the variance of a squared
@@ -137,13 +141,13 @@ def inner_product_area(d: int, n: int, *, kurtosis: float = 0.0, noise_variance:
     Parameters
     ----------
     d : int
-        Columns.
+        The number of columns.
     n : int
-        People.
+        The number of people.
     kurtosis : float
         The variance of a squared entry.
     noise_variance : float
-        Of noise on each mean.
+        The variance of the noise in each mean.
 
     Returns
     -------
@@ -183,28 +187,30 @@ def fit(features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Array:
     """
     x, y = floats(features, "features"), floats(labels, "labels")
     if x.ndim != 2 or y.shape != x.shape[:1]:
-        refuse("`labels` must be one for each row of `features`", f"{y.shape} for {x.shape}", "nothing can be fitted")
+        refuse(
+            "`labels` must be one for each row of `features`", f"{y.shape} for {x.shape}", "give as many labels as rows"
+        )
     try:
         return np.asarray(np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y))
     except np.linalg.LinAlgError:
-        refuse("columns of `features` must be independent", "some that are not", "a `ridge` above 0 takes them, too")
+        refuse("columns of `features` must be independent", "others", "write ridge=1")
 
 
 def simulate(d: int, n: int, mechanism: object = None, *, studies: int = 20, rng: Rng = None) -> float:
-    """Compute the area of Q_i over simulated studies with columns of +1 and -1.
+    """Compute the area under the curve of Q_i in simulated studies with columns of +1 and -1.
 
     Parameters
     ----------
     d : int
-        Columns.
+        The number of columns.
     n : int
-        People.
+        The number of people.
     mechanism : object, optional
-        Releases the mean: anything with `release(value, rng)` or a function of the mean; None releases it as it is.
+        An object with `release(value, rng)` or a function of the mean; None releases the mean without noise.
     studies : int
-        How many.
+        The number of studies.
     rng : Generator, optional
-        For simulation; None draws from a fresh generator.
+        For simulation; by default, a new generator.
 
     Returns
     -------
@@ -228,14 +234,14 @@ def simulate(d: int, n: int, mechanism: object = None, *, studies: int = 20, rng
 
 
 def promised_advantage(epsilon: float, delta: float = 0.0) -> float:
-    """Compute what differential privacy promises: no attack at all has a larger advantage.
+    """Compute the largest advantage that any attack can have under differential privacy.
 
     Parameters
     ----------
     epsilon : float
-        Of the claim.
+        The epsilon of the claim.
     delta : float
-        Of the claim.
+        The delta of the claim.
 
     Returns
     -------
@@ -250,17 +256,37 @@ def promised_advantage(epsilon: float, delta: float = 0.0) -> float:
     return advantage(epsilon, delta)
 
 
-# Was this person in the training set? A canary is put into the data or left out, and the model is asked.
-#
-# The owner of a model can score a person with it. A model that is a function of its data alone scores a canary in one
-# way where it was there and in another where it was not, so that one look tells. What privacy promises is a bound on
-# how well any look can tell: `membership.promised_advantage`.
+# Membership in a training set: a canary is added to the data or not, and the model scores it. A model that is a
+# deterministic function of its data has one score with the canary and another without, so that a single query reveals
+# it. Differential privacy bounds the advantage of any such attack: `promised_advantage`.
 
 
 def _canary_scores(
     learn: Callable[[Any, Any], Any], rows: ArrayLike, labels: ArrayLike, canary: tuple[Any, Any], *, games: int
 ) -> tuple[list[float], list[float]]:
-    """Score a canary by models that were trained with it, and by models that were not.
+    """Score a canary by models that were trained with it, and by models that were trained without it."""
+    row, label = canary
+    table, classes = floats(rows, "rows").copy(), read_cells(lambda: np.array(labels))
+    if table.ndim != 2 or len(classes) != len(table) or np.shape(row) != table.shape[1:]:
+        rule = "`rows` must be a table, `labels` one for each row, the canary a row and a label"
+        refuse(rule, "others", "give a canary with as many columns as the rows: canary=(row, label)")
+    # The canary replaces the first row, so that both tables are neighbors by "replace".
+    canary_table, canary_classes = table.copy(), classes.copy()
+    canary_table[0], canary_classes[0] = row, label
+    inside: list[float] = []
+    outside: list[float] = []
+    for _ in chunks(whole(games, "games"), 1, "training models"):
+        for scores, data in ((inside, (canary_table, canary_classes)), (outside, (table, classes))):
+            model = learn(*data)
+            sign = 1 if label == model.classes_[1] else -1
+            scores.append(sign * float(model.decision_function([row])[0]))
+    return inside, outside
+
+
+def canary_game(
+    learn: Callable[[Any, Any], Any], rows: ArrayLike, labels: ArrayLike, canary: tuple[Any, Any], *, games: int = 50
+) -> Roc:
+    """Estimate how well the score of a model reveals whether the canary was in its training data.
 
     Parameters
     ----------
@@ -271,54 +297,9 @@ def _canary_scores(
     labels : array-like
         A label per person.
     canary : tuple
-        A row and its label; it takes the place of the first row, so that both tables are neighbors by "replace".
+        A row and its label; it replaces the first row in half of the models.
     games : int
-        How many models of each kind.
-
-    Returns
-    -------
-    tuple
-        The models' own scores with the sign of the label: with the canary, and without.
-
-    Examples
-    --------
-    >>> rows, labels = np.eye(4), np.array([1, 0, 1, 0])
-    >>> _canary_scores(learn, rows, labels, (rows[0], 1), games=20)  # doctest: +SKIP
-    """
-    row, label = canary
-    table, known = floats(rows, "rows").copy(), read_cells(lambda: np.array(labels))
-    if table.ndim != 2 or len(known) != len(table) or np.shape(row) != table.shape[1:]:
-        rule = "`rows` must be a table, `labels` one for each row, the canary a row and a label"
-        refuse(rule, "others", "there is no game")
-    planted, marked = table.copy(), known.copy()
-    planted[0], marked[0] = row, label
-    inside: list[float] = []
-    outside: list[float] = []
-    for _ in chunks(whole(games, "games"), 1, "training models"):
-        for scores, data in ((inside, (planted, marked)), (outside, (table, known))):
-            model = learn(*data)
-            sign = 1 if label == model.classes_[1] else -1
-            scores.append(sign * float(model.decision_function([row])[0]))
-    return inside, outside
-
-
-def canary_game(
-    learn: Callable[[Any, Any], Any], rows: ArrayLike, labels: ArrayLike, canary: tuple[Any, Any], *, games: int = 50
-) -> Roc:
-    """Play how often one look at a model tells whether the canary was in its data.
-
-    Parameters
-    ----------
-    learn : callable
-        As for `canary_scores`.
-    rows : array-like
-        A row per person.
-    labels : array-like
-        A label per person.
-    canary : tuple
-        A row and its label.
-    games : int
-        How many models of each kind.
+        The number of models with the canary, and of models without it.
 
     Returns
     -------

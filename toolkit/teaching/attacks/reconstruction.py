@@ -1,8 +1,8 @@
-"""Answer too many questions too well, and the data can be computed from the answers (Dinur and Nissim 2003).
+"""Reconstruction attacks: too many accurate answers determine the data (Dinur and Nissim 2003).
 
-Everybody in a table has one secret bit. A query is a set of people, its answer the number of ones among them.
-With all subsets answered within alpha, some table can be found that is wrong in at most 4 alpha places; with
-random subsets and noise well below the root of n, least squares or linear programming find nearly all bits.
+Each person has a secret bit. A query is a set of people, and its answer is the number of ones among them. If all
+subsets are answered within alpha, a table can be found with at most 4 alpha wrong bits. From random subsets with noise
+well below the root of n, least squares or linear programming find nearly all bits.
 """
 
 import math
@@ -21,20 +21,20 @@ from toolkit.core.randomness import Rng, check_rng
 
 Method = Literal["least_squares", "linear_program"]
 
-_MOST_EXHAUSTIVE = 14
-_PIECE = 256  # queries per piece; some dozens of pieces, so that the bar moves
+_MAX_EXHAUSTIVE = 14
+_CHUNK = 256  # queries per step of the progress bar
 
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """The bits that were found.
+    """The reconstructed bits.
 
     Parameters
     ----------
     bits : Mask
         The bits.
     fractional : Array
-        The real numbers that were rounded to them.
+        The numbers that were rounded to the bits.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Reconstruction:
     fractional: Array
 
     def share(self, secret: ArrayLike) -> float:
-        """Compute which share of the secret bits was found; a coin finds one half.
+        """Compute the share of bits that are right; guessing at random gives one half.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class Reconstruction:
 def _bits(secret: ArrayLike, people: int) -> Array:
     bits = floats(secret, "secret")
     if bits.shape != (people,):
-        refuse("`secret` must be one bit for each person", bits.shape, f"there are {people} people")
+        refuse("`secret` must be one bit for each person", bits.shape, f"give {people} bits")
     return bits
 
 
@@ -74,11 +74,11 @@ def queries(n: int, count: int | None = None, rng: Rng = None) -> Mask:
     Parameters
     ----------
     n : int
-        People.
+        The number of people.
     count : int, optional
-        How many sets; n log2(n)**2 if left out.
+        The number of sets; by default n log2(n)**2.
     rng : Generator, optional
-        For simulation; None draws from a fresh generator.
+        For simulation; by default, a new generator.
 
     Returns
     -------
@@ -95,17 +95,17 @@ def queries(n: int, count: int | None = None, rng: Rng = None) -> Mask:
     return (check_rng(rng) or np.random.default_rng()).integers(0, 2, (number, people), dtype=np.uint8).astype(bool)
 
 
-def answers(secret: ArrayLike, asked: Mask, mechanism: object = None, rng: Rng = None) -> Array:
-    """Answer the counts of ones in each set, by a mechanism.
+def answers(secret: ArrayLike, subsets: Mask, mechanism: object = None, rng: Rng = None) -> Array:
+    """Release the number of ones in each set, by a mechanism.
 
     Parameters
     ----------
     secret : array-like
         The true bits.
-    asked : Mask
+    subsets : Mask
         The sets, a row each.
     mechanism : object, optional
-        Anything with `release(value, rng)`, or a function of all counts; None answers exactly.
+        An object with `release(value, rng)`, or a function of all counts; None answers exactly.
     rng : Generator, optional
         For simulation.
 
@@ -119,7 +119,7 @@ def answers(secret: ArrayLike, asked: Mask, mechanism: object = None, rng: Rng =
     >>> answers([1, 0, 1], np.array([[True, True, False], [True, False, True]])).tolist()
     [1.0, 2.0]
     """
-    counts = asked.astype(np.float32) @ _bits(secret, asked.shape[1]).astype(np.float32)
+    counts = subsets.astype(np.float32) @ _bits(secret, subsets.shape[1]).astype(np.float32)
     exact = np.round(counts).astype(np.int64)
     if mechanism is None:
         return exact.astype(float)
@@ -152,12 +152,12 @@ def _bounded(alpha: float) -> Callable[..., Array]:
 
 
 def rounded(step: int) -> Callable[..., Array]:
-    """Make a mechanism that rounds counts: an error of at most half a step, and no randomness at all.
+    """Make a mechanism that rounds counts, with an error of at most half a step and no randomness.
 
     Parameters
     ----------
     step : int
-        Counts are rounded to its multiples.
+        The step to whose multiples counts are rounded.
 
     Returns
     -------
@@ -178,22 +178,22 @@ def rounded(step: int) -> Callable[..., Array]:
 
 
 def reconstruct(
-    asked: Mask, told: ArrayLike, *, method: Method = "least_squares", noise_sd: float = 0.0
+    subsets: Mask, responses: ArrayLike, *, method: Method = "least_squares", noise_sd: float = 0.0
 ) -> Reconstruction:
-    """Find the secret bits from random sets and the answers about them.
+    """Reconstruct the secret bits from random sets and their answers.
 
     Parameters
     ----------
-    asked : Mask
+    subsets : Mask
         The sets, a row each.
-    told : array-like
+    responses : array-like
         An answer per set.
     method : str
-        "least_squares" minimizes the sum of squared errors; "linear_program" the sum of their sizes, with every
-        bit between 0 and 1 (HiGHS): slower, and not misled by a few wild answers.
+        "least_squares" minimizes the sum of squared errors. "linear_program" minimizes the sum of absolute errors
+        with every bit between 0 and 1 (HiGHS); it is slower, and robust to a few outlying answers.
     noise_sd : float
-        Of the answers, if known: least squares are drawn towards one half. Of all linear guesses that is the
-        best, and a much better one where there are hardly more answers than people.
+        The standard deviation of the noise, if known. Least squares are then shrunk towards one half, which is the
+        best linear estimate and much better where there are hardly more answers than people.
 
     Returns
     -------
@@ -208,28 +208,30 @@ def reconstruct(
     Examples
     --------
     >>> rng = np.random.default_rng(1)
-    >>> secret, asked = rng.integers(0, 2, 64), queries(64, rng=rng)
-    >>> reconstruct(asked, answers(secret, asked, _bounded(2), rng)).share(secret)
+    >>> secret, subsets = rng.integers(0, 2, 64), queries(64, rng=rng)
+    >>> reconstruct(subsets, answers(secret, subsets, _bounded(2), rng)).share(secret)
     1.0
     """
-    heard = floats(told, "told")
-    if heard.shape != (len(asked),):
-        refuse("`told` must be one answer for each query", heard.shape, f"there are {len(asked)} queries")
-    if not np.isfinite(heard).all():
-        refuse("`told` must be finite numbers", "others", "no table is near them")
+    answered = floats(responses, "responses")
+    if answered.shape != (len(subsets),):
+        refuse("`responses` must be one answer for each query", answered.shape, f"give {len(subsets)} answers")
+    if not np.isfinite(answered).all():
+        refuse("`responses` must be finite numbers", "others", "drop queries without an answer")
     choice(method, "method", ("least_squares", "linear_program"))
-    estimate = _least_squares(asked, heard, noise_sd) if method == "least_squares" else _linear_program(asked, heard)
+    estimate = (
+        _least_squares(subsets, answered, noise_sd) if method == "least_squares" else _linear_program(subsets, answered)
+    )
     return Reconstruction(estimate > 0.5, estimate)
 
 
 def _least_squares(subsets: Mask, answers: Array, noise_sd: float) -> Array:
-    """With noise of variance v, and bits of mean 1/2 and variance 1/4 before, the penalty is 4 v |x - 1/2|**2."""
-    n, pull = subsets.shape[1], max(4 * noise_sd**2, 1e-9)
-    gram, moment = pull * np.eye(n), np.full(n, pull / 2)
-    for part in chunks(len(subsets), _PIECE, "reading answers"):
-        piece = subsets[part].astype(float)
-        gram += piece.T @ piece
-        moment += piece.T @ answers[part]
+    """Solve least squares; for noise of variance v and a prior of variance 1/4 the penalty is 4 v |x - 1/2|**2."""
+    n, penalty = subsets.shape[1], max(4 * noise_sd**2, 1e-9)
+    gram, moment = penalty * np.eye(n), np.full(n, penalty / 2)
+    for chunk in chunks(len(subsets), _CHUNK, "reading answers"):
+        rows = subsets[chunk].astype(float)
+        gram += rows.T @ rows
+        moment += rows.T @ answers[chunk]
     return np.asarray(np.linalg.solve(gram, moment))
 
 
@@ -249,42 +251,48 @@ def _linear_program(subsets: Mask, answers: Array) -> Array:
     return np.asarray(solution.x[:n])
 
 
-def exhaustive(told: ArrayLike, alpha: float) -> Reconstruction:
-    """Find a table that agrees with all 2**n subset sums; by theorem it is wrong in at most 4 alpha places.
+def exhaustive(responses: ArrayLike, alpha: float) -> Reconstruction:
+    """Find a table that agrees with all 2**n subset sums, and so has at most 4 alpha wrong bits.
 
     Parameters
     ----------
-    told : array-like
-        `told[mask]` answers the set of the people i whose bit 2**i is set in mask.
+    responses : array-like
+        `responses[mask]` is the answer for the people i whose bit 2**i is set in mask.
     alpha : float
         The largest error of an answer.
 
     Returns
     -------
     Reconstruction
-        The first table that agrees.
+        The first table that agrees with the answers.
 
     Examples
     --------
     >>> exhaustive([0, 1, 0, 1], alpha=0).bits
     array([ True, False])
     """
-    heard = floats(told, "told")
-    n = len(heard).bit_length() - 1
-    if len(heard) != 1 << n or not 1 <= n <= _MOST_EXHAUSTIVE:
-        refuse(f"`told` must hold 2**n answers, n from 1 to {_MOST_EXHAUSTIVE}", len(heard), "all subsets are asked")
+    answered = floats(responses, "responses")
+    n = len(answered).bit_length() - 1
+    if len(answered) != 1 << n or not 1 <= n <= _MAX_EXHAUSTIVE:
+        refuse(
+            f"`responses` must hold 2**n answers, n from 1 to {_MAX_EXHAUSTIVE}",
+            len(answered),
+            "write one answer for each subset",
+        )
     masks = np.arange(1 << n, dtype=np.uint32)
-    for part in chunks(1 << n, max(1, 2**20 >> n), "trying tables"):
-        overlaps = np.bitwise_count(masks[part, None] & masks[None, :])
-        passed = np.flatnonzero(np.all(np.abs(overlaps - heard) <= alpha, axis=1))
-        if len(passed):
-            bits = (int(masks[part][passed[0]]) >> np.arange(n)) & 1
+    for chunk in chunks(1 << n, max(1, 2**20 >> n), "trying tables"):
+        sums = np.bitwise_count(masks[chunk, None] & masks[None, :])
+        matches = np.flatnonzero(np.all(np.abs(sums - answered) <= alpha, axis=1))
+        if len(matches):
+            bits = (int(masks[chunk][matches[0]]) >> np.arange(n)) & 1
             return Reconstruction(bits.astype(bool), bits.astype(float))
-    refuse("some table must agree with all answers within `alpha`", alpha, "the errors are larger than that")
+    refuse(
+        "some table must agree with all answers within `alpha`", alpha, "the errors are larger; give a larger `alpha`"
+    )
 
 
 def subset_sums(secret: ArrayLike) -> npt.NDArray[np.int64]:
-    """Compute the exact answers to all 2**n subsets, in the order of `exhaustive`.
+    """Compute the exact sums of all 2**n subsets, in the order of `exhaustive`.
 
     Parameters
     ----------
@@ -302,8 +310,8 @@ def subset_sums(secret: ArrayLike) -> npt.NDArray[np.int64]:
     array([0, 1, 0, 1])
     """
     sums, bits = np.zeros(1, dtype=np.int64), floats(secret, "secret").astype(np.int64)
-    if len(bits) > _MOST_EXHAUSTIVE:
-        refuse(f"`secret` must hold at most {_MOST_EXHAUSTIVE} bits", len(bits), "all subsets are asked")
+    if len(bits) > _MAX_EXHAUSTIVE:
+        refuse(f"`secret` must hold at most {_MAX_EXHAUSTIVE} bits", len(bits), "write one answer for each subset")
     for bit in bits:
         sums = np.concatenate([sums, sums + bit])
     return sums
@@ -319,29 +327,29 @@ def sweep(
     method: Method = "least_squares",
     rng: Rng = None,
 ) -> list[tuple[float, float]]:
-    """Compute the share of bits found at each level of noise, mean of a few random tables.
+    """Compute the share of reconstructed bits at each level of noise, averaged over random tables.
 
     Parameters
     ----------
     n : int
-        People.
+        The number of people.
     levels : sequence of float
-        Levels of noise.
+        The levels of noise.
     noise : callable
-        `noise(level)` makes the mechanism.
+        Function that makes the mechanism of a level; by default, noise that is uniform from -level to level.
     count : int, optional
-        Queries; 4 n if left out, so that the threshold is near the root of n.
+        The number of queries; by default 4 n, so that the threshold is near the root of n.
     repeats : int
-        Tables per level.
+        The number of tables per level.
     method : str
-        As for `reconstruct`.
+        The method of `reconstruct`.
     rng : Generator, optional
-        For simulation; None draws from a fresh generator.
+        For simulation; by default, a new generator.
 
     Returns
     -------
     list of tuple
-        (level, share) for the picture.
+        Pairs of (level, share).
 
     Examples
     --------
@@ -351,9 +359,9 @@ def sweep(
     """
     source = check_rng(rng) or np.random.default_rng()
     size, shares = 4 * n if count is None else count, np.zeros((len(levels), repeats))
-    for part in chunks(len(levels) * repeats, 1, "reconstructing"):
-        place, repeat = divmod(part.start, repeats)
+    for chunk in chunks(len(levels) * repeats, 1, "reconstructing"):
+        index, repeat = divmod(chunk.start, repeats)
         secret, subsets = source.integers(0, 2, n), queries(n, size, source)
-        released = answers(secret, subsets, noise(levels[place]), source)
-        shares[place, repeat] = reconstruct(subsets, released, method=method).share(secret)
+        released = answers(secret, subsets, noise(levels[index]), source)
+        shares[index, repeat] = reconstruct(subsets, released, method=method).share(secret)
     return [(float(level), float(share)) for level, share in zip(levels, shares.mean(axis=1), strict=True)]

@@ -1,8 +1,8 @@
-"""Was this person counted, and in which week? From nothing but totals that are published every week.
+"""Attacks on totals that are published every week: was this person counted, and in which week?
 
-The attacker knows everybody else. Of exact totals one difference is enough; of totals with new noise every
-week the weeks are averaged, as each says the same of a person who came early; of a `RunningTotal` all weeks
-together say no more than its loss allows.
+The attacker knows the counts of everybody else. From exact totals, one difference is enough. From totals with new noise
+every week, the average over weeks converges, because a person who came early is in all of them. From a `RunningTotal`,
+all weeks together reveal no more than its loss allows.
 """
 
 import math
@@ -24,18 +24,18 @@ from toolkit.teaching.attacks.equivalence_classes import read_cells
 from toolkit.teaching.attacks.membership import Roc, roc
 
 Publish: TypeAlias = Callable[[Sequence[int], np.random.Generator], ArrayLike]
-"""From the counts of all weeks to the totals that are published."""
+"""A function from the counts of all weeks to the published totals."""
 
 
 def exact_totals(counts: Sequence[int], _: Rng = None) -> Array:
-    """Publish totals as they are.
+    """Publish exact totals.
 
     Parameters
     ----------
     counts : sequence of int
-        Of all weeks.
+        The counts of all weeks.
     _ : Generator, optional
-        Not used.
+        Ignored.
 
     Returns
     -------
@@ -51,12 +51,12 @@ def exact_totals(counts: Sequence[int], _: Rng = None) -> Array:
 
 
 def new_noise_every_week(epsilon: float) -> Publish:
-    """Publish each total with noise of its own, Pure(epsilon) each: a person in all of them loses epsilon times weeks.
+    """Make a publisher of totals with independent noise, Pure(epsilon) each; over all weeks the losses add up.
 
     Parameters
     ----------
     epsilon : float
-        Of each total.
+        The loss of each total.
 
     Returns
     -------
@@ -77,12 +77,12 @@ def new_noise_every_week(epsilon: float) -> Publish:
 
 
 def one_loss(loss: Pure | Zcdp) -> Publish:
-    """Publish by a `RunningTotal`: one loss for all weeks together.
+    """Make a publisher that uses a `RunningTotal`, with one loss for all weeks together.
 
     Parameters
     ----------
     loss : Pure or Zcdp
-        Of all weeks together.
+        The loss of all weeks together.
 
     Returns
     -------
@@ -103,23 +103,23 @@ def one_loss(loss: Pure | Zcdp) -> Publish:
 
 
 def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400, rng: Rng = None) -> Roc:
-    """Compute how well a person who comes in a week is told from nobody, with everybody else known.
+    """Compute the ROC curve of detecting a person who comes in a given week, when everybody else is known.
 
-    The score is the best linear one: what is published beyond everybody else, weighted by the inverse of the
-    covariance of the noise, which is learnt from half of the runs; the curve is of the other half.
+    The score is the best linear one: the published totals less those of everybody else, weighted by the inverse
+    covariance of the noise. The covariance is estimated from half of the runs, and the curve from the other half.
 
     Parameters
     ----------
     publish : callable
-        From the counts of all weeks and a generator to the totals that are published.
+        Function of the counts of all weeks and a generator that returns the published totals.
     counts : sequence of int
-        Of everybody else.
+        The counts of everybody else.
     week : int
-        Counted from 1.
+        The week, from 1.
     runs : int
-        Half of them learn the noise, half are scored.
+        The number of runs; half of them estimate the noise, half are scored.
     rng : Generator, optional
-        For simulation; None draws from a fresh generator.
+        For simulation; by default, a new generator.
 
     Returns
     -------
@@ -134,35 +134,37 @@ def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400,
     counts, source = _whole(counts), check_rng(rng) or np.random.default_rng()
     periods = len(counts)
     if not 1 <= whole(week, "week") <= periods:
-        refuse("`week` must be one of the weeks", week, f"there are {periods}")
+        refuse("`week` must be one of the weeks", week, f"write a number from 1 to {periods}")
     half = whole(runs, "runs", least=4) // 2
-    known, step = np.cumsum(counts), (np.arange(1, periods + 1) >= week).astype(float)
-    arrived = [count + (place == week - 1) for place, count in enumerate(counts)]
-    noise = np.array([np.asarray(publish(counts, source)) - known for _ in range(half)])
-    spread = np.cov(noise, rowvar=False) + np.eye(periods) * (1e-9 + 1e-3 * noise.var())
-    weights = np.linalg.solve(spread, step)
-    inside, outside = (
-        [weights @ (np.asarray(publish(people, source)) - known) for _ in range(half)] for people in (arrived, counts)
+    totals, step = np.cumsum(counts), (np.arange(1, periods + 1) >= week).astype(float)
+    with_person = [count + (index == week - 1) for index, count in enumerate(counts)]
+    noise = np.array([np.asarray(publish(counts, source)) - totals for _ in range(half)])
+    # A small ridge keeps the covariance invertible where there is no noise, or less of it than weeks.
+    covariance = np.cov(noise, rowvar=False) + np.eye(periods) * (1e-9 + 1e-3 * noise.var())
+    weights = np.linalg.solve(covariance, step)
+    members, outsiders = (
+        [weights @ (np.asarray(publish(people, source)) - totals) for _ in range(half)]
+        for people in (with_person, counts)
     )
-    return roc(inside, outside)
+    return roc(members, outsiders)
 
 
 @dataclass(frozen=True)
 class Canaries:
-    """Invented records of which each was added or not by a coin, and guesses of the coins.
+    """Guesses of which invented records were added to the data, each by a coin flip.
 
     If all weeks together are Pure(epsilon), each guess is right with probability at most e**epsilon / (1 +
-    e**epsilon), whatever the others; this number of right ones refutes every epsilon below `epsilon` (Steinke, Nasr
-    and Jagielski 2023), but for a chance of 1 - level.
+    e**epsilon), given all others. The number of right guesses therefore refutes every epsilon below `epsilon`, at the
+    given level (Steinke, Nasr and Jagielski 2023).
 
     Parameters
     ----------
     guesses : int
-        How many.
+        The number of guesses.
     right : int
-        How many were right.
+        The number of right guesses.
     level : float
-        Of the bound.
+        Confidence level of the bound.
 
     Examples
     --------
@@ -176,24 +178,24 @@ class Canaries:
 
     @property
     def epsilon(self) -> float:
-        """The lower bound: 0 where the guesses could be luck."""
+        """The lower bound of epsilon; 0 if the guesses are no better than chance."""
         share = float(clopper_pearson(self.right, self.guesses, 1 - self.level)[0])
         return math.log(share / (1 - share)) if share > 0.5 else 0.0
 
 
 def canaries(publish: Publish, counts: Sequence[int], *, level: float = 0.95, rng: Rng = None) -> Canaries:
-    """Add one invented record per week by a coin, and guess each coin from that week's difference of totals.
+    """Add an invented record to each week by a coin flip, and guess each coin from that week's difference of totals.
 
     Parameters
     ----------
     publish : callable
-        From the counts of all weeks and a generator to the totals that are published.
+        Function of the counts of all weeks and a generator that returns the published totals.
     counts : sequence of int
-        Of everybody else, who are known.
+        The counts of everybody else, which the attacker knows.
     level : float
-        Of the bound.
+        Confidence level of the bound.
     rng : Generator, optional
-        For simulation; None draws from a fresh generator.
+        For simulation; by default, a new generator.
 
     Returns
     -------
