@@ -189,6 +189,17 @@ def test_every_formula_names_a_function_that_exists() -> None:
             assert named(link) is not None
 
 
+@pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
+def test_every_term_of_the_glossary_has_a_name_that_exists() -> None:
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Glossary")[2]
+    terms = re.findall(r"^\| ([^|]+) \| [A-Z][^|]+\. \| `(toolkit\.[\w.]+)` \|$", table, flags=re.MULTILINE)
+    assert len(dict(terms)) == table.count("\n| ") - 1
+    assert 40 <= len(terms) <= 60
+    for term, name in terms:
+        with case(term, name):
+            assert named(name) is not None
+
+
 def yes(design: Design) -> tuple[float, float, float]:
     """s, f and epsilon of a yes/no design."""
     return float(design.matrix[1, 1]), float(design.matrix[0, 1]), design.epsilon
