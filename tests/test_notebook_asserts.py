@@ -272,7 +272,7 @@ MUTANTS = {
     "09: a robust error that is not": Mutant(
         "09",
         "toolkit.analysis.regression.scoring",
-        "return np.asarray(bread @ _spread(model, at, scores) @ bread)",
+        "return np.asarray(bread @ _spread(model, params, scores) @ bread)",
         "return bread",
         "cell-45b",
     ),
@@ -655,8 +655,8 @@ MUTANTS = {
     "09: a likelihood of twice the chance": Mutant(
         "09",
         "toolkit.analysis.regression.logistic",
-        "height = float(self.people.mass @ np.log(lean))",
-        "height = float(self.people.mass @ np.log(2 * lean))",
+        "loglike = float(self.people.row_weights @ np.log(likelihood))",
+        "loglike = float(self.people.row_weights @ np.log(2 * likelihood))",
         "cell-19",
     ),
     "10: noise of 1 in place of 5": Mutant(

@@ -60,7 +60,7 @@ def test_coefficients_are_exact_to_the_last_digits_that_matter() -> None:
     """rr: EM stops at 1e-8 of the log-likelihood, and coefficients are good to 1e-5 only."""
     fit = logistic("forced" + COVARIATES, DATA, DIE)
     model = BinaryModel(fit.data.covariates.matrix, fit.link, fit.data.channel, fit.data.people)
-    gradient = model.point(fit.value).gradient
+    gradient = model.evaluate(fit.value).score
     assert np.abs(np.linalg.solve(model.observed(fit.value), gradient)).max() < 1e-9
 
 
@@ -91,12 +91,12 @@ def test_a_likelihood_ratio_is_that_of_two_maxima() -> None:
     """
     fit = logistic("forced" + COVARIATES, DATA[:600], DIE)
     model = BinaryModel(fit.data.covariates.matrix, fit.link, fit.data.channel, fit.data.people)
-    from toolkit.analysis.regression.scoring import climb
+    from toolkit.analysis.regression.scoring import maximize
 
     rng = np.random.default_rng(3)
     for _ in range(20):
-        found = climb(model.point, rng.normal(size=4))
-        assert found.point.height <= fit.llf + 1e-8
+        found = maximize(model.evaluate, rng.normal(size=4))
+        assert found.point.loglike <= fit.llf + 1e-8
     assert fit.compare(logistic("forced ~ 1", DATA[:600], DIE)).statistic >= 0
 
 

@@ -13,7 +13,7 @@ from toolkit import k_ary
 from toolkit.analysis import logistic, mixed_logistic
 from toolkit.analysis.mixed import _Mixture
 from toolkit.analysis.random_intercepts import GroupModel, maximum
-from toolkit.analysis.regression.scoring import Point
+from toolkit.analysis.regression.scoring import Evaluation
 
 DESIGNS = {"d": DIE, "w": WARNER}
 
@@ -176,8 +176,8 @@ class Bowl:
     nodes: int
     heights: dict[int, float]
 
-    def point(self, at):
-        return Point(at, self.heights[self.nodes] - float(at @ at) / 2, -at, np.eye(len(at)))
+    def evaluate(self, at):
+        return Evaluation(at, self.heights[self.nodes] - float(at @ at) / 2, -at, np.eye(len(at)))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ class Bowl:
 )
 def test_nodes_are_doubled_until_that_changes_the_height_by_less_than_a_hundredth(heights, nodes) -> None:
     bowl = Bowl(15, dict(zip((15, 31, 63, 127, 255), heights, strict=False)))
-    plain = Point(np.zeros(1), 0.0, np.zeros(1), np.eye(1))
+    plain = Evaluation(np.zeros(1), 0.0, np.zeros(1), np.eye(1))
     if nodes is None:
         with pytest.raises(ValueError, match=r"be known there to \.01, got one that is not, with 127 nodes"):
             maximum(bowl, plain)
@@ -390,9 +390,9 @@ def test_with_nodes_enough_the_gradient_is_that_of_the_height(frame) -> None:
     seen = np.stack([DIRECT.matrix[truth][frame["y"]] for truth in (0, 1)]) * 0.5 + 0.25
     columns = np.column_stack([np.ones(1200), frame["x"]])
     model = GroupModel(columns, seen, np.arange(0, 1200, 30), np.ones(40), 41, np.ones(1200))
-    at, point = np.array([-0.5, 0.4, 0.2]), model.point(np.array([-0.5, 0.4, 0.2]))
-    slopes = [(model.point(at + d).height - model.point(at - d).height) / 2e-4 for d in 1e-4 * np.eye(3)]
-    assert point.gradient == pytest.approx(slopes, rel=1e-5, abs=1e-5)
+    at, point = np.array([-0.5, 0.4, 0.2]), model.evaluate(np.array([-0.5, 0.4, 0.2]))
+    slopes = [(model.evaluate(at + d).loglike - model.evaluate(at - d).loglike) / 2e-4 for d in 1e-4 * np.eye(3)]
+    assert point.score == pytest.approx(slopes, rel=1e-5, abs=1e-5)
 
 
 # Lesnoff and others (2004), contagious bovine pleuropneumonia in Ethiopian herds: the data `cbpp` of lme4, whose manual

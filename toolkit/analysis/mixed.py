@@ -21,7 +21,7 @@ from toolkit.analysis.regression.covariates import Covariates, standardize
 from toolkit.analysis.regression.fit import MANY, Comparison, Fit, as_estimate, provenance_of
 from toolkit.analysis.regression.margins import Effect, basis_of
 from toolkit.analysis.regression.rows import Codes, ModelRows, People, check_order, read_rows
-from toolkit.analysis.regression.scoring import Point, curvature, newton
+from toolkit.analysis.regression.scoring import Evaluation, negative_hessian, newton
 from toolkit.analysis.reports import Asked, Data
 from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import choice, refuse, whole
@@ -281,25 +281,25 @@ class MixedFit(Fit):
     def _by_sd(self) -> list[tuple[Array, Array, float]]:
         """Parameters for some standard deviations of groups, their covariance, and how likely each is."""
         step, start = max(1.5, 2.5 * self.group_sd) / (_GRID - 1), np.asarray(self.value)
-        heights, fits = np.zeros(1), list[tuple[Array, Array, float]]()
-        while len(fits) < _GRID or (heights[-1] > heights.max() - np.log(100) and len(fits) < 10 * _GRID):
+        loglikes, fits = np.zeros(1), list[tuple[Array, Array, float]]()
+        while len(fits) < _GRID or (loglikes[-1] > loglikes.max() - np.log(100) and len(fits) < 10 * _GRID):
             fits.append(self._given(step * len(fits), start))
-            start, heights = fits[-1][0][:-1], np.array([height for *_, height in fits])
-        chances = np.exp(heights - heights.max())
+            start, loglikes = fits[-1][0][:-1], np.array([loglike for *_, loglike in fits])
+        chances = np.exp(loglikes - loglikes.max())
         chances[[0, -1]] /= 2
         return [(at, cov, c) for (at, cov, _), c in zip(fits, chances / chances.sum(), strict=True)]
 
     def _given(self, sd: float, start: Array) -> tuple[Array, Array, float]:
-        """The likeliest coefficients where groups differ so much, their covariance, and the height of both."""
+        """Return coefficients at this standard deviation, their covariance, and their log marginal likelihood."""
         last = float(np.log(sd)) if sd > 0 else -20.0  # exp(-20) is no difference
 
-        def evaluate(at: Array) -> Point:
-            return self.model.coefficients(at, last)
+        def evaluate(at: Array) -> Evaluation:
+            return self.model.evaluate_coefficients(at, last)
 
         point, _ = newton(evaluate, evaluate(start), 20, QUADRATURE, lambda point: point.information)
-        cov = np.zeros((len(point.at) + 1,) * 2)
+        cov = np.zeros((len(point.params) + 1,) * 2)
         cov[:-1, :-1] = np.linalg.inv(point.information)
-        return np.append(point.at, last), cov, point.height + np.linalg.slogdet(cov[:-1, :-1])[1] / 2
+        return np.append(point.params, last), cov, point.loglike + np.linalg.slogdet(cov[:-1, :-1])[1] / 2
 
     def _mixture(self, pieces: Sequence[tuple[Array, Codes, Array]]) -> _Mixture | None:
         """Weighted prevalences for all likely standard deviations; weights of groups have a likelihood of no scale."""
@@ -460,11 +460,13 @@ def mixed_logistic(
     places = {label: place for place, label in enumerate(dict.fromkeys(labels))}
     codes = np.array([places[label] for label in labels], dtype=np.intp)
     columns, back = standardize(rows.covariates)
-    alike = np.column_stack([codes, columns, *rows.channel.seen])
+    alike = np.column_stack([codes, columns, *rows.channel.report_likelihood])
     _, first, times = np.unique(alike, axis=0, return_index=True, return_counts=True)
     starts = np.searchsorted(codes[first], np.arange(len(places)))
-    mass = _group_weights(rows, codes, first[starts])
-    model = GroupModel(columns[first], rows.channel.seen[:, first], starts, mass, nodes, times.astype(float))
+    row_weights = _group_weights(rows, codes, first[starts])
+    model = GroupModel(
+        columns[first], rows.channel.report_likelihood[:, first], starts, row_weights, nodes, times.astype(float)
+    )
     plain = maximum_without_groups(model)
     model, point = maximum(model, plain)
     return _as_fit(rows, model, point, plain, back, (group, places, weights is not None))
@@ -474,40 +476,40 @@ def _group_weights(rows: ModelRows, codes: Codes, first: Codes) -> Array:
     """One weight per group; weights within groups have no agreed scaling, and are refused."""
     if rows.people.weights is None:
         return np.ones(len(first))
-    mass = rows.people.weights[first]
-    if not np.array_equal(mass[codes], rows.people.weights):
+    row_weights = rows.people.weights[first]
+    if not np.array_equal(row_weights[codes], rows.people.weights):
         rule = "weights must be the same for all rows of a group"
         refuse(rule, "others", "weights within groups must be scaled, and the standard deviation depends on how")
-    return np.asarray(mass / mass.mean())
+    return np.asarray(row_weights / row_weights.mean())
 
 
 def _as_fit(
     rows: ModelRows,
     model: GroupModel,
-    point: Point,
-    plain: Point,
+    point: Evaluation,
+    plain: Evaluation,
     back: Array,
     named: tuple[str, Mapping[Any, int], bool],
 ) -> MixedFit:
     group, places, weighted = named
-    zero = bool(point.at[-1] <= LEAST_LOG_SD or point.height <= plain.height + 1e-9)  # alike groups fit as well
-    ratio = 2 * (point.height - plain.height)
+    zero = bool(point.params[-1] <= LEAST_LOG_SD or point.loglike <= plain.loglike + 1e-9)  # alike groups fit as well
+    ratio = 2 * (point.loglike - plain.loglike)
     edge = boundary_test(ratio / _inflation(model, plain) if weighted and ratio > 1e-9 else ratio, "groups are alike")
     value, cov = _in_units(model, plain if zero else point, back, zero, weighted)
     notes = (*rows.notes, f"{len(places):,} groups", *([_NO_DIFFERENCE] if zero else []))
     how = "clustered" if weighted else "observed"
-    method = f"{rows.channel.described}, logit link, intercepts by {group}, {model.nodes} nodes, {how} errors"
+    method = f"{rows.channel.description}, logit link, intercepts by {group}, {model.nodes} nodes, {how} errors"
     people = rows.people if weighted else replace(rows.people, clusters=None)  # the intercepts stand for them
     labels = (*rows.covariates.labels, "log sd")
     everything = as_estimate(value, cov, labels, people, rows.channel.loss, method, ())
     shared = provenance_of(replace(rows, people=people), "logit", how, False)
     return MixedFit(
         _without_last(everything, notes),
-        plain.height if zero else point.height,
+        plain.loglike if zero else point.loglike,
         {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer, with intercepts by {group}",
         replace(shared, reports=(*shared.reports, rows.people.clusters)),
-        0.0 if zero else float(np.exp(point.at[-1])),
+        0.0 if zero else float(np.exp(point.params[-1])),
         everything,
         Comparison(edge.statistic, 1, edge.p, "likelihood ratio, on the edge"),
         rows,
@@ -548,37 +550,40 @@ def _without_last(everything: Estimate, notes: tuple[str, ...]) -> Estimate:
     return replace(everything, value=value[:-1], se=se[:-1], **rest)
 
 
-def _in_units(model: GroupModel, point: Point, back: Array, zero: bool, weighted: bool) -> tuple[Array, Array]:
+def _in_units(model: GroupModel, point: Evaluation, back: Array, zero: bool, weighted: bool) -> tuple[Array, Array]:
     """All parameters in the units of the covariates, with their covariance; of an sd of 0 it is unknown."""
     wide = np.block([[back, np.zeros((len(back), 1))], [np.zeros((1, len(back))), np.ones((1, 1))]])
-    value = wide @ (np.append(point.at, 0.0) if zero else point.at)
+    value = wide @ (np.append(point.params, 0.0) if zero else point.params)
     cov = wide @ _covariance(model, point, zero, weighted) @ wide.T
     if zero:
         value[-1], cov[-1, :], cov[:, -1] = -np.inf, np.nan, np.nan
     return value, cov
 
 
-def _inflation(model: GroupModel, plain: Point) -> float:
+def _inflation(model: GroupModel, plain: Evaluation) -> float:
     """What weights multiply the ratio with where groups are alike: the variance of the likeliest variance between them
     by its scores, relative to that by the information (Rao and Scott 1984).
     """
-    _, lean, bend = model.logs(model.columns @ plain.at)
-    between = (model.sums(lean) ** 2 + model.sums(bend)) / 2
-    scores, weights = np.column_stack([model.sums(model.columns * lean[:, None]), between]), model.weights[:, None]
+    _, score, hessian = model.log_derivatives(model.columns @ plain.params)
+    between = (model.group_sums(score) ** 2 + model.group_sums(hessian)) / 2
+    scores, weights = (
+        np.column_stack([model.group_sums(model.columns * score[:, None]), between]),
+        model.weights[:, None],
+    )
     bread = np.linalg.pinv(scores.T @ (scores * weights))
     return float((bread @ (scores.T @ (scores * weights**2)) @ bread)[-1, -1] / bread[-1, -1])
 
 
-def _covariance(model: GroupModel, point: Point, zero: bool, weighted: bool) -> Array:
+def _covariance(model: GroupModel, point: Evaluation, zero: bool, weighted: bool) -> Array:
     """The inverse of minus the Hessian, with weights around the groups' scores; of an sd of 0 zeros."""
     width = model.columns.shape[1]
     if zero:
-        _, lean, bend = model.logs(model.columns @ point.at)
-        bread = np.linalg.inv(-model.columns.T @ (model.columns * (model.each * bend)[:, None]))
+        _, score, hessian = model.log_derivatives(model.columns @ point.params)
+        bread = np.linalg.inv(-model.columns.T @ (model.columns * (model.row_weights * hessian)[:, None]))
     else:
-        bread = np.linalg.inv(curvature(lambda at: model.point(at).gradient, point.at))
+        bread = np.linalg.inv(negative_hessian(lambda at: model.evaluate(at).score, point.params))
     if weighted:
-        scores = model.sums(model.columns * lean[:, None]) if zero else model.group_scores(point.at)[1]
+        scores = model.group_sums(model.columns * score[:, None]) if zero else model.group_scores(point.params)[1]
         each = scores * model.weights[:, None]
         centred, many = each - each.mean(axis=0), len(model.starts)
         bread = bread @ (centred.T @ centred * many / (many - 1)) @ bread

@@ -21,7 +21,7 @@ from toolkit.analysis.latent.two_groups import GroupLaw
 from toolkit.analysis.regression.covariates import Covariates
 from toolkit.analysis.regression.fit import Comparison, Fit
 from toolkit.analysis.regression.rows import People
-from toolkit.analysis.regression.scoring import Point
+from toolkit.analysis.regression.scoring import Evaluation
 from toolkit.local.two_groups import TWO_GROUP_DESIGNS
 
 GRID = np.linspace(-8, 8, 161)
@@ -247,8 +247,8 @@ def test_what_a_person_tells_has_the_place_of_its_chance() -> None:
 def test_a_share_has_gone_where_nobody_has_a_thousandth_of_it(eta, gone) -> None:
     at = Covariates(np.ones((2, 1)), ("Intercept",), np.asarray, None)
     parts = [Predictor("confession", at, np.zeros(1)), Predictor("floor", at, np.zeros(1), may_vanish=True)]
-    there = Point(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
-    model = SimpleNamespace(point=lambda _: there, predictors=lambda _: np.array([[-20.0, -20.0], eta]))
+    there = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
+    model = SimpleNamespace(evaluate=lambda _: there, predictors=lambda _: np.array([[-20.0, -20.0], eta]))
     assert vanishing_share(model, parts, np.zeros(2)) == gone
 
 
@@ -288,9 +288,9 @@ def test_a_likelihood_counts_people_and_has_a_maximum_at_finite_coefficients() -
     law = GroupLaw(TWO_GROUP_DESIGNS["lie_detector"], np.array([0.2, 0.8] * 2))
     columns, at = (x, np.ones((4, 1))), np.array([-0.3, 0.4, 0.9])
     model = Model(law, columns, np.array([0, 1, 1, 0]), People(4, weights))
-    point, steps = model.point(at), 1e-5 * np.eye(3)
-    slopes = [(model.point(at + step).height - model.point(at - step).height) / 2e-5 for step in steps]
-    assert point.gradient == pytest.approx(slopes, abs=1e-8)
+    point, steps = model.evaluate(at), 1e-5 * np.eye(3)
+    slopes = [(model.evaluate(at + step).loglike - model.evaluate(at - step).loglike) / 2e-5 for step in steps]
+    assert point.score == pytest.approx(slopes, abs=1e-8)
     assert model.scores(at).sum(axis=0) == pytest.approx(slopes, abs=1e-8)
     alike = [replace(model, answers=np.full(4, told), people=People(4)).scores(at) for told in (0, 1)]
     chances = law(model.predictors(at))[0] * weights[:, None]

@@ -96,7 +96,7 @@ def test_coefficients_errors_and_height_are_those_of_two_other_codes(case) -> No
     fit = case.fit("y ~ x", data, p=p, group="g")
     assert fit.value == pytest.approx(case.value, abs=2e-6)
     assert fit.se == pytest.approx(case.se, rel=2e-5)
-    assert fit.llf == pytest.approx(case.height, abs=1e-5)
+    assert fit.llf == pytest.approx(case.loglike, abs=1e-5)
     again = pickle.loads(pickle.dumps(fit))  # noqa: S301
     assert np.array_equal(again.predict({"x": [0.0, 1.0]}).value, fit.predict({"x": [0.0, 1.0]}).value)
     other = case.fit("y ~ x", pl.DataFrame(data), p=p, group="g")
@@ -110,10 +110,10 @@ def test_the_derivatives_are_those_of_the_likelihood(case) -> None:
     at = np.array(case.value) + 0.1
     width = 1e-6
     slopes = [
-        (model.point(at + width * axis).height - model.point(at - width * axis).height) / (2 * width)
+        (model.evaluate(at + width * axis).loglike - model.evaluate(at - width * axis).loglike) / (2 * width)
         for axis in np.eye(len(at))
     ]
-    assert model.point(at).gradient == pytest.approx(slopes, rel=1e-5, abs=1e-3)
+    assert model.evaluate(at).score == pytest.approx(slopes, rel=1e-5, abs=1e-3)
     assert model.scores(at).sum(axis=0) == pytest.approx(slopes, rel=1e-5, abs=1e-3)
 
 

@@ -99,10 +99,10 @@ def test_the_gradient_and_both_informations_are_those_of_differences_and_enumera
     data = FIT.data
     model = OptionsModel(data.covariates.matrix, data.channel, data.people, (0, 1, 2, 3, 4))
     at, step = FIT.value + 0.1, 1e-6
-    found = model.point(at)
-    sides = [(model.point(at + step * axis), model.point(at - step * axis)) for axis in np.eye(12)]
-    assert np.allclose([(up.height - down.height) / (2 * step) for up, down in sides], found.gradient, atol=1e-3)
-    bent = np.array([(down.gradient - up.gradient) / (2 * step) for up, down in sides])
+    found = model.evaluate(at)
+    sides = [(model.evaluate(at + step * axis), model.evaluate(at - step * axis)) for axis in np.eye(12)]
+    assert np.allclose([(up.loglike - down.loglike) / (2 * step) for up, down in sides], found.score, atol=1e-3)
+    bent = np.array([(down.score - up.score) / (2 * step) for up, down in sides])
     assert np.allclose(model.observed(at), bent, atol=1e-3)
 
 

@@ -46,7 +46,12 @@ def test_a_linear_outcome_has_the_reference_fit() -> None:
     assert np.allclose(fit.truth.se, [0.10923425, 0.14401232, 0.04123070], rtol=1e-6)
     rows = read_hidden(FORMULA, DATA, DESIGNS, None, {}, "refuse")
     model = MixtureModel(
-        np.array(rows.columns), rows.truths.matrix, rows.seen, rows.outcome, FAMILIES["linear"], rows.people
+        np.array(rows.columns),
+        rows.truths.matrix,
+        rows.report_likelihood,
+        rows.outcome,
+        FAMILIES["linear"],
+        rows.people,
     )
     at = np.concatenate([fit.value, [np.log(fit.sigma)], fit.truth.value])
     assert np.sqrt(np.linalg.inv(model.observed(at))[4, 4]) == pytest.approx(0.01737128, rel=1e-6)
@@ -171,14 +176,17 @@ def test_gradient_and_observed_information_are_those_of_differences(family: str)
     formula = ("outcome" if family == "linear" else "high") + " ~ age10 + forced + warner"
     rows = read_hidden(formula, DATA[:300], {"forced": DIE, "warner": COINS}, None, {}, "refuse")
     columns = np.array(rows.columns)
-    model = MixtureModel(columns, rows.truths.matrix, rows.seen, rows.outcome, FAMILIES[family], rows.people)
+    model = MixtureModel(
+        columns, rows.truths.matrix, rows.report_likelihood, rows.outcome, FAMILIES[family], rows.people
+    )
     at, step = np.linspace(-0.4, 0.5, model.width), 1e-6
-    found, axes = model.point(at), np.eye(model.width)
-    slopes = [(model.point(at + step * a).height - model.point(at - step * a).height) / (2 * step) for a in axes]
-    assert np.allclose(found.gradient, slopes, atol=1e-4)
-    bent = [(model.point(at - step * a).gradient - model.point(at + step * a).gradient) / (2 * step) for a in axes]
-    assert np.allclose(model.observed(at), bent, atol=1e-3)
-    assert np.allclose(model.scores(at).sum(axis=0), found.gradient)
+    found, axes = model.evaluate(at), np.eye(model.width)
+    sides = [(model.evaluate(at + step * axis), model.evaluate(at - step * axis)) for axis in axes]
+    slopes = [(up.loglike - down.loglike) / (2 * step) for up, down in sides]
+    assert np.allclose(found.score, slopes, atol=1e-4)
+    hessian = [(down.score - up.score) / (2 * step) for up, down in sides]
+    assert np.allclose(model.observed(at), hessian, atol=1e-3)
+    assert np.allclose(model.scores(at).sum(axis=0), found.score)
     assert len(combinations(("a", "b", "c"))) == 8
 
 

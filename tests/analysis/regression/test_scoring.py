@@ -12,17 +12,17 @@ from toolkit.analysis.regression.covariates import from_arrays, standardize
 from toolkit.analysis.regression.logistic import LINKS, BinaryModel, link_named
 from toolkit.analysis.regression.rows import People, channel, people
 from toolkit.analysis.regression.scoring import (
-    Climb,
-    Point,
-    climb,
+    Evaluation,
+    Maximization,
     covariance,
-    curvature,
-    inner_maximum,
+    error_kind,
+    interior_maximum,
     inverse,
-    kind_of_error,
+    line_search,
+    maximize,
+    negative_hessian,
     newton,
     penalized_maximum,
-    rise,
     with_penalty,
 )
 from toolkit.analysis.sampling.sample import SampleRows
@@ -45,13 +45,13 @@ def model(report: str, design, link: str = "logit", jeffreys: bool = False, rows
 )
 def test_gradients_and_hessians_are_those_of_differences(report, design, link: str, jeffreys: bool) -> None:
     one, at, step = model(report, design, link, jeffreys), np.array([-0.8, 0.3, -0.2]), 1e-5
-    found = one.point(at)
-    sides = [(one.point(at + step * axis), one.point(at - step * axis)) for axis in np.eye(3)]
-    assert np.allclose([(up.height - down.height) / (2 * step) for up, down in sides], found.gradient, atol=1e-5)
+    found = one.evaluate(at)
+    sides = [(one.evaluate(at + step * axis), one.evaluate(at - step * axis)) for axis in np.eye(3)]
+    assert np.allclose([(up.loglike - down.loglike) / (2 * step) for up, down in sides], found.score, atol=1e-5)
     if not jeffreys:
-        bent = np.array([(down.gradient - up.gradient) / (2 * step) for up, down in sides])
+        bent = np.array([(down.score - up.score) / (2 * step) for up, down in sides])
         assert np.allclose(one.observed(at), bent, atol=1e-4)
-        assert np.allclose(one.scores(at).sum(axis=0), found.gradient)
+        assert np.allclose(one.scores(at).sum(axis=0), found.score)
 
 
 def test_the_expected_information_is_the_mean_of_the_observed_over_all_reports() -> None:
@@ -66,45 +66,47 @@ def test_the_expected_information_is_the_mean_of_the_observed_over_all_reports()
         mass = one.people.weights * chance
         told = BinaryModel(one.columns, one.link, everybody, people(40, mass, None, None, None))
         total += told.observed(at) * mass.mean()
-    assert np.allclose(total, one.point(at).information)
+    assert np.allclose(total, one.evaluate(at).information)
 
 
 def test_a_climb_ends_where_the_gradient_is_zero_and_says_whether_it_arrived() -> None:
     one = model("forced", DIE)
-    found = climb(one.point, np.zeros(3))
-    assert found.arrived
+    found = maximize(one.evaluate, np.zeros(3))
+    assert found.converged
     assert not found.flat
-    assert np.abs(found.point.gradient).max() < 1e-6
+    assert np.abs(found.point.score).max() < 1e-6
     reports, x = runaway()
     columns, _ = standardize(from_arrays(x))
     away = BinaryModel(columns, link_named("logit"), channel(reports, DIE, None), people(300, None, None, None, None))
-    assert climb(away.point, np.zeros(2)).flat
+    assert maximize(away.evaluate, np.zeros(2)).flat
 
 
 def test_a_step_is_cut_to_3_and_halved_until_it_does_not_fall() -> None:
     """By more than heights are known to: of a height h to e (1 + |h|)."""
     tried = []
 
-    def evaluate(at: np.ndarray) -> Point:
+    def evaluate(at: np.ndarray) -> Evaluation:
         tried.append(at.tolist())
-        return Point(at, -0.15 if at[0] > 0.5 else -0.09, np.zeros(2), np.eye(2))
+        return Evaluation(at, -0.15 if at[0] > 0.5 else -0.09, np.zeros(2), np.eye(2))
 
-    start = Point(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
-    assert rise(evaluate, start, np.array([6.0, -0.4]), exact=0.1).at.tolist() == pytest.approx([0.375, -0.025])
+    start = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
+    assert line_search(evaluate, start, np.array([6.0, -0.4]), exact=0.1).params.tolist() == pytest.approx(
+        [0.375, -0.025]
+    )
     assert tried == [pytest.approx([3 / 2**k, -0.2 / 2**k]) for k in range(4)]
-    assert rise(evaluate, start, np.array([0.4, 2.0])) is None
+    assert line_search(evaluate, start, np.array([0.4, 2.0])) is None
     assert tried[4] == [0.4, 2.0]
 
 
 def test_newton_continues_where_scoring_stops() -> None:
     one = model("forced", DIE, jeffreys=True)
-    point, arrived = newton(one.point, one.point(np.zeros(3)))
-    assert arrived
-    assert np.allclose(point.at, climb(one.point, np.zeros(3)).point.at, atol=1e-6)
+    point, converged = newton(one.evaluate, one.evaluate(np.zeros(3)))
+    assert converged
+    assert np.allclose(point.params, maximize(one.evaluate, np.zeros(3)).point.params, atol=1e-6)
 
 
 @pytest.mark.parametrize(
-    ("left", "arrived", "bends", "refused"),
+    ("left", "converged", "curvature", "refused"),
     [
         (1.0, True, 0.5, None),
         (1.0, True, 0.0, "none within 160 steps"),
@@ -113,73 +115,73 @@ def test_newton_continues_where_scoring_stops() -> None:
         (1e-9, False, 0.5, "still rises where nothing bends it"),
     ],
 )
-def test_a_maximum_is_arrived_at_bends_downwards_and_is_not_flat(left, arrived, bends, refused) -> None:
-    start = Point(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
-    ascent = Climb(Point(np.ones(2), 0.0, np.zeros(2), np.diag([1.0, left])), arrived, start)
+def test_a_maximum_is_reached_is_concave_and_not_flat(left, converged, curvature, refused) -> None:
+    start = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
+    ascent = Maximization(Evaluation(np.ones(2), 0.0, np.zeros(2), np.diag([1.0, left])), converged, start)
     if refused is None:
-        assert inner_maximum(lambda _: np.diag([1.0, bends]), ascent, "").tolist() == [1, 1]
+        assert interior_maximum(lambda _: np.diag([1.0, curvature]), ascent, "").tolist() == [1, 1]
     else:
         with pytest.raises(ValueError, match=refused):
-            inner_maximum(lambda _: np.diag([1.0, bends]), ascent, "")
+            interior_maximum(lambda _: np.diag([1.0, curvature]), ascent, "")
 
 
 def test_newtons_step_is_that_of_the_curvature_and_neither_saddle_nor_plain_is_a_maximum() -> None:
     bent = np.array([[100.0, 3.0], [3.0, 0.5]])
 
-    def evaluate(at: np.ndarray) -> Point:
-        return Point(at, float(-at @ bent @ at / 2), -bent @ at, np.eye(2))
+    def evaluate(at: np.ndarray) -> Evaluation:
+        return Evaluation(at, float(-at @ bent @ at / 2), -bent @ at, np.eye(2))
 
-    def level(at: np.ndarray) -> Point:
-        return Point(at, 0.0, np.zeros(2), np.eye(2))
+    def level(at: np.ndarray) -> Evaluation:
+        return Evaluation(at, 0.0, np.zeros(2), np.eye(2))
 
-    assert curvature(lambda at: evaluate(at).gradient, np.ones(2)) == pytest.approx(bent)
-    point, arrived = newton(evaluate, evaluate(np.ones(2)), steps=2, bends=lambda _: bent)
-    assert (arrived, point.at) == (True, pytest.approx(np.zeros(2), abs=1e-9))
+    assert negative_hessian(lambda at: evaluate(at).score, np.ones(2)) == pytest.approx(bent)
+    point, converged = newton(evaluate, evaluate(np.ones(2)), steps=2, information=lambda _: bent)
+    assert (converged, point.params) == (True, pytest.approx(np.zeros(2), abs=1e-9))
     for other in (np.diag([1.0, -1.0]), np.zeros((2, 2))):
-        assert not newton(level, level(np.ones(2)), bends=lambda _, other=other: other)[1]
+        assert not newton(level, level(np.ones(2)), information=lambda _, other=other: other)[1]
 
 
 def test_a_penalized_climb_that_has_not_arrived_goes_on_by_newton() -> None:
-    def evaluate(at: np.ndarray) -> Point:
-        return Point(at, float(-at @ at / 2), -at, np.eye(2))
+    def evaluate(at: np.ndarray) -> Evaluation:
+        return Evaluation(at, float(-at @ at / 2), -at, np.eye(2))
 
     start = evaluate(np.ones(2))
-    assert penalized_maximum(evaluate, Climb(start, False, start)) == pytest.approx(np.zeros(2), abs=1e-6)
-    assert penalized_maximum(evaluate, Climb(start, True, start)).tolist() == [1, 1]
+    assert penalized_maximum(evaluate, Maximization(start, False, start)) == pytest.approx(np.zeros(2), abs=1e-6)
+    assert penalized_maximum(evaluate, Maximization(start, True, start)).tolist() == [1, 1]
 
-    def slope(at: np.ndarray) -> Point:
-        return Point(at, float(at.sum()), np.ones(2) - 1e-3 * at, np.eye(2))
+    def slope(at: np.ndarray) -> Evaluation:
+        return Evaluation(at, float(at.sum()), np.ones(2) - 1e-3 * at, np.eye(2))
 
     with pytest.raises(ValueError, match="the penalized likelihood must lead to its maximum"):
-        penalized_maximum(slope, Climb(slope(np.ones(2)), False, start))
+        penalized_maximum(slope, Maximization(slope(np.ones(2)), False, start))
 
 
 def test_a_penalized_likelihood_is_lowest_where_nothing_bends_it() -> None:
-    assert model("forced", DIE, jeffreys=True).point(np.array([2000.0, 0.0, 0.0])).height == -np.inf
+    assert model("forced", DIE, jeffreys=True).evaluate(np.array([2000.0, 0.0, 0.0])).loglike == -np.inf
 
 
 def test_what_is_singular_is_neither_climbed_nor_inverted() -> None:
-    flat = Point(np.zeros(2), 0.0, np.ones(2), np.zeros((2, 2)))
-    assert not climb(lambda _at: flat, np.zeros(2)).arrived
-    assert Climb(flat, False, flat).flat
+    flat = Evaluation(np.zeros(2), 0.0, np.ones(2), np.zeros((2, 2)))
+    assert not maximize(lambda _at: flat, np.zeros(2)).converged
+    assert Maximization(flat, False, flat).flat
     with pytest.raises(ValueError, match="the information at the maximum must be positive definite"):
         inverse(np.zeros((2, 2)))
 
 
 def test_the_kind_of_error_follows_from_the_sample() -> None:
     alone, heavy = people(3, None, None, None, None), people(3, np.ones(3), None, None, None)
-    assert kind_of_error(None, alone, False) == "observed"
-    assert kind_of_error(None, alone, True) == "expected"
-    assert kind_of_error(None, heavy, True) == "robust"
+    assert error_kind(None, alone, False) == "observed"
+    assert error_kind(None, alone, True) == "expected"
+    assert error_kind(None, heavy, True) == "robust"
     again = People(4, drawn=SampleRows(Sample(np.ones(4)).jackknife(), np.ones(4, dtype=bool)))
-    assert kind_of_error(None, again, False) == "replicate"
+    assert error_kind(None, again, False) == "replicate"
     for se, jeffreys in ((None, True), ("robust", False)):
         with pytest.raises(ValueError, match="`se` and `penalty` must be left out with replicate weights"):
-            kind_of_error(se, again, jeffreys)
+            error_kind(se, again, jeffreys)
     one = model("forced", DIE)
-    at = climb(one.point, np.zeros(3)).point.at
+    at = maximize(one.evaluate, np.zeros(3)).point.params
     assert np.allclose(
-        covariance(one, at, "expected", one.point(at).information) @ one.point(at).information, np.eye(3)
+        covariance(one, at, "expected", one.evaluate(at).information) @ one.evaluate(at).information, np.eye(3)
     )
 
 
@@ -228,20 +230,20 @@ def test_the_same_data_give_the_same_fit_whatever_the_order_of_rows() -> None:
 @pytest.mark.parametrize(("left", "flat"), [(0.0009, True), (0.0011, False), (0.5, False)])
 def test_a_direction_is_flat_where_less_than_a_thousandth_of_its_information_is_left(left: float, flat: bool) -> None:
     """And where that leaves a standard error above 1: not of ten thousand people."""
-    start = Point(np.zeros(2), 0.0, np.zeros(2), np.diag([900.0, 1.0]))
-    end = Point(np.zeros(2), 0.0, np.zeros(2), np.diag([900.0, left]))
-    assert Climb(end, True, start).flat is flat
-    many = [Point(one.at, 0.0, one.gradient, 10_000 * one.information) for one in (end, start)]
-    assert not Climb(many[0], True, many[1]).flat
+    start = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.diag([900.0, 1.0]))
+    end = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.diag([900.0, left]))
+    assert Maximization(end, True, start).flat is flat
+    many = [Evaluation(one.params, 0.0, one.score, 10_000 * one.information) for one in (end, start)]
+    assert not Maximization(many[0], True, many[1]).flat
 
 
 def test_a_penalty_that_is_differenced_twice_has_a_curvature_of_nine_digits() -> None:
     """Half the logarithm of the information's determinant: sum(log(cosh(at))) / 2 here, with a slope of tanh / 2."""
-    flat = Point(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
-    penalized = with_penalty(lambda at: replace(flat, at=at), lambda at: np.diag(np.cosh(at)))
+    flat = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
+    penalized = with_penalty(lambda at: replace(flat, params=at), lambda at: np.diag(np.cosh(at)))
     at = np.array([0.3, -1.1])
-    assert penalized(at).gradient == pytest.approx(np.tanh(at) / 2, rel=1e-11)
-    bent = curvature(lambda near: penalized(near).gradient, at)
+    assert penalized(at).score == pytest.approx(np.tanh(at) / 2, rel=1e-11)
+    bent = negative_hessian(lambda near: penalized(near).score, at)
     assert bent == pytest.approx(np.diag(-1 / (2 * np.cosh(at) ** 2)), rel=1e-9, abs=1e-9)
 
 

@@ -23,7 +23,7 @@ from toolkit.analysis.latent.model import (
     fit_latent,
     further_share,
     influence_on,
-    lean,
+    intercept_start,
     only_with_formula,
     trait_share,
     vanishing_share,
@@ -31,7 +31,7 @@ from toolkit.analysis.latent.model import (
 from toolkit.analysis.regression.covariates import sides, standardize
 from toolkit.analysis.regression.fit import Comparison, FitProvenance, as_estimate, covers_of
 from toolkit.analysis.regression.rows import Answers, Codes, People, read_answers
-from toolkit.analysis.regression.scoring import Error, Point, climb, least_remaining, newton
+from toolkit.analysis.regression.scoring import Error, Evaluation, least_remaining, maximize, newton
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Mask, Values
@@ -331,7 +331,7 @@ def _design(answers: Answers, counts: Array, treated: Mask, most: int) -> "Lists
 def _difference(people: People, told: Array, treated: Mask, method: str) -> tuple[Estimate, Array]:
     """The difference in means, and how much each person moves it: weighted, with the error of how people were drawn."""
     plain = mean_difference(told[~treated], told[treated], method)
-    share = np.column_stack([treated, ~treated]) * people.mass[:, None]
+    share = np.column_stack([treated, ~treated]) * people.row_weights[:, None]
     share /= share.sum(axis=0)
     means = told @ share
     moves = np.asarray(((told[:, None] - means) * share) @ np.array([1.0, -1.0]))
@@ -383,10 +383,10 @@ class Lists:
     title: str
     columns: list[Array]
 
-    def curves(self, x: Array, mass: Array) -> dict[str, Array | None]:
+    def curves(self, x: Array, row_weights: Array) -> dict[str, Array | None]:
         """The curve of each short list or single item alone, by least squares; None where it turns into a step."""
         return {
-            name: _curve_fit(x[one.rows], one.counts[one.rows] / one.most, mass[one.rows], np.zeros(x.shape[1]))
+            name: _curve_fit(x[one.rows], one.counts[one.rows] / one.most, row_weights[one.rows], np.zeros(x.shape[1]))
             for name, one in self.short.items()
         }
 
@@ -395,15 +395,15 @@ def _least_squares(answers: Answers, design: Lists) -> ListFit:
     """A curve for each short list or control item, then what long lists add to their sum; errors are the sandwich of
     both steps together (Imai 2011, appendix): a person's row of scores holds all that the person told.
     """
-    (x, back), mass = standardize(answers.covariates), answers.people.mass
+    (x, back), row_weights = standardize(answers.covariates), answers.people.row_weights
     width, curves, long = x.shape[1], list(design.short.values()), design.long
-    at = [_finite(name, curve) for name, curve in design.curves(x, mass).items()]
+    at = [_finite(name, curve) for name, curve in design.curves(x, row_weights).items()]
     shares = [expit(x @ one) for one in at]
     rests = [one.counts - sum(curves[k].most * shares[k] for k in one.holds) for one in long]
     start = _intercept_only(answers.covariates.labels, float(np.asarray(design.plain.value)))
     stacked = [
         np.concatenate([part[one.rows] for part, one in zip(parts, long, strict=True)])
-        for parts in ([x] * len(long), rests, [mass] * len(long))
+        for parts in ([x] * len(long), rests, [row_weights] * len(long))
     ]
     delta = _finite("the sensitive item", _curve_fit(stacked[0], stacked[1], stacked[2], start))
     trait = expit(x @ delta)
@@ -418,11 +418,11 @@ def _least_squares(answers: Answers, design: Lists) -> ListFit:
     for one in long:
         for k in (-1, *one.holds):
             bread[:width, (k + 1) * width : (k + 2) * width] += slopes[0].T @ (
-                slopes[k + 1] * (mass * one.rows)[:, None]
+                slopes[k + 1] * (row_weights * one.rows)[:, None]
             )
     for k, c in enumerate(curves, 1):
         here = slice(k * width, (k + 1) * width)
-        bread[here, here] = slopes[k].T @ (slopes[k] * (mass * c.rows)[:, None])
+        bread[here, here] = slopes[k].T @ (slopes[k] * (row_weights * c.rows)[:, None])
     wide = np.kron(np.eye(len(slopes)), back)
     inverse = wide @ np.linalg.inv(bread)
     each = np.column_stack(scores)
@@ -430,7 +430,7 @@ def _least_squares(answers: Answers, design: Lists) -> ListFit:
     reports = tuple(np.where(c.rows, c.counts, -1) for c in (*curves, *long))
     about = (design.plain, design.title, reports)
     fit = _as_list_fit(answers, tuple(design.short), wide @ np.concatenate([delta, *at]), cov, about)
-    return _with_gap(fit, lambda: each * mass[:, None] @ inverse.T, design.moves)
+    return _with_gap(fit, lambda: each * row_weights[:, None] @ inverse.T, design.moves)
 
 
 def _with_gap(fit: ListFit, influence: Callable[[], Array], moves: Array) -> ListFit:
@@ -439,8 +439,8 @@ def _with_gap(fit: ListFit, influence: Callable[[], Array], moves: Array) -> Lis
     if not people.complex:
         return fit
     shares, gradient = fit._shares_of([one.covariates.matrix for one in fit.predictors])
-    mass = people.mass / people.mass.sum()
-    apart = mass * (shares - mass @ shares) + influence() @ (mass @ gradient) - moves
+    row_weights = people.row_weights / people.row_weights.sum()
+    apart = row_weights * (shares - row_weights @ shares) + influence() @ (row_weights @ gradient) - moves
     gap = float(people.scatter(apart[:, None])[0, 0])
     return replace(fit, gap=gap if gap > _SAME * float(np.asarray(fit.difference.se)) ** 2 else np.nan)
 
@@ -453,30 +453,30 @@ def _scatter(people: People, scores: Array) -> Array:
     return np.asarray(scores.T @ (scores * (1 if people.times is None else people.times[:, None])))
 
 
-def _curve_fit(x: Array, y: Array, mass: Array, start: Array) -> Array | None:
+def _curve_fit(x: Array, y: Array, row_weights: Array, start: Array) -> Array | None:
     """Fit a share on a logistic curve by least squares; None if the curve turns into a step.
 
     Gauss and Newton lead into the right region and converge only linearly there if residuals are large; Newton ends at
     a strict minimum, and without those first steps if these led to a step.
     """
 
-    def evaluate(at: Array) -> Point:
+    def evaluate(at: Array) -> Evaluation:
         share = expit(x @ at)
         slope = x * (share * (1 - share))[:, None]
         error = y - share
-        information = slope.T @ (slope * mass[:, None])
-        return Point(at, -float(mass @ error**2) / 2, slope.T @ (mass * error), information)
+        information = slope.T @ (slope * row_weights[:, None])
+        return Evaluation(at, -float(row_weights @ error**2) / 2, slope.T @ (row_weights * error), information)
 
-    def hessian(point: Point) -> Array:
-        share = expit(x @ point.at)
-        weights = mass * (y - share) * share * (1 - share) * (1 - 2 * share)
+    def information(point: Evaluation) -> Array:
+        share = expit(x @ point.params)
+        weights = row_weights * (y - share) * share * (1 - share) * (1 - 2 * share)
         return np.asarray(point.information - x.T @ (x * weights[:, None]))
 
     first = evaluate(start).information
     for steps in (_GAUSS_NEWTON, 0):
-        point, arrived = newton(evaluate, climb(evaluate, start, steps).point, bends=hessian)
-        if arrived and least_remaining(first, point.information) > _STEP:
-            return point.at
+        point, converged = newton(evaluate, maximize(evaluate, start, steps).point, information=information)
+        if converged and least_remaining(first, point.information) > _STEP:
+            return point.params
     return None
 
 
@@ -496,7 +496,7 @@ def _as_list_fit(
     labels = tuple(label for one in predictors for label in one.labels)
     method = f"{title}, nonlinear least squares, robust errors"
     estimate = as_estimate(value, cov, labels, people, None, method, answers.notes)
-    provenance = FitProvenance(("nls", *reports, people.mass), covariates.matrix, "robust", False, people.df)
+    provenance = FitProvenance(("nls", *reports, people.row_weights), covariates.matrix, "robust", False, people.df)
     used, about_it = {"used": people.n, **answers.dropped}, f"{title} with covariates (nonlinear least squares)"
     parts = (_without_randomization(estimate), np.nan, used, about_it, provenance, answers, predictors)
     return ListFit(*parts, trait_share, None, plain)
@@ -516,7 +516,7 @@ def _likelihood(answers: Answers, law: ListLaw | JointLaw, codes: Codes, design:
     x, back = standardize(answers.covariates)
     controls = {
         name: np.zeros(x.shape[1]) if curve is None else back @ curve
-        for name, curve in design.curves(x, answers.people.mass).items()
+        for name, curve in design.curves(x, answers.people.row_weights).items()
     }
     controls |= {f"{name} of carriers": start for name, start in controls.items()}
     controls[""] = _intercept_only(answers.covariates.labels, float(np.asarray(design.plain.value)))
@@ -546,4 +546,4 @@ _STARTS = {"overdispersion": -2.0, "overdispersion of carriers": -2.0, "confessi
 
 def _intercept_only(labels: tuple[str, ...], share: float) -> Array:
     odds = float(np.clip(share, 0.05, 0.95))
-    return lean(labels, math.log(odds / (1 - odds)))
+    return intercept_start(labels, math.log(odds / (1 - odds)))

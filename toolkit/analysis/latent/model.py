@@ -17,14 +17,14 @@ from toolkit.analysis.regression.margins import Effect
 from toolkit.analysis.regression.rows import Answers, Codes, People
 from toolkit.analysis.regression.scoring import (
     Error,
-    Point,
-    climb,
+    Evaluation,
     covariance,
-    curvature,
-    finish,
+    error_kind,
+    finish_by_newton,
     influence_of,
-    inner_maximum,
-    kind_of_error,
+    interior_maximum,
+    maximize,
+    negative_hessian,
 )
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
@@ -89,42 +89,42 @@ class Model:
     answers: Codes
     people: People
 
-    def predictors(self, at: Array) -> Array:
+    def predictors(self, params: Array) -> Array:
         """The linear predictors at these coefficients: (predictor, person)."""
         ends = np.cumsum([one.shape[1] for one in self.columns])
-        return np.array([x @ b for x, b in zip(self.columns, np.split(at, ends[:-1]), strict=True)])
+        return np.array([x @ b for x, b in zip(self.columns, np.split(params, ends[:-1]), strict=True)])
 
-    def point(self, at: Array) -> Point:
+    def evaluate(self, params: Array) -> Evaluation:
         """Height, gradient and expected information."""
-        chances, slopes = self.law(self.predictors(at))
-        height = float(self.people.mass @ np.log(np.maximum(self._seen(chances), _TINY)))
-        weights = np.einsum("aij,bij->abi", slopes, slopes / np.maximum(chances, 1e-12)) * self.people.mass
+        chances, slopes = self.law(self.predictors(params))
+        loglike = float(self.people.row_weights @ np.log(np.maximum(self._at_answers(chances), _TINY)))
+        weights = np.einsum("aij,bij->abi", slopes, slopes / np.maximum(chances, 1e-12)) * self.people.row_weights
         blocks = [
             [x.T @ (z * weights[a, b][:, None]) for b, z in enumerate(self.columns)] for a, x in enumerate(self.columns)
         ]
-        return Point(at, height, self._gradient(chances, slopes), np.block(blocks))
+        return Evaluation(params, loglike, self._gradient(chances, slopes), np.block(blocks))
 
     def _gradient(self, chances: Array, slopes: Array) -> Array:
-        leans = self._leans(chances, slopes) * self.people.mass
-        return np.concatenate([x.T @ one for x, one in zip(self.columns, leans, strict=True)])
+        factors = self._score_factors(chances, slopes) * self.people.row_weights
+        return np.concatenate([x.T @ one for x, one in zip(self.columns, factors, strict=True)])
 
-    def scores(self, at: Array) -> Array:
+    def scores(self, params: Array) -> Array:
         """The gradient of each person's log-likelihood, times the person's weight."""
-        leans = self._leans(*self.law(self.predictors(at)))
+        factors = self._score_factors(*self.law(self.predictors(params)))
         if self.people.weights is not None:
-            leans = leans * self.people.weights
-        return np.column_stack([x * one[:, None] for x, one in zip(self.columns, leans, strict=True)])
+            factors = factors * self.people.weights
+        return np.column_stack([x * one[:, None] for x, one in zip(self.columns, factors, strict=True)])
 
-    def observed(self, at: Array) -> Array:
+    def observed(self, params: Array) -> Array:
         """Minus the Hessian, by differences of the gradient."""
-        return curvature(lambda near: self._gradient(*self.law(self.predictors(near))), at)
+        return negative_hessian(lambda near: self._gradient(*self.law(self.predictors(near))), params)
 
-    def _seen(self, table: Array) -> Array:
+    def _at_answers(self, table: Array) -> Array:
         return np.asarray(np.take_along_axis(table, self.answers[:, None], axis=1)[:, 0])
 
-    def _leans(self, chances: Array, slopes: Array) -> Array:
-        seen = np.maximum(self._seen(chances), _TINY)
-        return np.array([self._seen(slope) / seen for slope in slopes])
+    def _score_factors(self, chances: Array, slopes: Array) -> Array:
+        observed = np.maximum(self._at_answers(chances), _TINY)
+        return np.array([self._at_answers(slope) / observed for slope in slopes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,10 +154,10 @@ def further_share(name: str, answers: Answers, start: float, may_vanish: bool = 
     one = answers.shares.get(name)
     if one is None:
         one = from_arrays(np.empty((len(answers.covariates.matrix), 0)))
-    return Predictor(name, one, lean(one.labels, start), may_vanish)
+    return Predictor(name, one, intercept_start(one.labels, start), may_vanish)
 
 
-def lean(labels: tuple[str, ...], value: float) -> Array:
+def intercept_start(labels: tuple[str, ...], value: float) -> Array:
     """All coefficients 0 but the intercept, where there is one."""
     return np.where(np.array(labels) == "Intercept", value, 0.0)
 
@@ -288,33 +288,33 @@ def fit_latent(
     answers: Answers, codes: Codes, law: Law, predictors: Sequence[Predictor], how: FitSettings
 ) -> LatentFit:
     """Climb the likelihood by Fisher scoring to an inner maximum; what is not identified is refused."""
-    kind = kind_of_error(how.error, answers.people, False)
+    kind = error_kind(how.error, answers.people, False)
     scaled = [standardize(one.covariates) for one in predictors]
     model = Model(law, tuple(columns for columns, _ in scaled), codes, answers.people)
     back = _blocks([matrix for _, matrix in scaled])
     start = np.linalg.solve(back, np.concatenate([one.start for one in predictors]))
     point, observed = _maximum(model, start)
     note = _identified(point.information)
-    cov = covariance(model, point.at, kind, point.information, observed)
+    cov = covariance(model, point.params, kind, point.information, observed)
     people, labels = answers.people, tuple(label for one in predictors for label in one.labels)
     method, notes = f"{how.method}, maximum likelihood, {kind} errors", (*answers.notes, *how.notes, *note)
-    estimate = as_estimate(back @ point.at, back @ cov @ back.T, labels, people, None, method, notes)
+    estimate = as_estimate(back @ point.params, back @ cov @ back.T, labels, people, None, method, notes)
     columns = np.column_stack([one.covariates.matrix for one in predictors])
     provenance = FitProvenance(
-        (*how.form, codes, people.mass), columns, kind, False, people.df if people.complex else None
+        (*how.form, codes, people.row_weights), columns, kind, False, people.df if people.complex else None
     )
     used = {"used": people.n, **answers.dropped}
     original = Model(law, tuple(one.covariates.matrix for one in predictors), codes, people)
     return LatentFit(
-        estimate, point.height, used, how.title, provenance, answers, tuple(predictors), how.share, original
+        estimate, point.loglike, used, how.title, provenance, answers, tuple(predictors), how.share, original
     )
 
 
-def _maximum(model: Model, start: Array) -> tuple[Point, Array]:
+def _maximum(model: Model, start: Array) -> tuple[Evaluation, Array]:
     """And minus the Hessian there."""
-    ascent = finish(model.point, model.observed, climb(model.point, start))
-    observed = model.observed(ascent.point.at)
-    inner_maximum(lambda _: observed, ascent, "use fewer covariates, or ask more people")
+    ascent = finish_by_newton(model.evaluate, model.observed, maximize(model.evaluate, start))
+    observed = model.observed(ascent.point.params)
+    interior_maximum(lambda _: observed, ascent, "use fewer covariates, or ask more people")
     return ascent.point, observed
 
 
@@ -322,20 +322,20 @@ def vanishing_share(model: Model, predictors: Sequence[Predictor], start: Array)
     """The first share that goes to 0 on the way to the maximum, by name."""
     if not any(one.may_vanish for one in predictors):
         return None
-    ascent = climb(model.point, start, steps=60)
-    eta = model.predictors(ascent.point.at)
+    ascent = maximize(model.evaluate, start, steps=60)
+    eta = model.predictors(ascent.point.params)
     for one, value in zip(predictors, eta, strict=True):
         if one.may_vanish and float(value.max()) < -7:
             return one.name
     return None
 
 
-def influence_on(model: Model, predictors: Sequence[Predictor], at: Array) -> Array:
+def influence_on(model: Model, predictors: Sequence[Predictor], params: Array) -> Array:
     """How much each person moves the coefficients: with columns of one scale, as the Hessian is by differences."""
     scaled = [standardize(one.covariates) for one in predictors]
     back = _blocks([matrix for _, matrix in scaled])
     alike = replace(model, columns=tuple(columns for columns, _ in scaled))
-    return np.asarray(influence_of(alike, np.asarray(np.linalg.solve(back, at), dtype=float)) @ back.T)
+    return np.asarray(influence_of(alike, np.asarray(np.linalg.solve(back, params), dtype=float)) @ back.T)
 
 
 def _identified(information: Array) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from toolkit.analysis.latent.model import (
     Predictor,
     fit_latent,
     further_share,
-    lean,
+    intercept_start,
     only_with_formula,
     trait_share,
 )
@@ -387,10 +387,12 @@ def _fit(
     answers = read_answers(reports, data, {"group": group}, sampling, missing, further)
     codes = np.asarray(encode(answers.columns["answers"], design.reports, "answers").codes, dtype=np.intp)
     odds = np.array([*chances.values()])[group_places(answers.columns["group"], chances)]
-    first = Predictor("", answers.covariates, lean(answers.covariates.labels, -1.0))
+    first = Predictor("", answers.covariates, intercept_start(answers.covariates.labels, -1.0))
     second = further_share(design.other, answers, _STARTS[design.other])
     if design.exclusive:
-        second = Predictor(design.other, answers.covariates, lean(answers.covariates.labels, _STARTS[design.other]))
+        second = Predictor(
+            design.other, answers.covariates, intercept_start(answers.covariates.labels, _STARTS[design.other])
+        )
     share = _carriers if design.exclusive else trait_share
     how = FitSettings(f"{design.title} with covariates", design.title, (design.title, odds), share, se)
     return fit_latent(answers, codes, GroupLaw(design, odds), (first, second), how)

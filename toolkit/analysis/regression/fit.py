@@ -564,7 +564,7 @@ def covers_of(people: People) -> Covers:
     """Return the sources of error for these people: sampling and randomization, with the sample's description."""
     if not people.complex:
         return SAMPLED
-    return Covers(SAMPLED.sources, f"({', '.join(people.described)}; {people.df:,} df)")
+    return Covers(SAMPLED.sources, f"({', '.join(people.description)}; {people.df:,} df)")
 
 
 def as_estimate(
@@ -585,6 +585,6 @@ def as_estimate(
 def provenance_of(rows: ModelRows, form: str, kind: str, jeffreys: bool) -> FitProvenance:
     """Return what another fit must share with a fit to these rows to be compared with it."""
     matrices = tuple(design.matrix for design in rows.channel.designs)
-    shared = (form, *matrices, rows.channel.which, rows.channel.codes, rows.people.mass)
+    shared = (form, *matrices, rows.channel.which, rows.channel.codes, rows.people.row_weights)
     df = rows.people.df if rows.people.complex else None
     return FitProvenance(shared, rows.covariates.matrix, kind, jeffreys, df)

@@ -214,7 +214,7 @@ def _fit(
     kind = None if se is None else choice(se, "se", ("HC1", "HC3"))
     if kind is not None and people.complex:
         refuse("`se` must be left out with weights, strata or clusters", repr(se), "errors are those of the sample")
-    weighted = columns * people.mass[:, None]
+    weighted = columns * people.row_weights[:, None]
     bread = np.asarray(np.linalg.inv(columns.T @ weighted), dtype=np.float64)
     at = bread @ (weighted.T @ outcomes)
     left = outcomes - columns @ at
@@ -237,7 +237,7 @@ def _fit(
     method = f"{through}, {'item sum, ' if on is not None else ''}least squares of scores, {how} errors"
     basis = Student(value, error, df)
     estimate = Estimate(value, error, labels, cov, people.n, loss, covers, method, answers.notes, basis)
-    reports = (*outcomes.T, *(() if on is None else (on,)), people.mass)
+    reports = (*outcomes.T, *(() if on is None else (on,)), people.row_weights)
     title = "linear regression" + (
         " of an item sum" if on is not None else " through randomized numbers" * (loss is not None)
     )

@@ -1,4 +1,4 @@
-"""`logistic`: who has the trait? Regression of a yes/no truth that is seen through randomized reports."""
+"""`logistic`: regression of a yes/no truth that is observed through randomized reports."""
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -14,14 +14,14 @@ from toolkit.analysis.regression.margins import Effect
 from toolkit.analysis.regression.rows import Channel, ModelRows, People, read_rows
 from toolkit.analysis.regression.scoring import (
     Error,
-    Point,
-    climb,
+    Evaluation,
     covariance,
-    finish,
+    error_kind,
+    finish_by_newton,
     gram,
     influence_of,
-    inner_maximum,
-    kind_of_error,
+    interior_maximum,
+    maximize,
     penalized_maximum,
 )
 from toolkit.analysis.reports import Asked, Data
@@ -35,32 +35,32 @@ from toolkit.local.design import Design
 
 _FARTHEST = 700.0  # e**700 is still a float
 PERSONAL = (
-    "a posterior speaks of one person's secret: never publish it, and never join it to a name. The design moves "
+    "a posterior is about one person's secret: never publish it, and never join it to a name. The design moves "
     "the odds by at most a factor e**epsilon, but the odds before come from covariates, which nothing protects."
 )
 
 
 @dataclass(frozen=True)
 class Link:
-    """The inverse of a link function, eta to probability.
+    """The inverse of a link function, from the linear predictor eta to a probability.
 
-    `share` and `rest` are the probability and one minus it, each without cancellation; `slope` is the
-    derivative of the probability, `bend` the second derivative divided by the first.
+    `share` and `rest` are the probability and one minus it, each without cancellation; `slope` is the derivative of the
+    probability, `curvature` its second derivative divided by the first.
     """
 
     name: str
     share: Callable[[Array], Array]
     rest: Callable[[Array], Array]
     slope: Callable[[Array], Array]
-    bend: Callable[[Array], Array]
+    curvature: Callable[[Array], Array]
 
     def curve(self, eta: Array) -> tuple[Array, Array, Array]:
-        """Share, rest and slope; of the logit the slope is their product, and costs nothing."""
+        """Return share, rest and slope; for the logit the slope is the product of the others."""
         share, rest = self.share(eta), self.rest(eta)
         return share, rest, share * rest if self.name == "logit" else self.slope(eta)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By its name: functions without one cannot be pickled."""
+        """Pickle by name, as lambdas cannot be pickled."""
         return link_named, (self.name,)
 
 
@@ -93,7 +93,7 @@ def link_named(name: object) -> Link:
 
 @dataclass(frozen=True, eq=False)
 class BinaryModel:
-    """Covariates, link, designs and people; `jeffreys` adds half the log determinant of the information."""
+    """The log-likelihood of binary reports; `jeffreys` adds half the log determinant of the information."""
 
     columns: Array
     link: Link
@@ -103,59 +103,61 @@ class BinaryModel:
 
     @cached_property
     def _difference(self) -> Array:
-        return np.asarray(self.channel.seen[1] - self.channel.seen[0])
+        return np.asarray(self.channel.report_likelihood[1] - self.channel.report_likelihood[0])
 
-    def point(self, at: Array) -> Point:
-        """Height, gradient and expected information at these coefficients."""
-        eta = self.columns @ at
+    def evaluate(self, params: Array) -> Evaluation:
+        """Return log-likelihood, score and expected information at these coefficients."""
+        eta = self.columns @ params
         share, rest, slope = self.link.curve(eta)
-        lean = self.channel.likelihood(share, rest)
-        height = float(self.people.mass @ np.log(lean))
-        # In place, and no longer than needed: of a million people each column is as large as a covariate.
-        np.divide(slope, lean, out=lean)
-        lean *= self._difference
-        lean *= self.people.mass
-        gradient = self.columns.T @ lean
-        del lean
-        kappa, change = self.channel.curvature(share, rest)
+        likelihood = self.channel.likelihood(share, rest)
+        loglike = float(self.people.row_weights @ np.log(likelihood))
+        # In place: with a million people each column takes as much memory as a covariate.
+        factor = np.divide(slope, likelihood, out=likelihood)
+        factor *= self._difference
+        factor *= self.people.row_weights
+        score = self.columns.T @ factor
+        del likelihood, factor
+        report_information, derivative = self.channel.report_information(share, rest)
         weight = slope * slope
-        weight *= kappa
-        weight *= self.people.mass
+        weight *= report_information
+        weight *= self.people.row_weights
         information = gram(self.columns, weight)
         if self.jeffreys:
             sign, log_determinant = np.linalg.slogdet(information)
             if sign <= 0:
-                return Point(at, -np.inf, gradient, information)
-            height += log_determinant / 2
+                return Evaluation(params, -np.inf, score, information)
+            loglike += log_determinant / 2
             leverage = weight * np.einsum("ij,ij->i", self.columns @ np.linalg.inv(information), self.columns)
-            gradient += self.columns.T @ (leverage * (self.link.bend(eta) + slope * change / kappa / 2))
-        return Point(at, height, gradient, information)
+            relative = slope * derivative / report_information / 2
+            score += self.columns.T @ (leverage * (self.link.curvature(eta) + relative))
+        return Evaluation(params, loglike, score, information)
 
-    def scores(self, at: Array) -> Array:
-        """The gradient of each person's log-likelihood, times the person's weight: one row per person."""
-        return np.asarray(self.columns * (self._weights * self._lean(at))[:, None])
+    def scores(self, params: Array) -> Array:
+        """Return each person's score times the person's weight: one row per person."""
+        return np.asarray(self.columns * (self._weights * self._score_factor(params))[:, None])
 
-    def observed(self, at: Array) -> Array:
-        """Minus the Hessian of the log-likelihood."""
-        if (key := at.tobytes()) not in self._bent:
-            lean = self._lean(at)
-            self._bent[key] = gram(self.columns, self.people.mass * lean * (lean - self.link.bend(self.columns @ at)))
-        return self._bent[key]
+    def observed(self, params: Array) -> Array:
+        """Return the observed information, minus the Hessian of the log-likelihood."""
+        if (key := params.tobytes()) not in self._information:
+            factor, eta = self._score_factor(params), self.columns @ params
+            weights = self.people.row_weights * factor * (factor - self.link.curvature(eta))
+            self._information[key] = gram(self.columns, weights)
+        return self._information[key]
 
     @cached_property
-    def _bent(self) -> dict[bytes, Array]:
+    def _information(self) -> dict[bytes, Array]:
         return {}
 
-    def randomization(self, at: Array, share: Array) -> Array:
-        """The variance of the scores' sum given the truths, by the fit's chances; each person counts with a share."""
-        eta = self.columns @ at
+    def randomization(self, params: Array, share: Array) -> Array:
+        """Return the variance of the scores' sum given the truths; `share` is the sampling fraction of each person."""
+        eta = self.columns @ params
         yes, no = self.link.share(eta), self.link.rest(eta)
         spread = np.zeros_like(eta)
-        for rows, matrix in self.channel.parts():
-            chance = matrix[0][:, None] * no[rows] + matrix[1][:, None] * yes[rows]
-            lean = (matrix[1] - matrix[0])[:, None] / np.maximum(chance, 1e-150)
-            for truth, chances in ((no, matrix[0]), (yes, matrix[1])):
-                spread[rows] += truth[rows] * (chances @ lean**2 - (chances @ lean) ** 2)
+        for rows, matrix in self.channel.by_design():
+            probability = matrix[0][:, None] * no[rows] + matrix[1][:, None] * yes[rows]
+            factor = (matrix[1] - matrix[0])[:, None] / np.maximum(probability, 1e-150)
+            for truth, reports in ((no, matrix[0]), (yes, matrix[1])):
+                spread[rows] += truth[rows] * (reports @ factor**2 - (reports @ factor) ** 2)
         weight = share * (self._weights * self.link.slope(eta)) ** 2 * spread
         return gram(self.columns, weight)
 
@@ -163,9 +165,9 @@ class BinaryModel:
     def _weights(self) -> Array:
         return np.ones(1) if self.people.weights is None else self.people.weights
 
-    def _lean(self, at: Array) -> Array:
-        """The derivative of a person's log-likelihood by the linear predictor."""
-        eta = self.columns @ at
+    def _score_factor(self, params: Array) -> Array:
+        """Return the derivative of each person's log-likelihood with respect to the linear predictor."""
+        eta = self.columns @ params
         share, rest, slope = self.link.curve(eta)
         return np.asarray(slope * self._difference / self.channel.likelihood(share, rest))
 
@@ -177,7 +179,7 @@ class LogisticFit(AnswerFit):
     Parameters
     ----------
     link : object
-        From the linear predictor to a probability: its `name` is "logit", "probit" or "cloglog".
+        Maps the linear predictor to a probability; its `name` is "logit", "probit" or "cloglog".
 
     Examples
     --------
@@ -231,7 +233,7 @@ class LogisticFit(AnswerFit):
         warnings.warn(PERSONAL, UserWarning, stacklevel=2)
         eta, channel = self.data.covariates.matrix @ self.value, self.data.channel
         share, rest = self.link.share(eta), self.link.rest(eta)
-        return np.asarray(share * channel.seen[1] / channel.likelihood(share, rest))
+        return np.asarray(share * channel.report_likelihood[1] / channel.likelihood(share, rest))
 
     def _refit(self, channel: Channel) -> "LogisticFit":
         rows = replace(self.data, channel=channel)
@@ -268,9 +270,9 @@ def logistic(
     """Regress a yes/no truth on covariates, from reports that a design has randomized.
 
     A person with covariates x has the trait with probability g(x'b); a report y then has probability
-    P[no, y] (1 - g) + P[yes, y] g, whatever the number of reports. The likelihood is climbed by Fisher scoring from
-    zero to an inner maximum. Where it rises towards infinity instead, as it can if the trait is rare or the people are
-    few, the fit is refused; with penalty="jeffreys" the maximum is always finite.
+    P[no, y] (1 - g) + P[yes, y] g, whatever the number of reports. The likelihood is maximized by Fisher scoring from
+    zero. Where it has no maximum at finite coefficients, as can happen if the trait is rare or the people are few, a
+    ValueError is raised; with penalty="jeffreys" the maximum is always finite.
 
     Parameters
     ----------
@@ -278,11 +280,11 @@ def logistic(
         "reports ~ covariates" in the grammar of formulaic; or the reports themselves: `data` is then a table of
         numbers, to which an intercept is added.
     data : frame or mapping
-        Of pandas, polars or pyarrow, or names and arrays. Of DuckDB, Dask, Ibis, PySpark or a lazy frame of polars the
-        rows stay where they are: how often each combination of values comes is counted there, so covariates should be
-        categories or bands.
+        A frame of pandas, polars or pyarrow, or a mapping of names to arrays. For DuckDB, Dask, Ibis, PySpark or a lazy
+        frame of polars the rows stay where they are: each combination of values is counted there, so covariates should
+        be categories or bands.
     design : Design, mapping or Survey
-        The design; or several by name, and `design_by` says which is whose; or the survey that asked the question.
+        The design; or several by name, with `design_by`; or the survey that asked the question.
     design_by : str or array, optional
         The name of each row's design.
     link : {"logit", "probit", "cloglog"}
@@ -290,16 +292,16 @@ def logistic(
     se : {"observed", "expected", "opg", "robust"}, optional
         How standard errors are computed; "observed" by default, "robust" with a complex sample.
     penalty : {"jeffreys"}, optional
-        Half the log determinant of the information.
+        Add half the log determinant of the information to the log-likelihood.
     sample : Sample or Replicates, optional
-        How people were drawn; or, in its place, the next three. With replicates the model is fitted again with each.
+        How people were drawn; takes the place of the next three. With replicates, the model is fitted again with each.
     weights, strata, clusters : str or array, optional
         Columns of a complex sample.
     times : str or array, optional
         How many people a row stands for.
     missing : {"refuse", "drop"} or tuple
         Whether rows with missing values are refused, or left out and counted in `.rows`; or what stands for no answer,
-        (9, "refused"): those rows are left out, too.
+        (9, "refused"); those rows are left out as well.
 
     Returns
     -------
@@ -326,29 +328,35 @@ def logistic(
     if (count := len(rows.channel.options)) != 2:
         refuse("`design` must have two options", count, "for more than two there is multinomial()")
     jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
-    return _fit(rows, link_named(link), kind_of_error(se, rows.people, jeffreys), jeffreys)
+    return _fit(rows, link_named(link), error_kind(se, rows.people, jeffreys), jeffreys)
 
 
 def _fit(rows: ModelRows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
-    """The maximum, its errors, and both in the units of the covariates."""
+    """Maximize the likelihood, and return coefficients and errors in the units of the covariates."""
     columns, back = standardize(rows.covariates)
     model = BinaryModel(columns, link, rows.channel, rows.people, jeffreys)
-    ascent = climb(model.point, np.zeros(columns.shape[1]))
+    ascent = maximize(model.evaluate, np.zeros(columns.shape[1]))
     if jeffreys:
-        at = penalized_maximum(model.point, ascent)
-        point = replace(model, jeffreys=False).point(at)
+        params = penalized_maximum(model.evaluate, ascent)
+        point = replace(model, jeffreys=False).evaluate(params)
     else:
-        ascent = finish(model.point, model.observed, ascent)
-        at, point = inner_maximum(model.observed, ascent, "use penalty='jeffreys'"), ascent.point
-    cov = covariance(model, at, kind, point.information)
-    how = "penalized" if jeffreys else "maximum"
-    method = f"{rows.channel.described}, {link.name} link, {how} likelihood, {kind} errors"
+        ascent = finish_by_newton(model.evaluate, model.observed, ascent)
+        params, point = interior_maximum(model.observed, ascent, "use penalty='jeffreys'"), ascent.point
+    cov = covariance(model, params, kind, point.information)
+    estimator = "penalized" if jeffreys else "maximum"
+    method = f"{rows.channel.description}, {link.name} link, {estimator} likelihood, {kind} errors"
     form = f"{link.name} link{', Jeffreys penalty' if jeffreys else ''}"
     return LogisticFit(
         as_estimate(
-            back @ at, back @ cov @ back.T, rows.covariates.labels, rows.people, rows.channel.loss, method, rows.notes
+            back @ params,
+            back @ cov @ back.T,
+            rows.covariates.labels,
+            rows.people,
+            rows.channel.loss,
+            method,
+            rows.notes,
         ),
-        point.height,
+        point.loglike,
         {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer ({form})",
         provenance_of(rows, link.name, kind, jeffreys),

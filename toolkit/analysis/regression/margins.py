@@ -97,16 +97,16 @@ def margin_estimate(
 
     With `influence`, the covariates of the people count as sampled; without it, as fixed.
     """
-    mass = people.mass / people.mass.sum()
-    means = np.array([mass @ effect.value for effect in averaged])
-    slopes = np.array([mass @ effect.gradient for effect in averaged])
+    row_weights = people.row_weights / people.row_weights.sum()
+    means = np.array([row_weights @ effect.value for effect in averaged])
+    slopes = np.array([row_weights @ effect.gradient for effect in averaged])
     if influence is None:
         cov = slopes @ np.asarray(coefficients.cov) @ slopes.T
         covers = coefficients.covers.adding(", at the covariates of these people")
     else:
         weights = 1.0 if people.weights is None else people.weights
         own = np.column_stack([weights * (effect.value - mean) for effect, mean in zip(averaged, means, strict=True)])
-        cov = people.scatter(own / people.mass.sum() + influence @ slopes.T)
+        cov = people.scatter(own / people.row_weights.sum() + influence @ slopes.T)
         covers = coefficients.covers.adding(", of the covariates, too")
     se, single = np.sqrt(np.diag(cov)), len(averaged) == 1
     value, error = (float(means[0]), float(se[0])) if single else (means, se)

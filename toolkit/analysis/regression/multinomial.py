@@ -1,4 +1,4 @@
-"""`multinomial`: who chose what? Regression of a truth among k options, seen through randomized reports."""
+"""`multinomial`: regression of a truth among k options that is observed through randomized reports."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -12,14 +12,14 @@ from toolkit.analysis.regression.margins import Effect, basis_of
 from toolkit.analysis.regression.rows import Channel, ModelRows, People, read_rows
 from toolkit.analysis.regression.scoring import (
     Error,
-    Point,
-    climb,
+    Evaluation,
     covariance,
-    finish,
+    error_kind,
+    finish_by_newton,
     gram,
     influence_of,
-    inner_maximum,
-    kind_of_error,
+    interior_maximum,
+    maximize,
     penalized_maximum,
     with_penalty,
 )
@@ -36,10 +36,10 @@ _ADVICE = "use penalty='jeffreys', join rare options, or leave out covariates"
 
 @dataclass(frozen=True, eq=False)
 class OptionsModel:
-    """Columns of covariates, the designs and the people; `order` is that of the options, the base first.
+    """The log-likelihood of reports on k options; `order` lists the indices of the options, the base first.
 
     A report y has the probability sum_t p_t P[t, y], with p the softmax of x'b_t and b = 0 for the base. Coefficients
-    stand option by option, those of the base left out.
+    are ordered by option, without the base.
     """
 
     columns: Array
@@ -51,84 +51,85 @@ class OptionsModel:
     def width(self) -> int:
         return (len(self.order) - 1) * int(self.columns.shape[1])
 
-    def shares(self, at: Array) -> Array:
-        """Pr(truth), one row per option in `order`, one column per person."""
-        return option_shares(self.columns, at, len(self.order))
+    def shares(self, params: Array) -> Array:
+        """Return Pr(truth): one row per option in `order`, one column per person."""
+        return option_shares(self.columns, params, len(self.order))
 
-    def point(self, at: Array) -> Point:
-        """Height, gradient and expected information at these coefficients."""
-        shares = self.shares(at)
+    def evaluate(self, params: Array) -> Evaluation:
+        """Return log-likelihood, score and expected information at these coefficients."""
+        shares = self.shares(params)
         joint = self._joint(shares)
         likelihood = joint.sum(axis=0)
-        leans = self.people.mass * (joint / likelihood - shares)
-        height = float(self.people.mass @ np.log(likelihood))
-        return Point(at, height, (leans[1:] @ self.columns).ravel(), self._blocks(self._told(shares)))
+        factors = self.people.row_weights * (joint / likelihood - shares)
+        loglike = float(self.people.row_weights @ np.log(likelihood))
+        information = self._blocks(self._expected_information(shares))
+        return Evaluation(params, loglike, (factors[1:] @ self.columns).ravel(), information)
 
-    def scores(self, at: Array) -> Array:
-        """The gradient of each person's log-likelihood, times the person's weight: one row per person."""
-        shares = self.shares(at)
+    def scores(self, params: Array) -> Array:
+        """Return each person's score times the person's weight: one row per person."""
+        shares = self.shares(params)
         joint = self._joint(shares)
-        leans = joint / joint.sum(axis=0) - shares
+        factors = joint / joint.sum(axis=0) - shares
         if self.people.weights is not None:
-            leans = leans * self.people.weights
-        return np.concatenate([lean[:, None] * self.columns for lean in leans[1:]], axis=1)
+            factors = factors * self.people.weights
+        return np.concatenate([factor[:, None] * self.columns for factor in factors[1:]], axis=1)
 
-    def observed(self, at: Array) -> Array:
-        """Minus the Hessian: the spread of the truth before the report, less what is left of it after."""
-        shares = self.shares(at)
+    def observed(self, params: Array) -> Array:
+        """Return the observed information: the truth's covariance before the report, less that given the report."""
+        shares = self.shares(params)
         joint = self._joint(shares)
-        return self._blocks(_spread(shares) - _spread(joint / joint.sum(axis=0)))
+        return self._blocks(_choice_covariance(shares) - _choice_covariance(joint / joint.sum(axis=0)))
 
-    def randomization(self, at: Array, share: Array) -> Array:
-        """The variance of the scores' sum given the truths, by the fit's chances; each person counts with a share."""
-        shares = self.shares(at)
+    def randomization(self, params: Array, share: Array) -> Array:
+        """Return the variance of the scores' sum given the truths; `share` is the sampling fraction of each person."""
+        shares = self.shares(params)
         variance = np.zeros((len(shares), *shares.shape))
-        for rows, matrix in self.channel.parts():
-            chances = matrix[list(self.order)]
-            here = shares[:, rows]
-            after = chances[:, :, None] * here[:, None] / np.maximum(chances.T @ here, 1e-150)
-            mean = np.einsum("ty,syi->tsi", chances, after)
-            variance[:, :, rows] = np.einsum("ti,ty,syi,ryi->sri", here, chances, after, after)
-            variance[:, :, rows] -= np.einsum("ti,tsi,tri->sri", here, mean, mean)
-        return self._blocks(variance * share * self.people.mass)  # times the mass again, the square of the weights
+        for rows, matrix in self.channel.by_design():
+            reports = matrix[list(self.order)]
+            prior = shares[:, rows]
+            posterior = reports[:, :, None] * prior[:, None] / np.maximum(reports.T @ prior, 1e-150)
+            mean = np.einsum("ty,syi->tsi", reports, posterior)
+            variance[:, :, rows] = np.einsum("ti,ty,syi,ryi->sri", prior, reports, posterior, posterior)
+            variance[:, :, rows] -= np.einsum("ti,tsi,tri->sri", prior, mean, mean)
+        return self._blocks(variance * share * self.people.row_weights)  # _blocks multiplies by the weights again
 
     def _joint(self, shares: Array) -> Array:
-        return np.asarray(shares * self.channel.seen[list(self.order)])
+        return np.asarray(shares * self.channel.report_likelihood[list(self.order)])
 
-    def _told(self, shares: Array) -> Array:
-        """What one report is expected to tell: p_s p_t (sum_y P[s, y] P[t, y] / Pr(y) - 1) for options s, t."""
+    def _expected_information(self, shares: Array) -> Array:
+        """Return the information of one report: p_s p_t (sum_y P[s, y] P[t, y] / Pr(y) - 1) for options s, t."""
         k = len(self.order)
         information = np.zeros((k, k, shares.shape[1]))
-        for rows, matrix in self.channel.parts():
-            chances = matrix[list(self.order)]
-            likelihood = chances.T @ shares[:, rows]
-            inner = np.einsum("sy,ty,yi->sti", chances, chances, 1 / likelihood) - 1
+        for rows, matrix in self.channel.by_design():
+            reports = matrix[list(self.order)]
+            likelihood = reports.T @ shares[:, rows]
+            inner = np.einsum("sy,ty,yi->sti", reports, reports, 1 / likelihood) - 1
             information[:, :, rows] = inner * shares[:, None, rows] * shares[None, :, rows]
         return information
 
     def _blocks(self, weights: Array) -> Array:
-        """The sum over people of weights[s, t] x x', as one matrix with a block for each pair of options."""
+        """Return the sum over people of weights[s, t] x x', as one matrix with a block for each pair of options."""
         k, p = len(self.order) - 1, self.columns.shape[1]
         blocks = np.empty((k, p, k, p))
         for s in range(k):
             for t in range(s, k):
-                weight = self.people.mass * weights[s + 1, t + 1]
+                weight = self.people.row_weights * weights[s + 1, t + 1]
                 blocks[s, :, t] = gram(self.columns, weight)
                 blocks[t, :, s] = blocks[s, :, t]
         return blocks.reshape(k * p, k * p)
 
 
-def option_shares(columns: Array, at: Array, options: int) -> Array:
-    """The softmax of the linear predictors, that of the base 0: one row per option, one column per person."""
-    eta = np.vstack([np.zeros(len(columns)), at.reshape(options - 1, -1) @ columns.T])
+def option_shares(columns: Array, params: Array, options: int) -> Array:
+    """Return the softmax of the linear predictors, 0 for the base: one row per option, one column per person."""
+    eta = np.vstack([np.zeros(len(columns)), params.reshape(options - 1, -1) @ columns.T])
     return np.asarray(softmax(eta, axis=0))
 
 
-def _spread(shares: Array) -> Array:
-    """diag(p) - p p' for each person."""
+def _choice_covariance(shares: Array) -> Array:
+    """Return diag(p) - p p' for each person."""
     cov = -shares[:, None] * shares[None]
-    for place, share in enumerate(shares):
-        cov[place, place] += share
+    for index, share in enumerate(shares):
+        cov[index, index] += share
     return np.asarray(cov)
 
 
@@ -139,7 +140,7 @@ class MultinomialFit(AnswerFit):
     Parameters
     ----------
     order : tuple of int
-        The places of the options, the base first.
+        Indices of the options, the base first.
 
     Examples
     --------
@@ -160,7 +161,7 @@ class MultinomialFit(AnswerFit):
     @property
     def options(self) -> tuple[str | int, ...]:
         """The options, the base first."""
-        return tuple(self.data.channel.options[place] for place in self.order)
+        return tuple(self.data.channel.options[index] for index in self.order)
 
     def _predict(self, matrix: Array) -> Estimate:
         predicted = self._effects(matrix)
@@ -185,9 +186,9 @@ class MultinomialFit(AnswerFit):
     def _effects(self, matrix: Array) -> list[Effect]:
         shares = option_shares(matrix, self.value, len(self.order))
         predicted = []
-        for place, (share, option) in enumerate(zip(shares, self.options, strict=True)):
-            moves = [share * ((place == other) - shares[other]) for other in range(1, len(shares))]
-            gradient = np.concatenate([move[:, None] * matrix for move in moves], axis=1)
+        for index, (share, option) in enumerate(zip(shares, self.options, strict=True)):
+            slopes = [share * ((index == other) - shares[other]) for other in range(1, len(shares))]
+            gradient = np.concatenate([slope[:, None] * matrix for slope in slopes], axis=1)
             predicted.append(Effect(str(option), share, gradient))
         return predicted
 
@@ -219,7 +220,7 @@ def multinomial(
     """Regress a truth among k options on covariates, from reports that a design has randomized.
 
     Each option but the base has coefficients of its own, the logarithms of odds against the base. The likelihood is
-    climbed by Fisher scoring from zero to an inner maximum; where it rises towards infinity, the fit is refused; with
+    maximized by Fisher scoring from zero; where it has no maximum at finite coefficients, a ValueError is raised. With
     penalty="jeffreys" the maximum is always finite.
 
     Parameters
@@ -257,31 +258,33 @@ def multinomial(
     if base is not None and base not in options:
         refuse("`base` must be one of the options", repr(base), f"they are {', '.join(map(str, options))}")
     first = 0 if base is None else options.index(base)
-    order = (first, *(place for place in range(len(options)) if place != first))
+    order = (first, *(index for index in range(len(options)) if index != first))
     jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
-    return _fit(rows, order, kind_of_error(se, rows.people, jeffreys), jeffreys)
+    return _fit(rows, order, error_kind(se, rows.people, jeffreys), jeffreys)
 
 
 def _fit(rows: ModelRows, order: tuple[int, ...], kind: str, jeffreys: bool) -> MultinomialFit:
-    """The maximum, its errors, and both in the units of the covariates."""
+    """Maximize the likelihood, and return coefficients and errors in the units of the covariates."""
     options = rows.channel.options
     columns, back = standardize(rows.covariates)
     model = OptionsModel(columns, rows.channel, rows.people, order)
-    evaluate = with_penalty(model.point, lambda at: model.point(at).information) if jeffreys else model.point
-    ascent = climb(evaluate, np.zeros(model.width))
+    evaluate = (
+        with_penalty(model.evaluate, lambda params: model.evaluate(params).information) if jeffreys else model.evaluate
+    )
+    ascent = maximize(evaluate, np.zeros(model.width))
     if jeffreys:
-        at = penalized_maximum(evaluate, ascent)
+        params = penalized_maximum(evaluate, ascent)
     else:
-        at = inner_maximum(model.observed, finish(evaluate, model.observed, ascent), _ADVICE)
-    point = model.point(at)
-    cov = covariance(model, at, kind, point.information)
+        params = interior_maximum(model.observed, finish_by_newton(evaluate, model.observed, ascent), _ADVICE)
+    point = model.evaluate(params)
+    cov = covariance(model, params, kind, point.information)
     wide = np.kron(np.eye(len(order) - 1), back)
-    labels = tuple(f"{options[place]}: {name}" for place in order[1:] for name in rows.covariates.labels)
-    method = f"{rows.channel.described}, {'penalized' if jeffreys else 'maximum'} likelihood, {kind} errors"
+    labels = tuple(f"{options[index]}: {name}" for index in order[1:] for name in rows.covariates.labels)
+    method = f"{rows.channel.description}, {'penalized' if jeffreys else 'maximum'} likelihood, {kind} errors"
     against = f"against {options[order[0]]!r}{', Jeffreys penalty' if jeffreys else ''}"
     return MultinomialFit(
-        as_estimate(wide @ at, wide @ cov @ wide.T, labels, rows.people, rows.channel.loss, method, rows.notes),
-        point.height,
+        as_estimate(wide @ params, wide @ cov @ wide.T, labels, rows.people, rows.channel.loss, method, rows.notes),
+        point.loglike,
         {"used": rows.people.n, **rows.dropped},
         f"multinomial regression through a randomized answer ({against})",
         provenance_of(rows, f"against {options[order[0]]!r}", kind, jeffreys),

@@ -32,13 +32,13 @@ from toolkit.analysis.regression.rows import (
     without_answer,
 )
 from toolkit.analysis.regression.scoring import (
-    Curved,
-    Penalized,
-    Point,
-    climb,
+    Evaluation,
+    Likelihood,
+    PenalizedLikelihood,
     covariance,
-    inner_maximum,
-    kind_of_error,
+    error_kind,
+    interior_maximum,
+    maximize,
     penalized_maximum,
     with_penalty,
 )
@@ -67,20 +67,20 @@ class Hidden:
     channels: tuple[Channel, ...]
     people: People
     dropped: Mapping[str, int]
-    said: tuple[str, ...]
+    sampling_notes: tuple[str, ...]
 
     @property
     def cells(self) -> list[tuple[int, ...]]:
         return combinations(self.items)
 
     @property
-    def seen(self) -> Array:
+    def report_likelihood(self) -> Array:
         """Pr(the reports that were seen | cell): reports are drawn independently of each other."""
-        chances = [
-            np.prod([one.seen[truth] for one, truth in zip(self.channels, cell, strict=True)], axis=0)
+        probabilities = [
+            np.prod([one.report_likelihood[truth] for one, truth in zip(self.channels, cell, strict=True)], axis=0)
             for cell in self.cells
         ]
-        return np.array(chances)
+        return np.array(probabilities)
 
     @property
     def loss(self) -> Pure:
@@ -90,7 +90,7 @@ class Hidden:
     @property
     def notes(self) -> tuple[str, ...]:
         assumed = "given the truth, the outcome is taken to be independent of the report"
-        return (assumed, *self.said)
+        return (assumed, *self.sampling_notes)
 
 
 def combinations(items: tuple[str, ...]) -> list[tuple[int, ...]]:
@@ -122,7 +122,7 @@ def read_hidden(
         gaps[item] |= without_answer(columns[item], codes)
     gaps["covariates"] = absent_in(frame, tuple(sorted(set(covariates) - set(items))))
     rows, dropped = complete(gaps, way, columns.get("times"))
-    drawn, notes = who(columns, rows, sampling, dropped, frame, finite=False)
+    people, notes = who(columns, rows, sampling, dropped, frame, finite=False)
     used, columns = some_rows(frame, rows), {what: values[rows] for what, values in columns.items()}
     count = int(rows.sum())
     empty = _with_truths(used, items, (0,) * len(items), count)
@@ -134,9 +134,9 @@ def read_hidden(
         truths=from_formula(truth_side, empty),
         items=items,
         channels=tuple(channel(columns[item], known[item], None, codes) for item in items),
-        people=drawn,
+        people=people,
         dropped=dropped,
-        said=notes,
+        sampling_notes=notes,
     )
 
 
@@ -293,7 +293,7 @@ def predictor(
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters, "times": times}
     rows = read_hidden(formula, data, designs, truth, sampling, missing)
     jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
-    kind = kind_of_error(se, rows.people, jeffreys)
+    kind = error_kind(se, rows.people, jeffreys)
     kind = "observed" if se is None and kind == "expected" else kind
     if kind == "expected":
         refuse("`se` must be one of observed, opg, robust", "'expected'", "no formula holds the mean over all outcomes")
@@ -303,10 +303,12 @@ def predictor(
     truths, truths_back = standardize(rows.truths)
     shift, scale = _scale(outcome, stacked.matrix) if family == "linear" else (0.0, 1.0)
     by_cell = columns.reshape(len(rows.columns), -1, columns.shape[1])
-    model = MixtureModel(by_cell, truths, rows.seen, (outcome - shift) / scale, FAMILIES[family], rows.people)
-    at, curved = _fitted(model, jeffreys)
-    point = model.point(at)
-    cov = covariance(curved, at, kind, point.information)
+    model = MixtureModel(
+        by_cell, truths, rows.report_likelihood, (outcome - shift) / scale, FAMILIES[family], rows.people
+    )
+    params, curved = _fitted(model, jeffreys)
+    point = model.evaluate(params)
+    cov = covariance(curved, params, kind, point.information)
     return _as_fit(rows, model, point, cov, (kind, family, jeffreys), (back, truths_back, shift, scale))
 
 
@@ -315,57 +317,59 @@ def _scale(outcome: Array, matrix: Array) -> tuple[float, float]:
     return (float(outcome.mean()) if len(constants(matrix)) else 0.0), float(outcome.std())
 
 
-def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Curved]:
+def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Likelihood]:
     """EM's steps are sure of their way, then Newton's arrive: where they end, and what bends there."""
     faster = replace(model, newton=True)
-    slow, fast = (with_penalty(one.point, model.complete) if jeffreys else one.point for one in (model, faster))
-    near = climb(slow, np.zeros(model.width), steps=15)
-    if np.any(model.parts(near.point.at)[1] < _NO_SPREAD / 2):
-        later = climb(slow, near.point.at, steps=15).point
-        if np.any(model.parts(later.at)[1] < _NO_SPREAD):  # on its way to -infinity
+    slow, fast = (
+        with_penalty(one.evaluate, model.complete_information) if jeffreys else one.evaluate for one in (model, faster)
+    )
+    near = maximize(slow, np.zeros(model.width), steps=15)
+    if np.any(model.split(near.point.params)[1] < _NO_SPREAD / 2):
+        later = maximize(slow, near.point.params, steps=15).point
+        if np.any(model.split(later.params)[1] < _NO_SPREAD):  # on its way to -infinity
             consequence = "its errors would have no spread; family='logistic' is for an outcome of 0 or 1"
             refuse("a linear outcome must have errors", "one that columns and truths explain", consequence)
-    ascent = replace(climb(fast, near.point.at), start=near.start)
+    ascent = replace(maximize(fast, near.point.params), start=near.start)
     if jeffreys:
-        return penalized_maximum(fast, ascent), Penalized(model, fast)
-    return inner_maximum(model.observed, ascent, _ADVICE), faster
+        return penalized_maximum(fast, ascent), PenalizedLikelihood(model, fast)
+    return interior_maximum(model.observed, ascent, _ADVICE), faster
 
 
 def _as_fit(
     rows: Hidden,
     model: MixtureModel,
-    point: Point,
+    point: Evaluation,
     cov: Array,
     options: tuple[str, str, bool],
     scales: tuple[Array, Array, float, float],
 ) -> PredictorFit:
     """Everything back in the units of the data."""
     (kind, family, jeffreys), (back, truths_back, shift, scale) = options, scales
-    beta, more, gamma = model.parts(point.at)
+    beta, more, gamma = model.split(point.params)
     wide = np.kron(np.eye(model.cells - 1), truths_back)
     first, last = len(beta), len(beta) + len(more)
     value, matrix = scale * (back @ beta), np.concatenate(rows.columns)
     if shift:
         one = constants(matrix)[0]
         value[one] += shift / matrix[0, one]
-    through = " and ".join(item.described for item in rows.channels)
+    through = " and ".join(item.description for item in rows.channels)
     how = "penalized" if jeffreys else "maximum"
     method = f"{through}, {family} outcome, {how} likelihood, {kind} errors"
     of_truth = f"model of the truth; {method}"
     outcome_cov = scale**2 * back @ cov[:first, :first] @ back.T
     truth_cov = wide @ cov[last:, last:] @ wide.T
-    mass = rows.people.mass
+    row_weights = rows.people.row_weights
     answers = "a randomized answer" if len(rows.items) == 1 else "randomized answers"
-    shared = (family, rows.seen, rows.outcome, rows.truths.matrix, mass)
+    shared = (family, rows.report_likelihood, rows.outcome, rows.truths.matrix, row_weights)
     return PredictorFit(
         as_estimate(value, outcome_cov, rows.labels, rows.people, rows.loss, method, rows.notes),
-        point.height - float(mass.sum()) * np.log(scale),
+        point.loglike - float(row_weights.sum()) * np.log(scale),
         {"used": rows.people.n, **rows.dropped},
         f"{family} regression on {answers}{' (Jeffreys penalty)' if jeffreys else ''}",
         FitProvenance(shared, matrix, kind, jeffreys, rows.people.df if rows.people.complex else None),
         as_estimate(wide @ gamma, truth_cov, _truth_labels(rows), rows.people, rows.loss, of_truth, rows.notes),
         float(np.exp(more[0]) * scale) if len(more) else None,
-        np.asarray(model.shares(point.at) @ mass / mass.sum()),
+        np.asarray(model.shares(point.params) @ row_weights / row_weights.sum()),
         tuple(rows.cells),
         family,
     )

@@ -60,20 +60,20 @@ class Channel:
         return Pure(max(design.epsilon for design in self.designs))
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """The designs by name."""
         kinds = list(dict.fromkeys(design.name for design in self.designs))
         return f"{' and '.join(kinds)} design{'s' if len(kinds) > 1 else ''}"
 
     @cached_property
-    def seen(self) -> Array:
+    def report_likelihood(self) -> Array:
         """Pr(the report that was seen | truth), one row per truth, one column per person."""
         chances = np.empty((len(self.options), len(self.codes)))
-        for rows, matrix in self.parts():
+        for rows, matrix in self.by_design():
             chances[:, rows] = matrix[:, self.codes[rows]]
         return chances
 
-    def parts(self) -> Iterator[tuple[Any, Array]]:
+    def by_design(self) -> Iterator[tuple[Any, Array]]:
         if len(self.designs) == 1:
             yield slice(None), self.designs[0].matrix
             return
@@ -82,12 +82,12 @@ class Channel:
 
     def likelihood(self, share: Array, rest: Array) -> Array:
         """Pr(the report that was seen) for two truths with these probabilities."""
-        return np.asarray(np.maximum(self.seen[0] * rest + self.seen[1] * share, _LEAST))
+        return np.asarray(np.maximum(self.report_likelihood[0] * rest + self.report_likelihood[1] * share, _LEAST))
 
-    def curvature(self, share: Array, rest: Array) -> tuple[Array, Array]:
+    def report_information(self, share: Array, rest: Array) -> tuple[Array, Array]:
         """Sums over reports of difference**2 / probability, the information of one on a share; and its derivative."""
         kappa, slope = np.zeros_like(share), np.zeros_like(share)
-        for rows, (without, having) in self.parts():
+        for rows, (without, having) in self.by_design():
             for low, high in zip(without, having, strict=True):
                 if low != high:
                     part = low * rest[rows]
@@ -193,7 +193,7 @@ class People:
             object.__setattr__(self, "weights", self.weights / mean)
 
     @property
-    def described(self) -> list[str]:
+    def description(self) -> list[str]:
         """What is known of how they were drawn, in words."""
         if self.drawn is not None:
             return described(self.drawn.sample)
@@ -202,14 +202,14 @@ class People:
     @property
     def complex(self) -> bool:
         """Whether the sample is more than independent persons who weigh the same."""
-        return bool(self.described)
+        return bool(self.description)
 
     @cached_property
     def n(self) -> int:
         return self.rows if self.times is None else int(self.times.sum())
 
     @cached_property
-    def mass(self) -> Array:
+    def row_weights(self) -> Array:
         """What a row counts for in a sum over people: weight times number."""
         one = np.ones(self.rows) if self.weights is None else self.weights
         return one if self.times is None else one * self.times
@@ -255,14 +255,14 @@ class People:
 def people(
     rows: int, weights: Values | None, times: Values | None, strata: Values | None, clusters: Values | None
 ) -> People:
-    mass = None if weights is None else _above_zero(weights, "weights", "a person who counts")
-    if mass is not None:
-        check_size(mass)
+    row_weights = None if weights is None else _above_zero(weights, "weights", "a person who counts")
+    if row_weights is not None:
+        check_size(row_weights)
     persons = None if times is None else _above_zero(times, "times", "a row of persons")
     if persons is not None and np.any(persons != np.floor(persons)):
         refuse("times must be whole numbers", "others", "they count persons; weights are another argument")
     by, together = (None if group is None else group_codes(group) for group in (strata, clusters))
-    return People(rows, mass, persons, by, together)
+    return People(rows, row_weights, persons, by, together)
 
 
 def group_codes(values: Values) -> Codes:

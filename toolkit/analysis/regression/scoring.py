@@ -1,6 +1,6 @@
-"""Fisher scoring, with the standard errors of its maximum and Jeffreys' penalty.
+"""Maximum likelihood by Fisher scoring and Newton's method, with standard errors and Jeffreys' penalty.
 
-Scoring goes up a likelihood by its expected information, with steps that are halved until they rise.
+Fisher scoring steps by the expected information; a step is halved until the log-likelihood rises.
 """
 
 from collections.abc import Callable
@@ -18,26 +18,26 @@ from toolkit.core.checks import choice, refuse
 Error = Literal["observed", "expected", "opg", "robust"]
 
 
-class Curved(Protocol):
-    """A likelihood that can say how it bends, and what each person adds to its gradient."""
+class Likelihood(Protocol):
+    """A log-likelihood with each person's score and its observed information."""
 
     @property
     def people(self) -> People: ...
 
-    def scores(self, at: Array) -> Array: ...
+    def scores(self, params: Array) -> Array: ...
 
-    def observed(self, at: Array) -> Array: ...
+    def observed(self, params: Array) -> Array: ...
 
 
 @runtime_checkable
-class TellsApart(Curved, Protocol):
-    """One that also knows how much of the scores' variance is randomization."""
+class RandomizedLikelihood(Likelihood, Protocol):
+    """A log-likelihood that also knows how much of the scores' variance is randomization."""
 
-    def randomization(self, at: Array, share: Array) -> Array: ...
+    def randomization(self, params: Array, share: Array) -> Array: ...
 
 
-def kind_of_error(se: str | None, people: People, jeffreys: bool) -> str:
-    """The kind that was asked for; "robust" for a complex sample, "expected" for a penalized fit."""
+def error_kind(se: str | None, people: People, jeffreys: bool) -> str:
+    """Return the kind of standard errors: by default "robust" for a complex sample, "expected" for a penalized fit."""
     if people.drawn is not None and isinstance(people.drawn.sample, Replicates):
         if jeffreys or se is not None:
             rule = "`se` and `penalty` must be left out with replicate weights"
@@ -51,65 +51,67 @@ def kind_of_error(se: str | None, people: People, jeffreys: bool) -> str:
     return se
 
 
-def covariance(model: Curved, at: Array, kind: str, expected: Array, observed: Array | None = None) -> Array:
-    """The covariance of a maximum; `observed` where it is known already.
+def covariance(model: Likelihood, params: Array, kind: str, expected: Array, observed: Array | None = None) -> Array:
+    """Return the covariance of the estimates at a maximum; `observed` is the observed information, if computed already.
 
-    "observed": the inverse of minus the Hessian. "expected": the inverse of the Fisher information. "opg":
-    the inverse of the sum of outer products of the scores. "robust": the variance of the scores' sum between
-    the inverses of minus the Hessian, which holds when the model is only an approximation.
+    "observed": the inverse of the observed information, minus the Hessian. "expected": the inverse of the Fisher
+    information. "opg": the inverse of the sum of outer products of the scores. "robust": the variance of the scores'
+    sum between two inverses of the observed information, which holds when the model is only an approximation.
     """
     if kind == "expected":
         return inverse(expected)
     if kind == "observed":
-        return inverse(model.observed(at) if observed is None else observed)
+        return inverse(model.observed(params) if observed is None else observed)
     if kind == "replicate":
-        return _by_replicates(model, at)
-    scores = model.scores(at)
+        return _replicate_covariance(model, params)
+    scores = model.scores(params)
     if kind == "opg":
-        counted = scores if model.people.times is None else scores * model.people.times[:, None]
-        return inverse(scores.T @ counted)
-    bread = inverse(model.observed(at) if observed is None else observed)
-    return np.asarray(bread @ _spread(model, at, scores) @ bread)
+        weighted = scores if model.people.times is None else scores * model.people.times[:, None]
+        return inverse(scores.T @ weighted)
+    bread = inverse(model.observed(params) if observed is None else observed)
+    return np.asarray(bread @ _spread(model, params, scores) @ bread)
 
 
 def gram(columns: Array, weights: Array) -> Array:
-    """The sum over people of weight x x', in blocks: no second matrix of all people is made."""
+    """Return the sum over people of weight x x', computed in blocks so that no second matrix of all people is made."""
     total = np.zeros((columns.shape[1],) * 2)
     for first in range(0, len(columns), _BLOCK):
-        part = columns[first : first + _BLOCK]
-        total += part.T @ (part * weights[first : first + _BLOCK, None])
+        block = columns[first : first + _BLOCK]
+        total += block.T @ (block * weights[first : first + _BLOCK, None])
     return total
 
 
-def _by_replicates(model: Any, at: Array) -> Array:
-    """The model fitted again with each replicate, from where the whole sample ended."""
+def _replicate_covariance(model: Any, params: Array) -> Array:
+    """Fit the model again with each replicate, starting from the estimates of the whole sample."""
     drawn = model.people.drawn
 
-    def again(weights: Array) -> Array:
+    def refit(weights: Array) -> Array:
         replicate = replace(model, people=replace(model.people, weights=weights[drawn.used], drawn=None))
-        fit = finish(replicate.point, replicate.observed, climb(replicate.point, at))
-        return fit.point.at if fit.arrived and not fit.flat else np.full(len(at), np.nan)
+        fit = finish_by_newton(replicate.evaluate, replicate.observed, maximize(replicate.evaluate, params))
+        return fit.point.params if fit.converged and not fit.flat else np.full(len(params), np.nan)
 
-    cov, lost = spread(drawn.sample, again, at)
-    if lost:
+    cov, failures = spread(drawn.sample, refit, params)
+    if failures:
         rule = "the likelihood must have its maximum at finite coefficients with every replicate"
-        refuse(rule, f"{lost} without", "use fewer covariates, or sample=Sample(…) with clusters")
+        refuse(rule, f"{failures} without", "use fewer covariates, or sample=Sample(…) with clusters")
     return cov
 
 
-def _spread(model: Curved, at: Array, scores: Array) -> Array:
-    """The variance of the scores' sum. A finite population lessens what comes from drawing people, never the
-    randomization: of the share f that was drawn, f times the scores' variance given the truths is added.
+def _spread(model: Likelihood, params: Array, scores: Array) -> Array:
+    """Return the variance of the scores' sum.
+
+    A finite population reduces the variance from drawing people, but not that from randomization. For the share f that
+    was drawn, f times the scores' variance given the truths is therefore added.
     """
     drawn = model.people.drawn
-    if drawn is None or drawn.fraction is None or not isinstance(model, TellsApart):
+    if drawn is None or drawn.fraction is None or not isinstance(model, RandomizedLikelihood):
         return model.people.scatter(scores)
-    return drawn.scatter(scores, finite=True) + model.randomization(at, drawn.fraction)
+    return drawn.scatter(scores, finite=True) + model.randomization(params, drawn.fraction)
 
 
-def influence_of(model: Curved, at: Array) -> Array:
-    """How much each person moves the coefficients, to first order: one row per person."""
-    return np.asarray(np.linalg.solve(model.observed(at), model.scores(at).T).T)
+def influence_of(model: Likelihood, params: Array) -> Array:
+    """Return the first-order influence of each person on the coefficients: one row per person."""
+    return np.asarray(np.linalg.solve(model.observed(params), model.scores(params).T).T)
 
 
 def inverse(information: Array) -> Array:
@@ -124,45 +126,47 @@ def inverse(information: Array) -> Array:
 _SINGULAR = 1e-13  # the least eigenvalue, at unit diagonal, of a matrix whose inverse has correct digits
 _BLOCK = 4096
 _STEPS = 100
-_LONGEST = 3.0  # of a step, in any coefficient of a standardized column
+_LONGEST = 3.0  # the largest change of a coefficient of a standardized column in one step
 _HALVINGS = 40
-_CLOSE = 1e-16  # of gradient, inverse information, gradient: twice what one more step would gain
+_CLOSE = 1e-16  # limit of score' information**-1 score, which is twice the gain of one more step
 _FLAT = 1e-3  # information at the maximum, relative to that at zero
 _WEAK = 1.0  # information that leaves a standard error of 1 to a standardized column
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
-    """A place on a likelihood: its height, its gradient, and the expected information."""
+class Evaluation:
+    """The log-likelihood at some parameters, with its gradient and the expected information."""
 
-    at: Array
-    height: float
-    gradient: Array
+    params: Array
+    loglike: float
+    score: Array
     information: Array
 
 
-Evaluate = Callable[[Array], Point]
+Evaluate = Callable[[Array], Evaluation]
 
 
 @dataclass(frozen=True, eq=False)
-class Climb:
-    """Where scoring ended, whether that is a stationary point, and where it began."""
+class Maximization:
+    """The last evaluation of an iteration, whether it is a stationary point, and the first evaluation."""
 
-    point: Point
-    arrived: bool
-    start: Point
+    point: Evaluation
+    converged: bool
+    start: Evaluation
 
     @property
     def flat(self) -> bool:
-        """Whether some direction has less than 1/1000 of its information at zero left, and too little for a
-        standard error of 1: there a maximum cannot be told from a slope that rises without end.
+        """Whether the likelihood is so flat in some direction that a maximum cannot be told from an infinite slope.
+
+        That is so if less than 1/1000 of the information at the start remains, and too little for a standard error of
+        1.
         """
         remaining = least_remaining(self.start.information, self.point.information)
         return remaining < _FLAT and float(np.linalg.eigvalsh(self.point.information)[0]) < _WEAK
 
 
 def least_remaining(first: Array, information: Array) -> float:
-    """The least share of the information `first` that is left in any direction; 0 if some direction had none."""
+    """Return the least share of the information `first` that remains in any direction; 0 if `first` is singular."""
     try:
         root = np.linalg.inv(np.linalg.cholesky(first))
     except np.linalg.LinAlgError:
@@ -170,93 +174,106 @@ def least_remaining(first: Array, information: Array) -> float:
     return float(np.linalg.eigvalsh(root @ information @ root.T)[0])
 
 
-def climb(evaluate: Evaluate, start: Array, steps: int = _STEPS) -> Climb:
-    """Fisher scoring from `start`, or whatever the information of the points makes of it."""
+def maximize(evaluate: Evaluate, start: Array, steps: int = _STEPS) -> Maximization:
+    """Maximize by Fisher scoring from `start`, with the information that `evaluate` returns."""
     first = point = evaluate(start)
     for _ in range(steps):
-        step = _solve(point.information, point.gradient)
+        step = _solve(point.information, point.score)
         if step is None:
-            return Climb(point, False, first)
-        if abs(float(point.gradient @ step)) < _CLOSE:
-            return Climb(point, True, first)
-        higher = rise(evaluate, point, step)
+            return Maximization(point, False, first)
+        if abs(float(point.score @ step)) < _CLOSE:
+            return Maximization(point, True, first)
+        higher = line_search(evaluate, point, step)
         if higher is None:
-            return Climb(point, abs(float(point.gradient @ step)) < 1e-9, first)
+            return Maximization(point, abs(float(point.score @ step)) < 1e-9, first)
         point = higher
-    return Climb(point, False, first)
+    return Maximization(point, False, first)
 
 
-def rise(evaluate: Evaluate, point: Point, step: Array, exact: float = 1e-12) -> Point | None:
-    """The point after a step, halved until it is no lower, else None; `exact` : the relative error of a height."""
+def line_search(evaluate: Evaluate, point: Evaluation, step: Array, exact: float = 1e-12) -> Evaluation | None:
+    """Halve a step until the log-likelihood is no lower; None if no step is short enough.
+
+    `exact` is the relative numerical error of the log-likelihood.
+    """
     step = step * (_LONGEST / max(_LONGEST, float(np.abs(step).max())))
-    slack = exact * (1 + abs(point.height))
+    slack = exact * (1 + abs(point.loglike))
     for _ in range(_HALVINGS):
-        new = evaluate(point.at + step)
-        if new.height >= point.height - slack:
+        new = evaluate(point.params + step)
+        if new.loglike >= point.loglike - slack:
             return new
         step = step / 2
     return None
 
 
-def inner_maximum(observed: Callable[[Array], Array], ascent: Climb, advice: str) -> Array:
-    """Where scoring has arrived at a maximum; what runs away, or is too flat to tell, is refused."""
+def interior_maximum(observed: Callable[[Array], Array], ascent: Maximization, advice: str) -> Array:
+    """Return the parameters of a maximum at finite coefficients; raise where there is none."""
     rule = "the likelihood must have its maximum at finite coefficients"
-    if ascent.flat and not ascent.arrived:
+    if ascent.flat and not ascent.converged:
         consequence = f"the maximum is not at finite coefficients; {advice}"
         refuse(rule, "one that still rises where nothing bends it", consequence)
     if ascent.flat:
         consequence = f"such a point cannot be told from a maximum at infinity; {advice}"
         refuse(rule, "one with hardly any information left in some direction", consequence)
-    if not ascent.arrived or np.linalg.eigvalsh(observed(ascent.point.at))[0] <= 0:
+    if not ascent.converged or np.linalg.eigvalsh(observed(ascent.point.params))[0] <= 0:
         refuse(rule, "none within 160 steps", f"the coefficients would mean nothing; {advice}")
-    return ascent.point.at
+    return ascent.point.params
 
 
 def newton(
     evaluate: Evaluate,
-    point: Point,
+    point: Evaluation,
     steps: int = 60,
     exact: float = 1e-12,
-    bends: Callable[[Point], Array] | None = None,
-) -> tuple[Point, bool]:
-    """Newton's method, without `bends` with differences of the gradient: where Fisher scoring is too slow."""
+    information: Callable[[Evaluation], Array] | None = None,
+) -> tuple[Evaluation, bool]:
+    """Maximize by Newton's method, where Fisher scoring is too slow; return the end and whether it converged.
+
+    `information` returns minus the Hessian; without it, differences of the score are used.
+    """
     for _ in range(steps):
-        bent = curvature(lambda at: evaluate(at).gradient, point.at) if bends is None else bends(point)
-        values, vectors = np.linalg.eigh(bent)
-        least = max(1e-8 * np.abs(values).max(), 1e-200)  # where nothing bends it, too
-        upward = vectors @ (vectors.T @ point.gradient / np.maximum(np.abs(values), least))
-        if abs(float(point.gradient @ upward)) < 1e-14 and values[0] > 0:
+        if information is None:
+            negative = negative_hessian(lambda params: evaluate(params).score, point.params)
+        else:
+            negative = information(point)
+        # Absolute eigenvalues make every step an ascent, also where the log-likelihood is not concave.
+        values, vectors = np.linalg.eigh(negative)
+        least = max(1e-8 * np.abs(values).max(), 1e-200)
+        step = vectors @ (vectors.T @ point.score / np.maximum(np.abs(values), least))
+        if abs(float(point.score @ step)) < 1e-14 and values[0] > 0:
             return point, True
-        higher = rise(evaluate, point, upward, exact)
+        higher = line_search(evaluate, point, step, exact)
         if higher is None:
-            return point, bool(values[0] > 0 and abs(float(point.gradient @ upward)) < 1e-9)
+            return point, bool(values[0] > 0 and abs(float(point.score @ step)) < 1e-9)
         point = higher
     return point, False
 
 
-def finish(evaluate: Evaluate, observed: Callable[[Array], Array], ascent: Climb) -> Climb:
-    """Go on by Newton's method where scoring ran out of steps: it converges only linearly if both curvatures differ."""
-    if ascent.arrived:
+def finish_by_newton(evaluate: Evaluate, observed: Callable[[Array], Array], ascent: Maximization) -> Maximization:
+    """Continue by Newton's method where scoring ran out of steps.
+
+    Scoring converges only linearly where the expected information differs from the observed one.
+    """
+    if ascent.converged:
         return ascent
-    point, arrived = newton(evaluate, ascent.point, bends=lambda point: observed(point.at))
-    return replace(ascent, point=point, arrived=arrived)
+    point, converged = newton(evaluate, ascent.point, information=lambda point: observed(point.params))
+    return replace(ascent, point=point, converged=converged)
 
 
-def curvature(gradient: Callable[[Array], Array], at: Array) -> Array:
-    """Minus the Hessian, by differences of the gradient."""
-    hessian = -_derivatives(gradient, at)
+def negative_hessian(score: Callable[[Array], Array], params: Array) -> Array:
+    """Return minus the Hessian by differences of the score."""
+    hessian = -_derivatives(score, params)
     return np.asarray((hessian + hessian.T) / 2)
 
 
-def _derivatives(function: Callable[[Array], Any], at: Array) -> Array:
+def _derivatives(function: Callable[[Array], Any], params: Array) -> Array:
     """Return the derivatives of a function, one row per coordinate, by central differences of fourth order.
 
     Their error is about step**4 plus the error of the function divided by the step. Even the second derivatives of a
     penalty, which is differenced twice, are good to ten digits, so no standard error depends on the processor.
     """
     rows = []
-    for axis in _STEP * np.eye(len(at)):
-        near, far = (function(at + k * axis) - function(at - k * axis) for k in (1, 2))
+    for axis in _STEP * np.eye(len(params)):
+        near, far = (function(params + k * axis) - function(params - k * axis) for k in (1, 2))
         rows.append((8 * near - far) / (12 * _STEP))
     return np.array(rows)
 
@@ -273,58 +290,61 @@ _STEP = 1e-3  # in a coefficient of a standardized column
 
 
 def with_penalty(evaluate: Evaluate, information: Callable[[Array], Array]) -> Evaluate:
-    """The same likelihood, penalized; the slope of the penalty by differences of the information."""
+    """Add Jeffreys' penalty to a log-likelihood; its gradient is by differences of the information."""
 
-    def penalized(at: Array) -> Point:
-        here, half = evaluate(at), _half_log(information(at))
-        if half == -np.inf:
-            return Point(at, -np.inf, here.gradient, here.information)
-        return _LazyPoint(here, here.height + half, information)
+    def penalized(params: Array) -> Evaluation:
+        point, penalty = evaluate(params), _half_log_determinant(information(params))
+        if penalty == -np.inf:
+            return Evaluation(params, -np.inf, point.score, point.information)
+        return _LazyEvaluation(point, point.loglike + penalty, information)
 
     return penalized
 
 
-class _LazyPoint(Point):
-    """Its gradient is made where it is asked for: of most points that are tried the height is enough."""
+class _LazyEvaluation(Evaluation):
+    """An evaluation whose score is computed on demand: a line search needs only the log-likelihood of most points."""
 
-    def __init__(self, here: Point, height: float, information: Callable[[Array], Array]) -> None:
-        vars(self).update(at=here.at, height=height, information=here.information, _of=(here.gradient, information))
+    def __init__(self, point: Evaluation, loglike: float, information: Callable[[Array], Array]) -> None:
+        vars(self).update(
+            params=point.params, loglike=loglike, information=point.information, _of=(point.score, information)
+        )
 
     @cached_property
-    def gradient(self) -> Array:
-        own, information = vars(self)["_of"]
-        return np.asarray(own + _derivatives(lambda at: _half_log(information(at)), self.at))
+    def score(self) -> Array:
+        unpenalized, information = vars(self)["_of"]
+        penalty = _derivatives(lambda params: _half_log_determinant(information(params)), self.params)
+        return np.asarray(unpenalized + penalty)
 
 
-def _half_log(information: Array) -> float:
-    sign, height = np.linalg.slogdet(information)
-    return float(height) / 2 if sign > 0 else -np.inf
+def _half_log_determinant(information: Array) -> float:
+    sign, log_determinant = np.linalg.slogdet(information)
+    return float(log_determinant) / 2 if sign > 0 else -np.inf
 
 
-def penalized_maximum(evaluate: Evaluate, ascent: Climb) -> Array:
-    """The maximum of a penalized likelihood: it falls to minus infinity in every direction."""
-    point, arrived = ascent.point, ascent.arrived
-    if not arrived:
-        point, arrived = newton(evaluate, point)
-    if not arrived:
+def penalized_maximum(evaluate: Evaluate, ascent: Maximization) -> Array:
+    """Return the maximum of a penalized likelihood, which falls to minus infinity in every direction."""
+    point, converged = ascent.point, ascent.converged
+    if not converged:
+        point, converged = newton(evaluate, point)
+    if not converged:
         rule = "the penalized likelihood must lead to its maximum"
         refuse(rule, "none within 60 steps", "rescale or leave out covariates")
-    return point.at
+    return point.params
 
 
 @dataclass(frozen=True, eq=False)
-class Penalized:
-    """A likelihood whose errors are those of its penalized maximum: it bends as the penalized one does."""
+class PenalizedLikelihood:
+    """A likelihood whose observed information is that of the penalized likelihood."""
 
-    model: Curved
+    model: Likelihood
     evaluate: Evaluate
 
     @property
     def people(self) -> People:
         return self.model.people
 
-    def scores(self, at: Array) -> Array:
-        return self.model.scores(at)
+    def scores(self, params: Array) -> Array:
+        return self.model.scores(params)
 
-    def observed(self, at: Array) -> Array:
-        return curvature(lambda near: self.evaluate(near).gradient, at)
+    def observed(self, params: Array) -> Array:
+        return negative_hessian(lambda near: self.evaluate(near).score, params)
