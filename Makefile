@@ -27,10 +27,10 @@ $(VENV)/.spark: $(READY)
 lab: $(READY)  ## open JupyterLab on the first notebook
 	@JUPYTER_CONFIG_PATH=$(CURDIR)/.make/jupyter $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/$(FIRST) $(AS_ROOT) $(LAB_OPTIONS)
 
-app: $(READY)  ## the tradeoff of privacy, accuracy and people as a page without code
+app: $(READY)  ## notebook 06 as a page without code
 	@$(BIN)/voila notebooks/06_privacy_accuracy_sample_size.ipynb $(APP_OPTIONS)
 
-class: $(READY)  ## a class answers: the notebook with the question, the QR code and the phones of the room
+class: $(READY)  ## open the notebook for a class that answers on its phones
 	@CLASS=live JUPYTER_CONFIG_PATH=$(CURDIR)/.make/jupyter $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/15_a_class_answers.ipynb $(AS_ROOT) $(LAB_OPTIONS)
 
 # T=tests/budget runs a part, without the notebooks. Databases and browsers write into memory where the machine has two gigabytes for it.
@@ -39,7 +39,7 @@ MEMORY := $(shell [ "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt
 PYTEST := exec env $(MEMORY) OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist loadfile
 NOTEBOOKS := $(PYTEST) --nbval notebooks
 
-test: $(READY)  ## style, types, fast tests, doctests, notebooks, a walk through every program; T=tests/budget for a part
+test: $(READY)  ## style, types, fast tests, doctests, notebooks, one test of every external program; T=tests/budget for a part
 	@$(MAKE) --no-print-directory style
 	@$(MAKE) --no-print-directory -j 2 types fast
 	@test -n "$(T)" || $(NOTEBOOKS)
@@ -69,7 +69,7 @@ lowest: .venv-lowest/.ready  ## the fast tests on the lowest versions that pypro
 	@VERSIONS=--resolution=lowest-direct sh .make/install.sh .venv-lowest
 	@touch $@
 
-newest: .venv-newest/.ready  ## the fast tests on the newest versions that there are
+newest: .venv-newest/.ready  ## the fast tests on the newest versions
 	@$(subst $(VENV)/,.venv-newest/,$(PYTEST)) -m "not slow" $(T)
 
 .venv-newest/.ready: pyproject.toml .make/install.sh
@@ -88,13 +88,13 @@ types: $(READY)
 
 $(VENV)/.scripts: $(READY) $(SCRIPTS)
 	@if command -v node >/dev/null; then for file in $(SCRIPTS); do node --input-type=module --check < $$file || exit 1; done; touch $@; \
-		else echo "node is not there: JavaScript was not checked"; fi
+		else echo "node is not installed: JavaScript was not checked"; fi
 
-rooms: $(READY)  ## list all files with what they hold, and draw the pictures of ARCHITECTURE.md
+rooms: $(READY)  ## list all files with their first sentences, and draw the pictures of ARCHITECTURE.md
 	@$(BIN)/python .make/flows.py
 	@$(BIN)/python .make/rooms.py
 
-notebooks: $(READY)  ## run all notebooks afresh and freeze their outputs
+notebooks: $(READY)  ## run all notebooks and save their outputs
 	@$(BIN)/python .make/freeze.py notebooks/*.ipynb
 
 answers: $(READY)  ## seal notebooks/teaching/answers.toml for the checks of the exercises
@@ -114,24 +114,24 @@ slides: $(READY)  ## slides made from the notebooks, DIR=where
 cards: $(READY)  ## cards to print for a class without phones, DIR=where, QUESTION="…"
 	@$(BIN)/python .make/cards.py "$(or $(DIR),$(error DIR must say where: make cards DIR=class))" $(if $(QUESTION),"$(QUESTION)")
 
-site: $(READY)  ## the course in a browser alone (JupyterLite with the wheel), DIR=where, COPY=student without solutions
+site: $(READY)  ## the course as a static site (JupyterLite with the wheel), DIR=where, COPY=student without solutions
 	@$(BIN)/python .make/site.py "$(or $(DIR),$(error DIR must say where: make site DIR=public))" $(COPY)
 
-# Nothing is fetched, and every link is followed. What was built before is built again only where it changed.
+# Nothing is fetched from the network, and every link is checked. Only pages that changed are built again.
 docs: $(READY)  ## the documentation as a site, in build/docs/html
 	@$(BIN)/python -m sphinx -W --keep-going -q -j 2 -c docs -d build/docs/doctrees . build/docs/html
 	@$(BIN)/python .make/links.py build/docs/html
 	@echo "open build/docs/html/index.html"
 
-api: $(READY)  ## list the public names and signatures, after a change that was meant
+api: $(READY)  ## update tests/api.txt after a deliberate change of public names
 	@PYTHONPATH=.make $(BIN)/python .make/api.py
 
 seeds: $(READY)  ## which asserts of the notebooks depend on their seeds; takes an hour
 	@$(BIN)/python .make/seeds.py
 
-bench: $(READY)  ## measure, as ratios within one run
+bench: $(READY)  ## run the benchmarks; results are ratios within one run
 	@for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
 
-clean:  ## remove everything that was made
+clean:  ## remove everything that make created
 	@rm -rf $(VENV) .venv-lowest .venv-newest .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
