@@ -69,8 +69,8 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'toolkit.survey' has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module(_LATER[name]), name)
-    return found
+    globals()[name] = value = getattr(import_module(_LATER[name]), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -46,7 +46,7 @@ def _lines(survey: Survey, code: str) -> list[str]:
     voice = Voice(phrases(code if base_language(code) else "en", None, "assessment"))
     say, tables, filled = voice.say, ("dp_asked", "dp_risks"), _filled(survey, code, voice)
     numbers = say("dp_numbers", survey=survey.hash, program=code_hash(), version=toolkit_version())
-    parts: dict[str, list[str] | dict[str, bool]] = {
+    sections: dict[str, list[str] | dict[str, bool]] = {
         "dp_who": _who(survey, code, voice),
         "dp_asked": _asked(survey, code, voice),
         "dp_needed": _needed(survey, code, voice),
@@ -56,12 +56,12 @@ def _lines(survey: Survey, code: str) -> list[str]:
         "dp_risks": [say("risk_note"), *_risks(survey, voice)],
         "dp_rights": _rights(survey),
         "dp_remains": _remaining(survey),
-        "dp_decision": [f"{part}: ________________" for part in voice.phrases["decision"].split("|")],
+        "dp_decision": [f"{line}: ________________" for line in voice.phrases["decision"].split("|")],
     }
     body = []
-    for name, part in parts.items():
-        lines = part if isinstance(part, list) else [say(one, **filled) for one, is_so in part.items() if is_so]
-        body += [f"## {say(name)}", *(lines if name in tables else [f"- {_one_line(one)}" for one in lines])]
+    for name, lines in sections.items():
+        sentences = lines if isinstance(lines, list) else [say(one, **filled) for one, is_so in lines.items() if is_so]
+        body += [f"## {say(name)}", *(sentences if name in tables else [f"- {_one_line(one)}" for one in sentences])]
     return [f"# {say('dp_title', title=headings(survey)[code])}", numbers, *body]
 
 
@@ -77,8 +77,8 @@ def _who(survey: Survey, code: str, voice: Voice) -> list[str]:
 
 def _asked(survey: Survey, code: str, voice: Voice) -> list[str]:
     rows = [
-        [text_in(one.text, code), _how(one, survey.waves, voice), _shows(survey, one, code, voice)]
-        for one in survey.questions
+        [text_in(question.text, code), _how(question, survey.waves, voice), _shows(survey, question, code, voice)]
+        for question in survey.questions
     ]
     return _table(voice.phrases["asked_columns"], rows)
 
@@ -103,15 +103,15 @@ def _shows(survey: Survey, question: Question, code: str, voice: Voice) -> str:
 
 
 def _needed(survey: Survey, code: str, voice: Voice) -> list[str]:
-    named = {
-        "need_plain": [one for one in survey.questions if not one.randomized and not one.free_text],
-        "need_text": [one for one in survey.questions if one.free_text],
-        "need_hidden": [one for one in survey.questions if one.randomized],
+    groups = {
+        "need_plain": [question for question in survey.questions if not question.randomized and not question.free_text],
+        "need_text": [question for question in survey.questions if question.free_text],
+        "need_hidden": [question for question in survey.questions if question.randomized],
     }
-    own = None if survey.protection is None else survey.protection.get("necessity")
-    lines = [] if own is None else [own[code]]
+    necessity = None if survey.protection is None else survey.protection.get("necessity")
+    lines = [] if necessity is None else [necessity[code]]
     return lines + [
-        voice.say(name, names=", ".join(one.name for one in group)) for name, group in named.items() if group
+        voice.say(name, names=", ".join(question.name for question in group)) for name, group in groups.items() if group
     ]
 
 
@@ -189,7 +189,9 @@ def _filled(survey: Survey, code: str, voice: Voice) -> dict[str, str]:
     once = survey.waves == 1
     numbers = {name: voice.number(count) for name, count in patterns(survey.waves).items()}
     return numbers | {
-        "fresh": _up(sum(one.memo.fresh.epsilon for one in survey.questions if one.memo is not None), voice),
+        "fresh": _up(
+            sum(question.memo.fresh.epsilon for question in survey.questions if question.memo is not None), voice
+        ),
         "cells": _cells([question for question in survey.questions if not question.randomized], voice),
         "names": ", ".join(question.name for question in survey.questions if needs_secret_answer(question)),
         "counted": voice.say("often_once" if once else "often_waves", **numbers),
@@ -199,8 +201,12 @@ def _filled(survey: Survey, code: str, voice: Voice) -> dict[str, str]:
 
 def _risks(survey: Survey, voice: Voice) -> list[str]:
     """A row for each source: how it could learn something, and levels that follow from the design."""
-    modes, spent, linked = {one.mode for one in survey.questions}, survey.loss.epsilon, survey.access != "open"
-    there = modes if survey.field is None else {one.mode for one in at_station(survey).questions}
+    modes, spent, linked = (
+        {question.mode for question in survey.questions},
+        survey.loss.epsilon,
+        survey.access != "open",
+    )
+    station_modes = modes if survey.field is None else {question.mode for question in at_station(survey).questions}
     worst = "high" if "plain" in modes or spent > WEAK_EPSILON else "medium" if spent > math.log(3) else "low"
     exposure = "medium" if modes & {"auto", "guided"} else "low"
     levels = {
@@ -210,10 +216,14 @@ def _risks(survey: Survey, voice: Voice) -> list[str]:
         "operator": ("medium" if survey.access == "token" else "low", worst),
         "thief": ("low", "low" if survey.waves == 1 else "medium"),
         "finder": ("low", worst),
-        "device": ("medium", "high") if "auto" in there else ("low", "medium") if "guided" in there else ("low", "low"),
+        "device": ("medium", "high")
+        if "auto" in station_modes
+        else ("low", "medium")
+        if "guided" in station_modes
+        else ("low", "low"),
     }
     rows = []
-    for source in _SOURCES if survey.waves == 1 else [one for one in _SOURCES if one != "finder"]:
+    for source in _SOURCES if survey.waves == 1 else [question for question in _SOURCES if question != "finder"]:
         name, how, measure, remains = voice.phrases[f"risk_{source}"].split("|")
         rows.append([name, how, *(voice.say(level) for level in levels[source]), measure, remains])
     return _table(voice.phrases["risk_columns"], rows)

@@ -88,7 +88,7 @@ def _note(survey: Survey) -> list[str]:
         "Reports, not answers: columns marked RANDOMIZED were changed by chance.",
         f"Survey hash {survey.hash}",
         f"Epsilon of all questions {survey.loss.epsilon:.6g}",
-        *(f"{one.name}: {one.design.describe()}" for one in hidden if one.design is not None),
+        *(f"{question.name}: {question.design.describe()}" for question in hidden if question.design is not None),
     ]
     return [line for text in sentences for line in textwrap.wrap(text, 40)]  # of up to two bytes a character
 
@@ -126,13 +126,13 @@ def codebook(survey: Survey, remarks: Sequence[str] = ()) -> dict[str, Any]:
 
 def _labels(survey: Survey, language: str) -> dict[str, Any]:
     """What people read of each column, in a language: the question, and its answers or reports by code."""
-    words = phrases(language, survey.words)
+    sentences = phrases(language, survey.words)
     return {
-        one.name: {
-            "text": text_in(one.text, language),
-            "values": [one.label(option, language, words) for option in answers_of(one)],
+        question.name: {
+            "text": text_in(question.text, language),
+            "values": [question.label(option, language, sentences) for option in answers_of(question)],
         }
-        for one in survey.questions
+        for question in survey.questions
     }
 
 

@@ -133,7 +133,8 @@ class SurveyPlan:
             With margins as numbers.
         """
         rows = [
-            (one.question, one.guess, one.people, one.margin, one.small, one.small_margin) for one in self.questions
+            (question.question, question.guess, question.people, question.margin, question.small, question.small_margin)
+            for question in self.questions
         ]
         return extra("pandas", "collect").DataFrame(rows, columns=list(_HEADS))
 
@@ -147,20 +148,20 @@ class SurveyPlan:
         """
         lines = [
             (
-                one.question,
-                one.guess,
-                f"{one.people:,}",
-                one.words(one.margin),
-                "" if one.small is None else f"{one.small:,}",
-                one.words(one.small_margin),
+                question.question,
+                question.guess,
+                f"{question.people:,}",
+                question.words(question.margin),
+                "" if question.small is None else f"{question.small:,}",
+                question.words(question.small_margin),
             )
-            for one in self.questions
+            for question in self.questions
         ]
-        width = len(_HEADS) if any(one.small is not None for one in self.questions) else 4
+        width = len(_HEADS) if any(question.small is not None for question in self.questions) else 4
         return [line[:width] for line in (_HEADS, *lines)]
 
     def __repr__(self) -> str:
-        worst = ", ".join(f"{one.question} {one.words(one.margin)}" for one in self.questions)
+        worst = ", ".join(f"{question.question} {question.words(question.margin)}" for question in self.questions)
         return f"<Plan of {self.title!r} with {self.n:,} people: {worst} at {100 * self.level:g} %>"
 
     def _repr_html_(self) -> str:
@@ -189,7 +190,11 @@ def planned(
         return margins(title, questions, n, **options)
     designs = {question.name: question.design for question in questions if question.design is not None}
     prevalences = options.pop("prevalence", None) or {}
-    guesses = {one.name: _guess(one, prevalences.get(one.name))[0] for one in questions if one.name in designs}
+    guesses = {
+        question.name: _guess(question, prevalences.get(question.name))[0]
+        for question in questions
+        if question.name in designs
+    }
     return plan_survey(designs, wishes or {}, prevalence=guesses, **options)
 
 
@@ -216,9 +221,13 @@ def margins(
     shares = {question.name: _share_asked(question, estimable) for question in estimable}
     rows = []
     for question in estimable:
-        part = None if question.name == sorting else smallest  # in a group by a question all have the same answer to it
+        subgroup_share = (
+            None if question.name == sorting else smallest
+        )  # in a group by a question all have the same answer to it
         with error_location(question=question.name):
-            rows.append(_planned(question, people, shares[question.name], part, guesses.get(question.name), at, field))
+            rows.append(
+                _planned(question, people, shares[question.name], subgroup_share, guesses.get(question.name), at, field)
+            )
     planned_rows = [row for row, question in zip(rows, estimable, strict=True) if question.chances is None]
     remarks = (*_notes(planned_rows, shares, people, at), *_compared(estimable, rows), *notes)
     return SurveyPlan(title, people, at, tuple(planned_rows), remarks)
@@ -229,8 +238,8 @@ def _compared(questions: Sequence[Question], rows: Sequence[Planned]) -> list[st
     by_name = {row.question: row for row in rows}
     notes = []
     for first, second in arm_pairs(questions):
-        one, other = by_name[first.name], by_name[second.name]
-        margin = other.words(math.hypot(one.margin, other.margin))
+        row, other_row = by_name[first.name], by_name[second.name]
+        margin = other_row.words(math.hypot(row.margin, other_row.margin))
         notes.append(f"{second.name} minus {first.name}: {margin} (two ways to ask, of different people).")
     return notes
 
@@ -238,32 +247,32 @@ def _compared(questions: Sequence[Question], rows: Sequence[Planned]) -> list[st
 def _planned(
     question: Question, n: int, share: Fraction, smallest: Fraction | None, guess: object, level: float, field: Field
 ) -> Planned:
-    truth, words = _guess(question, guess)
+    truth, label = _guess(question, guess)
     low, high = _bounds(question)
     in_all = _margin(question, truth, n, share, level, field)
-    all_people = Planned(question.name, is_share(question), words, math.floor(n * share), in_all, high - low)
+    all_people = Planned(question.name, is_share(question), label, math.floor(n * share), in_all, high - low)
     if smallest is None:
         return all_people
     inside = _margin(question, truth, n, share * smallest, level, field)
     return replace(all_people, small=math.floor(n * share * smallest), small_margin=inside)
 
 
-def _margin(question: Question, truth: Any, n: int, part: Fraction, level: float, field: Field) -> float:
+def _margin(question: Question, truth: Any, n: int, share_asked: Fraction, level: float, field: Field) -> float:
     """That of `toolkit.plan` for a hidden question; of a plain one the usual formula, at the widest spread."""
     if isinstance(question.design, SquareWave):
         return math.nan  # of a distribution there is no single margin
-    if n * part < 1:
+    if n * share_asked < 1:
         return math.inf
     if question.design is not None:
         sampling: dict[str, Any] = {"deff": field.deff, "weighting": field.weighting}
-        return plan(question.design, prevalence=truth, n=n, subgroup=part, level=level, **sampling).margin
+        return plan(question.design, prevalence=truth, n=n, subgroup=share_asked, level=level, **sampling).margin
     low, high = _bounds(question)
     if is_share(question):
         widest = max((share * (1 - share) for share in (truth if isinstance(truth, list) else [truth])), default=0.0)
     else:
         widest = max((truth - low) * (high - truth), 0.0)
     widest *= field.deff * field.weighting  # nothing hides it: all of it comes from drawing people
-    return float(ndtri(0.5 + level / 2)) * math.sqrt(widest / float(n * part))
+    return float(ndtri(0.5 + level / 2)) * math.sqrt(widest / float(n * share_asked))
 
 
 def _bounds(question: Question) -> tuple[float, float]:
@@ -275,7 +284,7 @@ def _guess(question: Question, guess: Any) -> tuple[Any, str]:
     """The truth to plan for, and in words: as given; else answers equally common, or the middle of a range."""
     if guess is not None:
         several = isinstance(guess, Sequence) and not isinstance(guess, str)
-        truth = [float(exact(part, "prevalence")) for part in guess] if several else float(exact(guess, "prevalence"))
+        truth = [float(exact(share, "prevalence")) for share in guess] if several else float(exact(guess, "prevalence"))
         return (truth, "as given" if several else f"{100 * truth:.3g} %" if is_share(question) else f"mean {truth:.4g}")
     if isinstance(question.design, SquareWave):
         return None, "a distribution"
@@ -295,15 +304,15 @@ def _guess(question: Question, guess: Any) -> tuple[Any, str]:
 def _share_asked(question: Question, others: Sequence[Question]) -> Fraction:
     """What part of the people is asked, if the plain answers that decide it are equally common."""
     deciding = {other.name: other for other in others}
-    parts = [_share(deciding[name], answers) for name, answers in (question.show_if or {}).items()]
-    return math.prod(parts, start=Fraction(1))
+    shares = [_share(deciding[name], answers) for name, answers in (question.show_if or {}).items()]
+    return math.prod(shares, start=Fraction(1))
 
 
 def _share(question: Question, answers: Sequence[str | int]) -> Fraction:
     """What part gives one of these answers: of those that chance gives, exactly as often as it does."""
     if question.chances is None:
         return Fraction(len(answers), len(question.options))
-    return sum((question.chances[question.options.index(one)] for one in answers), Fraction(0))
+    return sum((question.chances[question.options.index(answer)] for answer in answers), Fraction(0))
 
 
 def _smallest(questions: Sequence[Question], subgroup: Number | None) -> tuple[Fraction | None, str, list[str]]:
@@ -316,7 +325,9 @@ def _smallest(questions: Sequence[Question], subgroup: Number | None) -> tuple[F
             )
         return share, "", [f"The smallest subgroup has {float(100 * share):.3g} % of the people, as given."]
     sorting = [
-        one for one in questions if not one.randomized and one.kind == "choice" and one.chances is None and not one.arms
+        question
+        for question in questions
+        if not question.randomized and question.kind == "choice" and question.chances is None and not question.arms
     ]
     if not sorting:
         return None, "", []
@@ -329,16 +340,16 @@ def _smallest(questions: Sequence[Question], subgroup: Number | None) -> tuple[F
 def _notes(rows: Sequence[Planned], shares: Mapping[str, Fraction], n: int, level: float) -> list[str]:
     how = f"Margins are half the width of a {100 * level:g} % interval, by the normal approximation, at the guess"
     notes = [f"{how}; of numbers at the widest spread that is possible. Another guess gives other margins."]
-    for one in rows:
-        if shares[one.question] < 1:
-            part = f"{one.people:,} of {n:,} if plain answers that decide it are equally common"
-            notes.append(f"{one.question} is asked of some: {part}.")
+    for row in rows:
+        if shares[row.question] < 1:
+            sentence = f"{row.people:,} of {n:,} if plain answers that decide it are equally common"
+            notes.append(f"{row.question} is asked of some: {sentence}.")
         wide = "is at least half of its whole range"
-        if one.margin >= one.of / 2:
-            notes.append(f"{one.question}: {one.words(one.margin)} {wide}: it would tell next to nothing.")
-        elif one.small_margin is not None and one.small_margin >= one.of / 2:
-            there = f"{one.words(one.small_margin)} in the smallest subgroup {wide}"
-            notes.append(f"{one.question}: {there}: there it would tell next to nothing.")
+        if row.margin >= row.of / 2:
+            notes.append(f"{row.question}: {row.words(row.margin)} {wide}: it would tell next to nothing.")
+        elif row.small_margin is not None and row.small_margin >= row.of / 2:
+            subgroup_margin = f"{row.words(row.small_margin)} in the smallest subgroup {wide}"
+            notes.append(f"{row.question}: {subgroup_margin}: there it would tell next to nothing.")
     return notes
 
 

@@ -90,7 +90,7 @@ def rehearse(
         for person, token in zip(people, tokens, strict=False)
     ]
     with ThreadPoolExecutor(_AT_ONCE) as phones:
-        return sum(phones.map(_post_all, [url] * _AT_ONCE, [bodies[place::_AT_ONCE] for place in range(_AT_ONCE)]))
+        return sum(phones.map(_post_all, [url] * _AT_ONCE, [bodies[index::_AT_ONCE] for index in range(_AT_ONCE)]))
 
 
 def simulate(survey: Survey, answers: object, rng: np.random.Generator | None = None) -> "pd.DataFrame":
@@ -99,9 +99,9 @@ def simulate(survey: Survey, answers: object, rng: np.random.Generator | None = 
     check_rng(generator)
     tried = replace(survey, rehearsal=True)
     sent = [_message(tried, person, None, generator) for person in _people(survey, answers, generator)]
-    for one in sent:
-        _check_answers(tried, one["answers"])
-    bodies = [json.dumps(one) for one in sorted(sent, key=lambda one: str(one["key"]))]
+    for message in sent:
+        _check_answers(tried, message["answers"])
+    bodies = [json.dumps(message) for message in sorted(sent, key=lambda message: str(message["key"]))]
     frame = table(tried, bodies)
     frame.attrs["remarks"] = [TRIED_OUT]
     return frame
@@ -158,7 +158,7 @@ def _invented(question: Question, count: int, rng: np.random.Generator) -> list[
         return [list(rng.permutation(np.array(question.options, dtype=object))[:size]) for size in sizes]
     if question.bounds is not None:
         low, high = question.bounds
-        return [int(one) for one in rng.integers(math.ceil(low), math.floor(high) + 1, size=count)]
+        return [int(number) for number in rng.integers(math.ceil(low), math.floor(high) + 1, size=count)]
     return [""] * count
 
 
@@ -170,7 +170,7 @@ def _people(survey: Survey, answers: Any, rng: np.random.Generator) -> list[dict
         received = f"none called {', '.join(missing)} among {', '.join(map(str, answers.columns))}"
         refuse(rule, received, "columns go by the questions' names")
     rows = answers.itertuples(index=False, name=None)
-    return [{PERSON: place, **dict(zip(answers.columns, row, strict=True))} for place, row in enumerate(rows)]
+    return [{PERSON: row_number, **dict(zip(answers.columns, row, strict=True))} for row_number, row in enumerate(rows)]
 
 
 def _as_served(url: str, survey: Survey, tried: Survey) -> Survey:
@@ -236,10 +236,10 @@ def _truth(question: Question, answer: Any) -> Any:
     if question.kind == "choice":
         return _code(question, answer)
     if question.kind == "ticks":
-        return sorted(_code(question, one) for one in answer)
+        return sorted(_code(question, option) for option in answer)
     if question.design is not None:
-        places, _ = question.design._grid.index([answer])  # type: ignore[attr-defined]  # all that ask for numbers have one
-        return int(places[0])
+        points, _ = question.design._grid.index([answer])  # type: ignore[attr-defined]  # all that ask for numbers have one
+        return int(points[0])
     return answer.item() if hasattr(answer, "item") else answer
 
 

@@ -280,17 +280,22 @@ class Survey:
         """
         code = self.languages[0] if language is None else choice(language, "language", self.languages)
         odds = consenting.odds_in_all(self.questions, code, self.words, self.waves)
-        parts: list[str | None] = []
+        paragraphs: list[str | None] = []
         for layer in paper_layers(self, code) if paper else consent_layers(self, code):
-            parts += [layer.title(code, self.words), *layer.open, *(odds if layer.name == "learn" else []), *layer.more]
-        return "\n\n".join(part for part in parts if part)
+            paragraphs += [
+                layer.title(code, self.words),
+                *layer.open,
+                *(odds if layer.name == "learn" else []),
+                *layer.more,
+            ]
+        return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
     def __getitem__(self, name: str) -> Question:
         for question in self.questions:
             if question.name == name:
                 return question
-        known = ", ".join(question.name for question in self.questions)
-        refuse(f"a question of this survey must be one of {known}", repr(name)[:60], "there is no other", KeyError)
+        names = ", ".join(question.name for question in self.questions)
+        refuse(f"a question of this survey must be one of {names}", repr(name)[:60], "there is no other", KeyError)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON and TOML: nothing in it is null, and designs are their integers.
@@ -503,10 +508,10 @@ _HEADS = ("name", "question", "answers", "how it is sent", "epsilon")
 _MOST_ANSWERS = 8
 
 
-def listing(title: str, questions: Sequence[Question], language: str, own: Own | None, waves: int) -> str:
+def listing(title: str, questions: Sequence[Question], language: str, own_words: Own | None, waves: int) -> str:
     """Return a survey at a glance, as an HTML table in one language; what a question costs is for all waves."""
-    head = "".join(f"<th style='text-align:left'>{words}</th>" for words in _HEADS)
-    rows = "".join(_row(question, language, own, waves) for question in questions)
+    head = "".join(f"<th style='text-align:left'>{head}</th>" for head in _HEADS)
+    rows = "".join(_row(question, language, own_words, waves) for question in questions)
     often = "" if waves == 1 else f", in {waves} waves"
     caption = f"<caption style='text-align:left'><b>{html.escape(title)}</b></caption>"
     total = f"<td>{consenting.loss(questions, waves).epsilon:.4g}</td>"
@@ -514,17 +519,23 @@ def listing(title: str, questions: Sequence[Question], language: str, own: Own |
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody><tfoot>{foot}</tfoot></table>"
 
 
-def _row(question: Question, language: str, own: Own | None, waves: int) -> str:
+def _row(question: Question, language: str, own_words: Own | None, waves: int) -> str:
     cost = f"{loss_over_waves(question, waves).epsilon:.4g}" if question.randomized else "not protected"
-    cells = (question.name, text_in(question.text, language), _answers(question, language, own), _sent(question), cost)
-    return "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(words)}</td>" for words in cells) + "</tr>"
+    cells = (
+        question.name,
+        text_in(question.text, language),
+        _answers(question, language, own_words),
+        _sent(question),
+        cost,
+    )
+    return "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(text)}</td>" for text in cells) + "</tr>"
 
 
-def _answers(question: Question, language: str, own: Own | None) -> str:
+def _answers(question: Question, language: str, own_words: Own | None) -> str:
     """The options by their labels, or the bounds of a number."""
     if question.kind in ("choice", "ticks"):
-        words = phrases(language, own)
-        labels = [question.label(option, language, words) for option in question.options[:_MOST_ANSWERS]]
+        sentences = phrases(language, own_words)
+        labels = [question.label(option, language, sentences) for option in question.options[:_MOST_ANSWERS]]
         more = len(question.options) - len(labels)
         return ", ".join(labels) + (f" and {more} more" if more else "")
     if question.kind == "text":

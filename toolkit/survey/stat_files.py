@@ -84,9 +84,9 @@ class _StatFile:
     def _named(self, values: Mapping[Any, str]) -> dict[Any, str]:
         """Labels that fit; where two would be the same, the number of each before it."""
         most = _LIMITS[self.suffix]["value"]
-        named = {code: _cut(text, most, in_bytes=True) for code, text in values.items()}
-        if len(set(named.values())) == len(named):
-            return named
+        labels = {code: _cut(text, most, in_bytes=True) for code, text in values.items()}
+        if len(set(labels.values())) == len(labels):
+            return labels
         numbered = enumerate(values.items(), start=1)
         return {code: _cut(f"{number}. {text}", most, in_bytes=True) for number, (code, text) in numbered}
 
@@ -151,15 +151,15 @@ def _add_question(file: _StatFile, survey: Survey, question: Question, frame: "p
     text, cells = text_in(question.text, language), _cells(question, frame)
     if question.randomized:
         text = f"RANDOMIZED, epsilon {question.loss.epsilon:.4g}: {text}"
-    words = phrases(language, survey.words)
+    sentences = phrases(language, survey.words)
     if not is_set(question):
         options = zip(answer_codes(question), code_labels(question), strict=True)
-        labels = {code: question.label(option, language, words) for code, option in options}
+        labels = {code: question.label(option, language, sentences) for code, option in options}
         file.add(question.name, text, [str(cell) if isinstance(cell, list) else cell for cell in cells], labels)
         return
     for code, option in enumerate(question.options):
         ticked = [cell if isinstance(cell, str) else int(code in cell) for cell in cells]
-        label = f"{question.label(option, language, words)} — {text}"
+        label = f"{question.label(option, language, sentences)} — {text}"
         file.add(f"{question.name}__{code + 1}", label, ticked, {0: "not ticked", 1: "ticked"})
 
 
@@ -174,9 +174,12 @@ def _cells(question: Question, frame: "pd.DataFrame") -> list[Any]:
         read = {cell: codes[index] for cell, index in read.items()}
     is_asked = [True] * len(frame)
     for name, options in (question.show_if or {}).items():
-        known = {str(option) for option in options}
-        is_asked = [so and str(whole_number(cell)) in known for so, cell in zip(is_asked, frame[name], strict=True)]
+        shown_options = {str(option) for option in options}
+        is_asked = [
+            is_shown and str(whole_number(cell)) in shown_options
+            for is_shown, cell in zip(is_asked, frame[name], strict=True)
+        ]
     return [
-        (_NO_ANSWER if so else _NOT_ASKED) if gone else read[cell]
-        for cell, gone, so in zip(frame[question.name], empty, is_asked, strict=True)
+        (_NO_ANSWER if is_shown else _NOT_ASKED) if is_empty else read[cell]
+        for cell, is_empty, is_shown in zip(frame[question.name], empty, is_asked, strict=True)
     ]

@@ -12,7 +12,7 @@ from toolkit import Ledger, Pure, Question, warner
 from toolkit.analysis import estimates
 from toolkit.survey import Collector, estimate, read_reports
 from toolkit.survey.client import code_hash
-from toolkit.survey.exchange.written_report import _differences, _people, methods, written
+from toolkit.survey.exchange.written_report import _differences, _people, methods, report_document
 from toolkit.survey.storage import NewReport, State, open_store
 
 pytest.importorskip("matplotlib")
@@ -101,7 +101,7 @@ def test_without_enough_people_it_is_said_that_there_is_nothing_to_show():
 
 @pytest.mark.slow
 def test_a_picture_per_question_says_what_it_shows():
-    blocks = written(results(), 0.95, "Exams").blocks
+    blocks = report_document(results(), 0.95, "Exams").blocks
     pictures = [block for block in blocks if block.kind == "picture"]
     assert len(pictures) == 3
     assert all(one.png.startswith(b"\x89PNG") for one in pictures)

@@ -17,7 +17,7 @@ from toolkit.texts.multilingual import right_to_left
 from toolkit.texts.phrases import Own, phrases
 from toolkit.texts.voice import Voice
 
-Words = Mapping[str, Mapping[str, str]]
+Interface = Mapping[str, Mapping[str, str]]
 """The words of the interface, by language."""
 
 DeviceTry = tuple[dict[str, str], list[dict[str, str]], int]
@@ -32,43 +32,53 @@ TRIES = 2
 _FROM_RIGHT = "\u200f"
 
 
-def device_tries(questions: Sequence[Question], words: Words, own: Own | None = None) -> list[DeviceTry]:
+def device_tries(questions: Sequence[Question], interface: Interface, own_words: Own | None = None) -> list[DeviceTry]:
     """Return the tries: a case of the wheel, or what chance tells people to choose; "Nothing" is always wrong."""
-    subjects = [practice_question(questions, list(words), own)] if practicable(questions) else _weakest_first(questions)
+    subjects = (
+        [practice_question(questions, list(interface), own_words)]
+        if practicable(questions)
+        else _weakest_first(questions)
+    )
     if subjects[0].mode == "auto":  # a yes and a no, called as the wheel calls them
-        options, reports = _labels(subjects[0], words, own)
+        options, reports = _labels(subjects[0], interface, own_words)
         marks = zip("AB", reports, strict=True)
-        marked = [{code: f"{_apart(mark, code)} – {one[code]}" for code in words} for mark, one in marks]
-        stops = [dict.fromkeys(words, mark) for mark in "AB"]
+        marked = [
+            {code: f"{_apart(mark, code)} – {device_try[code]}" for code in interface} for mark, device_try in marks
+        ]
+        stops = [dict.fromkeys(interface, mark) for mark in "AB"]
         return [
-            _case("check_wheel", words, marked, right, at=stops[right], answer=options[1 - right]) for right in (1, 0)
+            _case("check_wheel", interface, marked, right, at=stops[right], answer=options[1 - right])
+            for right in (1, 0)
         ]
     for question in subjects:
-        if tries := _told(question, words, own):
+        if tries := _told(question, interface, own_words):
             return tries
         if (device := device_of(question)) is not None:
-            rules = {code: " ".join(lines) for code, lines in _lines(question, words, own).items()}
-            tries = _drawn(question, device, words, own)
-            return [({code: f"{rules[code]} {one[0][code]}" for code in words}, one[1], one[2]) for one in tries]
+            rules = {code: " ".join(lines) for code, lines in _lines(question, interface, own_words).items()}
+            tries = _drawn(question, device, interface, own_words)
+            return [
+                ({code: f"{rules[code]} {device_try[0][code]}" for code in interface}, device_try[1], device_try[2])
+                for device_try in tries
+            ]
     rule = "`check` about the device needs a wheel, a device of ours, forced answers or a crosswise design"
     refuse(rule, f"{subjects[0].name!r} without", "write check = true, or false")
 
 
 def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTry]:
     """Return the tries on paper, about the weakest device that can be asked about; none without a check."""
-    words, own = page_words(survey), survey.words
+    interface, own_words = page_words(survey), survey.words
     for question in _weakest_first(questions or survey.questions) if survey.check == "device" else []:
         device = device_of(question)
         if device is not None:
-            tries, lines = _drawn(question, device, words, own), _lines(question, words, own)
-        elif instructions(question, next(iter(words)), own):
-            tries, lines = _told(question, words, own), {}
+            tries, lines = _drawn(question, device, interface, own_words), _lines(question, interface, own_words)
+        elif instructions(question, next(iter(interface)), own_words):
+            tries, lines = _told(question, interface, own_words), {}
         else:
             continue
         if tries:
-            sentences = {code: phrases(code, own, "paper")["sheet_check"] for code in words}
-            beside = [{code: "\n".join([sentences[code], *lines.get(code, [])]) for code in words}, sentences]
-            return [_asked(*one) for one in zip(tries, SHEET_TRIES, beside, strict=True)]
+            sentences = {code: phrases(code, own_words, "paper")["sheet_check"] for code in interface}
+            beside = [{code: "\n".join([sentences[code], *lines.get(code, [])]) for code in interface}, sentences]
+            return [_asked(*arguments) for arguments in zip(tries, SHEET_TRIES, beside, strict=True)]
     return []
 
 
@@ -94,28 +104,34 @@ def quoted(phrasebook: Mapping[str, str], label: str) -> str:
 def _asked(device_try: DeviceTry, name: str, help_text: dict[str, str]) -> SheetTry:
     text, labels, right = device_try
     codes = [next(iter(label.values())) for label in labels]  # a number keeps its own code
-    options = [one if one.isdecimal() else f"answer {place}" for place, one in enumerate(codes, start=1)]
+    options = [
+        label_code if label_code.isdecimal() else f"answer {number}" for number, label_code in enumerate(codes, start=1)
+    ]
     return Question(name, text, options=options, labels=dict(zip(options, labels, strict=True)), help=help_text), right
 
 
 def _case(
-    name: str, words: Words, reports: Sequence[Mapping[str, str]], right: int, **labels: Mapping[str, str]
+    name: str, interface: Interface, reports: Sequence[Mapping[str, str]], right: int, **labels: Mapping[str, str]
 ) -> DeviceTry:
     """One case, with three answers whatever the design: what is right, another report, and nothing."""
     text = {}
-    for code, page in words.items():
-        parts = {slot: label[code] if slot == "at" else quoted(page, label[code]) for slot, label in labels.items()}
-        text[code] = page[name].format(**parts)
-    return _three(text, words, reports, right)
+    for code, page in interface.items():
+        slots = {slot: label[code] if slot == "at" else quoted(page, label[code]) for slot, label in labels.items()}
+        text[code] = page[name].format(**slots)
+    return _three(text, interface, reports, right)
 
 
 def _three(
-    text: dict[str, str], words: Words, reports: Sequence[Mapping[str, str]], right: int, wrong: int | None = None
+    text: dict[str, str],
+    interface: Interface,
+    reports: Sequence[Mapping[str, str]],
+    right: int,
+    wrong: int | None = None,
 ) -> DeviceTry:
     other = (0 if right else len(reports) - 1) if wrong is None or wrong == right else wrong
-    places = sorted((right, other))
-    nothing = {code: phrasebook["check_nothing"] for code, phrasebook in words.items()}
-    return text, [*(dict(reports[place]) for place in places), nothing], places.index(right)
+    indices = sorted((right, other))
+    nothing = {code: phrasebook["check_nothing"] for code, phrasebook in interface.items()}
+    return text, [*(dict(reports[index]) for index in indices), nothing], indices.index(right)
 
 
 def _apart(mark: str, code: str) -> str:
@@ -123,29 +139,35 @@ def _apart(mark: str, code: str) -> str:
     return f"{_FROM_RIGHT}{mark}" if right_to_left(code) else mark
 
 
-def _labels(question: Question, words: Words, own: Any) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+def _labels(
+    question: Question, interface: Interface, own_words: Any
+) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """The answers and the reports of a question as they are shown, by language."""
-    page_question = shown_question(question, list(words), own=own)
-    return [one["label"] for one in page_question["options"]], [one["label"] for one in page_question["reports"]]
+    page_question = shown_question(question, list(interface), own_words=own_words)
+    return [option["label"] for option in page_question["options"]], [
+        option["label"] for option in page_question["reports"]
+    ]
 
 
-def _told(question: Question, words: Words, own: object) -> list[DeviceTry]:
+def _told(question: Question, interface: Interface, own_words: object) -> list[DeviceTry]:
     """Cases in which two answers are compared, or chance says what to choose; none if it does neither."""
-    options, reports = _labels(question, words, own)
+    options, reports = _labels(question, interface, own_words)
     if question.mode == "physical" and has_matrix(question.design) and question.design.procedure == "crosswise":
         pairs = ((options[0], options[-1], 0), (options[-1], options[-1], 1))
-        return [_case("check_pair", words, reports, right, first=one, second=two) for one, two, right in pairs]
+        return [
+            _case("check_pair", interface, reports, right, first=first, second=second) for first, second, right in pairs
+        ]
     forced = _forced(question)
     cases = [(right, -1 if right == 0 else 0) for right in (*reversed(forced), *forced)][:TRIES]
     return [
-        _case("check_order", words, reports, right, report=reports[right], answer=options[truth])
+        _case("check_order", interface, reports, right, report=reports[right], answer=options[truth])
         for right, truth in cases
     ]
 
 
-def _drawn(question: Question, device: Device[Design], words: Words, own: Own | None) -> list[DeviceTry]:
+def _drawn(question: Question, device: Device[Design], interface: Interface, own_words: Own | None) -> list[DeviceTry]:
     """Cases of a device: what comes out, and what is then chosen; first those in which it is not the real answer."""
-    _, reports = _labels(question, words, own)
+    _, reports = _labels(question, interface, own_words)
     cases = [
         (step.outcomes[0], truth, truth if step.report is None else step.report)
         for step in device.steps
@@ -154,25 +176,27 @@ def _drawn(question: Question, device: Device[Design], words: Words, own: Own | 
     cases.sort(key=lambda case: case[1] == case[2])
     first = cases[0]
     other = next(case for case in cases if case[2] != first[2])  # a device that always says the same is none
-    places, tries = {one: place for place, one in enumerate(question.report_options)}, []
+    indices, tries = {report: place for place, report in enumerate(question.report_options)}, []
     for outcome, truth, report in (first, other):
         text = {}
-        for code in words:
-            voice = Voice(phrases(code, own, "paper"))
+        for code in interface:
+            voice = Voice(phrases(code, own_words, "paper"))
             answer = voice.quoted(question.label(truth, code, voice.phrases))
             came = outcome_words((outcome,), voice)
             text[code] = voice.say("check_outcome", device=device_words(device, voice), outcome=came, answer=answer)
-        tries.append(_three(text, words, reports, places[report], places.get(truth)))
+        tries.append(_three(text, interface, reports, indices[report], indices.get(truth)))
     return tries
 
 
 def _weakest_first(questions: Sequence[Question]) -> list[Question]:
-    return sorted((one for one in questions if one.randomized), key=lambda one: -one.loss.epsilon)
+    return sorted(
+        (question for question in questions if question.randomized), key=lambda question: -question.loss.epsilon
+    )
 
 
-def _lines(question: Question, words: Words, own: Own | None) -> dict[str, list[str]]:
+def _lines(question: Question, interface: Interface, own_words: Own | None) -> dict[str, list[str]]:
     """What to do on each outcome of a device, by language."""
-    return {code: [line for line, _ in instructions(question, code, own)[1:]] for code in words}
+    return {code: [line for line, _ in instructions(question, code, own_words)[1:]] for code in interface}
 
 
 def _forced(question: Question) -> list[int]:

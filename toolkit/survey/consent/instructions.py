@@ -24,11 +24,11 @@ def device_of(question: Question) -> Device[Design] | None:
     return next((device for device in devices if device.exact and device._by_hand), None)
 
 
-def instructions(question: Question, language: str, own: Own | None = None) -> list[Line]:
+def instructions(question: Question, language: str, own_words: Own | None = None) -> list[Line]:
     """Return what to do, line by line: the researcher's words, the innocent question, or what a device asks for."""
     if question.instructions is not None:
         return [(text_in(question.instructions, language), ())]
-    voice = Voice(phrases(language, own, "paper"))
+    voice = Voice(phrases(language, own_words, "paper"))
     if question.innocent is not None:
         return [(line, ()) for line in _innocent(question, question.innocent["born"], language, voice)]
     device = device_of(question)
@@ -49,7 +49,7 @@ def _innocent(question: Question, born: str, language: str, voice: Voice) -> lis
     names = voice.phrases["months"].split("|")
     first, last = span(born)
     months = names[first] if first == last else voice.say("to", first=names[first], last=names[last])
-    labels = [voice.quoted(question.label(one, language, voice.phrases)) for one in question.report_options]
+    labels = [voice.quoted(question.label(option, language, voice.phrases)) for option in question.report_options]
     triangular = has_matrix(question.design) and question.design.procedure == "triangular"
     slots = ("neither", "one") if triangular else ("different", "same")
     kind = "innocent_triangular" if triangular else "innocent_crosswise"
@@ -72,5 +72,5 @@ def outcome_words(outcomes: Sequence[str], voice: Voice) -> str:
     """Return what comes out in words: consecutive numbers as a range, faces of coins by their names."""
     if outcomes[0].isdigit() and len(outcomes) > 2:
         return voice.say("to", first=outcomes[0], last=outcomes[-1])
-    faces = ["–".join(voice.phrases.get(face, face) for face in one.split("-")) for one in outcomes]
+    faces = ["–".join(voice.phrases.get(face, face) for face in outcome.split("-")) for outcome in outcomes]
     return voice.listed(faces, "or")

@@ -60,21 +60,21 @@ def check_names(questions: Sequence[Question], waves: int) -> None:
 
 
 def check_translations(
-    words: Mapping[str, Text | None], questions: Sequence[Question], languages: Sequence[str], own: Own | None
+    prose: Mapping[str, Text | None], questions: Sequence[Question], languages: Sequence[str], own_words: Own | None
 ) -> None:
     """Refuse what people could not read in every language of the survey."""
-    for name, text in words.items():
+    for name, text in prose.items():
         _check_text(name, name, text, languages)
-    for code, ours in (own or {}).items():
-        for name, word in ours.items():
-            _check_text("words", f"words.{code}.{name}", in_language(word, code), [code])
+    for code, texts in (own_words or {}).items():
+        for name, own_text in texts.items():
+            _check_text("words", f"words.{code}.{name}", in_language(own_text, code), [code])
     for question in questions:
         with error_location(question=question.name):
             for name in TEXTS:
                 _check_text(name, name, getattr(question, name), languages)
             for option in dict.fromkeys((*question.options, *question.report_options)):
                 _check_label(option, question.labels.get(option), languages)
-            _check_distinct(question, languages, own)
+            _check_distinct(question, languages, own_words)
 
 
 def _check_text(field: str, name: str, text: Text | None, languages: Sequence[str]) -> None:
@@ -99,15 +99,16 @@ def _check_label(option: str | int, label: str | Text | None, languages: Sequenc
         refuse_field("labels", rule, "none", why)
 
 
-def check_labels(questions: Sequence[Question], languages: Sequence[str], own: Own | None) -> None:
+def check_labels(questions: Sequence[Question], languages: Sequence[str], own_words: Own | None) -> None:
     """Refuse a label that could change how a sentence that quotes it reads."""
     quotes = {
-        code: phrases(code, own)["quote"] + raw_words(code, (own or {}).get(code, {}))["quoted"] for code in languages
+        code: phrases(code, own_words)["quote"] + raw_words(code, (own_words or {}).get(code, {}))["quoted"]
+        for code in languages
     }
     for question in questions:
         for option in dict.fromkeys((*question.options, *question.report_options)):
             for code, quote in quotes.items():
-                label = question.label(option, code, phrases(code, own))
+                label = question.label(option, code, phrases(code, own_words))
                 theirs = option in question.labels or label == str(option)  # else it is a word of ours
                 if theirs and (character := unquotable(label, quote)) is not None:
                     with error_location(question=question.name, field="labels"):
@@ -119,17 +120,17 @@ def check_labels(questions: Sequence[Question], languages: Sequence[str], own: O
                         )
 
 
-def check_claims(words: Mapping[str, Text | None], questions: Sequence[Question], own: Own | None) -> None:
+def check_claims(prose: Mapping[str, Text | None], questions: Sequence[Question], own_words: Own | None) -> None:
     """Refuse titles and words that say what becomes of answers, which the page says itself; warn of texts."""
-    short = {f"words.{code}.{name}": text for code, table in (own or {}).items() for name, text in table.items()}
+    short = {f"words.{code}.{name}": text for code, table in (own_words or {}).items() for name, text in table.items()}
     asking = {name: text for name, text in short.items() if name.rpartition(".")[2] in ASKING}
-    titles = {f"title.{code}": text for code, text in (words["title"] or {}).items()}
+    titles = {f"title.{code}": text for code, text in (prose["title"] or {}).items()}
     for name, text in {**asking, **titles}.items():
         if (claim := _claim(text)) is not None:
             rule = f"`{name}` may ask, name or lead on, not say what becomes of answers"
             why = "the page says it itself, from the designs, so that it is true"
             refuse_field(name.partition(".")[0], rule, repr(claim), why)
-    for name, sentences in words.items():
+    for name, sentences in prose.items():
         if name != "title":
             _warn_of_claim(sentences, None, name)
     for question in questions:  # its text and instructions may say what others know of a debt or of a birthday
@@ -151,17 +152,17 @@ def _claim(text: str) -> str | None:
     """Return what a text claims of answers, if anything. Sentences are searched alone, and very long ones in pieces, as
     the time grows with the cube of what is searched at once.
     """
-    known = re.compile("|".join(phrases(code)["claims"] for code in LANGUAGES))
+    pattern = re.compile("|".join(phrases(code)["claims"] for code in LANGUAGES))
     sentences = re.findall(rf"[^.!?;؟؛]{{1,{_SENTENCE}}}", looks(text).lower())
-    return next((match.group() for match in map(known.search, sentences) if match), None)
+    return next((match.group() for match in map(pattern.search, sentences) if match), None)
 
 
-def _check_distinct(question: Question, languages: Sequence[str], own: Own | None) -> None:
+def _check_distinct(question: Question, languages: Sequence[str], own_words: Own | None) -> None:
     for language in languages:
-        sentences = phrases(language, own)
+        sentences = phrases(language, own_words)
         for options in (question.options, question.report_options):
             labels = Counter(looks(question.label(option, language, sentences)) for option in options)
-            if twice := next((words for words, count in labels.items() if count > 1), None):
+            if twice := next((label for label, count in labels.items() if count > 1), None):
                 rule = f"options must be shown by different words in {language}"
                 refuse_field("labels", rule, f"{twice!r} twice"[:80], "people could not choose between them")
 
@@ -169,10 +170,10 @@ def _check_distinct(question: Question, languages: Sequence[str], own: Own | Non
 def check_conditions(questions: Sequence[Question]) -> None:
     """Refuse a `show_if` on later or randomized questions, or one that lets people avoid a randomized one."""
     names = [question.name for question in questions]
-    for place, question in enumerate(questions):
+    for index, question in enumerate(questions):
         for name, options in (question.show_if or {}).items():
             with error_location(question=question.name, field="show_if"):
-                if name not in names[:place]:
+                if name not in names[:index]:
                     received = f"{name!r}, which " + ("comes later" if name in names else "is not in the survey")
                     refuse("`show_if` must name a question before this one", received, "its answer is not known yet")
                 _check_condition(question, questions[names.index(name)], options)
@@ -187,8 +188,8 @@ def _check_condition(question: Question, other: Question, options: Sequence[str 
         rule = "`show_if` must name a plain question with one answer out of several"
         refuse(rule, f"{name!r}, a question for {other.kind}", "there is no such answer to go by")
     if strange := [option for option in options if option not in other.options]:
-        listed = ", ".join(map(str, other.options[:8]))
-        rule = f"`show_if` must name options of {name!r} ({listed})"
+        options_text = ", ".join(map(str, other.options[:8]))
+        rule = f"`show_if` must name options of {name!r} ({options_text})"
         refuse(rule, repr(strange[0])[:60], "the question would never be asked")
     if question.randomized and not other.required:
         evade = "leaving it out would be a way round this one, and who takes it tells something"
@@ -199,7 +200,7 @@ def _check_condition(question: Question, other: Question, options: Sequence[str 
         refuse(rule, f"{name!r} with {way_out!r}", evade)
 
 
-def check_waves(questions: Sequence[Question], waves: int, languages: Sequence[str], own: Own | None) -> None:
+def check_waves(questions: Sequence[Question], waves: int, languages: Sequence[str], own_words: Own | None) -> None:
     """Refuse a memo without waves, waves without a memo, and words of one's own that do not mention waves."""
     with_memo = next((question.name for question in questions if question.memo is not None), None)
     if with_memo is not None and waves == 1:
@@ -215,7 +216,7 @@ def check_waves(questions: Sequence[Question], waves: int, languages: Sequence[s
             "toolkit.local.waves as design",
         )
     for language in languages if waves > 1 else ():
-        if absent := [name for name in WAVES if name not in phrases(language, own)]:
+        if absent := [name for name in WAVES if name not in phrases(language, own_words)]:
             rule = f"`words` must hold {OWN}{absent[0]} where a survey has waves"
             refuse_field("words", rule, f"none in {language!r}", "people must be told what being asked again means")
 
@@ -241,7 +242,7 @@ def check_leaks(questions: Sequence[Question]) -> None:
 
 def _apart(question: Question, other: Question) -> bool:
     """Whether nobody is asked both, because chance chooses between them."""
-    arms = [set(one.arms) for one in (question, other)]
+    arms = [set(item.arms) for item in (question, other)]
     return all(arms) and not arms[0] & arms[1]
 
 
@@ -263,7 +264,9 @@ def _lines(question: Question) -> list[str]:
 def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int) -> None:
     """Refuse what costs one respondent more than the ceiling in all waves, or could prove an answer."""
     spent = loss(questions, waves)
-    certain = next((one.name for one in questions if math.isinf(loss_over_waves(one, waves).epsilon)), None)
+    certain = next(
+        (question.name for question in questions if math.isinf(loss_over_waves(question, waves).epsilon)), None
+    )
     if certain is not None and not spent <= ceiling:
         what = "a report" if waves == 1 else f"the reports of {waves} waves"
         why = "write ceiling=math.inf, in TOML ceiling = inf, to allow it; the consent text then says what it can prove"
@@ -284,9 +287,9 @@ def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int) -> None
 
 def warn_of_what_can_be_looked_up(questions: Sequence[Question]) -> None:
     """Warn of an innocent question whose answer others can find out: whoever knows it knows the true answer."""
-    known = re.compile("|".join(phrases(code)["found_out"] for code in LANGUAGES))
+    pattern = re.compile("|".join(phrases(code)["found_out"] for code in LANGUAGES))
     for question in filter(needs_secret_answer, questions):
-        if match := next(filter(None, map(known.search, _lines(question))), None):
+        if match := next(filter(None, map(pattern.search, _lines(question))), None):
             message = (
                 f"question {question.name!r} asks for what others may find out ({match.group()!r}): whoever "
                 "knows it reads the true answer off the report. Ask about a person whose birthday nobody "

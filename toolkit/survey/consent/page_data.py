@@ -31,28 +31,28 @@ def page_words(survey: Any) -> dict[str, dict[str, str]]:
     }
     pages = interface(survey.languages, _own_words(survey))
     if survey.is_station:
-        pages = {code: {**words, **station_words(code)} for code, words in pages.items()}
-    for code, words in pages.items():
-        words["review_note"] = " ".join(words[name] for name, is_so in review.items() if is_so)
+        pages = {code: {**texts, **station_words(code)} for code, texts in pages.items()}
+    for code, texts in pages.items():
+        texts["review_note"] = " ".join(texts[name] for name, is_so in review.items() if is_so)
         if access == "blind":
-            words["end_403"] = words["used_blind"]
+            texts["end_403"] = texts["used_blind"]
         if survey.household:
-            words["end_already"] = words["already_household"]
+            texts["end_already"] = texts["already_household"]
         if survey.waves > 1:
             sentences = phrases(code, survey.words)
-            words["review_note"] += f" {sentences['review_person']}"
-            words["keeps_nothing"] += f" {sentences['new_draws']}"
-            words |= {"end_already": sentences["already_waves"], "new_draws": sentences["new_draws"]}
+            texts["review_note"] += f" {sentences['review_person']}"
+            texts["keeps_nothing"] += f" {sentences['new_draws']}"
+            texts |= {"end_already": sentences["already_waves"], "new_draws": sentences["new_draws"]}
     return pages
 
 
 def _own_words(survey: Any) -> dict[str, dict[str, str]]:
     """Return the researcher's words for the page, without the promise; in a rehearsal every heading is marked."""
-    own = {
-        code: {key: text for key, text in words.items() if not key.startswith(OWN)}
-        for code, words in (survey.words or {}).items()
+    own_words = {
+        code: {key: text for key, text in texts.items() if not key.startswith(OWN)}
+        for code, texts in (survey.words or {}).items()
     }
-    return marked_words(survey.languages, own) if survey.rehearsal else own
+    return marked_words(survey.languages, own_words) if survey.rehearsal else own_words
 
 
 def headings(survey: Any) -> dict[str, str]:
@@ -68,14 +68,14 @@ def consent_layers(
 
     `check` is the question about the method that is asked, if it is not that of the survey.
     """
-    own = consent.stated_layers(statements(survey), survey.consent[language], language, survey.words, paper=paper)
+    own_words = consent.stated_layers(statements(survey), survey.consent[language], language, survey.words, paper=paper)
     if survey.household and not paper:
-        own.append(consent.Layer("stored", (), (phrases(language, survey.words)["household"],)))
+        own_words.append(consent.Layer("stored", (), (phrases(language, survey.words)["household"],)))
     if survey.is_station and not paper:
-        own.insert(0, consent.Layer("who", (phrases(language, None, STATION)["station_own"],)))
+        own_words.insert(0, consent.Layer("who", (phrases(language, None, STATION)["station_own"],)))
     check = survey.check if check is None else check
     send = page_words(survey)[language]["send"]
-    return consent.merged([*consent.promise(survey, language, check, send, paper=paper), *own])
+    return consent.merged([*consent.promise(survey, language, check, send, paper=paper), *own_words])
 
 
 def practicable(questions: Sequence[Question]) -> list[Question]:
@@ -88,10 +88,10 @@ def is_deniable(questions: Sequence[Question]) -> bool:
 
 
 def practice_question(
-    questions: Sequence[Question], languages: Sequence[str], own: Own | None = None, *, again: bool = False
+    questions: Sequence[Question], languages: Sequence[str], own_words: Own | None = None, *, again: bool = False
 ) -> Question:
     """Return an innocent question, hidden as weakly as the weakest that follows; it is never sent."""
-    text = {code: phrases(code, own)["practice_2" if again else "practice"] for code in languages}
+    text = {code: phrases(code, own_words)["practice_2" if again else "practice"] for code in languages}
     weakest = max(practicable(questions), key=lambda question: question.loss.epsilon)
     yes_or_no = weakest.options == weakest.report_options == ("no", "yes")
     design = weakest.design if yes_or_no else warner(epsilon=weakest.loss.epsilon)
@@ -99,10 +99,12 @@ def practice_question(
 
 
 def shown_survey(survey: Any) -> dict[str, Any]:
-    codes, own = survey.languages, survey.words
+    codes, own_words = survey.languages, survey.words
     others = {question.name: question for question in survey.questions}
-    rounds = [practice_question(survey.questions, codes, own, again=place % 2 > 0) for place in range(survey.practice)]
-    questions = [shown_question(one, codes, others, own, survey.waves) for one in survey.questions]
+    rounds = [
+        practice_question(survey.questions, codes, own_words, again=index % 2 > 0) for index in range(survey.practice)
+    ]
+    questions = [shown_question(question, codes, others, own_words, survey.waves) for question in survey.questions]
     layers = {code: consent_layers(survey, code) for code in codes}
     endings = {
         name: {code: numbers_apart(text[code]) for code in codes}
@@ -113,8 +115,11 @@ def shown_survey(survey: Any) -> dict[str, Any]:
         "title": headings(survey),
         "languages": list(codes),
         "access": survey.access,
-        "consent": {code: [_shown_layer(one, code, own) for one in layers[code]] for code in codes},
-        "practice": [{**shown_question(one, codes, own=own), "rows": _rows(one, codes, own)} for one in rounds],
+        "consent": {code: [_shown_layer(question, code, own_words) for question in layers[code]] for code in codes},
+        "practice": [
+            {**shown_question(question, codes, own_words=own_words), "rows": _rows(question, codes, own_words)}
+            for question in rounds
+        ],
         "check": survey.check,
         "questions": questions,
         **endings,
@@ -122,7 +127,7 @@ def shown_survey(survey: Any) -> dict[str, Any]:
         **({} if survey.completion is None else {"completion": survey.completion}),
     }
     for code in codes:
-        takes = phrases(code, own)["takes"].format(minutes=minutes(page, code))
+        takes = phrases(code, own_words)["takes"].format(minutes=minutes(page, code))
         page["consent"][code][-1]["open"].append(takes)
     if survey.waves == 1:
         return page
@@ -130,14 +135,14 @@ def shown_survey(survey: Any) -> dict[str, Any]:
     return {**page, "panel": panel.pop("identity"), **panel, "waves": survey.waves, "wave": survey.wave}
 
 
-def _shown_layer(layer: consent.Layer, language: str, own: Own | None) -> dict[str, Any]:
-    parts = {"open": [*map(numbers_apart, layer.open)], "more": [*map(numbers_apart, layer.more)]}
-    return {"name": layer.name, "title": layer.title(language, own), **parts}
+def _shown_layer(layer: consent.Layer, language: str, own_words: Own | None) -> dict[str, Any]:
+    sections = {"open": [*map(numbers_apart, layer.open)], "more": [*map(numbers_apart, layer.more)]}
+    return {"name": layer.name, "title": layer.title(language, own_words), **sections}
 
 
-def _rows(question: Question, languages: Sequence[str], own: Own | None) -> list[dict[str, str]]:
+def _rows(question: Question, languages: Sequence[str], own_words: Own | None) -> list[dict[str, str]]:
     """For each answer all that chance can make of it."""
-    sentences = {code: consent.odds_by_answer(question, code, own) for code in languages}
+    sentences = {code: consent.odds_by_answer(question, code, own_words) for code in languages}
     return [{code: sentences[code][truth] for code in languages} for truth in range(len(question.options))]
 
 
@@ -151,19 +156,19 @@ def minutes(page: Mapping[str, Any], language: str) -> int:
     are folded, and what chance has made of an answer is shown for the first two questions with the same odds.
     """
 
-    def words(*texts: str | None) -> int:
+    def count_words(*texts: str | None) -> int:
         return sum(len(text.split()) for text in texts if text is not None)
 
-    read = sum(words(layer["title"], *layer["open"]) for layer in page["consent"][language])
-    entries = [*page["practice"], *(one for one in page["questions"] if "weights" not in one)]
-    seen: list[str] = []
-    for one in entries:
-        texts = [one[name] and one[name][language] for name in ("text", "help", "instructions", "warning")]
-        read += _AROUND + words(*texts, *(option["label"][language] for option in one["options"]))
-        odds = " ".join(one["odds"][language]) if one["odds"] else ""
-        read += words(odds) if odds not in seen else 0
-        read += _AROUND if one["mode"] == "auto" and seen.count(odds) < 2 else 0
-        seen.append(odds)
+    read = sum(count_words(layer["title"], *layer["open"]) for layer in page["consent"][language])
+    entries = [*page["practice"], *(entry for entry in page["questions"] if "weights" not in entry)]
+    earlier_odds: list[str] = []
+    for entry in entries:
+        texts = [entry[name] and entry[name][language] for name in ("text", "help", "instructions", "warning")]
+        read += _AROUND + count_words(*texts, *(option["label"][language] for option in entry["options"]))
+        odds = " ".join(entry["odds"][language]) if entry["odds"] else ""
+        read += count_words(odds) if odds not in earlier_odds else 0
+        read += _AROUND if entry["mode"] == "auto" and earlier_odds.count(odds) < 2 else 0
+        earlier_odds.append(odds)
     read += 2 * _AROUND * bool(page["check"]) + _REVIEWED * len(page["questions"]) + 2 * _AROUND
     return math.ceil((_PER_WORD * read + _PER_QUESTION * (len(entries) + bool(page["check"]) + 2)) / 60)
 
@@ -172,18 +177,21 @@ def shown_question(
     question: Question,
     languages: Sequence[str],
     others: Mapping[str, Question] | None = None,
-    own: Own | None = None,
+    own_words: Own | None = None,
     waves: int = 1,
 ) -> dict[str, Any]:
     """Return plain data of one question for the page; `others` are the questions that `show_if` may name."""
 
-    def words(label: str | Text | None) -> dict[str, str] | None:
+    def in_languages(label: str | Text | None) -> dict[str, str] | None:
         text = None if label is None else in_language(label, languages[0])
         return None if text is None else {code: numbers_apart(text[code]) for code in languages}
 
     def choices(options: Sequence[str | int]) -> list[dict[str, Any]]:
-        own_words = {code: phrases(code, own) for code in languages}
-        return [{"value": one, "label": {k: local.label(one, k, own_words[k]) for k in languages}} for one in options]
+        sentences = {code: phrases(code, own_words) for code in languages}
+        return [
+            {"value": option, "label": {k: local.label(option, k, sentences[k]) for k in languages}}
+            for option in options
+        ]
 
     local = localized(question, languages[0])
     randomizer = question.memo or question.design
@@ -191,35 +199,35 @@ def shown_question(
         "name": question.name,
         "kind": question.kind,
         "mode": question.mode,
-        "text": words(question.text),
-        "help": words(question.help),
+        "text": in_languages(question.text),
+        "help": in_languages(question.help),
         "options": choices(question.options),
         "reports": choices(question.report_options),
         "randomizer": None if randomizer is None else randomizer._browser_data(),
-        "odds": {code: _odds(local, code, own, waves) for code in languages} if question.randomized else None,
+        "odds": {code: _odds(local, code, own_words, waves) for code in languages} if question.randomized else None,
         "deniable": loss_over_waves(question, waves).epsilon <= WEAK_EPSILON if question.randomized else None,
-        "instructions": _instructions(local, languages, own),
+        "instructions": _instructions(local, languages, own_words),
         "show_if": question.show_if and _places(question.show_if, others or {}),
         "required": question.required,
         "bounds": None if question.bounds is None else [as_number(bound) for bound in question.bounds],
-        "warning": words(question.warning),
+        "warning": in_languages(question.warning),
         "scale": scale(question.design) if question.design is not None and question.kind == "number" else None,
         **({"whole": True} if question.whole else {}),
         **({} if question.chances is None else {"weights": _weights(question.chances)}),
     }
 
 
-def _odds(question: Question, language: str, own: Own | None, waves: int) -> list[str]:
+def _odds(question: Question, language: str, own_words: Own | None, waves: int) -> list[str]:
     """With a note that they are approximate where a birthday decides: days are counted, and seasons differ."""
-    note = [] if question.innocent is None else [phrases(language, own, "paper")["innocent_days"]]
-    return [*consent.odds(question, language, own, waves=waves), *note]
+    note = [] if question.innocent is None else [phrases(language, own_words, "paper")["innocent_days"]]
+    return [*consent.odds(question, language, own_words, waves=waves), *note]
 
 
-def _instructions(question: Question, languages: Sequence[str], own: Own | None) -> dict[str, str] | None:
+def _instructions(question: Question, languages: Sequence[str], own_words: Own | None) -> dict[str, str] | None:
     """What people do themselves: in the researcher's words, else as the device or the innocent question asks for."""
     if question.mode != "physical" and question.instructions is None:
         return None
-    lines = {code: [line for line, _ in instructions(question, code, own)] for code in languages}
+    lines = {code: [line for line, _ in instructions(question, code, own_words)] for code in languages}
     return {code: "\n".join(steps) for code, steps in lines.items()}
 
 

@@ -39,9 +39,9 @@ class Layer:
     open: tuple[str, ...]
     more: tuple[str, ...] = ()
 
-    def title(self, language: str, own: Own | None = None) -> str | None:
+    def title(self, language: str, own_words: Own | None = None) -> str | None:
         """Return its heading; the first part has none."""
-        return None if self.name == "head" else phrases(language, own)[f"section_{self.name}"]
+        return None if self.name == "head" else phrases(language, own_words)[f"section_{self.name}"]
 
     def __add__(self, other: "Layer") -> "Layer":
         return Layer(self.name, self.open + other.open, self.more + other.more)
@@ -60,16 +60,16 @@ _PLACES = {  # in which part the researchers' statements stand, and whether ever
 
 
 def stated_layers(
-    stated: Stated, consent: str, language: str, own: Own | None = None, *, paper: bool = False
+    stated: Stated, consent: str, language: str, own_words: Own | None = None, *, paper: bool = False
 ) -> list[Layer]:
     """Return the researchers' own words; while a statement is missing, also that this is a demonstration."""
-    voice = Voice(phrases(language, own))
+    voice = Voice(phrases(language, own_words))
     demonstration = (voice.say("demonstration"),) if missing(stated) else ()
     layers = [Layer("who", (*re.split(r"\n\s*\n", consent), *demonstration))]
     for name, text in stated.items():
         if text is not None and not (paper and name == "hashes"):
-            (place, is_open), words = _PLACES[name], (voice.say(name, words=text[language]),)
-            layers.append(Layer(place, words) if is_open else Layer(place, (), words))
+            (section, is_open), sentences = _PLACES[name], (voice.say(name, words=text[language]),)
+            layers.append(Layer(section, sentences) if is_open else Layer(section, (), sentences))
     return layers
 
 
@@ -99,15 +99,17 @@ def promise(survey: Any, language: str, check: bool | str, send: str, *, paper: 
     button that sends, and `paper` says that a sheet is handed in. Several waves are described together; a later wave
     does not promise less than the first one did.
     """
-    questions, waves, own, least = survey.questions, survey.waves, survey.words, earlier_loss(survey)
+    questions, waves, own_words, least = survey.questions, survey.waves, survey.words, earlier_loss(survey)
     if paper:
         _check_paper(questions, waves)
-    voice = Voice(phrases(language, own, *([STATION] if survey.is_station else []), *_also(questions, paper)))
+    voice = Voice(phrases(language, own_words, *([STATION] if survey.is_station else []), *_also(questions, paper)))
     randomized = [question for question in questions if question.randomized]
     stored = _stored(questions, voice, check, survey.access, paper, waves)
     back = [] if paper else [voice.say("may_stop", send=send)]
     back += [] if survey.withdrawal is not None else [voice.say("final_paper" if paper else "final")]
-    choice = Layer("choice", (" ".join(back), *_arms(questions, voice)), tuple(until(survey.closes, language, own)))
+    choice = Layer(
+        "choice", (" ".join(back), *_arms(questions, voice)), tuple(until(survey.closes, language, own_words))
+    )
     if not randomized:
         return [Layer("head", (voice.say("head_plain"),)), stored, choice]
     left_out = [voice.say(f"no_skip{'_paper' * paper}"), *_declined(randomized, language, voice, waves, least)]
@@ -151,23 +153,23 @@ def _unprotected(questions: Sequence[Question], language: str, voice: Voice, pap
     plain = [voice.quoted(_short(question, language)) for question in direct if not question.randomized]
     if not plain:
         return Layer("learn", ())
-    named = voice.say("plain_paper" if paper else "plain_some", questions=voice.listed(plain))
-    return Layer("learn", (voice.say("plain_open"),), (named,))
+    sentence = voice.say("plain_paper" if paper else "plain_some", questions=voice.listed(plain))
+    return Layer("learn", (voice.say("plain_open"),), (sentence,))
 
 
-def until(last: Day | None, language: str, own: Own | None) -> list[str]:
+def until(last: Day | None, language: str, own_words: Own | None) -> list[str]:
     """Return the last day on which reports are taken, if there is one; words of one's own must then say it."""
-    words = phrases(language, own)
+    sentences = phrases(language, own_words)
     if last is None:
         return []
-    if "until" not in words:
+    if "until" not in sentences:
         rule = f"`words` must hold {OWN}until where a survey has a last day"
         refuse(rule, f"none in {language!r}", "people must be told of it")
-    return [Voice(words).say("until", date=last.isoformat())]
+    return [Voice(sentences).say("until", date=last.isoformat())]
 
 
 def odds(
-    question: Question, language: str, own: Own | None = None, *, waves: int = 1, ratio: bool = False
+    question: Question, language: str, own_words: Own | None = None, *, waves: int = 1, ratio: bool = False
 ) -> list[str]:
     """Return what is received for each answer to a question, how often (also drawn), and what that proves at most.
     `ratio` adds how many times as likely one answer can make a report as another, for those who know what that
@@ -175,14 +177,14 @@ def odds(
     """
     if question.design is None:
         return []
-    voice = Voice(phrases(language, own), icons=True)
+    voice = Voice(phrases(language, own_words), icons=True)
     lines = sentences(question.design, voice, _names(question, language, voice), ratio=ratio)
     return lines if waves == 1 else [*lines, voice.say("odds_waves")]
 
 
-def odds_by_answer(question: Question, language: str, own: Own | None) -> list[str]:
+def odds_by_answer(question: Question, language: str, own_words: Own | None) -> list[str]:
     """Return for each answer to a question all that may be received, and how often."""
-    voice = Voice(phrases(language, own), icons=True)
+    voice = Voice(phrases(language, own_words), icons=True)
     return outcomes(question.design, voice, _names(question, language, voice))
 
 
@@ -190,13 +192,13 @@ def _names(question: Question, language: str, voice: Voice) -> Name:
     return lambda option: question.label(option, language, voice.phrases)
 
 
-def odds_in_all(questions: Sequence[Question], language: str, own: Own | None, waves: int) -> list[str]:
+def odds_in_all(questions: Sequence[Question], language: str, own_words: Own | None, waves: int) -> list[str]:
     """Return the odds of every randomized question, one paragraph each."""
-    voice = Voice(phrases(language, own))
+    voice = Voice(phrases(language, own_words))
     return [
-        f"{voice.quoted(_short(one, language))}\n{' '.join(odds(one, language, own, waves=waves))}"
-        for one in questions
-        if one.randomized
+        f"{voice.quoted(_short(question, language))}\n{' '.join(odds(question, language, own_words, waves=waves))}"
+        for question in questions
+        if question.randomized
     ]
 
 
@@ -214,20 +216,25 @@ def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -
     number could say what they cost.
     """
     arms = next((question.options for question in questions if question.chances is not None), (None,))
-    own = (
+    losses = (
         sum(
-            (loss_over_waves(one, waves).amount for one in questions if not one.arms or arm in one.arms), Pure(0).amount
+            (
+                loss_over_waves(question, waves).amount
+                for question in questions
+                if not question.arms or arm in question.arms
+            ),
+            Pure(0).amount,
         )
         for arm in arms
     )
-    return Pure(max(*own, least.amount))
+    return Pure(max(*losses, least.amount))
 
 
 def needs_secret_answer(question: Question) -> bool:
     """Return whether a person answers an innocent question whose answer somebody might know."""
     explained = question.instructions is not None or question.innocent is not None  # else a device takes its place
-    asked = question.design is not None and asks_innocent(question.design)
-    return question.mode == "physical" and asked and explained
+    is_innocent = question.design is not None and asks_innocent(question.design)
+    return question.mode == "physical" and is_innocent and explained
 
 
 def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) -> str:
@@ -237,7 +244,7 @@ def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) 
     if spent > WEAK_EPSILON:
         return voice.say(
             "head_each"
-            if all(loss_over_waves(one, waves).epsilon <= WEAK_EPSILON for one in questions)
+            if all(loss_over_waves(question, waves).epsilon <= WEAK_EPSILON for question in questions)
             else "head_weak"
         )
     if not all(question.randomized or question.chances is not None for question in questions):
@@ -280,7 +287,11 @@ def _total(
 def _unchanged(randomized: Sequence[Question], waves: int, least: Pure) -> float:
     """Epsilon of all waves if answers stay the same and the phone keeps its draws: memos then save loss."""
     saved = sum(
-        (loss_over_waves(one, waves).amount - Pure(one.memo.epsilon(waves)).amount for one in randomized if one.memo),
+        (
+            loss_over_waves(question, waves).amount - Pure(question.memo.epsilon(waves)).amount
+            for question in randomized
+            if question.memo
+        ),
         Pure(0).amount,
     )
     return Pure(loss(randomized, waves, least).amount - saved).epsilon
@@ -307,7 +318,7 @@ def patterns(waves: int, people: int = 60) -> dict[str, int]:
     certain, shares = 10**waves, []  # in whole numbers: a chance is so many of `certain`
     for tenths in range(1, 10):
         chances = [tenths**used * (10 - tenths) ** (waves - used) for used in range(waves + 1)]
-        others = [one * (certain - one) ** (people - 1) for one in chances]
+        others = [chance * (certain - chance) ** (people - 1) for chance in chances]
         shares.append(sum(math.comb(waves, used) * alone for used, alone in enumerate(others)))
     return {"waves": waves, "people": people, "alone": -(-people * max(shares) // certain**people)}
 
@@ -318,22 +329,24 @@ def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, wav
     guess = voice.guess(rest)
     if len(certain) == len(randomized) or guess is None:
         return []
-    named = voice.listed([voice.quoted(_short(question, language)) for question in certain])
-    return [voice.say("total_rest", questions=named, guess=guess)]
+    names = voice.listed([voice.quoted(_short(question, language)) for question in certain])
+    return [voice.say("total_rest", questions=names, guess=guess)]
 
 
 def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure) -> list[str]:
     """That "prefer not to say" is hidden as every answer is, where a design has it among its answers."""
     labels = [
-        one.label(way_out, language, voice.phrases) for one in randomized if (way_out := declining(one)) is not None
+        question.label(option, language, voice.phrases)
+        for question in randomized
+        if (option := declining(question)) is not None
     ]
     if not labels:
         return []
-    named = voice.listed([voice.quoted(label) for label in dict.fromkeys(labels)], "or")
+    names = voice.listed([voice.quoted(label) for label in dict.fromkeys(labels)], "or")
     hidden = (
         loss(randomized, waves, least).epsilon <= WEAK_EPSILON
     )  # one wish to say nothing may stand behind all of them
-    return [voice.say("may_decline", answers=named), *([voice.say("decline_hidden")] if hidden else [])]
+    return [voice.say("may_decline", answers=names), *([voice.say("decline_hidden")] if hidden else [])]
 
 
 def _trust(randomized: Sequence[Question], voice: Voice) -> Layer:
@@ -348,8 +361,8 @@ def _stored(
     again = "_waves" if access == "token" and waves > 1 else ""
     anchor = ["anchor"] if any(question.anchor is not None for question in questions) else []
     if paper:
-        written = any(question.kind in ("text", "number") for question in questions)
-        names = ["stored_paper", "writes_paper" if written else "ticks_paper"]
+        writes = any(question.kind in ("text", "number") for question in questions)
+        names = ["stored_paper", "writes_paper" if writes else "ticks_paper"]
         more = [*(["stored_tries_paper"] if check == "device" else []), *anchor]
     else:
         tries = ["stored_tries" if check == "device" else "stored_check"] if check else []
@@ -358,21 +371,21 @@ def _stored(
 
 
 def _short(question: Question, language: str) -> str:
-    words = " ".join(text_in(question.text, language).split())
-    return words if len(words) <= _LONGEST else f"{words[:_LONGEST].rstrip()}…"
+    text = " ".join(text_in(question.text, language).split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}…"
 
 
 def declining(question: Question) -> str | int | None:
     """Return the option by which people say that they would rather not answer, if there is one."""
     for option in question.options:
         label = question.labels.get(option, "")
-        words = " ".join([str(option), *([label] if isinstance(label, str) else label.values())])
-        words = words.lower().replace("_", " ")
-        if any(part in words for part in _refusing()):
+        text = " ".join([str(option), *([label] if isinstance(label, str) else label.values())])
+        text = text.lower().replace("_", " ")
+        if any(phrase in text for phrase in _refusing()):
             return option
     return None
 
 
 @cache
 def _refusing() -> tuple[str, ...]:
-    return tuple(part for language in LANGUAGES for part in phrases(language)["refusing"].split("|"))
+    return tuple(phrase for language in LANGUAGES for phrase in phrases(language)["refusing"].split("|"))

@@ -38,12 +38,12 @@ def is_mixture(design: Design) -> bool:
 def _mixed(design: Design) -> list[Sector]:
     """A report for everybody per column's minimum, and one order by answer, second; [] if more is left over."""
     everybody = design.weights.min(axis=0)
-    left = design.weights - everybody
-    if (np.count_nonzero(left, axis=1) != 1).any():
+    remainder = design.weights - everybody
+    if (np.count_nonzero(remainder, axis=1) != 1).any():
         return []
     k = len(design.options)
     orders = [((j,) * k, int(size)) for j, size in enumerate(everybody.tolist())]
-    orders.insert(1, (tuple(left.argmax(axis=1).tolist()), int(left[0].sum())))
+    orders.insert(1, (tuple(remainder.argmax(axis=1).tolist()), int(remainder[0].sum())))
     positive = [(says, size) for says, size in orders if size]
     ends = list(accumulate(size for _, size in positive))
     return [(end - size, end, says) for (says, size), end in zip(positive, ends, strict=True)]
@@ -57,24 +57,24 @@ def _side_by_side(design: Design) -> list[Sector]:
 
 
 def wheel(
-    design: Design, options: Labels, reports: Labels, words: Mapping[str, Mapping[str, str]]
+    design: Design, options: Labels, reports: Labels, texts: Mapping[str, Mapping[str, str]]
 ) -> list[dict[str, Any]]:
     """Return the sectors as the page draws them, each with its order in words, by language."""
     return [
-        {"size": end - start, "order": {code: _order(says, options, reports, words[code], code) for code in words}}
+        {"size": end - start, "order": {code: _order(says, options, reports, texts[code], code) for code in texts}}
         for start, end, says in sectors(design)
     ]
 
 
-def _order(says: Sequence[int], options: Labels, reports: Labels, words: Mapping[str, str], language: str) -> str:
+def _order(says: Sequence[int], options: Labels, reports: Labels, texts: Mapping[str, str], language: str) -> str:
     pairs = [
         (options[truth]["label"][language], reports[report]["label"][language]) for truth, report in enumerate(says)
     ]
     if all(truth == label for truth, label in pairs):
-        return words["tap_truth"]
+        return texts["tap_truth"]
     if len(set(says)) == 1:
-        return filled(words["tap_this"], label=pairs[0][1])
-    return " ".join(filled(words["tap_if"], truth=truth, label=label) for truth, label in pairs)
+        return filled(texts["tap_this"], label=pairs[0][1])
+    return " ".join(filled(texts["tap_if"], truth=truth, label=label) for truth, label in pairs)
 
 
 def filled(text: str, **values: str) -> str:

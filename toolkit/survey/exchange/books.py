@@ -116,11 +116,11 @@ def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
     """What an option that is not in a report counts, and one that is: it depends on no other."""
     k = len(design.options)
     sets = [sorted((first + i) % k for i in range(size)) for size in range(k + 1) for first in range(k)]
-    reports = [one for one in sets if design._accepts(one)]
+    reports = [report for report in sets if design._accepts(report)]
     scores = np.asarray(design._scores_sent(reports)).reshape(len(reports), -1)
     ends = []
     for option in range(k):
-        inside = np.array([option in one for one in reports])
+        inside = np.array([option in report for report in reports])
         ends.append((float(scores[~inside, option][0]), float(scores[inside, option][0])))
     return ends
 
@@ -151,8 +151,8 @@ def _affine(name: str, ends: tuple[float, float]) -> dict[str, str]:
 def _coded(name: str, codes: Sequence[int], scores: Any) -> dict[str, str]:
     """By a table of what each report counts for each option. Mata compares no column with a row, but a matrix."""
     rows, single = [[repr(float(score)) for score in row] for row in scores], scores.shape[1] == 1
-    listed = ", ".join(map(str, codes))
-    index = f"match(as.numeric(d${name}), c({listed}))"
+    code_list = ", ".join(map(str, codes))
+    index = f"match(as.numeric(d${name}), c({code_list}))"
     if single:
         r_line = f"mean(c({', '.join(row[0] for row in rows)})[{index}], na.rm = TRUE)"
     else:
@@ -161,14 +161,14 @@ def _coded(name: str, codes: Sequence[int], scores: Any) -> dict[str, str]:
     table = " \\ ".join(", ".join(row) for row in rows)
     column = f'select(st_data(., "{name}"), st_data(., "{name}") :< .)'
     recoded = [
-        f"RECODE {name} {' '.join(f'({code}={row[place]})' for code, row in zip(codes, rows, strict=True))} "
-        f"INTO e{place + 1}."
-        for place in range(len(rows[0]))
+        f"RECODE {name} {' '.join(f'({code}={row[index]})' for code, row in zip(codes, rows, strict=True))} "
+        f"INTO e{index + 1}."
+        for index in range(len(rows[0]))
     ]
-    names = " ".join(f"e{place + 1}" for place in range(len(rows[0])))
+    names = " ".join(f"e{index + 1}" for index in range(len(rows[0])))
     return {
         "R": r_line,
-        "Stata": f"mata: mean((J(1, {len(codes)}, {column}) :== ({listed})) * ({table}))",
+        "Stata": f"mata: mean((J(1, {len(codes)}, {column}) :== ({code_list})) * ({table}))",
         "SPSS": "\n".join([*recoded, f"FORMATS {names} (F16.6).", f"DESCRIPTIVES {names}."]),
     }
 
@@ -187,13 +187,13 @@ def _document(survey: Survey, language: str, stem: str, remarks: Sequence[str]) 
 
 
 def _described(survey: Survey, question: Question, language: str, column: dict[str, Any]) -> list[Block]:
-    words = phrases(language, survey.words)
+    sentences = phrases(language, survey.words)
     options = answers_of(question)
     codes: Sequence[Any] = answer_codes(question) or range(len(options))
     if is_set(question):
         codes = [file_name(f"{question.name}__{number}", ".sav") for number in range(1, len(options) + 1)]
     label_rows = [
-        (str(code), str(option), question.label(option, language, words))
+        (str(code), str(option), question.label(option, language, sentences))
         for code, option in zip(codes, options, strict=True)
     ]
     kind = "column" if is_set(question) else "code"
@@ -249,22 +249,22 @@ def _ddi(survey: Survey, stem: str) -> str:
     _part(file, "fileName", f"{stem}.sav")
     data = _part(root, "dataDscr")
     for question in survey.questions:
-        places = range(1, len(question.options) + 1) if is_set(question) else [0]
-        for place in places:
-            _variable(data, survey, question, place)
+        indices = range(1, len(question.options) + 1) if is_set(question) else [0]
+        for index in indices:
+            _variable(data, survey, question, index)
     ET.indent(root)
     return f"<?xml version='1.0' encoding='UTF-8'?>\n{ET.tostring(root, encoding='unicode')}\n"
 
 
-def _variable(data: object, survey: Survey, question: Question, place: int) -> None:
+def _variable(data: object, survey: Survey, question: Question, index: int) -> None:
     """One column; of a set of options the one at a place."""
-    name = f"{question.name}__{place}" if place else question.name
+    name = f"{question.name}__{index}" if index else question.name
     called = file_name(name, ".sav")
-    labels: list[Any] = [0, 1] if place else list(code_labels(question))
-    values = [0, 1] if place else answer_codes(question)
+    labels: list[Any] = [0, 1] if index else list(code_labels(question))
+    values = [0, 1] if index else answer_codes(question)
     kind = "contin" if question.kind == "number" else "discrete"
     var = _part(data, "var", ID=f"V_{called}", name=called, files="F1", intrvl=kind)
-    option = f" ({question.options[place - 1]})" if place else ""
+    option = f" ({question.options[index - 1]})" if index else ""
     for code in survey.languages:
         _part(var, "labl", f"{text_in(question.text, code)}{option}", lang=code)
     wording = _part(var, "qstn")
@@ -277,8 +277,8 @@ def _variable(data: object, survey: Survey, question: Question, place: int) -> N
         category = _part(var, "catgry")
         _part(category, "catValu", str(value))
         for code in survey.languages:
-            words = ("not ticked", "ticked")[label] if place else None
-            text = words or question.label(label, code, phrases(code, survey.words))
+            tick_label = ("not ticked", "ticked")[label] if index else None
+            text = tick_label or question.label(label, code, phrases(code, survey.words))
             _part(category, "labl", text, lang=code)
     if design is not None:
         _part(var, "notes", json.dumps(design.to_dict()), type="randomization")

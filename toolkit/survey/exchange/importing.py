@@ -101,7 +101,7 @@ def read_reports(
     if isinstance(source, Survey):
         _check_book(raw, source)
         frame = _of_survey(raw, source, columns or {}, codes or {}, missing)
-        designs = {one.name: one.design for one in source.questions if one.design is not None}
+        designs = {item.name: item.design for item in source.questions if item.design is not None}
     else:
         designs, frame, find = checked_designs(dict(source)), raw.frame.copy(), _Columns(raw.frame, columns or {})
         for name, design in designs.items():
@@ -115,8 +115,8 @@ def read_reports(
     # A distribution of many points fits any reports.
     tested = {name: design for name, design in designs.items() if not isinstance(design, SquareWave)}
     estimated = estimates(frame, tested).group_estimates if tested else ()
-    doubts = [one for one in estimated if one.estimate.contradicted]
-    frame.attrs["remarks"] = [f"{one.question}: {note}." for one in doubts for note in one.estimate.notes]
+    doubts = [item for item in estimated if item.estimate.contradicted]
+    frame.attrs["remarks"] = [f"{item.question}: {note}." for item in doubts for note in item.estimate.notes]
     for remark in frame.attrs["remarks"]:
         warnings.warn(remark, stacklevel=2)
     return frame
@@ -134,14 +134,14 @@ def _survey_of(raw: RawTable, survey: object) -> Survey | Mapping[str, Any]:
 def _check_book(raw: RawTable, survey: Survey) -> None:
     """Reports of one design say nothing under another: a file that says which it was must say the same."""
     for name, column in (raw.book or {}).get("columns", {}).items():
-        known = {one.name: one for one in survey.questions}.get(name)
-        if known is not None and known.design is not None and column.get("design") != known.design.to_dict():
+        question = {item.name: item for item in survey.questions}.get(name)
+        if question is not None and question.design is not None and column.get("design") != question.design.to_dict():
             rule = f"the design of {name!r} must be the one that the file's codebook has"
             refuse(rule, "another", f"{_NOTHING}; read it without a survey, or with the one of the collection")
 
 
 def _check_unique(frame: "pd.DataFrame", unique: str | None) -> None:
-    name = next((one for one in IDS if one in frame), None) if unique == "auto" else unique
+    name = next((name for name in IDS if name in frame), None) if unique == "auto" else unique
     if name is None:
         return
     if name not in frame:
@@ -155,8 +155,8 @@ def _check_unique(frame: "pd.DataFrame", unique: str | None) -> None:
 class _Columns:
     """Finds the column, or the boxes, of a question."""
 
-    def __init__(self, frame: "pd.DataFrame", named: Mapping[str, str]) -> None:
-        self.frame, self.named = frame, named
+    def __init__(self, frame: "pd.DataFrame", columns: Mapping[str, str]) -> None:
+        self.frame, self.named = frame, columns
         self.last: dict[str, list[str]] = {}
         for name in map(str, frame):
             self.last.setdefault(_last_part(name), []).append(name)
@@ -178,18 +178,18 @@ class _Columns:
 
     def boxes(self, question: Question, labels: Sequence[Sequence[str]]) -> list[str] | None:
         """A column for each option, by its number or name."""
-        own = self.named.get(question.name, question.name)
-        places = [str(place) for place in range(1, len(question.options) + 1)]
+        column = self.named.get(question.name, question.name)
+        numbers = [str(number) for number in range(1, len(question.options) + 1)]
         schemes: list[tuple[str, Sequence[str], str]] = [
-            ("", [file_name(f"{own}__{place}", suffix) for place in places], "") for suffix in (".sav", ".dta")
+            ("", [file_name(f"{column}__{number}", suffix) for number in numbers], "") for suffix in (".sav", ".dta")
         ]
-        for left, right in (("___", ""), ("/", ""), ("[", "]")):
-            named = [list(map(str, question.options)), *labels, places]
-            schemes += [(f"{own}{left}", words, right) for words in named]
-        for left, words, right in schemes:
-            near = [self._ending(f"{left}{word}{right}") for word in words]
-            if all(len(names) == 1 for names in near):
-                return [names[0] for names in near]
+        for prefix, suffix in (("___", ""), ("/", ""), ("[", "]")):
+            names_of_options = [list(map(str, question.options)), *labels, numbers]
+            schemes += [(f"{column}{prefix}", endings, suffix) for endings in names_of_options]
+        for prefix, endings, suffix in schemes:
+            matches = [self._ending(f"{prefix}{ending}{suffix}") for ending in endings]
+            if all(len(names) == 1 for names in matches):
+                return [names[0] for names in matches]
         return None
 
     def _ending(self, end: str) -> list[str]:
@@ -205,22 +205,22 @@ def _path_ends(name: str, end: str) -> bool:
     return folded.endswith((f"/{end}".casefold(), f".{end}".casefold()))
 
 
-def _of_survey(raw: RawTable, survey: Survey, named: Any, codes: Any, missing: Sequence[Any]) -> "pd.DataFrame":
+def _of_survey(raw: RawTable, survey: Survey, column_names: Any, codes: Any, missing: Sequence[Any]) -> "pd.DataFrame":
     """A column for each question, as a collection would hand it out."""
-    find, columns, absent = _Columns(raw.frame, named), dict[str, Any](), []
+    columns_of, cells_by_name, absent = _Columns(raw.frame, column_names), dict[str, Any](), []
     for question in survey.questions:
-        name, column = question.name, find.one(question.name)
+        name, column = question.name, columns_of.one(question.name)
         labels = [_labels(survey, question, code) for code in survey.languages]
-        boxes = find.boxes(question, labels) if question.options else None
+        boxes = columns_of.boxes(question, labels) if question.options else None
         if boxes is not None and (column is None or is_set(question)):
-            columns[name] = _joined(raw, question, boxes, missing)
+            cells_by_name[name] = _joined(raw, question, boxes, missing)
         elif column is None:
             absent.append(name)
         elif question.kind == "text":
             clean = as_written if raw.defused else str
-            gone = {"", *map(cell_key, missing)}
-            columns[name] = [
-                None if is_missing(entry) or cell_key(entry) in gone else clean(str(entry))
+            missing_keys = {"", *map(cell_key, missing)}
+            cells_by_name[name] = [
+                None if is_missing(entry) or cell_key(entry) in missing_keys else clean(str(entry))
                 for entry in raw.frame[column]
             ]
         else:
@@ -228,19 +228,19 @@ def _of_survey(raw: RawTable, survey: Survey, named: Any, codes: Any, missing: S
             cells = _Cells(
                 name, question_model(question), names, raw.labels.get(column, {}), codes.get(name, {}), missing
             )
-            columns[name] = cells.column(raw.frame[column], partial(cell, question))
+            cells_by_name[name] = cells.column(raw.frame[column], partial(cell, question))
     if absent:
         refuse("the file must have a column for each question", f"none for {', '.join(absent)}", _NAMED)
-    return _with_marks(extra("pandas", "collect").DataFrame(columns), raw.frame, survey)
+    return _with_marks(extra("pandas", "collect").DataFrame(cells_by_name), raw.frame, survey)
 
 
 def _with_marks(frame: "pd.DataFrame", read: "pd.DataFrame", survey: Survey) -> "pd.DataFrame":
     """What a collection's table has besides answers."""
     truth = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
     tries: dict[str, Any] = {"0": 0, "1": 1, "2": 2}  # which one was right, of a check about the device
-    for name, known in ((UNDERSTOOD, tries if survey.check == "device" else truth), (REHEARSAL, truth)):
+    for name, values in ((UNDERSTOOD, tries if survey.check == "device" else truth), (REHEARSAL, truth)):
         if name in read:
-            frame[name] = [known.get(cell_key(_number(entry))) for entry in read[name]]
+            frame[name] = [values.get(cell_key(_number(entry))) for entry in read[name]]
     if survey.check and UNDERSTOOD not in read:
         frame[UNDERSTOOD] = None
     if PERSON in read and survey.waves > 1:
@@ -251,8 +251,8 @@ def _with_marks(frame: "pd.DataFrame", read: "pd.DataFrame", survey: Survey) -> 
 
 
 def _labels(survey: Survey, question: Question, language: str) -> list[str]:
-    words = phrases(language, survey.words)
-    return [question.label(one, language, words) for one in answers_of(question)]
+    sentences = phrases(language, survey.words)
+    return [question.label(option, language, sentences) for option in answers_of(question)]
 
 
 class _Names:
@@ -281,8 +281,8 @@ class _Names:
         """Its own names, those of a form, each language's, and all but its own together."""
         options = answers_of(question)
         form: list[Sequence[Any]] = [choice_names(question), numbered_names(question)]
-        each: list[list[Sequence[Any]]] = [[options], form, *([names] for names in labels)]
-        return tuple(cls(options, *lists) for lists in (*each, [*form, *labels]))
+        groups: list[list[Sequence[Any]]] = [[options], form, *([names] for names in labels)]
+        return tuple(cls(options, *lists) for lists in (*groups, [*form, *labels]))
 
 
 def _label(model: QuestionModel, value: Any) -> Any:
@@ -301,34 +301,36 @@ class _Cells:
     codes: Mapping[Any, Any]
     missing: Sequence[Any]
 
-    def column(self, entries: Any, told: Callable[[Any], Any]) -> list[Any]:
+    def column(self, entries: Any, convert: Callable[[Any], Any]) -> list[Any]:
         """Each different cell is read and told once; those that are no report are counted, and never quoted."""
         reader = Reader(self.name, self.model, tuple(self.missing))
-        own, form, *languages, _ = self.names
-        labels = self._naming([label for label in self.file.values() if cell_key(label) not in GAPS], [*languages, own])
-        named = {cell_key(code): self._checked(reader, labels, label) for code, label in self.file.items()}
-        named |= {cell_key(code): self._checked(reader, self._either, label) for code, label in self.codes.items()}
+        own_names, form_names, *languages, _ = self.names
+        labels = self._naming(
+            [label for label in self.file.values() if cell_key(label) not in GAPS], [*languages, own_names]
+        )
+        by_code = {cell_key(code): self._checked(reader, labels, label) for code, label in self.file.items()}
+        by_code |= {cell_key(code): self._checked(reader, self._either, label) for code, label in self.codes.items()}
         cells = [None if is_missing(entry) else entry for entry in entries]
-        gone = {cell_key(code) for code in (*self.missing, *named)}
-        words = [entry for entry in dict.fromkeys(cells) if entry is not None and cell_key(entry) not in gone]
-        option = self._naming(words, [own, form, *languages])
-        read = {entry: self._read(reader, named, option, entry) for entry in dict.fromkeys(cells)}
+        coded = {cell_key(code) for code in (*self.missing, *by_code)}
+        remaining = [entry for entry in dict.fromkeys(cells) if entry is not None and cell_key(entry) not in coded]
+        option = self._naming(remaining, [own_names, form_names, *languages])
+        read = {entry: self._read(reader, by_code, option, entry) for entry in dict.fromkeys(cells)}
         if strange := sum(read[entry] is STRANGE for entry in cells):
             options = ", ".join(map(str, self.model.report_options[:8]))
             rule = f"the column of {self.name!r} must hold its reports{f' ({options})' if options else ''}"
             advice = f"say what codes stand for, codes={{{self.name!r}: {{…: …}}}}, or what is no answer, missing=(…)"
             refuse(rule, f"{strange:,} of {len(cells):,} rows with something else", f"{_NOTHING}; {advice}")
-        shown = {entry: told(value) for entry, value in read.items()}
-        return [shown[entry] for entry in cells]
+        converted = {entry: convert(value) for entry, value in read.items()}
+        return [converted[entry] for entry in cells]
 
-    def _naming(self, words: Sequence[object], lists: Sequence[_Names]) -> Callable[[object], Any]:
+    def _naming(self, entries: Sequence[object], lists: Sequence[_Names]) -> Callable[[object], Any]:
         """The first list that knows all of these words: two languages may call different options the same."""
-        return next((names for names in lists if all(names(word) is not None for word in words)), self._either)
+        return next((names for names in lists if all(names(entry) is not None for entry in entries)), self._either)
 
-    def _either(self, word: object) -> Any:
+    def _either(self, entry: object) -> Any:
         """The option of this own name, or called so in a form or in any language."""
-        own = self.names[0](word)
-        return self.names[-1](word) if own is None else own
+        option = self.names[0](entry)
+        return self.names[-1](entry) if option is None else option
 
     def _checked(self, reader: Reader, names: Callable[[object], Any], label: object) -> Any:
         """What a label that the file or the caller has for a code stands for."""
@@ -340,11 +342,11 @@ class _Cells:
             refuse(rule, repr(str(label))[:60], f"{_NOTHING}; say codes={{{self.name!r}: {{…: …}}}}")
         return value
 
-    def _read(self, reader: Reader, named: Mapping[str, Any], names: Callable[[object], Any], entry: object) -> Any:
+    def _read(self, reader: Reader, by_code: Mapping[str, Any], names: Callable[[object], Any], entry: object) -> Any:
         key = cell_key(entry)
-        if entry is None or key in named or not self.model.report_options:
-            return named[key] if key in named else reader.read(self._ticks(_number(entry)))
-        if named and not isinstance(entry, str) and key not in map(cell_key, self.missing):
+        if entry is None or key in by_code or not self.model.report_options:
+            return by_code[key] if key in by_code else reader.read(self._ticks(_number(entry)))
+        if by_code and not isinstance(entry, str) and key not in map(cell_key, self.missing):
             return STRANGE  # a number for which the file has no label, where it has some
         options = (option for option in (names(entry), names(_number(entry))) if option is not None)
         return reader.read(next(options, entry))
@@ -353,9 +355,9 @@ class _Cells:
         """Names of options with blanks between them, as ODK writes ticks, as the list of their places."""
         if not isinstance(entry, str) or not self.model.options:
             return entry
-        parts = [entry] if self._either(entry) is not None else re.split(r"[;,|]\s*|\s+", entry.strip())
-        options = [self._either(part) for part in parts]
-        return entry if None in options else sorted({self.model.options.index(one) for one in options})
+        entries = [entry] if self._either(entry) is not None else re.split(r"[;,|]\s*|\s+", entry.strip())
+        options = [self._either(part) for part in entries]
+        return entry if None in options else sorted({self.model.options.index(option) for option in options})
 
 
 def _number(entry: object) -> Any:
@@ -368,13 +370,13 @@ def _number(entry: object) -> Any:
 
 def _joined(raw: RawTable, question: Question, boxes: Sequence[str], missing: Sequence[Any]) -> list[Any]:
     """The list of places that are ticked, from columns of 0 and 1; missing where all of them are."""
-    gone, rows, strange = {cell_key(code) for code in missing}, list[Any](), 0
+    missing_keys, rows, strange = {cell_key(code) for code in missing}, list[Any](), 0
     for entries in zip(*(raw.frame[name] for name in boxes), strict=True):
-        words = ["" if is_missing(entry) or cell_key(entry) in gone else cell_key(entry) for entry in entries]
-        ticked = [place for place, word in enumerate(words) if word in _TICKED]
-        known = all(word in _TICKED | _NOT_TICKED | {""} for word in words) and accepts(question, ticked)
-        strange += any(words) and not known
-        rows.append(cell(question, ticked) if any(words) else None)
+        texts = ["" if is_missing(entry) or cell_key(entry) in missing_keys else cell_key(entry) for entry in entries]
+        ticked = [index for index, text in enumerate(texts) if text in _TICKED]
+        is_valid = all(text in _TICKED | _NOT_TICKED | {""} for text in texts) and accepts(question, ticked)
+        strange += any(texts) and not is_valid
+        rows.append(cell(question, ticked) if any(texts) else None)
     if strange:
         rule = f"the columns of {question.name!r} must hold 0 and 1"
         refuse(rule, f"{strange:,} of {len(rows):,} rows with something else", _NOTHING)

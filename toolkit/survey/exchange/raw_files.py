@@ -75,8 +75,8 @@ def read_table(path: str | Path) -> RawTable:
     elif suffix in (".sav", ".dta"):
         frame, labels = _from_stat(file, suffix)
     else:
-        frame, own = _from_arrow(file, suffix)
-        book = own or book
+        frame, stored_book = _from_arrow(file, suffix)
+        book = stored_book or book
     if not len(frame.columns) or not len(frame):
         refuse("a file of reports must have a head and rows", "none", _NOTHING)
     return RawTable(frame, labels, book, defused=suffix in _TEXTS and book is not None)
@@ -211,11 +211,11 @@ def _quoting_nothing(file: Path) -> Iterator[None]:
 
 
 def _check_parts(file: Path, packed: zipfile.ZipFile) -> None:
-    if sum(part.file_size for part in packed.infolist()) > _MOST_UNPACKED:
+    if sum(member.file_size for member in packed.infolist()) > _MOST_UNPACKED:
         refuse(f"{file.name} must unpack to at most {_MOST_UNPACKED:,} bytes", "more", _NOTHING)
-    for part in packed.infolist():
-        with packed.open(part) as stream:
-            if part.filename.endswith((".xml", ".rels")) and b"<!DOCTYPE" in stream.read(4096).upper():
+    for member in packed.infolist():
+        with packed.open(member) as stream:
+            if member.filename.endswith((".xml", ".rels")) and b"<!DOCTYPE" in stream.read(4096).upper():
                 refuse(f"{file.name} must define no entities", "a document type", _NOTHING)
 
 
@@ -253,9 +253,9 @@ def cell_text(cell: object) -> str:
 
 def _trimmed(rows: list[list[Any]]) -> list[list[Any]]:
     """Without empty rows, and without columns that have no head."""
-    there = [row for row in rows if any(cell not in (None, "") for cell in row)]
-    width = max((place for row in there[:1] for place, cell in enumerate(row, 1) if cell not in (None, "")), default=0)
-    return [(row + [None] * width)[:width] for row in there]
+    filled = [row for row in rows if any(cell not in (None, "") for cell in row)]
+    width = max((index for row in filled[:1] for index, cell in enumerate(row, 1) if cell not in (None, "")), default=0)
+    return [(row + [None] * width)[:width] for row in filled]
 
 
 def _from_stat(file: Path, suffix: str) -> tuple["pd.DataFrame", Mapping[str, Mapping[Any, str]]]:
@@ -290,10 +290,10 @@ def _ends_with_labels(raw: bytes) -> bool:
     if release not in (110, 113, 114, 115):
         return True
     order, formats = "<" if raw[1:2] == b"\x02" else ">", 12 if release < 114 else 49
-    known = _STATA_7_WIDTHS if release == 110 else _STATA_WIDTHS
+    widths_by_type = _STATA_7_WIDTHS if release == 110 else _STATA_WIDTHS
     with suppress(struct.error):
         columns, rows = struct.unpack_from(f"{order}hi", raw, 4)
-        widths = [known.get(kind, kind) for kind in raw[109 : 109 + columns]]
+        widths = [widths_by_type.get(kind, kind) for kind in raw[109 : 109 + columns]]
         end, field = 109 + columns * (1 + 33 + 2 + formats + 33 + 81) + 2, (1, 0)
         while field != (0, 0):
             field = struct.unpack_from(f"{order}bi", raw, end)

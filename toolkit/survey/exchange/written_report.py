@@ -25,11 +25,13 @@ _SERVER = (
 _CERTAIN = "Reports of {names} can prove an answer: their epsilon is infinite. "
 
 
-def written(results: Results, level: float, title: str) -> Document:
+def report_document(results: Results, level: float, title: str) -> Document:
     """Return the report of results that are shown: what has too few people for them is not in it."""
     survey = results.survey
     blocks = [Block("h1", title), *(Block("p", note) for note in results.remarks), Block("h2", "What was asked")]
-    wordings = [(one.name, text_in(one.text, survey.languages[0]), _hidden(one)) for one in survey.questions]
+    wordings = [
+        (question.name, text_in(question.text, survey.languages[0]), _hidden(question)) for question in survey.questions
+    ]
     blocks += [Block("table", rows=(("question", "wording", "how it was protected"), *wordings))]
     blocks += [Block("h2", "Who answered"), *_people(results)]
     blocks += [Block("li", note) for note in results.notes() if note not in results.remarks]
@@ -37,14 +39,16 @@ def written(results: Results, level: float, title: str) -> Document:
     for question in results.estimated:
         blocks += _estimated(results, question, level)
     blocks += [*_differences(results, level), Block("h2", "Methods"), Block("p", methods(results, level))]
-    certain = [one.name for one in survey.questions if one.randomized and one.loss.epsilon == float("inf")]
+    certain = [
+        question.name for question in survey.questions if question.randomized and question.loss.epsilon == float("inf")
+    ]
     readers = (_CERTAIN.format(names=", ".join(certain)) if certain else "") + _READERS
     blocks += [Block("h2", "What protects the people who answered"), Block("p", readers)]
     board = Document.from_markdown(sheet(survey)).blocks[1:]
     blocks += [
         Block("h2", "For an ethics board"),
         Block("p", _SERVER),
-        *(replace(one, kind="h3") if one.kind == "h2" else one for one in board),
+        *(replace(question, kind="h3") if question.kind == "h2" else question for question in board),
     ]
     return Document(tuple(blocks), "en")
 
@@ -59,15 +63,15 @@ def _people(results: Results) -> list[Block]:
     """How many answered each question, or left it, over all groups that are shown."""
     rows = []
     for question in results.estimated:
-        own = [finding.counts for finding in results.group_estimates if finding.question == question.name]
-        rows.append((question.name, *(f"{sum(one[name] for one in own):,}" for name in own[0])))
+        counts = [finding.counts for finding in results.group_estimates if finding.question == question.name]
+        rows.append((question.name, *(f"{sum(count[name] for count in counts):,}" for name in counts[0])))
     head = ("question", "answered", "refused", "missing", "not asked")
     return [Block("table", rows=(head, *rows))] if rows else [Block("p", "There is nothing to show.")]
 
 
 def _estimated(results: Results, question: Question, level: float) -> list[Block]:
     """One question: its picture, if it can be drawn, its table and what stands below it."""
-    own = tuple(one for one in results.group_estimates if one.question == question.name)
+    estimates = tuple(estimate for estimate in results.group_estimates if estimate.question == question.name)
     rows = [
         (*row.group, row.option, row.estimate, row.se, row.interval, f"{row.n:,}")
         for row in table_rows(results, question.name, level)
@@ -76,17 +80,17 @@ def _estimated(results: Results, question: Question, level: float) -> list[Block
     table = Block("table", rows=(head, *rows))
     title = Block("h3", text_in(question.text, results.survey.languages[0]))
     below = [Block("p", line) for line in footnotes(results, question)]
-    return [title, *_picture(replace(results, group_estimates=own), level), table, *below]
+    return [title, *_picture(replace(results, group_estimates=estimates), level), table, *below]
 
 
 def _picture(results: Results, level: float) -> list[Block]:
     try:
-        drawn = results.plot(level)
+        plot = results.plot(level)
     except ValueError:  # a distribution of many points, or too many groups
         return []
     out = io.BytesIO()
-    drawn.figure.savefig(out, format="png", dpi=150)
-    return [Block("picture", drawn.alt, png=out.getvalue())]
+    plot.figure.savefig(out, format="png", dpi=150)
+    return [Block("picture", plot.alt, png=out.getvalue())]
 
 
 def _differences(results: Results, level: float) -> list[Block]:
@@ -108,9 +112,9 @@ def _differences(results: Results, level: float) -> list[Block]:
         for row in frame.to_dict("records")
     ]
     head = ("question", "group", "answer", "difference", f"{100 * level:g} % interval", "p (Holm)")
-    named = group_label(results, groups[0])
+    reference_label = group_label(results, groups[0])
     table = Block("table", rows=((*head, *(["status"] if results.registration else [])), *rows))
-    return [Block("h2", f"Differences from {named}"), table]
+    return [Block("h2", f"Differences from {reference_label}"), table]
 
 
 def _in_unit(question: Question, row: Any) -> tuple[str, str]:
@@ -122,18 +126,18 @@ def _in_unit(question: Question, row: Any) -> tuple[str, str]:
 def methods(results: Results, level: float) -> str:
     """Return a paragraph for a paper: design, estimator, interval, sample, software, hash."""
     survey = results.survey
-    people = max((sum(one.counts.values()) for one in results.group_estimates), default=0)
-    hidden = [f"{one.name} ({_hidden(one)})" for one in survey.questions if one.randomized]
-    numbers = [one.estimate for one in results.group_estimates if one.estimate.n]
-    ways = sorted({f"{one.method}; {one.interval(level).method} intervals" for one in numbers})
-    covers = sorted({str(one.covers) for one in numbers})
+    people = max((sum(item.counts.values()) for item in results.group_estimates), default=0)
+    hidden = [f"{item.name} ({_hidden(item)})" for item in survey.questions if item.randomized]
+    numbers = [item.estimate for item in results.group_estimates if item.estimate.n]
+    estimators = sorted({f"{item.method}; {item.interval(level).method} intervals" for item in numbers})
+    covers = sorted({str(item.covers) for item in numbers})
     waves = "" if survey.waves == 1 else f" in wave {survey.wave} of {survey.waves}"
     whose = " of the largest group" if results.by else ""
     return (
         f"{people:,} reports{whose} were analysed{waves}. Randomized before they were sent were the answers to "
         f"{', '.join(hidden) or 'no question'}; the privacy loss of one respondent is at most epsilon "
         f"{survey.loss.epsilon:.4g}. Estimates follow from the known probabilities of the reports "
-        f"({'; '.join(ways)}), with {100 * level:g} % intervals that cover {'; '.join(covers)}. Estimates of fewer "
-        f"than {results.minimum:,} people are withheld. Access was {survey.access}. Computed with the "
+        f"({'; '.join(estimators)}), with {100 * level:g} % intervals that cover {'; '.join(covers)}. Estimates of "
+        f"fewer than {results.minimum:,} people are withheld. Access was {survey.access}. Computed with the "
         f"privacy-survey-toolkit {__version__}; SHA-256 of the survey {survey.hash}."
     )

@@ -74,11 +74,11 @@ def write_xlsform(survey: Survey, path: str | Path) -> Path:
         _check(question)
     book = extra("openpyxl").Workbook()
     rows = {"survey": _survey_rows(survey), "choices": _choice_rows(survey), "settings": [_settings(survey)]}
-    for place, (name, some) in enumerate(rows.items()):
-        sheet = book.active if place == 0 else book.create_sheet()
+    for index, (name, sheet_rows) in enumerate(rows.items()):
+        sheet = book.active if index == 0 else book.create_sheet()
         sheet.title = name
-        head = list(dict.fromkeys(key for row in some for key in row)) or ["list_name", "name", "label"]
-        for row in [dict(zip(head, head, strict=True)), *some]:
+        head = list(dict.fromkeys(key for row in sheet_rows for key in row)) or ["list_name", "name", "label"]
+        for row in [dict(zip(head, head, strict=True)), *sheet_rows]:
             sheet.append([None] * len(head))
             for column, key in enumerate(head, 1):
                 cell = sheet.cell(sheet.max_row, column)
@@ -97,16 +97,16 @@ def _check(question: Question) -> None:
         refuse("what a form randomizes must be drawn with a die or coin of the respondent's own", received, why)
 
 
-def _texts(survey: Survey, column: str, words: Mapping[str, str | None]) -> dict[str, str]:
+def _texts(survey: Survey, column: str, texts: Mapping[str, str | None]) -> dict[str, str]:
     """A column for each language; what looks like a reference is none."""
-    named = {code: f"{column}::{_LANGUAGES.get(code, code)} ({code})" for code in survey.languages}
-    return {named[code]: text.replace("${", "$ {") for code, text in words.items() if text}
+    headers = {code: f"{column}::{_LANGUAGES.get(code, code)} ({code})" for code in survey.languages}
+    return {headers[code]: text.replace("${", "$ {") for code, text in texts.items() if text}
 
 
 def _consent(survey: Survey, code: str) -> list[str]:
     """The researchers' own words, and what can be learned; what is stored, and by whom, another program decides."""
-    own = stated_layers(statements(survey), survey.consent[code], code, survey.words, paper=True)
-    lines = [text for layer in own for text in (*layer.open, *layer.more)]
+    layers = stated_layers(statements(survey), survey.consent[code], code, survey.words, paper=True)
+    lines = [text for layer in layers for text in (*layer.open, *layer.more)]
     return [*lines, *odds_in_all(survey.questions, code, survey.words, survey.waves)]
 
 
@@ -127,9 +127,9 @@ def _survey_rows(survey: Survey) -> list[dict[str, str]]:
 
 
 def _hint(survey: Survey, question: Question, code: str) -> str:
-    own, warning = ([] if words is None else [text_in(words, code)] for words in (question.help, question.warning))
+    help_text, warning = ([] if text is None else [text_in(text, code)] for text in (question.help, question.warning))
     steps = [line for line, _ in instructions(question, code, survey.words)] if question.randomized else []
-    return "\n\n".join([*own, *steps, *warning])
+    return "\n\n".join([*help_text, *steps, *warning])
 
 
 def _type(question: Question) -> str:
@@ -162,11 +162,11 @@ def _choice_rows(survey: Survey) -> list[dict[str, str]]:
 
 
 def _relevant(survey: Survey, question: Question) -> str:
-    parts = []
+    conditions = []
     for name, options in (question.show_if or {}).items():
         names = dict(zip(survey[name].options, choice_names(survey[name]), strict=True))
-        parts.append("(" + " or ".join(f"${{{name}}} = '{names[option]}'" for option in options) + ")")
-    return " and ".join(parts)
+        conditions.append("(" + " or ".join(f"${{{name}}} = '{names[option]}'" for option in options) + ")")
+    return " and ".join(conditions)
 
 
 def _limits(survey: Survey, question: Question) -> dict[str, str]:
@@ -256,24 +256,24 @@ def _records(rows: Sequence[Sequence[Any]]) -> list[dict[str, str]]:
 def _languages(rows: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
     """Codes with the end of their columns' names; English where none is named."""
     ends = dict.fromkeys(key.removeprefix("label") for row in rows for key in row if re.match(r"label(::|$)", key))
-    named = [(match[1], end) for end in ends if (match := re.search(r"\(([\w-]+)\)$", end))]
-    return named or [("en", next(iter(ends), ""))]
+    languages = [(match[1], end) for end in ends if (match := re.search(r"\(([\w-]+)\)$", end))]
+    return languages or [("en", next(iter(ends), ""))]
 
 
 def _said(row: Mapping[str, str], column: str, languages: Sequence[tuple[str, str]]) -> dict[str, str] | None:
-    words = {code: row[f"{column}{end}"] for code, end in languages if f"{column}{end}" in row}
-    return words or None
+    texts = {code: row[f"{column}{end}"] for code, end in languages if f"{column}{end}" in row}
+    return texts or None
 
 
 def _question(row: Mapping[str, str], choices: Any, languages: Any, before: Sequence[Question]) -> Question:
-    kind, _, listed = row.get("type", "").partition(" ")
+    kind, _, list_name = row.get("type", "").partition(" ")
     fields: dict[str, Any] = {"required": row.get("required", "").lower() in ("yes", "true", "true()")}
     hint = _said(row, "hint", languages)
     if kind in ("select_one", "select_multiple"):
-        options = choices.get(listed.strip(), [])
-        names = [_data(one, _OPTION) if _OPTION in one else _number(one.get("name", "")) for one in options]
-        labels = {name: _said(one, "label", languages) for name, one in zip(names, options, strict=True)}
-        fields |= {"labels": {name: words for name, words in labels.items() if words}}
+        options = choices.get(list_name.strip(), [])
+        names = [_data(choice, _OPTION) if _OPTION in choice else _number(choice.get("name", "")) for choice in options]
+        labels = {name: _said(choice, "label", languages) for name, choice in zip(names, options, strict=True)}
+        fields |= {"labels": {name: texts for name, texts in labels.items() if texts}}
         fields |= {"options": names, "multiple": kind == "select_multiple", "help": hint}
     elif kind in ("integer", "decimal"):
         fields |= {"bounds": _bounds(row.get("constraint", "")), "whole": kind == "integer", "help": hint}
@@ -312,14 +312,14 @@ def _conditions(relevant: str, before: Sequence[Question]) -> dict[str, list[Any
     """Plain answers before it, joined by or for one question and by and between them."""
     pairs = [(name, first or second) for name, first, second in _CONDITION.findall(relevant)]
     rest = re.sub(r"\band\b|\bor\b|[()\s]", "", _CONDITION.sub("", relevant))
-    known = {
+    options_by_name = {
         plain.name: dict(zip([*numbered_names(plain), *choice_names(plain)], plain.options * 2, strict=True))
         for plain in before
         if not plain.randomized
     }
-    if rest or any(value not in known.get(name.lower(), {}) for name, value in pairs):
+    if rest or any(value not in options_by_name.get(name.lower(), {}) for name, value in pairs):
         refuse("a condition must be of plain choices before, as ${faculty} = 'law'", repr(relevant)[:60], "change it")
     conditions: dict[str, list[Any]] = {}
     for name, value in pairs:
-        conditions.setdefault(name.lower(), []).append(known[name.lower()][value])
+        conditions.setdefault(name.lower(), []).append(options_by_name[name.lower()][value])
     return conditions or None

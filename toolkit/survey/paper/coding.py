@@ -32,7 +32,10 @@ class NumberCell(str):
 
 def remainder(survey: Survey) -> int:
     """Return what every serial number leaves when it is divided by 97: that of these questions, in any edition."""
-    fields = [[one.name, one.kind, list(one.options), list(one.report_options)] for one in survey.questions]
+    fields = [
+        [question.name, question.kind, list(question.options), list(question.report_options)]
+        for question in survey.questions
+    ]
     return int(digest(fields)[:12], 16) % MODULUS
 
 
@@ -41,8 +44,8 @@ def serial_numbers(survey: Survey, copies: int) -> list[str]:
     two digits in exchanged places, change the remainder, as 97 is a prime and divides neither a difference of digits
     times a power of ten, nor that times 9 or 99.
     """
-    rest, drawn = remainder(survey), secrets.SystemRandom().sample(range(10 ** (_DIGITS - 1), 10**_DIGITS), copies)
-    return [f"{one}{(rest - 100 * one) % MODULUS:02}" for one in drawn]
+    rest, numbers = remainder(survey), secrets.SystemRandom().sample(range(10 ** (_DIGITS - 1), 10**_DIGITS), copies)
+    return [f"{number}{(rest - 100 * number) % MODULUS:02}" for number in numbers]
 
 
 def is_serial(survey: Survey, text: str) -> bool:
@@ -68,9 +71,9 @@ def box_codes(question: Question) -> list[int]:
     options = answers_of(question)
     if question.kind == "ticks":  # 0 stands for none of them
         return list(range(1, len(options) + 1))
-    own = [int(one) if re.fullmatch("0|[1-9][0-9]{0,8}", str(one)) else None for one in options]
-    free = (number for number in count(1) if number not in own)
-    return [next(free) if number is None else number for number in own]
+    codes = [int(option) if re.fullmatch("0|[1-9][0-9]{0,8}", str(option)) else None for option in options]
+    free = (number for number in count(1) if number not in codes)
+    return [next(free) if number is None else number for number in codes]
 
 
 def read_cell(survey: Survey, question: Question, text: str) -> Any:
@@ -88,11 +91,11 @@ def _value(survey: Survey, question: Question, text: str) -> Any:
     names = _names(question, survey.languages, survey.words)
     if question.kind == "choice":
         return names.get(plain)
-    parts = [plain] if plain in names else [part for part in re.split(r"[\s,;]+", plain) if part]
-    if parts == ["0"]:
+    marks = [plain] if plain in names else [mark for mark in re.split(r"[\s,;]+", plain) if mark]
+    if marks == ["0"]:
         return []
-    places = [names.get(part) for part in parts]
-    return None if None in places or len(set(places)) < len(places) else sorted(places)
+    indices = [names.get(mark) for mark in marks]
+    return None if None in indices or len(set(indices)) < len(indices) else sorted(indices)
 
 
 def _number(question: Question, text: str, is_exact: bool) -> int | float | None:
@@ -104,24 +107,25 @@ def _number(question: Question, text: str, is_exact: bool) -> int | float | None
 
 
 @lru_cache
-def _names(question: Question, languages: tuple[str, ...], own: Own | None) -> dict[str, int]:
+def _names(question: Question, languages: tuple[str, ...], own_words: Own | None) -> dict[str, int]:
     """What a box may be called: its label in any language if no other box has it, and its code before all labels."""
-    boxes = enumerate(zip(answers_of(question), named_codes(question, languages, own), strict=True))
-    places = {(plainly(str(text)), place) for place, (option, (_, labels)) in boxes for text in (option, *labels)}
-    often = Counter(name for name, _ in places)
-    labels = {name: place for name, place in places if often[name] == 1}
-    return labels | {str(code): place for place, code in enumerate(box_codes(question))}
+    boxes = enumerate(zip(answers_of(question), named_codes(question, languages, own_words), strict=True))
+    labelled = {(plainly(str(text)), index) for index, (option, (_, labels)) in boxes for text in (option, *labels)}
+    counts = Counter(name for name, _ in labelled)
+    labels = {name: index for name, index in labelled if counts[name] == 1}
+    return labels | {str(code): index for index, code in enumerate(box_codes(question))}
 
 
 def plainly(text: str) -> str:
     """Return a text as it is compared: small letters, digits of any script as 0 to 9, no marks that are not seen."""
-    digits = "".join(str(unicodedata.decimal(one)) if one.isdecimal() else one for one in text)
+    digits = "".join(str(unicodedata.decimal(character)) if character.isdecimal() else character for character in text)
     return looks(digits).casefold().strip()
 
 
-def named_codes(question: Question, languages: Sequence[str], own: Own | None) -> list[tuple[int, Sequence[str]]]:
+def named_codes(question: Question, languages: Sequence[str], own_words: Own | None) -> list[tuple[int, Sequence[str]]]:
     """Return each code of a question with its labels, one for each language of the survey."""
     labels = [
-        [question.label(option, code, phrases(code, own)) for code in languages] for option in answers_of(question)
+        [question.label(option, code, phrases(code, own_words)) for code in languages]
+        for option in answers_of(question)
     ]
     return list(zip(box_codes(question), labels, strict=True))

@@ -37,22 +37,22 @@ class Entered:
 
 def read_entries(survey: Survey, first: str | Path, second: str | Path | None = None) -> Entered:
     """Read a .csv or .xlsx file with the columns of entry.csv, and compare it with a second entry of its sheets."""
-    one = _EntryFile(survey, Path(first))
+    entry = _EntryFile(survey, Path(first))
     if second is None:
-        return Entered(one.sheets, tuple(one.problems))
-    other = _EntryFile(survey, Path(second))
+        return Entered(entry.sheets, tuple(entry.problems))
+    second_entry = _EntryFile(survey, Path(second))
     differing = [
-        f"sheet {serial} (rows {one.rows[serial]} and {other.rows[serial]}), {name}: the two entries differ"
-        for serial in one.cells.keys() & other.cells.keys()
-        for name in one.cells[serial]
-        if one.cells[serial][name] != other.cells[serial][name]
+        f"sheet {serial} (rows {entry.rows[serial]} and {second_entry.rows[serial]}), {name}: the two entries differ"
+        for serial in entry.cells.keys() & second_entry.cells.keys()
+        for name in entry.cells[serial]
+        if entry.cells[serial][name] != second_entry.cells[serial][name]
     ]
     alone = [
         f"sheet {serial}: only in {file.path.name}, row {file.rows[serial]}"
-        for file, missing in ((one, other), (other, one))
+        for file, missing in ((entry, second_entry), (second_entry, entry))
         for serial in file.cells.keys() - missing.cells.keys()
     ]
-    return Entered(one.sheets, (*one.problems, *other.problems, *sorted(differing), *sorted(alone)))
+    return Entered(entry.sheets, (*entry.problems, *second_entry.problems, *sorted(differing), *sorted(alone)))
 
 
 class _EntryFile:
@@ -112,7 +112,7 @@ class _EntryFile:
 
     def _understood(self, ticked: list[int | None]) -> int | None:
         """Which of the questions about the device was right first, 0 for none; None if all have no answer."""
-        right = [place for place, (_, answer) in enumerate(self.tries) if ticked[place] == answer]
+        right = [index for index, (_, answer) in enumerate(self.tries) if ticked[index] == answer]
         return right[0] + 1 if right else None if set(ticked) == {None} else 0
 
     def _answer(self, question: Question, text: str, answers: Mapping[str, Any], faulty: set[str]) -> Any:
@@ -141,25 +141,25 @@ def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, 
     bodies = {serial: _body(answers) for serial, answers in sorted(entered.sheets.items())}
     with closing(open_store(absolute_url(database))) as store:
         try:
-            there = store.survey()
+            stored_survey = store.survey()
         except StoreError:
             store.create(survey)
-            there = survey
-        if _deciding(there) != _deciding(survey):
+            stored_survey = survey
+        if _deciding(stored_survey) != _deciding(survey):
             refuse("the database must hold a collection of these questions", "another one", "name its own survey")
         store.compare_and_set(PAPER_SETTING, None, secrets.token_hex(32))
         secret = store.get_setting(PAPER_SETTING) or ""  # a closed collection has none, and refuses the sheets
         keys = {serial: key_of(survey, serial, secret) for serial in bodies}
         earlier = {serial: earlier_key(survey, serial) for serial in bodies}
-        wanted = {*keys.values(), *earlier.values()}
-        known = {key: body for key, body in store.rows() if key in wanted}
-        keys |= {serial: key for serial, key in earlier.items() if key in known}
+        keys_to_check = {*keys.values(), *earlier.values()}
+        stored = {key: body for key, body in store.rows() if key in keys_to_check}
+        keys |= {serial: key for serial, key in earlier.items() if key in stored}
         batch = [NewReport(keys[serial], body) for serial, body in bodies.items()]
-        if other := sum(known.get(entry.key, entry.body) != entry.body for entry in batch):
+        if other := sum(stored.get(entry.key, entry.body) != entry.body for entry in batch):
             rule = "a sheet that was stored before must have the same answers"
             refuse(rule, f"{other} with others", "a sheet was copied, or typed wrongly; nothing was stored")
         outcomes = store.add_paper_reports(batch)
-    return {one.value: outcomes.count(one) for one in (Outcome.STORED, Outcome.REPEATED)}
+    return {outcome.value: outcomes.count(outcome) for outcome in (Outcome.STORED, Outcome.REPEATED)}
 
 
 def _deciding(survey: Survey) -> tuple[bool | str, list[Any]]:

@@ -36,8 +36,8 @@ def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: 
     each = whole(copies, "copies", most=_MOST_COPIES)
     serials = serial_numbers(survey, each * len(codes))
     pages: dict[str, str] = {}
-    for place, code in enumerate(codes):
-        pages |= printed_pages(printable, code, serials[place * each : (place + 1) * each], survey.hash)
+    for index, code in enumerate(codes):
+        pages |= printed_pages(printable, code, serials[index * each : (index + 1) * each], survey.hash)
     files = {name: text.encode() for name, text in pages.items()}
     names = ",".join([SERIAL, *(question.name for question in sheet_questions(printable))])
     files["entry.csv"] = f"{names}\r\n".encode("utf-8-sig")  # so that spreadsheets write every script back
@@ -46,9 +46,9 @@ def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: 
     except MissingExtraError as problem:
         warnings.warn(f"entry.xlsx is not written: {problem}", stacklevel=2)
     target = Path(folder)
-    if there := [name for name in files if (target / name).exists()]:
+    if existing := [name for name in files if (target / name).exists()]:
         rule = "`folder` must hold none of the files yet"
-        refuse(rule, there[0], "nothing is overwritten: somebody may have typed into it", FileExistsError)
+        refuse(rule, existing[0], "nothing is overwritten: somebody may have typed into it", FileExistsError)
     target.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (target / name).write_bytes(content)
@@ -81,13 +81,18 @@ def _xlsx(survey: Survey, rest: int, rows: int) -> bytes:
 def _rule(question: Question, cell: str) -> str | None:
     """What a spreadsheet checks: one of the codes, or a number in its range."""
     if question.kind == "choice":
-        listed = f'"{",".join(map(str, [*box_codes(question), NO_ANSWER]))}"'
-        return listed if len(listed) <= _LONGEST_LIST else None
+        code_list = f'"{",".join(map(str, [*box_codes(question), NO_ANSWER]))}"'
+        return code_list if len(code_list) <= _LONGEST_LIST else None
     if question.bounds is None:
         return None
     low, high = map(float, question.bounds)
-    parts = [f"ISNUMBER({cell})", f"{cell}>={low!r}", f"{cell}<={high!r}", *([f"MOD({cell},1)=0"] * question.whole)]
-    return f'OR({cell}="{NO_ANSWER}",AND({",".join(parts)}))'
+    conditions = [
+        f"ISNUMBER({cell})",
+        f"{cell}>={low!r}",
+        f"{cell}<={high!r}",
+        *([f"MOD({cell},1)=0"] * question.whole),
+    ]
+    return f'OR({cell}="{NO_ANSWER}",AND({",".join(conditions)}))'
 
 
 def _check(table: Any, cells: str, kind: str, rule: str, message: str) -> None:

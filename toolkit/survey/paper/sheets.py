@@ -160,7 +160,11 @@ def _section(question: Question, survey: Survey, code: str, voice: Voice, turn: 
     device, steps = device_of(question), instructions(question, code, survey.words) if question.randomized else []
     is_die = device is not None and device.name == "a die"
     boxes, in_a_row, lines, size = _answer_area(question, survey, code, voice)
-    printed = [line for part in [*conditions, text, *notes, *(step for step, _ in steps)] for line in part.split("\n")]
+    printed = [
+        line
+        for text_block in [*conditions, text, *notes, *(step for step, _ in steps)]
+        for line in text_block.split("\n")
+    ]
     height = 4.5 + size + sum(_LINE_HEIGHT * math.ceil(len(line) / 70) + 1.4 for line in printed)
     section = _render(
         "question",
@@ -213,7 +217,9 @@ def _conditions(question: Question, survey: Survey, code: str, voice: Voice) -> 
 
 def _interviewer(survey: Survey, code: str, voice: Voice, devices: Sequence[Device[Design]]) -> dict[str, Any]:
     """What the interviewer needs, says and practises, and the columns of the log."""
-    practised = next((one for one in survey.questions if device_of(one) and one.options == ("no", "yes")), None)
+    practised = next(
+        (question for question in survey.questions if device_of(question) and question.options == ("no", "yes")), None
+    )
     steps = [] if practised is None else [line for line, _ in instructions(practised, code, survey.words)]
     names = [device_words(device, voice) for device in devices]
     needed = [voice.say("materials_device", devices=voice.listed(names))] if names else []

@@ -42,13 +42,13 @@ _WHY = {
 }
 
 
-def refuse_unknown(fields: Mapping[str, Any], known: Collection[str], what: str) -> None:
+def refuse_unknown(fields: Mapping[str, Any], allowed: Collection[str], what: str) -> None:
     """Refuse a field that is not one of the known ones, with the reason if other tools have it."""
     for field in fields:
-        if field not in known:
+        if field not in allowed:
             spelled = str(field).lower().replace("-", "_")
             why = next((reason for reason, names in _WHY.items() if spelled in names.split()), None)
-            rule = f"{what} has the fields {', '.join(known)}"
+            rule = f"{what} has the fields {', '.join(allowed)}"
             refuse_field(str(field), rule, repr(field)[:60], why or "check its spelling")
 
 
@@ -62,7 +62,7 @@ def read(path: str | Path) -> Any:
     file = Path(path)
     suffix = _suffix(file)
     if not file.is_file():
-        near = ", ".join(sorted(one.name for one in file.absolute().parent.glob("*.toml"))[:5])
+        near = ", ".join(sorted(neighbor.name for neighbor in file.absolute().parent.glob("*.toml"))[:5])
         rule = "a survey's file must be there"
         why = f"surveys there are: {near}" if near else "`toolkit new survey.toml` writes one to start from"
         refuse(rule, f"no file {file.name!r} in {str(file.parent)!r}", why, FileNotFoundError)

@@ -279,7 +279,7 @@ def localized(question: Question, language: str) -> Question:
 
 def drawn_question(name: str, text: Mapping[str, str], chances: Mapping[str, Fraction]) -> Question:
     """Return a plain question that chance answers on the device, with these probabilities; nobody sees it."""
-    question = Question(name, text, options=list(chances), labels={one: dict.fromkeys(text, one) for one in chances})
+    question = Question(name, text, options=list(chances), labels={arm: dict.fromkeys(text, arm) for arm in chances})
     object.__setattr__(question, "chances", tuple(chances.values()))
     return question
 
@@ -310,7 +310,7 @@ def checked_questions(value: object, _name: str, survey: Any) -> tuple[Question,
 def read_questions(data: object) -> list[Question]:
     """Return questions from plain data: what a file holds, or `to_dict` wrote; designs may be given by name."""
     items = in_field("questions", _checked_list, data, "tables", "write [[questions]] before each")
-    return [_read_question(item, place) for place, item in enumerate(items, start=1)]
+    return [_read_question(item, number) for number, item in enumerate(items, start=1)]
 
 
 def _checked_list(items: object, of: str, consequence: str) -> Sequence[Any]:
@@ -320,9 +320,9 @@ def _checked_list(items: object, of: str, consequence: str) -> Sequence[Any]:
     return items
 
 
-def _read_question(data: object, place: int) -> Question:
+def _read_question(data: object, number: int) -> Question:
     name = data.get("name") if isinstance(data, Mapping) else None
-    where = f"question {place}" if name is None else f"question {name!r}"[:60]
+    where = f"question {number}" if name is None else f"question {name!r}"[:60]
     with error_location(where, question=name if isinstance(name, str) else None):
         if not isinstance(data, Mapping):
             refuse("a question must be a table", type(data).__name__, "write [[questions]] before it", TypeError)
@@ -359,18 +359,18 @@ def answer_codes(question: Question) -> list[int]:
     options = list(map(str, code_labels(question)))
     numbers = [int(option) if _WHOLE.fullmatch(option) else None for option in options]
     times = Counter(numbers)
-    kept = [
+    codes = [
         number if times[number] == 1 or str(number) == option else None
         for number, option in zip(numbers, options, strict=True)
     ]
-    free = (number for number in count(1 if set(kept) - {None} else 0) if number not in kept)
-    return [next(free) if number is None else number for number in kept]
+    free = (number for number in count(1 if set(codes) - {None} else 0) if number not in codes)
+    return [next(free) if number is None else number for number in codes]
 
 
 def arm_pairs(questions: Sequence[Question]) -> list[tuple[Question, Question]]:
     """Return the questions with one text and the same answers that are asked in different arms, the plain one first."""
-    by_arm = [one for one in questions if one.arms and one.kind == "choice"]
-    ordered = sorted(by_arm, key=lambda one: one.randomized)
+    by_arm = [question for question in questions if question.arms and question.kind == "choice"]
+    ordered = sorted(by_arm, key=lambda question: question.randomized)
     return [
         (first, second)
         for first, second in combinations(ordered, 2)

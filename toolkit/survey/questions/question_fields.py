@@ -131,13 +131,16 @@ def checked_labels(value: object, _name: str, question: Any) -> Frozen[str | int
     if value is not None and not isinstance(value, Mapping):
         rule = "`labels` must be words by option"
         refuse(rule, type(value).__name__, 'write {"yes": "Yes, I have"}, in TOML {yes = "Yes, I have"}', TypeError)
-    known = {str(option): option for option in (*question.options, *question.report_options)}
+    options = {str(option): option for option in (*question.options, *question.report_options)}
     for key in value or {}:
-        if str(key) not in known:
+        if str(key) not in options:
             received, why = repr(key)[:60], "an answer beside them would not be hidden"
-            refuse(f"`labels` must name options ({', '.join([*known][:8]) or 'there are none'})", received, why)
+            refuse(f"`labels` must name options ({', '.join([*options][:8]) or 'there are none'})", received, why)
     return Frozen(
-        {known[str(key)]: checked_words(words, f"labels.{key}", _LONGEST_LABEL) for key, words in (value or {}).items()}
+        {
+            options[str(key)]: checked_words(label, f"labels.{key}", _LONGEST_LABEL)
+            for key, label in (value or {}).items()
+        }
     )
 
 

@@ -81,7 +81,7 @@ def statement(value: object, name: str, survey: Any) -> Text | None:
 def _stated(value: object, name: str, survey: Any) -> Text:
     """A statement by language; a single letter says nothing."""
     text = prose(value, name, survey, 2000)
-    if any(sum(map(str.isalnum, words)) < 2 for words in text.values()):
+    if any(sum(map(str.isalnum, sentence)) < 2 for sentence in text.values()):
         refuse(f"`{name}` must be a statement", "a single letter", "people, or a board, must be able to rely on it")
     return text
 
@@ -275,17 +275,19 @@ def panel_terms(survey: Any) -> dict[str, Any]:
         "kind, of a rehearsal and a real collection": survey.rehearsal,
         "list of questions with a memo": [question.name for question in with_memo],
     }
-    for one in with_memo:
-        options = (*one.options, *one.report_options)
-        labels = {code: [one.label(option, code, phrases(code, survey.words)) for option in options] for code in codes}
+    for question in with_memo:
+        options = (*question.options, *question.report_options)
+        labels = {
+            code: [question.label(option, code, phrases(code, survey.words)) for option in options] for code in codes
+        }
         for name in ("text", "help", "instructions", "warning"):
-            text = getattr(one, name)
+            text = getattr(question, name)
             versions = None if text is None else {code: text[code] for code in codes}
-            terms[f"{name} of {one.name!r}"] = versions
+            terms[f"{name} of {question.name!r}"] = versions
         terms |= {
-            f"labels of {one.name!r}": labels,
-            f"design of {one.name!r}": one.memo.to_dict(),
-            f"way of asking {one.name!r}": [one.mode, one.show_if],
+            f"labels of {question.name!r}": labels,
+            f"design of {question.name!r}": question.memo.to_dict(),
+            f"way of asking {question.name!r}": [question.mode, question.show_if],
         }
     return terms
 
@@ -316,20 +318,20 @@ def own_words(value: object, _name: str, survey: Any) -> Frozen[str, Text] | Non
     """Return the researcher's words by language and name, checked."""
     if not value:
         return None
-    if not isinstance(value, Mapping) or not all(isinstance(words, Mapping) for words in value.values()):
+    if not isinstance(value, Mapping) or not all(isinstance(texts, Mapping) for texts in value.values()):
         why = 'write {"it": {"next": "Avanti"}}, in TOML {it = {next = "Avanti"}}'
         refuse("`words` must be words by language and name", type(value).__name__, why, TypeError)
     if unused := [code for code in value if code not in survey.languages]:
         rule = f"`words` must be in a language of the survey ({', '.join(survey.languages)})"
         refuse(rule, repr(unused[0])[:40], "nobody would see them")
-    for code, words in value.items():
-        if base_language(code) and (ours := next((key for key in words if str(key).startswith(OWN)), None)):
+    for code, texts in value.items():
+        if base_language(code) and (ours := next((key for key in texts if str(key).startswith(OWN)), None)):
             rule = f"`words` must not hold a sentence of the promise in {code!r}, which the toolkit speaks"
             refuse(rule, repr(ours)[:60], "it would not be said: a promise that could be reworded could become untrue")
     return Frozen(
         {
-            code: Frozen({str(key): checked_string(text, f"words.{code}.{key}", 2000) for key, text in words.items()})
-            for code, words in value.items()
+            code: Frozen({str(key): checked_string(text, f"words.{code}.{key}", 2000) for key, text in texts.items()})
+            for code, texts in value.items()
         }
     )
 

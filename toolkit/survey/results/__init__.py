@@ -126,7 +126,7 @@ def estimate(
     >>> round(estimate(survey, pd.DataFrame({"cheated": ["yes"] * 40 + ["no"] * 60}))["cheated"].value, 3)
     0.3
     """
-    groups, way = checked_groups(survey, by), checked_method(method)
+    groups, checked = checked_groups(survey, by), checked_method(method)
     designs = {
         question.name: question_model(question)
         for question in survey.questions
@@ -135,18 +135,21 @@ def estimate(
     rows = GroupedRows(survey, reports, groups)
     people = rows.people()
     _check_groups(survey, groups, people)
-    found = Findings(designs, groups, (), CountSource(reports, groups, {}))
+    findings = Findings(designs, groups, (), CountSource(reports, groups, {}))
     if designs and any(people.values()):
-        found = estimates(reports, designs, groups, sample=sample, missing=missing, method=way)
+        findings = estimates(reports, designs, groups, sample=sample, missing=missing, method=checked)
     eligible = {name: rows.asked(survey[name]) for name in designs}
-    with_turnout = [_with_turnout(survey[one.question], one, eligible[one.question]) for one in found.group_estimates]
+    with_turnout = [
+        _with_turnout(survey[finding.question], finding, eligible[finding.question])
+        for finding in findings.group_estimates
+    ]
     least = _least(survey, minimum)
     results = Results(
         designs,
         groups,
         group_estimates=tuple(with_turnout),
-        source=found.source,
-        remarks=_remarks(survey, reports, found, least),
+        source=findings.source,
+        remarks=_remarks(survey, reports, findings, least),
         survey=survey,
         understood=_understood(survey, reports),
         attention=_attention(survey, reports),
@@ -164,25 +167,25 @@ def _birthdays(results: Results) -> list[str]:
     ]
 
 
-def _remarks(survey: Survey, reports: DataFrame, found: Findings, least: int) -> tuple[str, ...]:
+def _remarks(survey: Survey, reports: DataFrame, findings: Findings, least: int) -> tuple[str, ...]:
     """What a reader must know of all estimates, as sentences."""
     remarks = [TRIED_OUT] if survey.rehearsal or has_column(reports, REHEARSAL) else []
     if least != survey.minimum:
-        shown = f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
-        remarks.append(shown)
+        sentence = f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
+        remarks.append(sentence)
     # `Results.notes` says who is in no group.
-    said_elsewhere = ungrouped_notes(found.ungrouped, found.by) if found.group_estimates else ()
-    return *remarks, *(f"{note[:1].upper()}{note[1:]}." for note in found.remarks if note not in said_elsewhere)
+    said_elsewhere = ungrouped_notes(findings.ungrouped, findings.by) if findings.group_estimates else ()
+    return *remarks, *(f"{note[:1].upper()}{note[1:]}." for note in findings.remarks if note not in said_elsewhere)
 
 
 def _seasons(question: Question, months: str, estimates: Sequence[SurveyEstimate]) -> str:
     """That birthdays are taken as days, and what a season with more births would do to an estimate at most."""
     taken = f"{question.name}: birthdays in {months} are taken as {float(days(months)):g} of 365.25 days"
-    own = [one.estimate.value for one in estimates if one.question == question.name and one.used]
+    values = [estimate.estimate.value for estimate in estimates if estimate.question == question.name and estimate.used]
     design = question.design
-    if not own or design is None or not has_matrix(design) or design.procedure == "unrelated":
+    if not values or design is None or not has_matrix(design) or design.procedure == "unrelated":
         return f"{taken}; births differ by season."
-    most = max((shift(design, float(np.clip(value, 0, 1))) for value in own), key=abs)
+    most = max((shift(design, float(np.clip(value, 0, 1))) for value in values), key=abs)
     each = "each percentage point more of them in these months moves an estimate by"
     return f"{taken}. Births differ by season: {each} {100 * most:+.2g} points."
 
@@ -193,16 +196,16 @@ def _least(survey: Survey, minimum: int | None) -> int:
 
 def _check_groups(survey: Survey, by: Sequence[str], people: Mapping[Group, int]) -> None:
     """Refuse what is no answer to the question that groups are made by."""
-    for place, name in enumerate(by):
+    for index, name in enumerate(by):
         if name not in (UNDERSTOOD, CHANNEL):
-            refuse_strange(survey[name], {group[place]: value_of(survey[name], group[place]) for group in people})
+            refuse_strange(survey[name], {group[index]: value_of(survey[name], group[index]) for group in people})
 
 
-def _with_turnout(question: Question, one: GroupEstimate, eligible: Mapping[Group, int]) -> SurveyEstimate:
-    known = question.design is not None and one.used
-    liars = _worst(question.design, one.estimate) if known else None  # type: ignore[arg-type]
-    fields: dict[str, Any] = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
-    fields |= turnout(question, one.used, eligible.get(one.group, 0), one.rows)
+def _with_turnout(question: Question, estimate: GroupEstimate, eligible: Mapping[Group, int]) -> SurveyEstimate:
+    is_estimated = question.design is not None and estimate.used
+    liars = _worst(question.design, estimate.estimate) if is_estimated else None  # type: ignore[arg-type]
+    fields: dict[str, Any] = {field.name: getattr(estimate, field.name) for field in dataclasses.fields(estimate)}
+    fields |= turnout(question, estimate.used, eligible.get(estimate.group, 0), estimate.rows)
     return SurveyEstimate(**fields, liars=liars)
 
 

@@ -32,14 +32,14 @@ def between(question: Question, earlier: object, later: object, estimate: Betwee
     if memo is None:
         rule = "a change between waves needs a question with a memo"
         refuse(rule, repr(question.name)[:60], "only of these are reports of two waves one design")
-    one, two = (_reports(frame, question) for frame in (earlier, later))
-    twice = {person for wave in (one, two) for person, reports in wave.items() if len(reports) > 1}
-    both = sorted(person for person in one.keys() & two.keys() if person not in twice)
-    pairs = [(one[person][0], two[person][0]) for person in both]
+    first, second = (_reports(frame, question) for frame in (earlier, later))
+    twice = {person for wave in (first, second) for person, reports in wave.items() if len(reports) > 1}
+    both = sorted(person for person in first.keys() & second.keys() if person not in twice)
+    pairs = [(first[person][0], second[person][0]) for person in both]
     used = [pair for pair in pairs if None not in pair]
     if not used:
         refuse("somebody must be in both waves", "nobody", "only they tell what has changed")
-    lone = [len(wave.keys() - other.keys() - twice) for wave, other in ((one, two), (two, one))]
+    lone = [len(wave.keys() - other.keys() - twice) for wave, other in ((first, second), (second, first))]
     out = lone[0], lone[1], len(twice), len(pairs) - len(used)
     if len(used) < minimum:
         rule = f"at least {minimum:,} people must be in both waves"
@@ -167,19 +167,21 @@ def differences(
     """Return for each pair, and each answer but the first, what the second way found above the first."""
     contrasts = []
     for first, second in arm_pairs(questions):
-        one, other = estimate_of(first.name), estimate_of(second.name)
-        if one is None or other is None:
+        first_estimate, second_estimate = estimate_of(first.name), estimate_of(second.name)
+        if first_estimate is None or second_estimate is None:
             continue
-        for place in range(1, len(first.options)):
-            (low, low_error), (high, high_error) = (_share(estimate, place) for estimate in (one, other))
+        for index in range(1, len(first.options)):
+            (low, low_error), (high, high_error) = (
+                _share(estimate, index) for estimate in (first_estimate, second_estimate)
+            )
             error = math.hypot(low_error, high_error)
-            named = str(first.options[place])
-            contrasts.append(ArmDifference(first.name, second.name, named, (low, high), high - low, error))
+            answer = str(first.options[index])
+            contrasts.append(ArmDifference(first.name, second.name, answer, (low, high), high - low, error))
     return tuple(contrasts)
 
 
-def _share(estimate: Estimate, place: int) -> tuple[float, float]:
+def _share(estimate: Estimate, index: int) -> tuple[float, float]:
     """An answer's share and its standard error: of two answers only the last is estimated."""
     values, errors = np.atleast_1d(estimate.value), np.atleast_1d(estimate.se)
-    at = 0 if len(values) == 1 else place
+    at = 0 if len(values) == 1 else index
     return float(values[at]), float(errors[at])

@@ -127,11 +127,11 @@ class Registration:
         str
             "registered" or "exploratory".
         """
-        groups = [_listed(one) for one in self.plan.get("groups", [])]
+        groups = [_listed(item) for item in self.plan.get("groups", [])]
         planned = question in self.plan["questions"] and (not by or _listed(by) in groups)
         if reference is not None:
             contrast = [
-                (one["question"], _listed(one["by"]), one["reference"]) for one in self.plan.get("contrasts", [])
+                (item["question"], _listed(item["by"]), item["reference"]) for item in self.plan.get("contrasts", [])
             ]
             planned = (question, _listed(by), reference) in contrast
         return "registered" if planned else "exploratory"
@@ -197,7 +197,7 @@ def _checked(survey: Survey, plan: object) -> dict[str, Any]:
     for name in ("n", *_TEXTS):
         if name not in plan:
             refuse(f"a plan must have `{name}`", "none", "say none where there is none")
-    fields = {"questions": [one.name for one in survey.questions if one.kind != "text"], **plan}
+    fields = {"questions": [question.name for question in survey.questions if question.kind != "text"], **plan}
     fields |= {"n": whole(plan["n"], "n"), "level": checked_level(plan.get("level", 0.95))}
     fields |= {name: _listed(fields[name]) for name in ("questions", "groups", "hypotheses") if name in fields}
     for name in [*fields["questions"], *fields.get("power", {})]:
@@ -221,11 +221,22 @@ def _document(survey: Survey, record: Registration) -> Document:
         f"Registered on {record.date}; hash of the survey {record.survey}; epsilon in all {survey.loss.epsilon:.4g}."
     )
     blocks = [Block("h1", f"Pre-registration: {survey.name}"), Block("p", facts)]
-    blocks += [Block("h2", "Hypotheses"), *(Block("li", one) for one in fields.get("hypotheses", ["None."]))]
+    blocks += [Block("h2", "Hypotheses"), *(Block("li", question) for question in fields.get("hypotheses", ["None."]))]
     rows = [("question", "wording", "design", "epsilon")]
-    for one in survey.questions:
-        how = "plain" if one.design is None else f"{one.design.name}, {one.mode}: {one.design.describe()}"
-        rows.append((one.name, text_in(one.text, language), how, f"{one.loss.epsilon:.4g}" if one.randomized else "—"))
+    for question in survey.questions:
+        how = (
+            "plain"
+            if question.design is None
+            else f"{question.design.name}, {question.mode}: {question.design.describe()}"
+        )
+        rows.append(
+            (
+                question.name,
+                text_in(question.text, language),
+                how,
+                f"{question.loss.epsilon:.4g}" if question.randomized else "—",
+            )
+        )
     blocks += [Block("h2", "Questions and designs"), Block("table", rows=tuple(rows))]
     blocks += [Block("h2", "People"), Block("p", f"{fields['n']:,} people are planned.")]
     for name, title in _TEXTS.items():
@@ -259,9 +270,9 @@ def _powers(survey: Survey, fields: Mapping[str, Any]) -> list[Block]:
 def _analyses(fields: Mapping[str, Any]) -> list[Block]:
     how = f"Unbiased estimates from the designs, with {100 * fields['level']:g} % intervals"
     lines = [f"{how}, of {', '.join(fields['questions'])}."]
-    lines += [f"The same by {' and '.join(_listed(one))}." for one in fields.get("groups", [])]
+    lines += [f"The same by {' and '.join(_listed(item))}." for item in fields.get("groups", [])]
     lines += [
-        f"Differences of {one['question']} by {' and '.join(_listed(one['by']))}, from {one['reference']}."
-        for one in fields.get("contrasts", [])
+        f"Differences of {item['question']} by {' and '.join(_listed(item['by']))}, from {item['reference']}."
+        for item in fields.get("contrasts", [])
     ]
     return [Block("li", line) for line in [*lines, "All else is exploratory, and results say so."]]

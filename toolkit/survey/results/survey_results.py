@@ -52,16 +52,18 @@ PASSED, AGAIN = ("True", "true", "1", "1.0"), ("2", "2.0")
 
 def label_of(survey: Survey, name: str, option: object) -> str:
     """Return an option of a question, or a group by it, in the words that people read."""
-    known = {question.name: question for question in survey.questions}.get(name)
+    question = {other.name: other for other in survey.questions}.get(name)
     if name == CHANNEL:
         return str(option)
-    if known is None:  # the comprehension check; of one about the device, at which try
+    if question is None:  # the comprehension check; of one about the device, at which try
         again = str(option) in AGAIN
         return "passed at the second try" if again else "passed" if str(option) in PASSED else "did not pass"
     code = survey.languages[0]
-    options = {str(one): one for one in (*known.options, *known.report_options)}
+    options = {str(answer): answer for answer in (*question.options, *question.report_options)}
     return (
-        known.label(options[str(option)], code, phrases(code, survey.words)) if str(option) in options else str(option)
+        question.label(options[str(option)], code, phrases(code, survey.words))
+        if str(option) in options
+        else str(option)
     )
 
 
@@ -69,14 +71,12 @@ def html_table(rows: Sequence[Row], by: Sequence[str]) -> str:
     """Return one question's table; `by` are the questions that people are sorted by."""
     options = any(row.option != "mean" for row in rows)
     heads = [*by, *(["answer"] if options else []), "estimate", "standard error", "95 % interval", "people"]
-    head = "".join(f"<th>{html.escape(words)}</th>" for words in heads)
+    head = "".join(f"<th>{html.escape(text)}</th>" for text in heads)
     lines = []
     for row in rows:
-        named = [*row.group, *([row.option] if options else [])]
-        cells = "".join(f"<th style='text-align:left'>{html.escape(words)}</th>" for words in named)
-        cells += "".join(
-            f"<td>{html.escape(words)}</td>" for words in (row.estimate, row.se, row.interval, f"{row.n:,}")
-        )
+        labels = [*row.group, *([row.option] if options else [])]
+        cells = "".join(f"<th style='text-align:left'>{html.escape(text)}</th>" for text in labels)
+        cells += "".join(f"<td>{html.escape(text)}</td>" for text in (row.estimate, row.se, row.interval, f"{row.n:,}"))
         lines.append(f"<tr>{cells}</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
@@ -170,7 +170,7 @@ class Results(Findings):
                 self._refuse_nothing(name)
 
     def _of(self, name: str) -> list[SurveyEstimate]:
-        return [one for one in self.group_estimates if one.question == name]
+        return [estimate for estimate in self.group_estimates if estimate.question == name]
 
     @property
     def estimated(self) -> tuple[Question, ...]:
@@ -291,9 +291,9 @@ class Results(Findings):
         Path
             The file.
         """
-        from toolkit.survey.exchange.written_report import written
+        from toolkit.survey.exchange.written_report import report_document
 
-        return written(self, checked_level(level), title or self.survey.name).save(path)
+        return report_document(self, checked_level(level), title or self.survey.name).save(path)
 
     def arms(self) -> tuple[ArmDifference, ...]:
         """Return what ways of asking one question found above one another, where chance chose who is asked how.
@@ -305,7 +305,7 @@ class Results(Findings):
         """
         if self.by:
             refuse("arms are compared in all", f"groups by {', '.join(self.by)}", "leave `by` out")
-        single = {one.question: one.estimate for one in self.group_estimates}
+        single = {finding.question: finding.estimate for finding in self.group_estimates}
         return differences(self.survey.questions, single.get)
 
     def change(self, earlier: "Results", name: str) -> Estimate:
@@ -347,7 +347,7 @@ class Results(Findings):
 
     def _since(self, earlier: "Results", name: str, estimate: Between) -> Estimate:
         check_waves(self.survey, earlier.survey)
-        before, now = (frame_of(one.source, one.by, one.complete) for one in (earlier, self))
+        before, now = (frame_of(results.source, results.by, results.complete) for results in (earlier, self))
         least = max(self.minimum, earlier.minimum)
         return between(self.survey[name], before, now, estimate, least)
 
@@ -464,12 +464,15 @@ class Results(Findings):
         notes = list(self.remarks)
         if self.understood is not None and self.understood[-1]:
             notes.append(_comprehension(*self.understood))
-        notes += [] if self.by else [f"Asked in two ways, {one}" for one in self.arms()]
+        notes += [] if self.by else [f"Asked in two ways, {finding}" for finding in self.arms()]
         notes += [f"By the anchor question {name}, {at_random(share)}." for name, share in self.attention.items()]
         for question in self.estimated:
-            own = self._of(question.name)
-            answered = sum(one.used for one in own)
-            refused, missing = sum(one.refused for one in own), sum(one.unanswered for one in own)
+            findings = self._of(question.name)
+            answered = sum(finding.used for finding in findings)
+            refused, missing = (
+                sum(finding.refused for finding in findings),
+                sum(finding.unanswered for finding in findings),
+            )
             if refused or missing:
                 notes.append(f"{question.name}: {answered:,} answered, {refused:,} refused, {missing:,} missing.")
         if self.ungrouped:
@@ -489,15 +492,15 @@ class Results(Findings):
         return f"<Results of {self.survey.name!r}{groups}: {count} estimates, up to {people:,} people>"
 
     def _repr_html_(self) -> str:
-        parts = [f"<h3>{html.escape(self.survey.name)}</h3>"]
-        parts += [] if self.group_estimates else [f"<p>{NOTHING}.</p>"]
+        blocks = [f"<h3>{html.escape(self.survey.name)}</h3>"]
+        blocks += [] if self.group_estimates else [f"<p>{NOTHING}.</p>"]
         for question in self.estimated:
-            parts += [
+            blocks += [
                 f"<h4>{html.escape(text_in(question.text, self.survey.languages[0]))}</h4>",
                 html_table(table_rows(self, question.name), self.by),
                 *(f"<p>{html.escape(line)}</p>" for line in footnotes(self, question)),
             ]
-        return "".join([*parts, *(f"<p>{html.escape(note)}</p>" for note in self._trust())])
+        return "".join([*blocks, *(f"<p>{html.escape(note)}</p>" for note in self._trust())])
 
 
 def group_label(results: Results, group: Group) -> str:
@@ -542,12 +545,12 @@ def footnotes(results: Results, question: Question) -> list[str]:
     return lines
 
 
-def _percent(part: int, whole: int) -> str:
+def _percent(count: int, whole: int) -> str:
     """A part in percent; "100 %" and "0 %" only if it is so."""
-    share, places = 100 * part / whole, 0
-    while part not in (0, whole) and round(share, places) in (0, 100):
-        places += 1
-    return f"{share:.{places}f} %"
+    share, decimals = 100 * count / whole, 0
+    while count not in (0, whole) and round(share, decimals) in (0, 100):
+        decimals += 1
+    return f"{share:.{decimals}f} %"
 
 
 def _comprehension(*counts: int) -> str:
