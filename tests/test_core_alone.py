@@ -87,7 +87,7 @@ call(
     "works",
     lambda: design.randomize(["yes", "no"]), lambda: repr(shares), shares._repr_html_, shares.interval,
     lambda: shares.test(0.5), lambda: repr(planned), planned._repr_html_, planned.ways, lambda: repr(parts),
-    lambda: survey.plan(500).rows(), lambda: repr(survey), survey._repr_html_, survey.consent_text,
+    lambda: repr(survey.plan(500)), lambda: repr(survey), survey._repr_html_, survey.consent_text,
     lambda: survey.save("survey.json"), lambda: Survey.load("survey.json"),
     lambda: survey.preview().save("preview.html"), lambda: survey.preview()._repr_html_(),
     lambda: ledger.charge(Pure(1), "first"), lambda: repr(ledger), ledger._repr_html_,

@@ -9,7 +9,7 @@ from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
 from toolkit import Question, Survey, forced, plan, warner
 from toolkit.local.numeric import one_bit
 from toolkit.planning import plan_slope
-from toolkit.survey.plan import Planned, _notes, _up, planned
+from toolkit.survey.plan import Planned, _margin_text, _notes, _round_up, plan_table, planned
 
 CAMPUS = Survey.load(Path(__file__).parents[2] / "data" / "campus.toml")
 Z = 1.959963984540054
@@ -34,7 +34,7 @@ def test_the_margin_of_a_number_is_in_its_own_unit():
     found = survey(drinks, check=False).plan(n=600)["drinks"]
     assert found.guess == "mean 20"
     assert found.margin == pytest.approx(3.463, abs=0.001)
-    assert found.words(found.margin) == "± 3.5"
+    assert _margin_text(found, found.margin) == "± 3.5"
     rng = np.random.default_rng(2)  # of 400 surveys of people at both ends the standard deviation is known to 3.5 %
     estimates = [
         drinks.design.estimate(drinks.design.randomize(rng.choice([0, 40], 600), rng)).value for _ in range(400)
@@ -50,7 +50,7 @@ def test_every_randomizer_is_planned_as_the_houses_plan_says(name):
     assert found.share == (name == "square_wave" or not hasattr(DESIGNS[name], "high"))
     if name == "square_wave":
         assert math.isnan(found.margin)
-        assert found.words(found.margin) == "—"
+        assert _margin_text(found, found.margin) == "—"
         return
     question = survey_with(DESIGNS[name])["asked"]
     k = len(question.options)
@@ -73,7 +73,7 @@ def test_the_subgroup_is_the_finest_plain_question_or_what_is_given():
     assert given["cheated"].small_margin == pytest.approx(found["cheated"].margin * math.sqrt(20), rel=1e-6)
     alone = survey(cheated(), check=False).plan(n=600)
     assert alone["cheated"].small is None
-    assert alone.rows()[0] == ("question", "guess", "people", "margin")
+    assert plan_table(alone)[0] == ("question", "guess", "people", "margin")
     with pytest.raises(ValueError, match="`subgroup` must be a share"):
         CAMPUS.plan(n=600, subgroup=30)
 
@@ -122,7 +122,7 @@ def test_where_next_to_nothing_would_be_learned_it_is_said():
     assert any(note.startswith("pressure: ± ") and "tell next to nothing" in note for note in found.notes)
     assert not any(note.startswith("faculty:") for note in found.notes)
     assert survey().plan(n=1)["cheated"].small == 0
-    assert survey().plan(n=1).rows()[2][-1] == "—"
+    assert plan_table(survey().plan(n=1))[2][-1] == "—"
 
 
 def test_a_plan_at_its_limits():
@@ -138,13 +138,13 @@ def test_a_plan_at_its_limits():
         with pytest.raises(ValueError, match=r"^`subgroup` must be a share above 0 and at most 1"):
             survey().plan(n=9, subgroup=share)
     numbers = {0: "0", 0.0121: "0.013", 0.12: "0.12", 1.01: "1.1", 9.9: "9.9", 10: "10", 13.01: "14", 1230.2: "1,231"}
-    assert {number: _up(number) for number in numbers} == numbers
+    assert {number: _round_up(number) for number in numbers} == numbers
 
 
 def test_a_margin_is_never_written_smaller_than_it_is():
     for n in range(100, 700, 37):
         for one in CAMPUS.plan(n=n).questions:
-            number = float(one.words(one.margin).removeprefix("± ").removesuffix(" points").replace(",", ""))
+            number = float(_margin_text(one, one.margin).removeprefix("± ").removesuffix(" points").replace(",", ""))
             assert number >= (100 if one.share else 1) * one.margin - 1e-9
 
 

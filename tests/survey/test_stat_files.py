@@ -104,8 +104,8 @@ def test_what_is_too_long_is_cut_within_the_limit_of_the_program():
     assert {text: tuple(_cut(text, 10, in_bytes=so) for so in (True, False)) for text in cases} == cases
     same = ["B" * 120, "B" * 121, "B" * 122]
     cut = {0: "B" * 120, 1: "B" * 117 + "…", 2: "B" * 117 + "…"}
-    assert _StatFile(".sav")._named({0: same[0], 1: same[1]}) == {0: cut[0], 1: cut[1]}
-    numbered = _StatFile(".sav")._named(dict(zip((0, 5, -2), same, strict=True)))  # two would read the same
+    assert _StatFile(".sav")._value_labels({0: same[0], 1: same[1]}) == {0: cut[0], 1: cut[1]}
+    numbered = _StatFile(".sav")._value_labels(dict(zip((0, 5, -2), same, strict=True)))  # two would read the same
     assert [text[:4] for text in numbered.values()] == ["1. B", "2. B", "3. B"]
     for suffix, *sizes in ((".sav", 256 - 2, 120 - 2), (".dta", 80, 2000 - 2)):  # a label of Stata counts characters
         file = _StatFile(suffix)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.commands import Options, Verbs, add_verb, complain, say
 from toolkit.core.checks import refuse
+from toolkit.survey.plan import plan_table
 from toolkit.survey.questions.survey_fields import statements
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _check(options: Options) -> None:
         _write_sheet(survey, Path(options.dpia), options.language)
     if options.n is not None:
         plan = survey.plan(options.n, subgroup=options.subgroup)
-        say("", *_columns(plan.rows()), *plan.notes)
+        say("", *_columns(plan_table(plan)), *plan.notes)
 
 
 def _reminders(survey: "Survey", language: str | None) -> list[str]:

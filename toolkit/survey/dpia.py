@@ -48,7 +48,7 @@ def _lines(survey: Survey, code: str) -> list[str]:
     numbers = say("dp_numbers", survey=survey.hash, program=code_hash(), version=toolkit_version())
     sections: dict[str, list[str] | dict[str, bool]] = {
         "dp_who": _who(survey, code, voice),
-        "dp_asked": _asked(survey, code, voice),
+        "dp_asked": _question_table(survey, code, voice),
         "dp_needed": _needed(survey, code, voice),
         "dp_loss": [_loss(survey, voice, filled["counted"])],
         "dp_stored": _stored(survey),
@@ -75,7 +75,7 @@ def _who(survey: Survey, code: str, voice: Voice) -> list[str]:
     return lines + ([voice.say("not_said", names=", ".join(absent))] if absent else [])
 
 
-def _asked(survey: Survey, code: str, voice: Voice) -> list[str]:
+def _question_table(survey: Survey, code: str, voice: Voice) -> list[str]:
     rows = [
         [text_in(question.text, code), _how(question, survey.waves, voice), _shows(survey, question, code, voice)]
         for question in survey.questions

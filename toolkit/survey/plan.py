@@ -66,25 +66,6 @@ class Planned:
 
     __repr__ = concise
 
-    def words(self, margin: float | None) -> str:
-        """Return a margin in its unit, rounded up: never better than it is.
-
-        Parameters
-        ----------
-        margin : float or None
-            One of its margins.
-
-        Returns
-        -------
-        str
-            In words; empty of none.
-        """
-        if margin is None:
-            return ""
-        if not math.isfinite(margin):  # of a distribution, or of nobody
-            return "—"
-        return f"± {_up(100 * margin)} points" if self.share else f"± {_up(margin)}"
-
 
 @dataclass(frozen=True, repr=False)
 class SurveyPlan:
@@ -138,40 +119,46 @@ class SurveyPlan:
         ]
         return extra("pandas", "collect").DataFrame(rows, columns=list(_HEADS))
 
-    def rows(self) -> list[tuple[str, ...]]:
-        """Return the same as text.
-
-        Returns
-        -------
-        list of tuple of str
-            The heads, then a row per question; without the subgroup where there is none.
-        """
-        lines = [
-            (
-                question.question,
-                question.guess,
-                f"{question.people:,}",
-                question.words(question.margin),
-                "" if question.small is None else f"{question.small:,}",
-                question.words(question.small_margin),
-            )
-            for question in self.questions
-        ]
-        width = len(_HEADS) if any(question.small is not None for question in self.questions) else 4
-        return [line[:width] for line in (_HEADS, *lines)]
-
     def __repr__(self) -> str:
-        worst = ", ".join(f"{question.question} {question.words(question.margin)}" for question in self.questions)
+        worst = ", ".join(
+            f"{question.question} {_margin_text(question, question.margin)}" for question in self.questions
+        )
         return f"<Plan of {self.title!r} with {self.n:,} people: {worst} at {100 * self.level:g} %>"
 
     def _repr_html_(self) -> str:
-        head, *lines = self.rows()
+        head, *lines = plan_table(self)
         heads = "".join(f"<th>{name}</th>" for name in head)
         cells = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
         title = f"<b>{html.escape(self.title)}</b>, {100 * self.level:g} % intervals"
         caption = f"<caption style='text-align:left'>{title}</caption>"
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{cells}</tbody></table>{notes}"
+
+
+def plan_table(survey_plan: SurveyPlan) -> list[tuple[str, ...]]:
+    """Return a plan as text: the column names, then a row per question; without subgroups where there are none."""
+    rows = [
+        (
+            row.question,
+            row.guess,
+            f"{row.people:,}",
+            _margin_text(row, row.margin),
+            "" if row.small is None else f"{row.small:,}",
+            _margin_text(row, row.small_margin),
+        )
+        for row in survey_plan.questions
+    ]
+    width = len(_HEADS) if any(row.small is not None for row in survey_plan.questions) else 4
+    return [row[:width] for row in (_HEADS, *rows)]
+
+
+def _margin_text(row: Planned, margin: float | None) -> str:
+    """A margin in its unit, rounded up, so that it is never stated as better than it is; empty if there is none."""
+    if margin is None:
+        return ""
+    if not math.isfinite(margin):  # of a distribution, or of nobody
+        return "—"
+    return f"± {_round_up(100 * margin)} points" if row.share else f"± {_round_up(margin)}"
 
 
 def planned(
@@ -239,7 +226,7 @@ def _compared(questions: Sequence[Question], rows: Sequence[Planned]) -> list[st
     notes = []
     for first, second in arm_pairs(questions):
         row, other_row = by_name[first.name], by_name[second.name]
-        margin = other_row.words(math.hypot(row.margin, other_row.margin))
+        margin = _margin_text(other_row, math.hypot(row.margin, other_row.margin))
         notes.append(f"{second.name} minus {first.name}: {margin} (two ways to ask, of different people).")
     return notes
 
@@ -346,13 +333,13 @@ def _notes(rows: Sequence[Planned], shares: Mapping[str, Fraction], n: int, leve
             notes.append(f"{row.question} is asked of some: {sentence}.")
         wide = "is at least half of its whole range"
         if row.margin >= row.of / 2:
-            notes.append(f"{row.question}: {row.words(row.margin)} {wide}: it would tell next to nothing.")
+            notes.append(f"{row.question}: {_margin_text(row, row.margin)} {wide}: it would tell next to nothing.")
         elif row.small_margin is not None and row.small_margin >= row.of / 2:
-            subgroup_margin = f"{row.words(row.small_margin)} in the smallest subgroup {wide}"
+            subgroup_margin = f"{_margin_text(row, row.small_margin)} in the smallest subgroup {wide}"
             notes.append(f"{row.question}: {subgroup_margin}: there it would tell next to nothing.")
     return notes
 
 
-def _up(number: float) -> str:
+def _round_up(number: float) -> str:
     """Two digits, or all before the point, rounded up."""
     return f"{round_up(number, max(2, len(str(int(number))))):,f}"

@@ -27,7 +27,7 @@ from toolkit.core.randomness import check_rng, drawer
 from toolkit.survey.questions.question import Question, accepts
 from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.survey.results.table import table
-from toolkit.survey.spec import TRIED_OUT, Survey, asked
+from toolkit.survey.spec import TRIED_OUT, Survey, is_asked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -192,7 +192,7 @@ def _message(survey: Survey, person: Mapping[str, Any], token: str | None, rng: 
     answers: dict[str, Any] = {}
     for question in survey.questions:
         answers[question.name] = None
-        if asked(survey, question, answers):
+        if is_asked(survey, question, answers):
             phone = None if question.memo is None else _phone(survey, person[PERSON], question.name)
             answers[question.name] = (
                 report(question, person[question.name], rng, phone) if question.chances is None else _arm(question, rng)

@@ -495,7 +495,7 @@ def at_station(survey: Survey) -> Survey:
     return version
 
 
-def asked(survey: Survey, question: Question, answers: dict[str, Any]) -> bool:
+def is_asked(survey: Survey, question: Question, answers: dict[str, Any]) -> bool:
     """Whether a question is asked, given the plain answers before it."""
     for name, options in (question.show_if or {}).items():
         code = answers[name]

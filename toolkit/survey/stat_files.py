@@ -78,10 +78,10 @@ class _StatFile:
             return
         codes: dict[str, Any] = {_NOT_ASKED: "a", _NO_ANSWER: "b"} if self.suffix == ".dta" else _codes(cells, values)
         self.columns[name] = [codes.get(cell, cell) if isinstance(cell, str) else float(cell) for cell in cells]
-        self.values[name] = {**self._named(values or {}), **{code: str(why) for why, code in codes.items()}}
+        self.values[name] = {**self._value_labels(values or {}), **{code: str(why) for why, code in codes.items()}}
         self.missing[name] = list(codes.values())
 
-    def _named(self, values: Mapping[Any, str]) -> dict[Any, str]:
+    def _value_labels(self, values: Mapping[Any, str]) -> dict[Any, str]:
         """Labels that fit; where two would be the same, the number of each before it."""
         most = _LIMITS[self.suffix]["value"]
         labels = {code: _cut(text, most, in_bytes=True) for code, text in values.items()}

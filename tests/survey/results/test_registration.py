@@ -9,6 +9,7 @@ from tests.survey.samples import cheated, faculty, survey
 from toolkit import plan as solve
 from toolkit import warner
 from toolkit.survey import estimate
+from toolkit.survey.plan import plan_table
 from toolkit.survey.results.registration import Registration, register
 
 ASKED = survey(faculty(), cheated(design=warner("3/4")), minimum=10)
@@ -49,7 +50,7 @@ def test_what_was_planned_is_registered_and_all_else_exploratory(tmp_path):
 def test_the_registration_holds_margins_and_power_as_they_are_planned(tmp_path):
     register(ASKED, PLAN, tmp_path / "prereg.md")
     rows, text = read(tmp_path / "prereg.md")
-    assert list(ASKED.plan(500, prevalence={"cheated": 0.2}).rows()[2]) in rows
+    assert list(plan_table(ASKED.plan(500, prevalence={"cheated": 0.2}))[2]) in rows
     power = solve(warner("3/4"), prevalence=0.1, detect=0.2, n=500).power
     assert ["cheated", "0.1", "0.2", f"{power:.3f}"] in rows
     asked = [row for row in rows if len(row) == 4 and row[1] in QUESTIONS]

@@ -21,10 +21,10 @@ def test_every_engine_counts_people_by_group_and_those_without_one(engine):
     rows = GroupedRows(ASKED, ENGINES[engine](ROWS), ("faculty",))
     assert rows.people() == {("arts",): 2, ("law",): 3}
     assert estimate(ASKED, ENGINES[engine](ROWS), by="faculty", minimum=0).ungrouped == 1
-    assert rows.asked(cheated()) == {("arts",): 2, ("law",): 3}
-    assert rows.asked(PAID) == {("law",): 3}
+    assert rows.eligible(cheated()) == {("arts",): 2, ("law",): 3}
+    assert rows.eligible(PAID) == {("law",): 3}
     everybody = GroupedRows(ASKED, ENGINES[engine](ROWS), ())
-    assert (everybody.people(), everybody.asked(PAID)) == ({(): 6}, {(): 3})
+    assert (everybody.people(), everybody.eligible(PAID)) == ({(): 6}, {(): 3})
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_question_with_numbers_as_options_decides_in_whatever_type_its_column_
     thesis = Question("thesis", "Thesis?", options=["no", "yes"], show_if={"year": [2]})
     asked = survey(year, thesis, cheated(), check=False)
     for column in ([1.0, 2.0, None], ["1", "2", None], [1, 2, None]):
-        assert GroupedRows(asked, pd.DataFrame({"year": column}), ()).asked(thesis) == {(): 1}
+        assert GroupedRows(asked, pd.DataFrame({"year": column}), ()).eligible(thesis) == {(): 1}
 
 
 def test_reports_are_grouped_by_plain_choices_and_by_understanding():

@@ -26,7 +26,7 @@ from toolkit.survey.serving.payload import (
     parse_json,
     parse_submission,
 )
-from toolkit.survey.spec import Survey, asked
+from toolkit.survey.spec import Survey, is_asked
 
 CAMPUS = Survey.load(Path(__file__).parents[3] / "data" / "campus.toml")
 HONEST: dict[str, Any] = {
@@ -205,7 +205,7 @@ def test_a_question_is_hidden_by_one_that_is_hidden_or_left_out_and_all_conditio
         assert parse_submission(made, submission(made, dict(zip(("faculty", "course", "both"), values, strict=True))))
     for values in [(1, 1, None), (1, 0, 0), (1, None, 0), (0, None, 0), (0, 1, 0)]:
         refused(made, submission(made, dict(zip(("faculty", "course", "both"), values, strict=True))))
-    assert asked(made, made["both"], {"faculty": 1, "course": 1})
+    assert is_asked(made, made["both"], {"faculty": 1, "course": 1})
 
 
 def test_a_wrong_answer_before_a_condition_is_refused_and_breaks_nothing() -> None:

@@ -51,11 +51,11 @@ def device_tries(questions: Sequence[Question], interface: Interface, own_words:
             for right in (1, 0)
         ]
     for question in subjects:
-        if tries := _told(question, interface, own_words):
+        if tries := _order_tries(question, interface, own_words):
             return tries
         if (device := device_of(question)) is not None:
             rules = {code: " ".join(lines) for code, lines in _lines(question, interface, own_words).items()}
-            tries = _drawn(question, device, interface, own_words)
+            tries = _outcome_tries(question, device, interface, own_words)
             return [
                 ({code: f"{rules[code]} {device_try[0][code]}" for code in interface}, device_try[1], device_try[2])
                 for device_try in tries
@@ -70,15 +70,18 @@ def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTr
     for question in _weakest_first(questions or survey.questions) if survey.check == "device" else []:
         device = device_of(question)
         if device is not None:
-            tries, lines = _drawn(question, device, interface, own_words), _lines(question, interface, own_words)
+            tries, lines = (
+                _outcome_tries(question, device, interface, own_words),
+                _lines(question, interface, own_words),
+            )
         elif instructions(question, next(iter(interface)), own_words):
-            tries, lines = _told(question, interface, own_words), {}
+            tries, lines = _order_tries(question, interface, own_words), {}
         else:
             continue
         if tries:
             sentences = {code: phrases(code, own_words, "paper")["sheet_check"] for code in interface}
             beside = [{code: "\n".join([sentences[code], *lines.get(code, [])]) for code in interface}, sentences]
-            return [_asked(*arguments) for arguments in zip(tries, SHEET_TRIES, beside, strict=True)]
+            return [_as_question(*arguments) for arguments in zip(tries, SHEET_TRIES, beside, strict=True)]
     return []
 
 
@@ -101,7 +104,7 @@ def quoted(phrasebook: Mapping[str, str], label: str) -> str:
     return text.replace("\u2068", "\u2067") if label.startswith(_FROM_RIGHT) else text
 
 
-def _asked(device_try: DeviceTry, name: str, help_text: dict[str, str]) -> SheetTry:
+def _as_question(device_try: DeviceTry, name: str, help_text: dict[str, str]) -> SheetTry:
     text, labels, right = device_try
     codes = [next(iter(label.values())) for label in labels]  # a number keeps its own code
     options = [
@@ -149,7 +152,7 @@ def _labels(
     ]
 
 
-def _told(question: Question, interface: Interface, own_words: object) -> list[DeviceTry]:
+def _order_tries(question: Question, interface: Interface, own_words: object) -> list[DeviceTry]:
     """Cases in which two answers are compared, or chance says what to choose; none if it does neither."""
     options, reports = _labels(question, interface, own_words)
     if question.mode == "physical" and has_matrix(question.design) and question.design.procedure == "crosswise":
@@ -165,7 +168,9 @@ def _told(question: Question, interface: Interface, own_words: object) -> list[D
     ]
 
 
-def _drawn(question: Question, device: Device[Design], interface: Interface, own_words: Own | None) -> list[DeviceTry]:
+def _outcome_tries(
+    question: Question, device: Device[Design], interface: Interface, own_words: Own | None
+) -> list[DeviceTry]:
     """Cases of a device: what comes out, and what is then chosen; first those in which it is not the real answer."""
     _, reports = _labels(question, interface, own_words)
     cases = [

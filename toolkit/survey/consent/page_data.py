@@ -207,7 +207,7 @@ def shown_question(
         "odds": {code: _odds(local, code, own_words, waves) for code in languages} if question.randomized else None,
         "deniable": loss_over_waves(question, waves).epsilon <= WEAK_EPSILON if question.randomized else None,
         "instructions": _instructions(local, languages, own_words),
-        "show_if": question.show_if and _places(question.show_if, others or {}),
+        "show_if": question.show_if and _option_codes(question.show_if, others or {}),
         "required": question.required,
         "bounds": None if question.bounds is None else [as_number(bound) for bound in question.bounds],
         "warning": in_languages(question.warning),
@@ -237,7 +237,9 @@ def _weights(chances: Sequence[Fraction]) -> list[int]:
     return [int(share * whole) for share in chances]
 
 
-def _places(conditions: Mapping[str, Sequence[str | int]], others: Mapping[str, Question]) -> dict[str, list[int]]:
+def _option_codes(
+    conditions: Mapping[str, Sequence[str | int]], others: Mapping[str, Question]
+) -> dict[str, list[int]]:
     return {name: [others[name].options.index(option) for option in options] for name, options in conditions.items()}
 
 

@@ -238,16 +238,16 @@ def _ddi(survey: Survey, stem: str) -> str:
     """All languages, with the design of each column as JSON in its notes."""
     ET.register_namespace("", _NAMESPACE)
     root = ET.Element(f"{{{_NAMESPACE}}}codeBook", {"version": "2.5"})
-    study = _part(root, "stdyDscr")
-    title = _part(_part(study, "citation"), "titlStmt")
-    _part(title, "titl", survey.name)
-    _part(title, "IDNo", survey.hash, agency="SHA-256")
-    collection = _part(_part(study, "method"), "dataColl")
-    _part(collection, "collMode", "Answers to questions with a design were randomized before anybody received them.")
-    _part(collection, "collSitu", _REPORTS)
-    file = _part(_part(root, "fileDscr", ID="F1"), "fileTxt")
-    _part(file, "fileName", f"{stem}.sav")
-    data = _part(root, "dataDscr")
+    study = _element(root, "stdyDscr")
+    title = _element(_element(study, "citation"), "titlStmt")
+    _element(title, "titl", survey.name)
+    _element(title, "IDNo", survey.hash, agency="SHA-256")
+    collection = _element(_element(study, "method"), "dataColl")
+    _element(collection, "collMode", "Answers to questions with a design were randomized before anybody received them.")
+    _element(collection, "collSitu", _REPORTS)
+    file = _element(_element(root, "fileDscr", ID="F1"), "fileTxt")
+    _element(file, "fileName", f"{stem}.sav")
+    data = _element(root, "dataDscr")
     for question in survey.questions:
         indices = range(1, len(question.options) + 1) if is_set(question) else [0]
         for index in indices:
@@ -263,30 +263,30 @@ def _variable(data: object, survey: Survey, question: Question, index: int) -> N
     labels: list[Any] = [0, 1] if index else list(code_labels(question))
     values = [0, 1] if index else answer_codes(question)
     kind = "contin" if question.kind == "number" else "discrete"
-    var = _part(data, "var", ID=f"V_{called}", name=called, files="F1", intrvl=kind)
+    var = _element(data, "var", ID=f"V_{called}", name=called, files="F1", intrvl=kind)
     option = f" ({question.options[index - 1]})" if index else ""
     for code in survey.languages:
-        _part(var, "labl", f"{text_in(question.text, code)}{option}", lang=code)
-    wording = _part(var, "qstn")
+        _element(var, "labl", f"{text_in(question.text, code)}{option}", lang=code)
+    wording = _element(var, "qstn")
     for code in survey.languages:
-        _part(wording, "qstnLit", text_in(question.text, code), lang=code)
+        _element(wording, "qstnLit", text_in(question.text, code), lang=code)
     design = question.design
     cost = f"epsilon {question.loss.epsilon:.6g}"
-    _part(var, "txt", "Plain." if design is None else f"Randomized, {cost}. {design.describe()}")
+    _element(var, "txt", "Plain." if design is None else f"Randomized, {cost}. {design.describe()}")
     for value, label in zip(values, labels, strict=True):
-        category = _part(var, "catgry")
-        _part(category, "catValu", str(value))
+        category = _element(var, "catgry")
+        _element(category, "catValu", str(value))
         for code in survey.languages:
             tick_label = ("not ticked", "ticked")[label] if index else None
             text = tick_label or question.label(label, code, phrases(code, survey.words))
-            _part(category, "labl", text, lang=code)
+            _element(category, "labl", text, lang=code)
     if design is not None:
-        _part(var, "notes", json.dumps(design.to_dict()), type="randomization")
+        _element(var, "notes", json.dumps(design.to_dict()), type="randomization")
         for program, line in program_lines(question).items():
-            _part(var, "notes", line, type="estimator", subject=program)
+            _element(var, "notes", line, type="estimator", subject=program)
 
 
-def _part(parent: Any, tag: str, text: str | None = None, lang: str | None = None, **attributes: str) -> Any:
+def _element(parent: Any, tag: str, text: str | None = None, lang: str | None = None, **attributes: str) -> Any:
     child = ET.SubElement(parent, f"{{{_NAMESPACE}}}{tag}", attributes)
     child.text = text
     if lang is not None:

@@ -105,7 +105,7 @@ def read_reports(
     else:
         designs, frame, find = checked_designs(dict(source)), raw.frame.copy(), _Columns(raw.frame, columns or {})
         for name, design in designs.items():
-            column = find.one(name)
+            column = find.column(name)
             if column is None:
                 refuse("the file must have a column for each design", f"none for {name}", _NAMED)
             cells = _Cells(
@@ -161,7 +161,7 @@ class _Columns:
         for name in map(str, frame):
             self.last.setdefault(_last_part(name), []).append(name)
 
-    def one(self, name: str) -> str | None:
+    def column(self, name: str) -> str | None:
         """By its own name, that of an export, or the last part of a path; refused where two could be meant."""
         if name in self.named:
             if self.named[name] not in self.frame:
@@ -209,7 +209,7 @@ def _of_survey(raw: RawTable, survey: Survey, column_names: Any, codes: Any, mis
     """A column for each question, as a collection would hand it out."""
     columns_of, cells_by_name, absent = _Columns(raw.frame, column_names), dict[str, Any](), []
     for question in survey.questions:
-        name, column = question.name, columns_of.one(question.name)
+        name, column = question.name, columns_of.column(question.name)
         labels = [_labels(survey, question, code) for code in survey.languages]
         boxes = columns_of.boxes(question, labels) if question.options else None
         if boxes is not None and (column is None or is_set(question)):

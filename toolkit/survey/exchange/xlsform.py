@@ -260,7 +260,7 @@ def _languages(rows: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
     return languages or [("en", next(iter(ends), ""))]
 
 
-def _said(row: Mapping[str, str], column: str, languages: Sequence[tuple[str, str]]) -> dict[str, str] | None:
+def _by_language(row: Mapping[str, str], column: str, languages: Sequence[tuple[str, str]]) -> dict[str, str] | None:
     texts = {code: row[f"{column}{end}"] for code, end in languages if f"{column}{end}" in row}
     return texts or None
 
@@ -268,11 +268,11 @@ def _said(row: Mapping[str, str], column: str, languages: Sequence[tuple[str, st
 def _question(row: Mapping[str, str], choices: Any, languages: Any, before: Sequence[Question]) -> Question:
     kind, _, list_name = row.get("type", "").partition(" ")
     fields: dict[str, Any] = {"required": row.get("required", "").lower() in ("yes", "true", "true()")}
-    hint = _said(row, "hint", languages)
+    hint = _by_language(row, "hint", languages)
     if kind in ("select_one", "select_multiple"):
         options = choices.get(list_name.strip(), [])
         names = [_data(choice, _OPTION) if _OPTION in choice else _number(choice.get("name", "")) for choice in options]
-        labels = {name: _said(choice, "label", languages) for name, choice in zip(names, options, strict=True)}
+        labels = {name: _by_language(choice, "label", languages) for name, choice in zip(names, options, strict=True)}
         fields |= {"labels": {name: texts for name, texts in labels.items() if texts}}
         fields |= {"options": names, "multiple": kind == "select_multiple", "help": hint}
     elif kind in ("integer", "decimal"):
@@ -285,7 +285,9 @@ def _question(row: Mapping[str, str], choices: Any, languages: Any, before: Sequ
         fields = {"labels": fields["labels"], "design": restore(_data(row, _DESIGN)), "mode": "physical"}
         fields["instructions"] = hint
     condition = _conditions(row.get("relevant", ""), before)
-    return Question(row.get("name", "").lower(), _said(row, "label", languages) or "", show_if=condition, **fields)
+    return Question(
+        row.get("name", "").lower(), _by_language(row, "label", languages) or "", show_if=condition, **fields
+    )
 
 
 def _data(row: Mapping[str, str], column: str) -> Any:

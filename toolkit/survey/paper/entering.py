@@ -16,7 +16,7 @@ from toolkit.survey.paper.kit import SERIAL, typed
 from toolkit.survey.paper.sheets import on_paper, sheet_questions
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, UNDERSTOOD
-from toolkit.survey.spec import Survey, asked
+from toolkit.survey.spec import Survey, is_asked
 from toolkit.survey.storage import absolute_url, open_store
 from toolkit.survey.storage.collection import PAPER_SETTING
 from toolkit.survey.storage.protocol import NewReport, Outcome, StoreError
@@ -118,7 +118,7 @@ class _EntryFile:
     def _answer(self, question: Question, text: str, answers: Mapping[str, Any], faulty: set[str]) -> Any:
         """A cell as it is stored; what is wrong with it is raised in words that quote nothing."""
         unclear = not faulty.isdisjoint(question.show_if or ())
-        applies = unclear or asked(self.survey, question, dict(answers))
+        applies = unclear or is_asked(self.survey, question, dict(answers))
         if not text:
             if applies and not unclear and question.required:
                 kind = "a protected answer" if question.randomized else "an answer"

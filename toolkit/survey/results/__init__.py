@@ -138,7 +138,7 @@ def estimate(
     findings = Findings(designs, groups, (), CountSource(reports, groups, {}))
     if designs and any(people.values()):
         findings = estimates(reports, designs, groups, sample=sample, missing=missing, method=checked)
-    eligible = {name: rows.asked(survey[name]) for name in designs}
+    eligible = {name: rows.eligible(survey[name]) for name in designs}
     with_turnout = [
         _with_turnout(survey[finding.question], finding, eligible[finding.question])
         for finding in findings.group_estimates

@@ -12,6 +12,7 @@ from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse, whole
 from toolkit.core.document import Block, Document
 from toolkit.planning import plan as solve
+from toolkit.survey.plan import plan_table
 from toolkit.survey.questions import files
 from toolkit.survey.questions.errors import error_location
 from toolkit.survey.questions.files import refuse_unknown
@@ -127,13 +128,13 @@ class Registration:
         str
             "registered" or "exploratory".
         """
-        groups = [_listed(item) for item in self.plan.get("groups", [])]
-        planned = question in self.plan["questions"] and (not by or _listed(by) in groups)
+        groups = [_as_list(item) for item in self.plan.get("groups", [])]
+        planned = question in self.plan["questions"] and (not by or _as_list(by) in groups)
         if reference is not None:
             contrast = [
-                (item["question"], _listed(item["by"]), item["reference"]) for item in self.plan.get("contrasts", [])
+                (item["question"], _as_list(item["by"]), item["reference"]) for item in self.plan.get("contrasts", [])
             ]
-            planned = (question, _listed(by), reference) in contrast
+            planned = (question, _as_list(by), reference) in contrast
         return "registered" if planned else "exploratory"
 
 
@@ -142,7 +143,7 @@ def _hash(survey: Survey) -> str:
     return replace(survey, rehearsal=False, panel=None).hash
 
 
-def _listed(names: Any) -> list[str]:
+def _as_list(names: Any) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
@@ -180,7 +181,7 @@ def register(survey: Survey, plan: Mapping[str, Any] | str | Path, path: str | P
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     registration = register(survey, plan, f"{folder}/registration.md")
     """
-    fields = _checked(survey, files.read(plan) if isinstance(plan, str | Path) else plan)
+    fields = _checked_plan(survey, files.read(plan) if isinstance(plan, str | Path) else plan)
     today = dt.datetime.now(dt.UTC).date().isoformat()
     registration = Registration(_hash(survey), today, fields)
     target = Path(path)
@@ -190,7 +191,7 @@ def register(survey: Survey, plan: Mapping[str, Any] | str | Path, path: str | P
     return registration
 
 
-def _checked(survey: Survey, plan: object) -> dict[str, Any]:
+def _checked_plan(survey: Survey, plan: object) -> dict[str, Any]:
     if not isinstance(plan, Mapping):
         refuse("a plan must be a table of fields", type(plan).__name__, f"they are {', '.join(_FIELDS)}", TypeError)
     refuse_unknown(plan, list(_FIELDS), "a plan")
@@ -199,7 +200,7 @@ def _checked(survey: Survey, plan: object) -> dict[str, Any]:
             refuse(f"a plan must have `{name}`", "none", "say none where there is none")
     fields = {"questions": [question.name for question in survey.questions if question.kind != "text"], **plan}
     fields |= {"n": whole(plan["n"], "n"), "level": checked_level(plan.get("level", 0.95))}
-    fields |= {name: _listed(fields[name]) for name in ("questions", "groups", "hypotheses") if name in fields}
+    fields |= {name: _as_list(fields[name]) for name in ("questions", "groups", "hypotheses") if name in fields}
     for name in [*fields["questions"], *fields.get("power", {})]:
         survey[name]
     for groups in fields.get("groups", []):
@@ -243,7 +244,7 @@ def _document(survey: Survey, record: Registration) -> Document:
         blocks += [Block("h3", title), Block("p", str(fields[name]))]
     options = {name: fields[name] for name in ("prevalence", "subgroup") if name in fields}
     planned = survey.plan(fields["n"], level=fields["level"], **options)
-    blocks += [Block("h2", "Margins"), Block("table", rows=tuple(planned.rows()))]
+    blocks += [Block("h2", "Margins"), Block("table", rows=tuple(plan_table(planned)))]
     blocks += [Block("li", note) for note in planned.notes] + _powers(survey, fields)
     blocks += [Block("h2", "Analyses"), *_analyses(fields)]
     data = {"survey": record.survey, "date": record.date, "plan": fields, "sha256": record.seal}
@@ -270,9 +271,9 @@ def _powers(survey: Survey, fields: Mapping[str, Any]) -> list[Block]:
 def _analyses(fields: Mapping[str, Any]) -> list[Block]:
     how = f"Unbiased estimates from the designs, with {100 * fields['level']:g} % intervals"
     lines = [f"{how}, of {', '.join(fields['questions'])}."]
-    lines += [f"The same by {' and '.join(_listed(item))}." for item in fields.get("groups", [])]
+    lines += [f"The same by {' and '.join(_as_list(item))}." for item in fields.get("groups", [])]
     lines += [
-        f"Differences of {item['question']} by {' and '.join(_listed(item['by']))}, from {item['reference']}."
+        f"Differences of {item['question']} by {' and '.join(_as_list(item['by']))}, from {item['reference']}."
         for item in fields.get("contrasts", [])
     ]
     return [Block("li", line) for line in [*lines, "All else is exploratory, and results say so."]]

@@ -127,11 +127,11 @@ class GroupedRows:
         """Return how many rows each group has; those without a group are not among them."""
         return _sums((self._group(row), count) for row, count in self._by())
 
-    def asked(self, question: Question) -> dict[Group, int]:
+    def eligible(self, question: Question) -> dict[Group, int]:
         rows = self._by(question.show_if or ())
-        return _sums((self._group(row), count) for row, count in rows if self._shown(question, row))
+        return _sums((self._group(row), count) for row, count in rows if self._is_asked(question, row))
 
-    def _shown(self, question: Question, answers: Mapping[str, Any]) -> bool:
+    def _is_asked(self, question: Question, answers: Mapping[str, Any]) -> bool:
         """Whether the plain answers before a question let it be asked."""
         for name, options in (question.show_if or {}).items():
             decider, answer = self._survey[name], answers[name]

@@ -11,7 +11,7 @@ from toolkit.survey.consent.linter import largest
 from toolkit.survey.questions import strict_json
 from toolkit.survey.questions.question import Question, accepts
 from toolkit.survey.questions.survey_fields import PERSON
-from toolkit.survey.spec import Survey, asked
+from toolkit.survey.spec import Survey, is_asked
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
@@ -129,7 +129,7 @@ def _answers(survey: Survey, answers: object) -> dict[str, Any]:
 
 def _check_answer(survey: Survey, question: Question, answers: dict[str, Any]) -> None:
     value = answers[question.name]
-    if not asked(survey, question, answers):
+    if not is_asked(survey, question, answers):
         if value is not None:
             raise PayloadError(f"The question {question.name} is not asked after these plain answers: it must be null.")
     elif value is None:
