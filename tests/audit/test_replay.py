@@ -20,22 +20,22 @@ SALARIES = [30.0, 40.0, 50.0, 60.0]
 
 def test_an_unclamped_mean_moves_too_far_and_a_clamped_one_does_not():
     pairs = replacements(SALARIES, (0, 100))
-    wrong = replay(partial(gallery.mean, clamps=False), pairs, sensitivity=100 / 4 + 1 / 64)
-    right = replay(partial(gallery.mean, clamps=True), pairs, sensitivity=100 / 4 + 1 / 64)
+    wrong = replay(partial(gallery._mean, clamps=False), pairs, sensitivity=100 / 4 + 1 / 64)
+    right = replay(partial(gallery._mean, clamps=True), pairs, sensitivity=100 / 4 + 1 / 64)
     assert [r.exceeds for r in wrong] == [False, False, True, True]
     assert not any(r.exceeds for r in right)
     assert max(r.moved for r in right) == pytest.approx(17.5, abs=0.02)  # 30 becomes 100
 
 
 def test_a_histogram_moves_by_two_under_replace():
-    (found,) = replay(partial(gallery.histogram, scale=1), (np.array([0, 1]), np.array([2, 1])), sensitivity=1)
+    (found,) = replay(partial(gallery._histogram, scale=1), (np.array([0, 1]), np.array([2, 1])), sensitivity=1)
     assert found.moved == pytest.approx(2)
     assert found.exceeds
     pair = (np.array([0, 1]), np.array([2, 1]))
-    (length,) = replay(partial(gallery.histogram, scale=1), pair, sensitivity=2, norm="l2")
+    (length,) = replay(partial(gallery._histogram, scale=1), pair, sensitivity=2, norm="l2")
     assert length.moved == pytest.approx(np.sqrt(2))
     with pytest.raises(ValueError, match="`norm` must be one of l1, l2"):
-        replay(partial(gallery.histogram, scale=1), pair, sensitivity=2, norm="l3")
+        replay(partial(gallery._histogram, scale=1), pair, sensitivity=2, norm="l3")
 
 
 @pytest.mark.parametrize("name", ["total", "mean", "variance"])
@@ -100,7 +100,7 @@ def test_without_noise_to_freeze_or_a_sensitivity_there_is_nothing_to_replay():
     with pytest.raises(TypeError, match="must take `rng`"):
         replay(lambda value: value, (0, 1), sensitivity=1)
     with pytest.raises(TypeError, match="`sensitivity` must be given"):
-        replay(partial(gallery.count, scale=1), (0, 1))
+        replay(partial(gallery._count, scale=1), (0, 1))
 
 
 STATISTICS = {

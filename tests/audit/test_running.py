@@ -142,7 +142,7 @@ def test_pairs_follow_from_options_bounds_or_sensitivity():
 
 @pytest.mark.parametrize("size", [2, 5, 20])
 def test_no_query_moves_further_than_one_person_can_move_it(size):
-    for a, b in shapes(size, reach=3).values():
+    for a, b in shapes(size, sensitivity=3).values():
         assert 0 < np.abs(a - b).max() <= 3
 
 
@@ -157,7 +157,7 @@ def test_a_replacement_changes_one_record_and_one_only():
 
 def test_shapes_move_answers_the_way_their_names_say():
     """In units of the reach, from a level of one."""
-    moved = {name: ((b - a) / 3).tolist() for name, (a, b) in shapes(4, reach=3).items()}
+    moved = {name: ((b - a) / 3).tolist() for name, (a, b) in shapes(4, sensitivity=3).items()}
     assert moved == {
         "one above": [1, 0, 0, 0],
         "one below": [-1, 0, 0, 0],
@@ -168,4 +168,4 @@ def test_shapes_move_answers_the_way_their_names_say():
         "all below": [-1] * 4,
         "crossed": [-1, -1, 1, 1],
     }
-    assert all((a == 3).all() for name, (a, _) in shapes(4, reach=3).items() if name != "crossed")
+    assert all((a == 3).all() for name, (a, _) in shapes(4, sensitivity=3).items() if name != "crossed")

@@ -1,9 +1,9 @@
-"""Is it as private as it says? A lower confidence bound on epsilon and delta, for anything that can be run.
+"""`audit`: lower confidence bounds on the epsilon and delta of any mechanism that can be run.
 
 `audit(mechanism, neighbors)` runs the mechanism on pairs of neighboring inputs, looks for events that are
-much likelier on one than on the other, and confirms the best of them on fresh runs, which are taken to be
-independent. A mechanism that tells its law is enumerated as well, exactly, and its draws are compared with
-that law. An audit can refute a claim; it cannot prove one.
+much likelier on one than on the other, and confirms the best of them on fresh runs, which are assumed to be
+independent. If a mechanism declares its law, the law is enumerated exactly, and outputs are compared with it.
+An audit can refute a claim; it cannot prove one.
 """
 
 import math
@@ -38,7 +38,7 @@ _ENOUGH = 10
 
 @dataclass(frozen=True)
 class ExactAudit:
-    """Epsilon over all pairs by enumeration (rounded up), and whether the claim fails for certain."""
+    """Epsilon over all pairs by enumeration (rounded up), and whether that refutes the claim."""
 
     epsilon: float
     violated: bool
@@ -75,7 +75,7 @@ def exact_epsilon(first: Law, second: Law) -> float:
 
 
 def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
-    """Compute the delta of two laws: what one exceeds e**epsilon times the other by, the larger of both ways.
+    """Compute the delta of two laws: the mass of one above e**epsilon times the other, the larger of both orders.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
     Returns
     -------
     Fraction
-        Delta; the same if the laws change places.
+        Delta, which does not depend on the order of the laws.
 
     Examples
     --------
@@ -100,13 +100,13 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
         return Fraction(0)
     power = Fraction(_DIGITS.exp(Decimal(repr(float(epsilon)))))
     return max(
-        sum((max(Fraction(p) - power * Fraction(other.get(x, 0)), Fraction(0)) for x, p in one.items()), Fraction(0))
-        for one, other in ((first, second), (second, first))
+        sum((max(Fraction(p) - power * Fraction(other.get(x, 0)), Fraction(0)) for x, p in law.items()), Fraction(0))
+        for law, other in ((first, second), (second, first))
     )
 
 
 def enumerate_laws(mechanism: object, pairs: dict[str, Pair], target: tuple[float, float] | None) -> ExactAudit | None:
-    """Epsilon of all pairs whose laws the mechanism tells, held against the claim; None if it tells none."""
+    """Compare the exact epsilon of all pairs with the claim; None if the mechanism does not declare its law."""
     laws = [(law_of(mechanism, a), law_of(mechanism, b)) for a, b in pairs.values()]
     known = [(a, b) for a, b in laws if a is not None and b is not None]
     if not known:
@@ -120,7 +120,7 @@ def enumerate_laws(mechanism: object, pairs: dict[str, Pair], target: tuple[floa
 
 
 def law_misfit(mechanism: object, pairs: dict[str, Pair], rng: Rng) -> float | None:
-    """The smallest p-value, times their number, of Pearson's test that draws follow the law that is told."""
+    """Return the smallest p-value, Bonferroni-corrected, of Pearson's test that outputs follow the declared law."""
     run, many = protocol(mechanism)
     values = list(dict.fromkeys(value for pair in pairs.values() for value in pair))
     p_values = []
@@ -128,22 +128,22 @@ def law_misfit(mechanism: object, pairs: dict[str, Pair], rng: Rng) -> float | N
         law = law_of(mechanism, value)
         if law is None:
             continue
-        drawn = many([value] * _DRAWS, rng) if many else [run(value, rng) for _ in range(_DRAWS // 4)]
-        p_values.append(_pearson(law, drawn.tolist() if isinstance(drawn, np.ndarray) else list(drawn)))
+        outputs = many([value] * _DRAWS, rng) if many else [run(value, rng) for _ in range(_DRAWS // 4)]
+        p_values.append(_pearson(law, outputs.tolist() if isinstance(outputs, np.ndarray) else list(outputs)))
     return min(p_values) * len(p_values) if p_values else None
 
 
-def _pearson(law: Law, drawn: list[Any]) -> float:
-    """Pearson's chi-squared; outputs expected fewer than ten times are pooled."""
-    counts = Counter(drawn)
+def _pearson(law: Law, outputs: list[Any]) -> float:
+    """Return the p-value of Pearson's chi-squared test; outputs expected fewer than ten times are pooled."""
+    counts = Counter(outputs)
     if any(law.get(output, 0) == 0 for output in counts):
         return 0.0
-    pooled, seen, expected = [], 0, Fraction(0)
+    pooled, observed, expected = [], 0, Fraction(0)
     for output in sorted(law, key=law.__getitem__):
-        seen, expected = seen + counts[output], expected + len(drawn) * law[output]
+        observed, expected = observed + counts[output], expected + len(outputs) * law[output]
         if expected >= _ENOUGH:
-            pooled.append((seen, expected))
-            seen, expected = 0, Fraction(0)
+            pooled.append((observed, expected))
+            observed, expected = 0, Fraction(0)
     statistic = sum(float((count - mean) ** 2 / mean) for count, mean in pooled)
     return float(gammaincc((len(pooled) - 1) / 2, statistic / 2)) if len(pooled) > 1 else 1.0
 
@@ -169,7 +169,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Search:
-    """How to look for events: on which neighbors, against which claim, and with which features."""
+    """A search for events: the neighbors, the claim and the features."""
 
     run: Runner
     pairs: dict[str, Pair]
@@ -178,24 +178,24 @@ class Search:
     last_bits: bool = True
 
     def __call__(self, runs: int) -> tuple[Coding, list[Candidate]]:
-        """The coding of outputs, and the best one or two pairs, the largest excess over the claim first."""
+        """Return the coding of outputs and the best one or two pairs, ordered by their excess over the claim."""
         if len(self.pairs) <= _FINALISTS:
             coding, candidates = self._search(self.pairs, self.outputs(self.pairs.values(), runs))
             return coding, candidates[:_CONFIRMED]
         outputs = self.outputs(self.pairs.values(), runs // 2)
-        finalists = {one.name: one.pair for one in self._search(self.pairs, outputs)[1][:_FINALISTS]}
+        finalists = {candidate.name: candidate.pair for candidate in self._search(self.pairs, outputs)[1][:_FINALISTS]}
         more = self.outputs(finalists.values(), runs - runs // 2)
         coding, candidates = self._search(finalists, {key: outputs[key] + further for key, further in more.items()})
         return coding, candidates[:_CONFIRMED]
 
     def outputs(self, pairs: Iterable[Pair], runs: int) -> Outputs:
-        """Outputs of `runs` runs in all, for each input; an input of several pairs is run once for them all."""
+        """Return the outputs for each input, from `runs` runs in all; an input that several pairs share is run once."""
         inputs = distinct(pairs)
         return {key: self.run(value, max(runs // len(inputs), FEWEST)) for key, value in inputs.items()}
 
     def _search(self, pairs: dict[str, Pair], outputs: Outputs) -> tuple[Coding, list[Candidate]]:
         coding = Coding.of(list(chain.from_iterable(outputs.values())), self.looks)
-        tables = {key: coding.table(drawn) for key, drawn in outputs.items()}
+        tables = {key: coding.table(rows) for key, rows in outputs.items()}
         candidates = []
         for name, (a, b) in pairs.items():
             first, second = tables[identity(a)], tables[identity(b)]
@@ -205,9 +205,9 @@ class Search:
 
 
 def _ordered(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """By excess and by promise in turn: where nothing exceeds the claim, what comes nearest to it."""
-    orders = [sorted(candidates, key=lambda one: -one.best(measure)) for measure in ("excess", "promise")]
-    return list({one.name: one for both in zip(*orders, strict=True) for one in both}.values())
+    """Order the pairs by excess and by promise in turn, so that near misses count where nothing exceeds the claim."""
+    orders = [sorted(candidates, key=lambda candidate: -candidate.best(measure)) for measure in ("excess", "promise")]
+    return list({candidate.name: candidate for rank in zip(*orders, strict=True) for candidate in rank}.values())
 
 
 def distinct(pairs: Iterable[Pair]) -> dict[object, Any]:
@@ -215,11 +215,11 @@ def distinct(pairs: Iterable[Pair]) -> dict[object, Any]:
 
 
 def identity(value: object) -> object:
-    """What equal inputs share: how a number or text is written, the bytes of an array, else the object."""
+    """Return a key that equal inputs share: the repr of a number or text, the bytes of an array, else the id."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return value.dtype.str, value.shape, value.tobytes()
-    written = value is None or isinstance(value, str | int | float | np.generic)
-    return (type(value), repr(value)) if written else id(value)
+    has_text = value is None or isinstance(value, str | int | float | np.generic)
+    return (type(value), repr(value)) if has_text else id(value)
 
 
 _PACED = 4  # inputs on which a run is timed
@@ -248,21 +248,21 @@ def audit(
     Parameters
     ----------
     mechanism : object
-        Something with `randomize` or `release`, or a function of the input (and of `rng`, if it has one).
+        An object with `randomize` or `release`, or a function of the input (and of `rng`, if it takes one).
     neighbors : tuple or list or dict, optional
         A tuple of two inputs, a list of such, or a mapping with names; see `toolkit.audit.running`.
         None: from the options, bounds or sensitivity that the mechanism declares.
     epsilon : Number, optional
         The claim; the mechanism's own `loss` if left out.
     delta : Number
-        Goes with `epsilon`.
+        The delta of the claim, given together with `epsilon`.
     runs : int
-        How often to run it in all: half of the runs to search, half to confirm.
+        The number of runs in all: half of them to search, half to confirm.
     seconds : float
-        At most how long, at the pace of a few runs at the beginning; fewer runs are made where all would take
-        longer, and a note says so. Else, what is found depends on no clock; with `math.inf` it never does.
+        The time limit. If a few runs at the beginning show that all would take longer, fewer runs are made, and a
+        note says so. Only then does the result depend on the clock; with `math.inf` it never does.
     level : Number
-        Of the bounds and of the verdict; a true claim is refuted with probability at most 1 - level.
+        The confidence of the bounds and of the verdict: a true claim is refuted with probability at most 1 - level.
     features : dict, optional
         Further ways to look at one output, each a function from an output to a number.
     last_bits : bool
@@ -326,7 +326,7 @@ def _claim(mechanism: object, epsilon: Number | None, delta: Number) -> Loss | N
 
 
 def _affordable(run: Runner, pairs: dict[str, Pair], runs: int, seconds: float) -> tuple[int, tuple[str, ...]]:
-    """How many runs there is time for at the pace of a few; fixed before the others, so that none is left out."""
+    """Return the number of runs that fit into the time, estimated from a few runs before the others start."""
     if seconds == math.inf:
         return runs, ()
     pace = run.pace(list(distinct(pairs.values()).values())[:_PACED], runs // 100)
@@ -342,7 +342,7 @@ def _affordable(run: Runner, pairs: dict[str, Pair], runs: int, seconds: float) 
 def _confirmed(
     run: Runner, coding: Coding, candidates: list[Candidate], runs: int, error: float, target: Target
 ) -> list[Trial]:
-    """Fresh runs on each pair of neighbors, for its events in both directions."""
+    """Confirm the events of each pair of neighbors, in both directions, on fresh runs."""
     shares = [1.0] if len(candidates) == 1 else [1 - _FOR_SECOND, _FOR_SECOND]
     tables: dict[object, Array] = {}
     for candidate, share in zip(candidates, shares, strict=True):
@@ -358,9 +358,13 @@ def _confirmed(
 
 
 def _shared(candidates: list[Candidate]) -> list[tuple[str, Event, Pair, float]]:
-    """All events with their parts of the error: half for the one that exceeds the claim most, the rest evenly."""
-    events = [(one.name, event, one.pair) for one in candidates for event in one.there]
-    events += [(f"{one.name}, reversed", event, one.pair[::-1]) for one in candidates for event in one.back]
+    """Split the error among all events: half for the event that exceeds the claim most, the rest evenly."""
+    events = [(candidate.name, event, candidate.pair) for candidate in candidates for event in candidate.there]
+    events += [
+        (f"{candidate.name}, reversed", event, candidate.pair[::-1])
+        for candidate in candidates
+        for event in candidate.back
+    ]
     first = max(range(len(events)), key=lambda i: events[i][1].excess)
     return [(*event, 0.5 if i == first else 0.5 / (len(events) - 1)) for i, event in enumerate(events)]
 
@@ -383,7 +387,7 @@ def _trial(
 def _judged(
     tried: list[Trial], exact: ExactAudit | None, misfit: float | None, error: float, *, has_claim: bool
 ) -> tuple[bool, str]:
-    """Whether the claim is refuted, and by what; nine tenths of the error are for the events, one for the draws."""
+    """Decide whether the claim is refuted, and why; nine tenths of the error go to events, one to outputs."""
     if exact is not None and exact.violated:
         return True, "a proof: the law it tells breaks the claim, by exact enumeration"
     if misfit is not None and misfit <= _FOR_DRAWS * error:

@@ -1,9 +1,9 @@
-"""What counts prove: confidence bounds on a probability, and on epsilon and delta from one event on two neighbors.
+"""Confidence bounds on a probability, and on epsilon and delta from the counts of one event on two neighbors.
 
-Let p and q be the probabilities of an event on two neighbors. Each count alone has an exact p-value: that of a
-count as high if p is small, and that of one as low if q is large. The two are independent, so
-Fisher's product holds for both together, and the pairs (p, q) that it does not reject are a confidence
-region: all bounds here are read off that one region.
+Let p and q be the probabilities of an event on two neighbors. Each count alone has an exact
+p-value: the probability of a count at least as high given p, and of one at least as low given q. The two are
+independent, so Fisher's product combines them, and the pairs (p, q) that it does not reject form a confidence
+region. All bounds here are read off that one region.
 """
 
 import math
@@ -27,11 +27,11 @@ def clopper_pearson(count: ArrayLike, n: int, tail: float) -> tuple[Array, Array
     Parameters
     ----------
     count : array-like
-        How often it was seen.
+        How often the event occurred.
     n : int
-        In how many runs.
+        The number of runs on that input.
     tail : float
-        Each bound is wrong with probability at most this, whatever the truth.
+        The largest probability with which each bound may be wrong.
 
     Returns
     -------
@@ -48,28 +48,27 @@ def clopper_pearson(count: ArrayLike, n: int, tail: float) -> tuple[Array, Array
     >>> float(low), round(float(high), 4)
     (0.0, 0.0295)
     """
-    seen = np.asarray(count, dtype=float)
-    low = np.where(seen > 0, betaincinv(np.maximum(seen, 1), n - seen + 1, tail), 0.0)
-    # The upper bound is one less the lower bound of the opposite event: no 1 - tail, which would lose a tiny
-    # tail.
-    high = np.where(seen < n, 1 - betaincinv(np.maximum(n - seen, 1), seen + 1, tail), 1.0)
+    observed = np.asarray(count, dtype=float)
+    low = np.where(observed > 0, betaincinv(np.maximum(observed, 1), n - observed + 1, tail), 0.0)
+    # The upper bound is 1 minus the lower bound of the opposite event, as 1 - tail would lose a tiny tail.
+    high = np.where(observed < n, 1 - betaincinv(np.maximum(n - observed, 1), observed + 1, tail), 1.0)
     return low, high
 
 
-def p_value(seen: int, n: int, other: int, m: int, *, epsilon: float, delta: float = 0.0, above: float = 1.0) -> float:
-    """Compute how surprising the counts of an event are, if (epsilon, delta) holds; never below 1e-100.
+def p_value(count: int, n: int, other: int, m: int, *, epsilon: float, delta: float = 0.0, above: float = 1.0) -> float:
+    """Compute the p-value of the counts of an event under (epsilon, delta); never below 1e-100.
 
     For all p <= e**epsilon q + delta the probability of a value as small as this is at most the value. With `above`
-    only whether the p-value is above it is computed: if so, some number between the two comes back.
+    the search stops as soon as the p-value is known to exceed it, and returns some number between the two.
 
     References: R. A. Fisher, Statistical methods for research workers (1932), section 21.1, on products of p-values.
     """
     power = math.exp(min(epsilon, 700.0))
-    if epsilon == math.inf or seen / n - delta <= power * other / m:
+    if epsilon == math.inf or count / n - delta <= power * other / m:
         return 1.0
 
     def log_product(q: Array) -> Array:
-        return _log_product(seen, n, other, m, np.minimum(power * q + delta, 1.0), q)
+        return _log_product(count, n, other, m, np.minimum(power * q + delta, 1.0), q)
 
     def fisher(log_value: float) -> float:
         return max(_LEAST, min(1.0, (1 - log_value) * math.exp(max(log_value, -700.0))))
@@ -78,21 +77,21 @@ def p_value(seen: int, n: int, other: int, m: int, *, epsilon: float, delta: flo
     return fisher(_largest(log_product, 0.0, most, lambda found: fisher(found) > above))
 
 
-def epsilon_bound(seen: int, n: int, other: int, m: int, *, delta: float = 0.0, error: float) -> float:
+def epsilon_bound(count: int, n: int, other: int, m: int, *, delta: float = 0.0, error: float) -> float:
     """Compute a lower bound of epsilon: the least whose p-value is above `error`.
 
     Parameters
     ----------
-    seen : int
-        How often the event was seen on an input.
+    count : int
+        How often the event occurred on one input.
     n : int
-        In how many runs.
+        The number of runs on that input.
     other : int
-        How often it was seen on the neighbor.
+        How often it occurred on the neighbor.
     m : int
-        In how many runs.
+        The number of runs on that input.
     delta : float
-        Of the claim.
+        The claimed value.
     error : float
         The bound is wrong with at most this probability.
 
@@ -106,31 +105,31 @@ def epsilon_bound(seen: int, n: int, other: int, m: int, *, delta: float = 0.0, 
     >>> round(epsilon_bound(500, 1000, 0, 1000, error=0.01), 2)
     4.38
     """
-    if seen / n <= delta:
+    if count / n <= delta:
         return 0.0
-    most = math.log((seen / n - delta) * m / max(other, 0.5))  # above it the counts are no surprise
+    most = math.log((count / n - delta) * m / max(other, 0.5))  # above it the counts are no surprise
 
     def rejected(epsilon: float) -> bool:
-        return p_value(seen, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error
+        return p_value(count, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error
 
     return _last(rejected, max(most, 0.0))
 
 
-def delta_bound(seen: int, n: int, other: int, m: int, *, epsilon: float, error: float) -> float:
+def delta_bound(count: int, n: int, other: int, m: int, *, epsilon: float, error: float) -> float:
     """Compute a lower bound of delta, from the same region: the least whose p-value is above `error`.
 
     Parameters
     ----------
-    seen : int
-        How often the event was seen on an input.
+    count : int
+        How often the event occurred on one input.
     n : int
-        In how many runs.
+        The number of runs on that input.
     other : int
-        How often it was seen on the neighbor.
+        How often it occurred on the neighbor.
     m : int
-        In how many runs.
+        The number of runs on that input.
     epsilon : float
-        Of the claim.
+        The claimed value.
     error : float
         The bound is wrong with at most this probability.
 
@@ -144,21 +143,23 @@ def delta_bound(seen: int, n: int, other: int, m: int, *, epsilon: float, error:
     >>> round(delta_bound(500, 1000, 100, 1000, epsilon=1, error=0.01), 2)
     0.14
     """
-    return _last(lambda delta: p_value(seen, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error, seen / n)
+    return _last(
+        lambda delta: p_value(count, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error, count / n
+    )
 
 
-def _log_product(seen: int, n: int, other: int, m: int, p: Array, q: Array) -> Array:
-    """Logarithm of Pr[at least `seen` of n at p] times Pr[at most `other` of m at q].
+def _log_product(count: int, n: int, other: int, m: int, p: Array, q: Array) -> Array:
+    """Logarithm of Pr[at least `count` of n at p] times Pr[at most `other` of m at q].
 
     The product of two independent p-values: minus its logarithm is at most a Gamma(2) variable, which exceeds
-    t with probability (1 + t) e**-t. Where floats end stands Chernoff's bound, marked down so that it never
-    wins against a number.
+    t with probability (1 + t) e**-t. Where floats underflow, Chernoff's bound replaces it, reduced so that it
+    ranks below every exact value.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        exact = np.log(betainc(seen, n - seen + 1, p)) + np.log(betainc(m - other, other + 1, 1 - q))
+        exact = np.log(betainc(count, n - count + 1, p)) + np.log(betainc(m - other, other + 1, 1 - q))
         if np.isfinite(exact).all():
             return np.asarray(exact)
-        beyond = -n * _divergence(seen / n, p) - m * _divergence(other / m, q)
+        beyond = -n * _divergence(count / n, p) - m * _divergence(other / m, q)
     return np.asarray(np.where(np.isfinite(exact), exact, beyond - _MARKED))
 
 
@@ -167,7 +168,7 @@ def _divergence(share: float, p: Array) -> Array:
 
 
 def _largest(function: Callable[[Array], Array], low: float, high: float, enough: Callable[[float], bool]) -> float:
-    """The maximum of a log-concave function, as products of beta distribution functions are, or what is enough."""
+    """Return the maximum of a log-concave function, or a value for which `enough` holds."""
     best = -math.inf
     for _ in range(_ROUNDS):
         grid = np.linspace(low, high, _POINTS)
@@ -180,12 +181,12 @@ def _largest(function: Callable[[Array], Array], low: float, high: float, enough
 
 
 def _last(holds: Callable[[float], bool], high: float) -> float:
-    """The largest number up to `high` at which it holds, to five digits and from below; 0 if nowhere."""
+    """Return the largest number up to `high` at which `holds` is true, to five digits from below, or 0."""
     return float(bisect(lambda number: not holds(number), 0.0, high, close=1e-5)[0]) if holds(0.0) else 0.0
 
 
 def epsilon_and_delta(loss: Loss | None, delta: float) -> tuple[float, float] | None:
-    """Epsilon and delta of a claim, None if nothing is claimed; concentrated privacy is converted at `delta`."""
+    """Return epsilon and delta of a claim, None without one; concentrated privacy is converted at `delta`."""
     if loss is None:
         return None
     if isinstance(loss, Pure):
@@ -195,14 +196,14 @@ def epsilon_and_delta(loss: Loss | None, delta: float) -> tuple[float, float] | 
 
 
 def advantage(epsilon: float, delta: float = 0.0) -> float:
-    """Compute the most that any attacker can do better than a coin: true less false alarms.
+    """Compute the largest advantage of any attacker over guessing: true-positive minus false-positive rate.
 
     Parameters
     ----------
     epsilon : float
-        Of the privacy claim.
+        The claimed value.
     delta : float
-        Of the privacy claim.
+        The claimed value.
 
     Returns
     -------

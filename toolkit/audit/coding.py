@@ -4,7 +4,7 @@ every run.
 An output may be a number, a text, nothing, or a list, a mapping or an array of such. Its leaves are found by
 their paths. Each path has a column for its numbers, and one for its kind or label where these vary; the shape
 of the output has one where it varies. A coding is a function of one output. Were it chosen again for each
-batch, batches would be told apart instead of inputs.
+batch, the audit would distinguish batches instead of inputs.
 """
 
 import math
@@ -50,20 +50,20 @@ class Coding:
 
     @classmethod
     def of(cls, outputs: Sequence[Any], looks: Mapping[str, Look] | None = None) -> "Coding":
-        """The coding that loses nothing that varied among these outputs, but labels that were seen only once."""
+        """Make a coding of all that varied among these outputs, except labels that occurred only once."""
         further, shape = tuple((looks or {}).items()), _shape(outputs)
         if shape is not None:
             return cls(tuple(np.ndindex(*shape))[:WIDEST], {}, shape, further)
-        numbers, seen = dict[Path, None](), {cast("Path | None", None): Counter[Hashable]()}
+        numbers, label_counts = dict[Path, None](), {cast("Path | None", None): Counter[Hashable]()}
         for output, times in _tally(outputs):
             leaves, form = leaves_of(output)
-            seen[None][form] += times
+            label_counts[None][form] += times
             for path, leaf in leaves.items():
-                if path in seen or len(seen) <= WIDEST:
-                    seen.setdefault(path, Counter())[label(leaf)] += times
+                if path in label_counts or len(label_counts) <= WIDEST:
+                    label_counts.setdefault(path, Counter())[label(leaf)] += times
                     if number(leaf) is not None:
                         numbers[path] = None
-        labels = {path: _codes(counts) for path, counts in seen.items() if len(counts) > 1}
+        labels = {path: _codes(counts) for path, counts in label_counts.items() if len(counts) > 1}
         return cls(
             tuple(numbers) or ((),), {path: codes for path, codes in labels.items() if len(codes) > 1}, None, further
         )
@@ -136,8 +136,8 @@ def _inside(part: object) -> dict[Hashable, Any] | None:
         return {"real": part.real, "imag": part.imag}
     if isinstance(part, set | frozenset):
         return dict(enumerate(sorted(part, key=repr)))
-    listed = np.asarray(part).tolist() if hasattr(part, "__array__") else None
-    return dict(enumerate(listed)) if isinstance(listed, list) else None
+    items = np.asarray(part).tolist() if hasattr(part, "__array__") else None
+    return dict(enumerate(items)) if isinstance(items, list) else None
 
 
 def number(leaf: object) -> float | None:
@@ -158,13 +158,13 @@ def number(leaf: object) -> float | None:
 
 
 def label(leaf: object) -> Hashable:
-    """What a leaf is: of a number its kind, of a text the text, of anything else how it is written."""
+    """Label a leaf: the kind of a number, a text itself, and the repr of anything else."""
     kind = _kind(type(leaf))
     return kind if kind is not None else (type(leaf).__name__, leaf if isinstance(leaf, str | bytes) else repr(leaf))
 
 
 def _kind(leaf: type) -> str | None:
-    """What kind of number it is, if it is one: Python's and NumPy's are not told apart."""
+    """Return the kind of a number, the same for Python's and NumPy's; None if it is not a number."""
     for name, kinds in (("bool", (bool, np.bool_)), ("int", (int, np.integer)), ("float", (float, np.floating))):
         if issubclass(leaf, kinds):
             return name

@@ -130,7 +130,7 @@ def _likelihood(first: Array, second: Array, places: list[int]) -> Column:
 
 
 def _logistic(ratios: Array, is_first: npt.NDArray[np.bool_]) -> Array:
-    """Weights by Newton's method, drawn towards one by a penalty as if ten runs had said so."""
+    """Fit weights by Newton's method, with a penalty that pulls them towards 1 as strongly as ten runs would."""
     weights = np.ones(ratios.shape[1])
     for _ in range(_ROUNDS):
         chance = 1 / (1 + np.exp(-np.clip(ratios @ weights, -30, 30)))
@@ -220,51 +220,55 @@ def cut(first: Array, second: Array) -> Array:
 
 
 def _best(
-    name: str, column: Column, edges: Array, ranked: Counts, weighed: Counts, target: tuple[float, float]
+    name: str, column: Column, edges: Array, ranked: Counts, counts: Counts, target: tuple[float, float]
 ) -> list[Event]:
-    """By either measure the best of all tails, and of all sets of cells by their likelihood ratio."""
-    seen, other = weighed
-    n, m = int(seen.sum()), int(other.sum())
-    natural = np.arange(len(seen))
+    """Return the best event by either measure among all tails and all sets of cells ordered by likelihood ratio."""
+    observed, other = counts
+    n, m = int(observed.sum()), int(other.sum())
+    ascending = np.arange(len(observed))
     by_ratio = np.argsort(-(ranked[0] + 1.0) / (ranked[1] + 1.0), kind="stable")
-    ways, orders = ("below", "at least", "among"), np.array([natural, natural[::-1], by_ratio])
-    sums = np.cumsum(seen[orders], axis=1), np.cumsum(other[orders], axis=1)
+    directions, orders = ("below", "at least", "among"), np.array([ascending, ascending[::-1], by_ratio])
+    sums = np.cumsum(observed[orders], axis=1), np.cumsum(other[orders], axis=1)
     promises, excesses = _promise(sums[0], n, sums[1], m, target[1]), _excess(sums[0], n, sums[1], m, target)
     events = []
     for measure in (promises, excesses):
-        way, last = np.unravel_index(int(np.argmax(measure)), measure.shape)  # of equals the first
-        chosen = np.zeros(len(seen), dtype=bool)
-        chosen[orders[way][: last + 1]] = True
-        words = f"{name} {_worded(ways[way], edges, orders[way], int(last))}"
-        events.append(Event(name, column, edges, chosen, words, float(promises[way, last]), float(excesses[way, last])))
+        direction, last = np.unravel_index(int(np.argmax(measure)), measure.shape)  # of equals the first
+        selected = np.zeros(len(observed), dtype=bool)
+        selected[orders[direction][: last + 1]] = True
+        words = f"{name} {_worded(directions[direction], edges, orders[direction], int(last))}"
+        events.append(
+            Event(
+                name, column, edges, selected, words, float(promises[direction, last]), float(excesses[direction, last])
+            )
+        )
     return events
 
 
-def _promise(seen: Array, n: int, other: Array, m: int, delta: float) -> Array:
-    low, high = _wilson(seen, n, -_CAUTION) - delta, _wilson(other, m, _CAUTION)
+def _promise(observed: Array, n: int, other: Array, m: int, delta: float) -> Array:
+    low, high = _wilson(observed, n, -_CAUTION) - delta, _wilson(other, m, _CAUTION)
     return np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), -math.inf)
 
 
-def _excess(seen: Array, n: int, other: Array, m: int, target: tuple[float, float]) -> Array:
+def _excess(observed: Array, n: int, other: Array, m: int, target: tuple[float, float]) -> Array:
     epsilon, delta = target
     if epsilon == math.inf:
-        return _promise(seen, n, other, m, delta)
+        return _promise(observed, n, other, m, delta)
     power = math.exp(min(epsilon, 300.0))
-    low, high = _wilson(seen, n, -_HOPE), _wilson(other, m, _HOPE)
+    low, high = _wilson(observed, n, -_HOPE), _wilson(other, m, _HOPE)
     error = np.sqrt(low * (1 - low) / n + power**2 * high / m)
     return np.asarray((low - delta - power * high) / error)
 
 
 def _wilson(count: Array, n: int, z: float) -> Array:
-    """The share z standard errors away from the one that was seen."""
+    """Return the share z standard errors away from the observed one (Wilson)."""
     middle, lead = count + z * z / 2, n + z * z
     return np.asarray((middle + z * np.sqrt(count * (n - count) / n + z * z / 4)) / lead)
 
 
-def _worded(way: str, edges: Array, order: npt.NDArray[np.intp], last: int) -> str:
-    if way == "among":
+def _worded(direction: str, edges: Array, order: npt.NDArray[np.intp], last: int) -> str:
+    if direction == "among":
         return f"in the {last + 1} of {len(order)} cells where it was likelier"
     cell = order[last]
-    if way == "at least":
+    if direction == "at least":
         return f"at least {edges[cell - 1]:.6g}" if cell > 0 else "of any size"
     return f"below {edges[cell]:.6g}" if cell < len(edges) else "of any size"

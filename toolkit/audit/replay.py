@@ -90,14 +90,14 @@ def replay(
     declared = sensitivity if sensitivity is not None else getattr(mechanism, "sensitivity", None)
     if declared is None:
         refuse("`sensitivity` must be given", "none", "the movement is held against it", TypeError)
-    reach = float(exact(declared, "sensitivity"))
+    limit = float(exact(declared, "sensitivity"))
     pairs = named_pairs(neighbors) if neighbors is not None else pairs_for(mechanism)
     run, _ = protocol(mechanism)
     replays = []
     for name, (a, b) in pairs.items():
-        tries = [_frozen(run, a, b, seed, norm) for seed in range(seeds)]
-        moved = [distance for distance, same in tries if same] or [distance for distance, _ in tries]
-        replays.append(Replay(name, max(moved), reach, any(same for _, same in tries)))
+        trials = [_frozen(run, a, b, seed, norm) for seed in range(seeds)]
+        moved = [distance for distance, same in trials if same] or [distance for distance, _ in trials]
+        replays.append(Replay(name, max(moved), limit, any(same for _, same in trials)))
     return replays
 
 

@@ -45,7 +45,7 @@ def named_pairs(neighbors: object) -> dict[str, Pair]:
 
 
 def pairs_for(mechanism: Any) -> dict[str, Pair]:
-    """Neighbors that follow from what a mechanism says of its input: its options, its bounds, or its sensitivity."""
+    """Return neighbors that follow from the options, bounds or sensitivity that a mechanism declares."""
     options = list(getattr(mechanism, "options", ()))
     if options:
         some = options if len(options) <= _MOST_OPTIONS else [*options[:2], options[len(options) // 2], options[-1]]
@@ -54,15 +54,16 @@ def pairs_for(mechanism: Any) -> dict[str, Pair]:
         low, high = (float(limit) for limit in mechanism.bounds)
         return {"lowest, highest": (low, high), "lowest, middle": (low, (low + high) / 2)}
     if hasattr(mechanism, "sensitivity"):
-        reach = float(mechanism.sensitivity)
-        pairs: dict[str, Pair] = {"at 0": (0.0, reach), "at 1000": (1000 * reach, 1001 * reach)}
-        return pairs | ({"whole": (0, int(reach))} if reach == int(reach) else {})
+        sensitivity = float(mechanism.sensitivity)
+        pairs: dict[str, Pair] = {"at 0": (0.0, sensitivity), "at 1000": (1000 * sensitivity, 1001 * sensitivity)}
+        return pairs | ({"whole": (0, int(sensitivity))} if sensitivity == int(sensitivity) else {})
     refuse("`neighbors` must be given", "none", "nothing says what this mechanism can be asked about", TypeError)
 
 
-def shapes(size: int, *, reach: float = 1.0) -> dict[str, Pair]:
-    """Answers to `size` queries on two neighbors at most `reach` apart, that expose broken selections (Ding et al.
-    2018).
+def shapes(size: int, *, sensitivity: float = 1.0) -> dict[str, Pair]:
+    """Return pairs of answers to `size` queries, at most `sensitivity` apart, that expose broken selections.
+
+    The shapes are those of Ding et al. (2018).
     """
     k = whole(size, "size", least=2)
     level, half = np.full(k, 1.0), np.arange(k) < k // 2
@@ -76,8 +77,8 @@ def shapes(size: int, *, reach: float = 1.0) -> dict[str, Pair]:
         "all above": np.full(k, 1),
         "all below": np.full(k, -1),
     }
-    pairs: dict[str, Pair] = {name: (reach * level, reach * (level + sign)) for name, sign in signs.items()}
-    pairs["crossed"] = (reach * np.where(half, 1.0, 0.0), reach * np.where(half, 0.0, 1.0))
+    pairs: dict[str, Pair] = {name: (sensitivity * level, sensitivity * (level + sign)) for name, sign in signs.items()}
+    pairs["crossed"] = (sensitivity * np.where(half, 1.0, 0.0), sensitivity * np.where(half, 0.0, 1.0))
     return pairs
 
 
@@ -103,7 +104,7 @@ _CHUNK = 4096
 
 
 class Runner:
-    """Runs a mechanism on a value, as often as it is told to, and counts the runs."""
+    """A mechanism that is run on values, with a count of the runs."""
 
     def __init__(self, mechanism: object, rng: Rng) -> None:
         self._once, self._batch = protocol(mechanism)

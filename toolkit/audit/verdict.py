@@ -1,4 +1,4 @@
-"""`Verdict`: what an audit tried, what it saw, and how strong that is."""
+"""`Verdict`: the trials of an audit and the bounds that follow from them."""
 
 import html
 import math
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trial:
-    """One event on one pair of neighbors, in fresh runs, and what that proves.
+    """One event on one pair of neighbors, counted in fresh runs, and the bounds that follow.
 
     Parameters
     ----------
@@ -24,21 +24,21 @@ class Trial:
     event : str
         The event, in words.
     seen : int
-        How often it was seen on the first input.
+        How often the event occurred on the first input.
     n : int
-        In how many runs.
+        The number of runs on the first input.
     other : int
-        How often it was seen on the second input.
+        How often it occurred on the second input.
     m : int
-        In how many runs.
+        The number of runs on the second input.
     epsilon : float
         Lower bound of epsilon.
     delta : float
         Lower bound of delta.
     p_value : float
-        Of the event alone.
+        The p-value of the claim from this event alone.
     share : float
-        The part of the audit's error that was given to this event before the runs.
+        The share of the audit's error that was allotted to this event before the runs.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Verdict:
     evidence : str
         How strong the case against the claim is, in words.
     level : float
-        Of the bounds and of the verdict.
+        The confidence level of the bounds and of the verdict.
     tried : tuple of Trial
         The events that were confirmed on fresh runs.
     pairs : tuple of str
@@ -85,9 +85,9 @@ class Verdict:
     runs : int
         How often the mechanism was run.
     exact : float or None
-        Epsilon by enumeration of the law, where the mechanism tells it.
+        Epsilon by enumeration of the law, if the mechanism declares it.
     notes : tuple of str
-        What else the reader should know.
+        Remarks for the reader.
 
     Examples
     --------
