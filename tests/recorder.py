@@ -119,8 +119,8 @@ class Meeting:
         self._watch(patch, TopK, "choose", np.asarray, lambda one: list(range(one.k)))
         self._watch(patch, RecursiveQuantiles, "choose", np.sort, lambda one: list(range(len(one.quantiles))))
         self._watch(patch, RecursiveQuantiles, "choose_spread", _values, lambda one: list(range(len(one.quantiles))))
-        self._watch(patch, InverseSensitivity, "point", np.asarray, lambda one: float(one.bounds.low))
-        self._watch(patch, releases.SmoothSensitivity, "draw", lambda summary: summary, None)
+        self._watch(patch, InverseSensitivity, "_choose_point", np.asarray, lambda one: float(one.bounds.low))
+        self._watch(patch, releases.SmoothSensitivity, "_draw", lambda summary: summary, None)
         choose = Exponential.choose
 
         def chosen(one: Exponential, candidates: Any, scores: Any, *rest: Any, **more: Any) -> Any:
@@ -195,7 +195,7 @@ def cost(one: list[Met], other: list[Met]) -> Fraction:
             before, after = Counter(x.numbers.tolist()), Counter(y.numbers.tolist())
             gone, come = gone + (before - after).total(), come + (after - before).total()
         else:  # a choice, of an InverseSensitivity one of each group
-            choice = getattr(mechanism, "selection", mechanism)
+            choice = getattr(mechanism, "_selection", mechanism)
             moved = max(abs(Fraction(a) - Fraction(b)) for a, b in _pairs(x.numbers, y.numbers))
             total += Fraction(choice.loss.amount) * moved / choice.sensitivity
     if gone + come:

@@ -216,8 +216,8 @@ MUTANTS = {
     "10: a local sensitivity of one side": Mutant(
         "10",
         "toolkit.central.robust.smooth",
-        "ranks.reach(ordered, low, high, 0)) / ranks.div",
-        "ranks.reach(ordered, low, high, 0)) / 2 / ranks.div",
+        "ranks._sensitivity_at(ordered, low, high, 0)) / ranks.div",
+        "ranks._sensitivity_at(ordered, low, high, 0)) / 2 / ranks.div",
         "leak-check",
     ),
     "10: steps without noise": Mutant(
@@ -237,8 +237,8 @@ MUTANTS = {
     "10: a length that counts half": Mutant(
         "10",
         "toolkit.central.robust.inverse",
-        "place = self.selection.choose(range(len(scores)), scores, rng=rng)",
-        "place = self.selection.choose(range(len(scores)), 2 * scores, rng=rng)",
+        "place = self._selection.choose(range(len(scores)), scores, rng=rng)",
+        "place = self._selection.choose(range(len(scores)), 2 * scores, rng=rng)",
         "inverse-drawn-check",
     ),
     "10: influence without its slope": Mutant(

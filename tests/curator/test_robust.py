@@ -90,7 +90,7 @@ def test_no_person_moves_statistic_and_scale_further_than_the_noise_is_for(
         for mechanism, one in seen:
             for _, other in seen:
                 assert abs(one.value - other.value) <= min(one.smooth, other.smooth)
-                assert one.smooth * mechanism.ratio <= other.smooth * (1 + Fraction(1, 2**100))
+                assert one.smooth * mechanism._ratio <= other.smooth * (1 + Fraction(1, 2**100))
 
 
 def watched_lengths(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:

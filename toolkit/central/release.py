@@ -238,11 +238,11 @@ class Additive(ABC):
 
     @abstractmethod
     def _integer_noise(self, size: int) -> tuple[LatticeSampler, int]:
-        """What draws the noise of so many whole numbers, and how many of its last bits are rounded away."""
+        """Return the sampler of noise for `size` whole numbers, and the number of its last bits to round away."""
 
     @abstractmethod
     def _add_noise(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:
-        """The value with noise, and the law of what was added."""
+        """Return the value with noise, and the law of the noise."""
 
     def preview(self, level: Number = 0.95) -> Preview:
         """Tell scale, error and cost, before anything is spent.
@@ -260,64 +260,26 @@ class Additive(ABC):
         return Preview(type(self).__name__, self.loss, self.scale, self.error(level), check_level(level))
 
     def _describe(self) -> dict[str, Any]:
-        """Tell what a document says of it: sensitivity and scale, by which a reader checks the loss.
-
-        Returns
-        -------
-        dict
-            As JSON can hold it.
-        """
+        """Describe the mechanism for a document: by sensitivity and scale a reader can check the loss."""
         name = type(self).__name__
         norm = f"L{getattr(self, 'norm', 'l2')[1:]}"
         words = {"mechanism": name, "words": f"{name} noise"}
         return words | {"sensitivity": str(self.sensitivity), "norm": norm, "scale": self.scale}
 
     def _describe_noise(self) -> dict[str, Any]:
-        """Tell the same of noise that is added to counts, as a part of another mechanism.
-
-        Returns
-        -------
-        dict
-            As JSON can hold it.
-        """
+        """Describe the noise on counts, as a part of another mechanism."""
         facts = self._describe()
         del facts["words"]
         return {"noise": facts.pop("mechanism"), **facts, "sd": self._integer_law.sd}
 
     def _perturb_integers(self, values: Sequence[int], rng: Rng = None) -> tuple[list[int], NoiseLaw]:
-        """Add whole noise to integers of any size; the sensitivity must be at least 1.
-
-        Parameters
-        ----------
-        values : sequence of int
-            What a statistic is then computed from.
-        rng : Generator, optional
-            For simulation.
-
-        Returns
-        -------
-        tuple
-            The integers with noise, and the law of the noise.
-        """
+        """Add integer noise to integers of any size, and return its law; the sensitivity must be at least 1."""
         sampler, bits = self._integer_noise(len(values))
         noise = (sampler.draw(len(values), check_rng(rng)) + (1 << bits >> 1)) >> bits
         return [value + step for value, step in zip(values, noise.tolist(), strict=True)], self._integer_law
 
     def _perturb(self, value: object, rng: Rng = None) -> Noisy:
-        """Add noise to a value, without an estimate around it.
-
-        Parameters
-        ----------
-        value : int or float or Fraction or sequence
-            As for `release`.
-        rng : Generator, optional
-            For simulation.
-
-        Returns
-        -------
-        int or float or NDArray
-            The value with noise.
-        """
+        """Return the value with noise, without an estimate around it."""
         source, answer = check_rng(rng), read(value)
         return self._add_noise(answer, source)[0]
 

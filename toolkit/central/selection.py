@@ -266,13 +266,7 @@ class Selection:
         return cls(Pure(positive(epsilon, "epsilon", NO_END)), sensible(sensitivity, "sensitivity", NO_NOISE))
 
     def _describe(self) -> dict[str, Any]:
-        """Tell what a document says of it: sensitivity and rate, by which a reader checks the loss.
-
-        Returns
-        -------
-        dict
-            As JSON can hold it.
-        """
+        """Describe the mechanism for a document: by sensitivity and rate a reader can check the loss."""
         words = {"mechanism": type(self).__name__, "words": self._words or type(self).__name__}
         return words | {"sensitivity": str(self.sensitivity), "rate": str(self._rate)}
 
@@ -440,21 +434,9 @@ class Exponential(Selection):
         return float(self._choose_step(first, scores, source) * Fraction(2) ** spacing)
 
     def _choose_step(self, first: Steps, scores: ArrayLike, rng: Rng = None) -> int:
-        """Choose a whole number, where the score is constant between increasing steps.
+        """Choose a whole number, where the score is constant between the increasing `first` numbers of intervals.
 
-        Parameters
-        ----------
-        first : Steps
-            The first number of each interval, and the one after the last interval.
-        scores : array-like
-            Of the intervals.
-        rng : Generator, optional
-            For simulation.
-
-        Returns
-        -------
-        int
-            The chosen number.
+        `first` ends with the number after the last interval.
         """
         counts = np.diff(first)
         chosen = _draw(Odds(_read_scores(scores), self._rate, counts), check_rng(rng))

@@ -46,11 +46,11 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
         codes, values = read
         scores = (-mechanism.lengths(cell, len(values)) for cell in split(codes, values, rows.cells))
         if not rows.axes:
-            return mechanism.choose(next(scores), rng)
-        points, kind = [mechanism.point(cell, rng) for cell in scores], type(mechanism).__name__
+            return mechanism._release(next(scores), rng)
+        points, kind = [mechanism._choose_point(cell, rng) for cell in scores], type(mechanism).__name__
         return chosen(points, mechanism.loss, COVERS, kind, rng, labels=rows.labels, axes=rows.names)
 
-    each = (f"each of {rows.cells} groups for itself: {mechanism.note}",) if rows.axes else ()
+    each = (f"each of {rows.cells} groups for itself: {mechanism._note}",) if rows.axes else ()
     return query.release(
         f"{mechanism.statistic!r} location of {name}{rows.words}",
         mechanism,
@@ -99,13 +99,13 @@ def smooth(
         values = numbers.floats()
         if len(values) != n:
             return None
-        return mechanism.summary(np.where(np.isnan(values), float(fill), values))
+        return mechanism._summarize(np.where(np.isnan(values), float(fill), values))
 
     return query.release(
         f"{name} of {numbers.name}",
         mechanism,
         read,
-        lambda summary, rng: CHANGED if summary is None else mechanism.draw(summary, rng),
+        lambda summary, rng: CHANGED if summary is None else mechanism._draw(summary, rng),
         variables=[Variable(column, mechanism.bounds, fill, numbers.name, how)],
         notes=(f"released is the {mechanism.statistic.name} of {n:,} values",),
     )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from toolkit.central.robust.estimators import Estimator
+from toolkit.central.robust.estimators import MEstimator
 from toolkit.central.robust.influence import influence
 from toolkit.central.robust.smooth import local_sensitivity, smooth_sensitivity
 from toolkit.core.checks import Number, choice, limits, refuse
@@ -66,13 +66,13 @@ _LOOKS = ((GREY, ":"), (BLUE, "-"), (VERMILLION, "--"), (ORANGE, "-."), (SKY, "-
 
 @draws
 def influence_functions(
-    estimators: Mapping[str, Estimator], population: str = "normal", *, reach: float = 6.0, ax: Axes | None = None
+    estimators: Mapping[str, MEstimator], population: str = "normal", *, reach: float = 6.0, ax: Axes | None = None
 ) -> Axes:
     """Draw how far a value at x pulls each estimator: bounded for robust ones, without bound for the mean.
 
     Parameters
     ----------
-    estimators : mapping of str to Estimator
+    estimators : mapping of str to MEstimator
         Up to five estimators of `toolkit.central.robust`.
     population : str, default "normal"
         The law of the values: "normal" or "t3".

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from toolkit.central.robust.estimators import Estimator, Huber, Logistic, Mean, Median, Tukey
+from toolkit.central.robust.estimators import Huber, Logistic, Mean, Median, MEstimator, Tukey
 from toolkit.central.robust.influence import (
     POPULATIONS,
     fixed_scale_influence,
@@ -14,7 +14,7 @@ from toolkit.central.robust.influence import (
 
 # Gross-error sensitivity and variance at N(0,1), t with 3 degrees of freedom, .9 N(0,1) + .1 N(0,9): by
 # another integration, to six digits.
-TABLE: dict[Estimator, list[tuple[float, float]]] = {
+TABLE: dict[MEstimator, list[tuple[float, float]]] = {
     Mean(): [(math.inf, 1), (math.inf, 3), (math.inf, 1.8)],
     Median(): [(1.253314, 1.570796), (1.360350, 1.850551), (1.342837, 1.803210)],
     Huber(1.345): [(1.637499, 1.052631), (1.845666, 1.556462), (1.738072, 1.298779)],
@@ -24,7 +24,7 @@ TABLE: dict[Estimator, list[tuple[float, float]]] = {
 
 
 @pytest.mark.parametrize("estimator", TABLE, ids=repr)
-def test_the_table_to_six_digits(estimator: Estimator) -> None:
+def test_the_table_to_six_digits(estimator: MEstimator) -> None:
     for population, (sensitivity, variance) in zip(POPULATIONS, TABLE[estimator], strict=True):
         found = influence(estimator, population)
         assert found.gross_error_sensitivity == pytest.approx(sensitivity, abs=6e-7)
@@ -38,7 +38,7 @@ def test_slopes_at_the_normal_law() -> None:
 
 
 @pytest.mark.parametrize("estimator", [Mean(), Huber(1.345), Tukey(4.685), Logistic()], ids=repr)
-def test_one_more_value_moves_a_sample_along_the_influence_function(estimator: Estimator) -> None:
+def test_one_more_value_moves_a_sample_along_the_influence_function(estimator: MEstimator) -> None:
     """n (T with x - T) is within 2 % of the largest influence, at n = 2,000."""
     values = np.random.default_rng(1).normal(size=2000)
     at, found = location(estimator, values), influence(estimator, values)
@@ -78,7 +78,7 @@ def test_locations_are_those_of_other_formulas() -> None:
 
 
 @pytest.mark.parametrize("estimator", TABLE, ids=repr)
-def test_a_weight_is_how_often_a_value_is_there_in_whatever_unit(estimator: Estimator) -> None:
+def test_a_weight_is_how_often_a_value_is_there_in_whatever_unit(estimator: MEstimator) -> None:
     values, times = np.array([0.0, 1.0, 2.5, 7.0]), np.array([2, 1, 3, 1])
     expected = location(estimator, np.repeat(values, times))
     for unit in (1, 1 / 7, 50):

@@ -101,12 +101,12 @@ def test_a_huber_location_is_found_between_mean_and_median() -> None:
 
 def test_each_of_several_groups_has_an_equal_part_and_rows_are_counted_by_the_choice() -> None:
     made = InverseSensitivity.for_epsilon(1, "median", bounds=(0, 9), step=1, groups=2, rows=3)
-    assert made.selection == Exponential.for_epsilon("1/2", sensitivity=3)
+    assert made._selection == Exponential.for_epsilon("1/2", sensitivity=3)
     assert (made.loss, made.zcdp) == (Pure(1), Zcdp("1/16"))
     values = np.array([1.0, 4.0, 4.0])
     odds = np.exp(-made.lengths(values) / 12)
     assert made.probabilities(values) == pytest.approx(odds / odds.sum())
-    assert f"{math.ceil(math.log(200) * 12)} rows" in made.note
+    assert f"{math.ceil(math.log(200) * 12)} rows" in made._note
 
 
 def test_the_fifth_of_a_column_is_cheaper_than_its_epsilon_in_concentrated_privacy() -> None:
@@ -142,13 +142,13 @@ def test_the_note_is_true() -> None:
     """Candidates beyond the length that is told have a probability of at most 5 %, on hard data: 20 (span + 1) of them
     at a rate of epsilon / 2.
     """
-    told = InverseSensitivity.for_epsilon("1/10", "median", bounds=(0, 10), step=1).note
+    told = InverseSensitivity.for_epsilon("1/10", "median", bounds=(0, 10), step=1)._note
     assert "it is the 0.5 quantile of a table" in told
     assert f"at most {math.ceil(math.log(20 * 11) / 0.05)} people" in told
     for values in ([], [5.0] * 3, [0.0, 10.0] * 20, np.linspace(0, 10, 500)):
         for epsilon in (0.1, 1, 5):
             mechanism = InverseSensitivity.for_epsilon(epsilon, "median", bounds=(0, 10), step="1/100")
-            reach = int(mechanism.note.split("at most ")[1].split(" people")[0].replace(",", ""))
+            reach = int(mechanism._note.split("at most ")[1].split(" people")[0].replace(",", ""))
             lengths, law = mechanism.lengths(values), mechanism.probabilities(values)
             assert law[lengths > reach].sum() <= 0.05
 

@@ -5,10 +5,11 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests.central.robust.sensitivities import sensitivities
 from tests.recorder import recorded
 from toolkit.central.robust.proposing import ProposeTestRelease
 from toolkit.central.robust.ranks import RankStatistic
-from toolkit.central.robust.smooth import neighbors, reaches, tables
+from toolkit.central.robust.smooth import neighbors, tables
 from toolkit.core.loss import Approx
 from toolkit.frames.sums import Bounds
 
@@ -16,11 +17,11 @@ GRID = Bounds.of((0, 6)).with_step(1)
 
 
 def small(proposed: float, n: int = 4) -> ProposeTestRelease:
-    return ProposeTestRelease(RankStatistic.named("median", n), GRID, proposed, 1, "1/100")
+    return ProposeTestRelease(RankStatistic.from_name("median", n), GRID, proposed, 1, "1/100")
 
 
 def first_beyond(proposed: float, table: tuple[float, ...]) -> int:
-    listed = reaches("median", table, bounds=(0, 6), most=5)
+    listed = sensitivities("median", table, bounds=(0, 6), most=5)
     return next((k for k, reach in enumerate(listed) if reach > Fraction(proposed)), 5)
 
 
@@ -28,7 +29,7 @@ def test_the_distance_is_the_first_reach_beyond_the_proposal() -> None:
     """On a grid of halves; the median of four is half of a sum, which reaches twice as far."""
     fine = Bounds.of((0, 6)).with_step("1/2")
     for proposed, table in product([0.5, 1, 1.25, 3], [(0, 0.5, 3, 6), (2, 3, 3, 4), (0, 0, 6, 6), (1, 1, 1, 1)]):
-        made = ProposeTestRelease(RankStatistic.named("median", 4), fine, proposed, 1, "1/100")
+        made = ProposeTestRelease(RankStatistic.from_name("median", 4), fine, proposed, 1, "1/100")
         assert made.distance(table) == first_beyond(proposed, table)
 
 
@@ -48,7 +49,7 @@ def test_where_the_proposal_does_not_hold_the_test_passes_with_less_than_delta()
     e**-epsilon).
     """
     for epsilon, delta in ((1, "1/100"), ("1/2", "1e-6"), (3, "1/10")):
-        made = ProposeTestRelease(RankStatistic.named("median", 3), GRID, 1, epsilon, delta)
+        made = ProposeTestRelease(RankStatistic.from_name("median", 3), GRID, 1, epsilon, delta)
         share = float(Fraction(epsilon))
         passes = math.exp(-share * (made.threshold + 1)) / (1 + math.exp(-share))
         assert passes < Fraction(delta)
@@ -57,7 +58,7 @@ def test_where_the_proposal_does_not_hold_the_test_passes_with_less_than_delta()
 
 
 def test_a_dense_sample_passes_and_a_sparse_one_does_not() -> None:
-    median = RankStatistic.named("median", 1001)
+    median = RankStatistic.from_name("median", 1001)
     made = ProposeTestRelease(median, Bounds.of((0, 100)), 5, 1, "1e-6")
     rng = np.random.default_rng(1)
     dense, sparse = np.linspace(0, 100, 1001), np.repeat([0.0, 100.0], [500, 501])
@@ -75,13 +76,13 @@ def test_bad_arguments_are_refused() -> None:
     ):
         options = {"proposed": 1, "epsilon": 1, "delta": "1/2"} | change
         with pytest.raises(ValueError, match=message):
-            ProposeTestRelease(RankStatistic.named("median", 3), GRID, **options)
+            ProposeTestRelease(RankStatistic.from_name("median", 3), GRID, **options)
     with pytest.raises(ValueError, match="there must be 4 values"):
         small(1).release([1.0])
 
 
 def test_the_test_compares_the_noisy_distance_and_the_release_has_noise_for_the_proposal() -> None:
-    made = ProposeTestRelease(RankStatistic.named("median", 5), Bounds.of((2, 8)).with_step(1), 6, "1/2", "1/100")
+    made = ProposeTestRelease(RankStatistic.from_name("median", 5), Bounds.of((2, 8)).with_step(1), 6, "1/2", "1/100")
     values = [3.0] * 5
     far = made.distance(values)
     for noise, passed in ((made.threshold - far, False), (made.threshold - far + 1, True)):
@@ -94,6 +95,6 @@ def test_the_test_compares_the_noisy_distance_and_the_release_has_noise_for_the_
 
 
 def test_a_distance_of_quartiles_does_not_start_at_the_lower_bound() -> None:
-    made = ProposeTestRelease(RankStatistic.named("iqr", 4), Bounds.of((2, 8)).with_step(1), 6, 1, "1/100")
+    made = ProposeTestRelease(RankStatistic.from_name("iqr", 4), Bounds.of((2, 8)).with_step(1), 6, 1, "1/100")
     with recorded([made.threshold + 1]):
         assert float(made.release([math.nan, 4.0, 7.0, 8.0])) == 5  # a missing value is one at the lower bound

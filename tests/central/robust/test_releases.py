@@ -31,12 +31,12 @@ KINDS: dict[str, tuple[str, int, dict[str, int]]] = {
 
 def mechanism(kind: str, epsilon: Any = 1) -> SmoothSensitivity:
     name, n, options = KINDS[kind]
-    return SmoothSensitivity(RankStatistic.named(name, n, **options), GRID, PowerLaw.for_epsilon(epsilon))
+    return SmoothSensitivity(RankStatistic.from_name(name, n, **options), GRID, PowerLaw.for_epsilon(epsilon))
 
 
 def law(release: SmoothSensitivity, table: tuple[int, ...]) -> np.ndarray:
     """Probabilities of the whole numbers -60 ... 60, the ends with all beyond them."""
-    found = release.summary_of(np.array(table, dtype=np.int64))
+    found = release._summarize_steps(np.array(table, dtype=np.int64))
     width, power = float(release.noise.factor * found.smooth), release.noise.m
     edges = np.arange(-60, 60) + 0.5 - float(found.value)
     tails = (width / (width + np.abs(edges))) ** power / 2
@@ -65,11 +65,11 @@ def test_statistic_and_sensitivity_are_exact_and_between_neighbors_as_the_law_ne
     release = mechanism(kind)
     name, _, options = KINDS[kind]
     least = Fraction(exp_enclosure(release.noise.smoothness, 100)[0], 2**100)  # not above e**-t
-    assert least < release.ratio < 1
+    assert least < release._ratio < 1
     found = {}
     for table in tables(range(SPAN + 1), release.statistic.n):
-        found[table] = release.summary_of(np.array(table, dtype=np.int64))
-        expected = smooth_sensitivity(name, table, bounds=(0, SPAN), q=release.ratio, **options)
+        found[table] = release._summarize_steps(np.array(table, dtype=np.int64))
+        expected = smooth_sensitivity(name, table, bounds=(0, SPAN), q=release._ratio, **options)
         floor = Fraction(1, release.statistic.divisor)
         assert 0 <= found[table].smooth - max(expected, floor) <= Fraction(1, 2**128)
     for table, one in found.items():
@@ -83,8 +83,8 @@ def test_statistic_and_sensitivity_are_exact_and_between_neighbors_as_the_law_ne
 def test_draws_follow_the_law_on_the_grid() -> None:
     """Chi-square on 3,000 seeded draws, tails pooled; a false alarm has probability 1e-4."""
     release, table, rng = mechanism("median"), (1, 2, 5), np.random.default_rng(4)
-    summary = release.summary_of(np.array(table))
-    drawn = np.array([float(release.draw(summary, rng)) for _ in range(3000)])
+    summary = release._summarize_steps(np.array(table))
+    drawn = np.array([float(release._draw(summary, rng)) for _ in range(3000)])
     expected = law(release, table)
     seen = np.bincount(np.clip(drawn, -60, 60).astype(int) + 60, minlength=121)
     pooled = [slice(0, 40), *(slice(i, i + 1) for i in range(40, 81)), slice(81, 121)]
@@ -96,8 +96,8 @@ def test_a_large_sample_has_the_smooth_sensitivity_of_the_function_for_lessons()
     values = np.random.default_rng(1).lognormal(np.log(30_000), 0.75, 2001)
     for name, options in (("median", {}), ("trimmed", {"trim": 200}), ("iqr", {})):
         release = SmoothSensitivity.for_epsilon(1, name, n=2001, bounds=(0, 10**6), **options)
-        found = release.summary(values)
-        beta = -math.log(release.ratio)
+        found = release._summarize(values)
+        beta = -math.log(release._ratio)
         expected = smooth_sensitivity(name, values, bounds=(0, 10**6), beta=beta, **options)
         assert float(found.smooth * release.bounds.step) == pytest.approx(expected, rel=1e-5)
         assert beta == pytest.approx(1 / 6, rel=1e-3)
@@ -106,8 +106,8 @@ def test_a_large_sample_has_the_smooth_sensitivity_of_the_function_for_lessons()
 @pytest.mark.parametrize("epsilon", ["1/1000000", "1/3", 1, 20])
 def test_the_ratio_is_a_binary_fraction_hardly_above_what_the_smoothness_allows(epsilon: Any) -> None:
     release = SmoothSensitivity.for_epsilon(epsilon, "median", n=5, bounds=(0, 100))
-    assert release.ratio >= Fraction(exp_enclosure(release.noise.smoothness, 100)[0], 2**100)
-    assert -math.log(release.ratio) == pytest.approx(float(release.noise.smoothness), rel=2**-11)
+    assert release._ratio >= Fraction(exp_enclosure(release.noise.smoothness, 100)[0], 2**100)
+    assert -math.log(release._ratio) == pytest.approx(float(release.noise.smoothness), rel=2**-11)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -116,15 +116,15 @@ def test_the_smooth_sensitivity_of_some_tables_is_that_of_the_function_for_lesso
     release, (name, n, options) = mechanism(kind), KINDS[kind]
     for table in ((0, 0, 6, 6), (0, 1, 1, 5), (math.nan, 2, 3, 6), (3, 3, 3, 3)):
         values = [0 if math.isnan(one) else one for one in table[:n]]
-        found, ordered = release.summary(table[:n]), sorted(values)
-        expected = smooth_sensitivity(name, values, bounds=(0, SPAN), q=release.ratio, **options)
+        found, ordered = release._summarize(table[:n]), sorted(values)
+        expected = smooth_sensitivity(name, values, bounds=(0, SPAN), q=release._ratio, **options)
         assert found.smooth == pytest.approx(max(expected, Fraction(1, release.statistic.divisor)), rel=1e-12)
-        assert found.value == Fraction(int(release.statistic.of(ordered)), release.statistic.divisor)
+        assert found.value == Fraction(int(release.statistic._evaluate(ordered)), release.statistic.divisor)
 
 
 def test_of_a_grid_of_few_steps_the_floor_is_one_of_them() -> None:
-    release = SmoothSensitivity(RankStatistic.named("median", 1001), GRID, PowerLaw.for_epsilon(1))
-    assert release.summary(np.full(1001, 3.0)).smooth == 1
+    release = SmoothSensitivity(RankStatistic.from_name("median", 1001), GRID, PowerLaw.for_epsilon(1))
+    assert release._summarize(np.full(1001, 3.0)).smooth == 1
 
 
 @pytest.mark.parametrize(("noise", "law_of"), [("laplace", SmoothLaplace), ("gaussian", SmoothGaussian)])
@@ -134,17 +134,19 @@ def test_the_noise_that_costs_a_delta_is_the_one_that_is_named(noise: str, law_o
 
 
 def test_a_distance_of_quartiles_does_not_start_at_the_lower_bound() -> None:
-    release = SmoothSensitivity(RankStatistic.named("iqr", 4), Bounds.of((2, 8)).with_step(1), PowerLaw.for_epsilon(1))
+    release = SmoothSensitivity(
+        RankStatistic.from_name("iqr", 4), Bounds.of((2, 8)).with_step(1), PowerLaw.for_epsilon(1)
+    )
     with recorded():
         assert float(release.release([3.0, 4.0, 7.0, 8.0])) == 4
 
 
 def test_values_that_all_agree_get_noise_for_the_floor_and_are_soon_done() -> None:
     release = SmoothSensitivity.for_epsilon(1, "median", n=200_000, bounds=(0, 10**6))
-    found = release.summary(np.full(200_000, 5000.0))
+    found = release._summarize(np.full(200_000, 5000.0))
     assert found.smooth == max(1, release.bounds.span >> FLOOR_BITS) / Fraction(2)
-    assert abs(float(release.draw(found)) - 5000) < 100
-    assert release.farthest < 110
+    assert abs(float(release._draw(found)) - 5000) < 100
+    assert release._farthest < 110
 
 
 def test_nothing_about_a_release_but_its_number_depends_on_the_data() -> None:
@@ -167,7 +169,7 @@ def test_errors_say_nothing_of_the_data() -> None:
     for mechanism in (
         release,
         InverseSensitivity.for_epsilon(1, "median", bounds=(0, 100)),
-        ProposeTestRelease(RankStatistic.named("median", 5), Bounds.of((0, 100), 8), 1, 1, "1/100"),
+        ProposeTestRelease(RankStatistic.from_name("median", 5), Bounds.of((0, 100), 8), 1, 1, "1/100"),
         NoisyDescent(Huber(1), (0, 100), loss=Pure(1), n=5, steps=2, rate=1, start=0, neighbors="replace"),
     ):
         with pytest.raises(TypeError, match=r"^`values` must be numbers, got what cannot be read as such"):
@@ -196,10 +198,10 @@ def test_laplace_and_gaussian_noise_cost_a_delta_and_have_their_law(noise: str, 
     release = SmoothSensitivity.for_loss(1, 1e-6, "median", n=1001, bounds=(0, 100), noise=noise)
     assert release.loss == Approx(1, "1e-6")
     assert isinstance(release.noise, law_of)
-    summary = release.summary(values)
+    summary = release._summarize(values)
     factor, law_there = {"laplace": (2, "laplace"), "gaussian": (5 * math.sqrt(2 * math.log(2e6)), "norm")}[noise]
     scale = factor * float(summary.smooth * release.bounds.step)
-    drawn = np.array([float(release.draw(summary, rng)) for _ in range(draws)])
+    drawn = np.array([float(release._draw(summary, rng)) for _ in range(draws)])
     assert kstest((drawn - 50) / scale, law_there).pvalue > 1e-4
     squares = ((drawn - 50) / scale) ** 2
     mean, kurtosis = (2, 6) if noise == "laplace" else (1, 3)
@@ -217,14 +219,14 @@ def test_a_charged_bound_of_the_scale_holds_and_is_private() -> None:
     bound = release.scale_bound("1/6")
     assert bound.loss == Pure("1/6")
     assert bound.laplace.sensitivity >= release.noise.smoothness
-    sd = release.noise.sd * float(release.summary(values).smooth * release.bounds.step)
+    sd = release.noise.sd * float(release._summarize(values).smooth * release.bounds.step)
     assert sum(bound.release(values, rng) >= sd for _ in range(200)) >= 176
 
 
 def test_a_smooth_release_is_the_statistic_with_noise_for_its_own_scale() -> None:
     made = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(-10, 100))
     values = [0.0, 10.0, 20.0, 30.0, 100.0]
-    summary = made.summary(values)
+    summary = made._summarize(values)
     with recorded([2**20]) as drawn:
         told = float(made.release(values))
     (draw,) = drawn
@@ -238,7 +240,7 @@ def test_the_bound_of_the_scale_is_the_scale_times_what_its_noise_may_hide() -> 
     release = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100))
     bound, values = release.scale_bound("1/6"), [0.0, 10.0, 50.0, 70.0, 100.0]
     assert 0 < bound.laplace.sensitivity - release.noise.smoothness < Fraction(1, 10**9)  # for logarithms in floats
-    sd = release.noise.sd * float(release.summary(values).smooth * release.bounds.step)
+    sd = release.noise.sd * float(release._summarize(values).smooth * release.bounds.step)
     for level in ("1/2", "9/10", "95/100"):
         with recorded() as drawn:
             found = bound.release(values, level=level)

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.central.robust.sensitivities import sensitivities
 from tests.slowly import each
 from toolkit.central.robust.ranks import RankStatistic
-from toolkit.central.robust.smooth import distance, local_sensitivity, neighbors, reaches, smooth_sensitivity, tables
+from toolkit.central.robust.smooth import distance, local_sensitivity, neighbors, smooth_sensitivity, tables
 
 Q = Fraction(17, 20)
 SMALL: dict[str, tuple[str, int, tuple[int, ...], dict[str, int]]] = {
@@ -30,8 +31,8 @@ SMALL: dict[str, tuple[str, int, tuple[int, ...], dict[str, int]]] = {
 
 
 def function_of(name: str, n: int, options: dict[str, int]) -> Any:
-    statistic = RankStatistic.named(name, n, **options)
-    return lambda values: Fraction(statistic.of(sorted(values)), statistic.divisor)
+    statistic = RankStatistic.from_name(name, n, **options)
+    return lambda values: Fraction(statistic._evaluate(sorted(values)), statistic.divisor)
 
 
 @pytest.mark.slow
@@ -68,7 +69,7 @@ CASES: list[tuple[str, list[int], tuple[int, int], dict[str, int], list[Any], fl
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_seven_cases_computed_by_brute_force_elsewhere(case: int) -> None:
     name, values, bounds, options, expected, tenth, half = CASES[case]
-    found = reaches(name, values, bounds=bounds, most=len(expected) - 1, **options)
+    found = sensitivities(name, values, bounds=bounds, most=len(expected) - 1, **options)
     assert found == expected
     for beta, smooth in ((0.1, tenth), (0.5, half)):
         assert smooth_sensitivity(name, values, bounds=bounds, beta=beta, **options) == pytest.approx(smooth, abs=5e-7)
@@ -91,7 +92,7 @@ def test_what_the_search_leaves_out_is_never_the_largest() -> None:
     for n in (1, 2, 3, 10, 51):
         for _ in range(20):
             values = rng.choice([0, 1, 1, 2, 30, 31, 100], n).tolist()
-            every = reaches("median", values, bounds=(0, 100), most=n)
+            every = sensitivities("median", values, bounds=(0, 100), most=n)
             plain = max(Q**k * reach for k, reach in enumerate(every))
             assert smooth_sensitivity("median", values, bounds=(0, 100), q=Q) == plain
 
@@ -103,13 +104,13 @@ def test_values_are_sorted_once_and_then_read_at_most_three_times(beta: float, m
     """
     sorts: list[int] = []
     looks: list[int] = []
-    reach, sort = RankStatistic.reach, np.sort
+    reach, sort = RankStatistic._sensitivity_at, np.sort
 
     def looking(self: RankStatistic, ordered: Any, low: Any, high: Any, k: int) -> Any:
         looks.append(k)
         return reach(self, ordered, low, high, k)
 
-    monkeypatch.setattr(RankStatistic, "reach", looking)
+    monkeypatch.setattr(RankStatistic, "_sensitivity_at", looking)
     monkeypatch.setattr(np, "sort", lambda values: sorts.append(len(values)) or sort(values))
     values = np.random.default_rng(1).lognormal(np.log(30_000), 0.75, 10**5)
     for data in (values, values[:1000], values * 0 + 5):

@@ -1,9 +1,4 @@
-"""M-estimators of location: the value t at which the scores psi(x - t) add up to zero.
-
-Each has its score psi, the slope of psi, the loss rho whose slope psi is, the largest score `bound` (how much one
-person can add to the sum), whether psi is `monotone`, and the `kinks` at which its slope jumps. The mean and the
-median are the two ends between which the others lie.
-"""
+"""M-estimators of location: the value t at which the scores psi(x - t) add up to zero."""
 
 import math
 from abc import ABC, abstractmethod
@@ -19,10 +14,39 @@ from toolkit.core.inference.special import expit
 from toolkit.frames.sums import written
 
 
-class Score(ABC):
-    """What the estimators have in common: psi, its slope, and the loss rho whose slope psi is."""
+class MEstimator(ABC):
+    """An M-estimator of location, given by its score psi, the slope of psi, and the loss rho whose slope psi is.
+
+    `Mean` and `Median` are the two ends between which `Huber`, `Tukey` and `Logistic` lie.
+
+    Examples
+    --------
+    >>> Mean().psi([1, 2]).tolist(), Median().psi([-3, 2]).tolist()
+    ([1.0, 2.0], [-1.0, 1.0])
+    """
+
+    monotone: ClassVar[bool] = True
+    """Whether psi never falls, so that its zero is unique but for flat stretches."""
+
+    @property
+    @abstractmethod
+    def bound(self) -> float:
+        """The largest score: how much one person can add to the sum of scores."""
+
+    @property
+    def _kinks(self) -> tuple[float, ...]:
+        """The points at which the slope of psi jumps."""
+        return ()
 
     @abstractmethod
+    def _psi(self, u: Array) -> Array: ...
+
+    @abstractmethod
+    def _slope(self, u: Array) -> Array: ...
+
+    @abstractmethod
+    def _rho(self, u: Array) -> Array: ...
+
     def psi(self, u: ArrayLike) -> Array:
         """Return the score of each distance.
 
@@ -34,12 +58,12 @@ class Score(ABC):
         Returns
         -------
         array
-            A score for each.
+            The scores.
         """
+        return np.asarray(self._psi(np.asarray(u, dtype=float)))
 
-    @abstractmethod
     def slope(self, u: ArrayLike) -> Array:
-        """Return the derivative of psi.
+        """Return the derivative of psi at each distance.
 
         Parameters
         ----------
@@ -49,12 +73,12 @@ class Score(ABC):
         Returns
         -------
         array
-            A slope for each.
+            The derivatives.
         """
+        return np.asarray(self._slope(np.asarray(u, dtype=float)))
 
-    @abstractmethod
     def rho(self, u: ArrayLike) -> Array:
-        """Return the integral of psi from 0: what the location minimizes the sum of.
+        """Return the loss of each distance, the integral of psi from 0: the location minimizes its sum.
 
         Parameters
         ----------
@@ -64,18 +88,19 @@ class Score(ABC):
         Returns
         -------
         array
-            A height for each.
+            The losses.
         """
+        return np.asarray(self._rho(np.asarray(u, dtype=float)))
 
 
 @dataclass(frozen=True, repr=False)
-class Huber(Score):
-    """psi(u) = u, cut at -k and k: the mean for values within k of it, and of the others only their side.
+class Huber(MEstimator):
+    """psi(u) = u, cut at -k and k: the mean for values within k of it, while farther ones count by their side only.
 
     Parameters
     ----------
     k : number
-        Where psi is cut.
+        The distance at which psi is cut.
 
     Examples
     --------
@@ -84,37 +109,34 @@ class Huber(Score):
     """
 
     k: Fraction
-    monotone: ClassVar[bool] = True
 
     def __init__(self, k: Number) -> None:
         object.__setattr__(self, "k", positive(k, "k", "beyond k a value counts by its side only"))
 
     @property
     def bound(self) -> float:
-        """The largest score, which is `k`."""
         return float(self.k)
 
     @property
-    def kinks(self) -> tuple[float, ...]:
-        """Where the slope of psi jumps."""
+    def _kinks(self) -> tuple[float, ...]:
         return (-self.bound, self.bound)
 
-    def psi(self, u: ArrayLike) -> Array:
-        return np.asarray(np.clip(np.asarray(u, dtype=float), -self.bound, self.bound))
+    def _psi(self, u: Array) -> Array:
+        return np.clip(u, -self.bound, self.bound)
 
-    def slope(self, u: ArrayLike) -> Array:
-        return np.asarray(np.abs(np.asarray(u, dtype=float)) < self.bound, dtype=float)
+    def _slope(self, u: Array) -> Array:
+        return np.asarray(np.abs(u) < self.bound, dtype=float)
 
-    def rho(self, u: ArrayLike) -> Array:
-        size = np.abs(np.asarray(u, dtype=float))
-        return np.asarray(np.where(size < self.bound, size**2 / 2, self.bound * (size - self.bound / 2)))
+    def _rho(self, u: Array) -> Array:
+        size = np.abs(u)
+        return np.where(size < self.bound, size**2 / 2, self.bound * (size - self.bound / 2))
 
     def __repr__(self) -> str:
         return f"Huber({written(float(self.k))})"
 
 
 @dataclass(frozen=True, repr=False)
-class Tukey(Score):
+class Tukey(MEstimator):
     """psi(u) = u (1 - (u/c)**2)**2 within c, and 0 beyond: far outliers do not count at all.
 
     psi falls again beyond c / sqrt(5), so its zero need not be unique.
@@ -122,7 +144,7 @@ class Tukey(Score):
     Parameters
     ----------
     c : number
-        Beyond it values do not count.
+        The distance beyond which values do not count.
 
     Examples
     --------
@@ -138,27 +160,23 @@ class Tukey(Score):
 
     @property
     def bound(self) -> float:
-        """The largest score."""
         return 16 * float(self.c) / (25 * math.sqrt(5))
 
     @property
-    def kinks(self) -> tuple[float, ...]:
-        """Where the slope of psi jumps."""
+    def _kinks(self) -> tuple[float, ...]:
         return (-float(self.c), float(self.c))
 
-    def psi(self, u: ArrayLike) -> Array:
-        size = np.asarray(u, dtype=float)
-        return np.asarray(size * self._rest(size) ** 2)
+    def _psi(self, u: Array) -> Array:
+        return u * self._weight(u) ** 2
 
-    def slope(self, u: ArrayLike) -> Array:
-        size = np.asarray(u, dtype=float)
-        rest = self._rest(size)
-        return np.asarray(rest * (rest - 4 * (size / float(self.c)) ** 2))
+    def _slope(self, u: Array) -> Array:
+        weight = self._weight(u)
+        return weight * (weight - 4 * (u / float(self.c)) ** 2)
 
-    def rho(self, u: ArrayLike) -> Array:
-        return np.asarray(float(self.c) ** 2 / 6 * (1 - self._rest(np.asarray(u, dtype=float)) ** 3))
+    def _rho(self, u: Array) -> Array:
+        return float(self.c) ** 2 / 6 * (1 - self._weight(u) ** 3)
 
-    def _rest(self, u: Array) -> Array:
+    def _weight(self, u: Array) -> Array:
         return np.asarray(1 - np.minimum(np.abs(u) / float(self.c), 1) ** 2)
 
     def __repr__(self) -> str:
@@ -166,8 +184,8 @@ class Tukey(Score):
 
 
 @dataclass(frozen=True)
-class Logistic(Score):
-    """psi(u) = tanh(u / 2): the most likely location where values follow the logistic law.
+class Logistic(MEstimator):
+    """psi(u) = tanh(u / 2): the maximum-likelihood location where values follow the logistic law.
 
     Examples
     --------
@@ -175,24 +193,25 @@ class Logistic(Score):
     0.4621
     """
 
-    bound: ClassVar[float] = 1.0
-    monotone: ClassVar[bool] = True
-    kinks: ClassVar[tuple[float, ...]] = ()
+    @property
+    def bound(self) -> float:
+        return 1.0
 
-    def psi(self, u: ArrayLike) -> Array:
-        return np.asarray(np.tanh(np.asarray(u, dtype=float) / 2))
+    def _psi(self, u: Array) -> Array:
+        return np.tanh(u / 2)
 
-    def slope(self, u: ArrayLike) -> Array:
-        share = expit(np.asarray(u, dtype=float))
+    def _slope(self, u: Array) -> Array:
+        share = expit(u)
         return np.asarray(2 * share * (1 - share))
 
-    def rho(self, u: ArrayLike) -> Array:
-        size = np.abs(np.asarray(u, dtype=float))
-        return np.asarray(size + 2 * np.log1p(np.expm1(-size) / 2))  # exactly 0 at 0
+    def _rho(self, u: Array) -> Array:
+        size = np.abs(u)
+        # This form of 2 ln cosh(u / 2) is exactly 0 at 0 and does not overflow.
+        return np.asarray(size + 2 * np.log1p(np.expm1(-size) / 2))
 
 
 @dataclass(frozen=True)
-class Mean(Score):
+class Mean(MEstimator):
     """psi(u) = u: one person can add anything to the sum.
 
     Examples
@@ -201,23 +220,23 @@ class Mean(Score):
     100.0
     """
 
-    bound: ClassVar[float] = math.inf
-    monotone: ClassVar[bool] = True
-    kinks: ClassVar[tuple[float, ...]] = ()
+    @property
+    def bound(self) -> float:
+        return math.inf
 
-    def psi(self, u: ArrayLike) -> Array:
-        return np.array(u, dtype=float)
+    def _psi(self, u: Array) -> Array:
+        return u.copy()
 
-    def slope(self, u: ArrayLike) -> Array:
-        return np.asarray(np.ones_like(np.asarray(u, dtype=float)))
+    def _slope(self, u: Array) -> Array:
+        return np.ones_like(u)
 
-    def rho(self, u: ArrayLike) -> Array:
-        return np.asarray(np.asarray(u, dtype=float) ** 2 / 2)
+    def _rho(self, u: Array) -> Array:
+        return u**2 / 2
 
 
 @dataclass(frozen=True)
-class Median(Score):
-    """psi(u) = the sign of u. Its slope is 0 but for the jump at 0, where `influence` takes the density.
+class Median(MEstimator):
+    """psi(u) = the sign of u. Its slope is 0 but for the jump at 0, where `influence` uses the density.
 
     Examples
     --------
@@ -225,18 +244,19 @@ class Median(Score):
     1.0
     """
 
-    bound: ClassVar[float] = 1.0
-    monotone: ClassVar[bool] = True
-    kinks: ClassVar[tuple[float, ...]] = (0.0,)
+    @property
+    def bound(self) -> float:
+        return 1.0
 
-    def psi(self, u: ArrayLike) -> Array:
-        return np.asarray(np.sign(np.asarray(u, dtype=float)))
+    @property
+    def _kinks(self) -> tuple[float, ...]:
+        return (0.0,)
 
-    def slope(self, u: ArrayLike) -> Array:
-        return np.asarray(np.zeros_like(np.asarray(u, dtype=float)))
+    def _psi(self, u: Array) -> Array:
+        return np.asarray(np.sign(u))
 
-    def rho(self, u: ArrayLike) -> Array:
-        return np.asarray(np.abs(np.asarray(u, dtype=float)))
+    def _slope(self, u: Array) -> Array:
+        return np.zeros_like(u)
 
-
-Estimator = Huber | Tukey | Logistic | Mean | Median
+    def _rho(self, u: Array) -> Array:
+        return np.asarray(np.abs(u))

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from toolkit.central.robust.estimators import Estimator, Mean, Median
+from toolkit.central.robust.estimators import Mean, Median, MEstimator
 from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, choice, exact, floats, positive, refuse
 from toolkit.core.inference.digits import concise
@@ -34,7 +34,7 @@ class RegressionInfluence:
 
     Parameters
     ----------
-    estimator : Estimator
+    estimator : MEstimator
         What was fitted.
     clip : float
         The length that rows are cut to.
@@ -52,7 +52,7 @@ class RegressionInfluence:
     array([3.])
     """
 
-    estimator: Estimator
+    estimator: MEstimator
     clip: float
     coefficients: Array
     matrix: Array
@@ -67,12 +67,12 @@ class RegressionInfluence:
         return np.asarray(np.linalg.solve(self.matrix, score * row))
 
 
-def regression(estimator: Estimator, rows: ArrayLike, y: ArrayLike, *, clip: Number) -> RegressionInfluence:
+def regression(estimator: MEstimator, rows: ArrayLike, y: ArrayLike, *, clip: Number) -> RegressionInfluence:
     """Fit by weighting each residual u with psi(u) / u, again and again.
 
     Parameters
     ----------
-    estimator : Estimator
+    estimator : MEstimator
         A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
     rows : array-like
         A row for each person; a column of ones is an intercept.
@@ -130,7 +130,7 @@ class Influence:
 
     Parameters
     ----------
-    estimator : Estimator
+    estimator : MEstimator
         Whose influence it is.
     at : float
         The location T.
@@ -147,7 +147,7 @@ class Influence:
     array([0., 3.])
     """
 
-    estimator: Estimator
+    estimator: MEstimator
     at: float
     slope: float
     gross_error_sensitivity: float
@@ -160,12 +160,12 @@ class Influence:
         return np.asarray(self.estimator.psi(np.asarray(x, dtype=float) - self.at) / self.slope)
 
 
-def influence(estimator: Estimator, population: ArrayLike) -> Influence:
+def influence(estimator: MEstimator, population: ArrayLike) -> Influence:
     """Compute the influence function at a population, or at a sample.
 
     Parameters
     ----------
-    estimator : Estimator
+    estimator : MEstimator
         A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
     population : {"normal", "t3", "contaminated"} or array-like
         "t3" is Student's with 3 degrees of freedom, "contaminated" 9 of 10 from N(0, 1) and 1 of 10 from N(0, 9);
@@ -197,12 +197,12 @@ def influence(estimator: Estimator, population: ArrayLike) -> Influence:
     return Influence(estimator, at, slope, estimator.bound / slope, square / slope**2)
 
 
-def gross_error_sensitivity(estimator: Estimator, population: ArrayLike) -> float:
+def gross_error_sensitivity(estimator: MEstimator, population: ArrayLike) -> float:
     """Compute sup of abs(IF): how far a share s of arbitrary people pulls the location, divided by s, for small s.
 
     Parameters
     ----------
-    estimator : Estimator
+    estimator : MEstimator
         A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
     population : str or array-like
         As for `influence`.
@@ -221,14 +221,14 @@ def gross_error_sensitivity(estimator: Estimator, population: ArrayLike) -> floa
     return influence(estimator, population).gross_error_sensitivity
 
 
-def location(estimator: Estimator, values: ArrayLike, weights: ArrayLike | None = None) -> float:
+def location(estimator: MEstimator, values: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Find the value t with the sum of psi(x - t) nearest to zero.
 
     Of a monotone psi it is its zero, in the middle where there are several; else the one found from the median on.
 
     Parameters
     ----------
-    estimator : Estimator
+    estimator : MEstimator
         A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
     values : array-like
         The values.
@@ -258,12 +258,12 @@ def location(estimator: Estimator, values: ArrayLike, weights: ArrayLike | None 
     return low if low == high else _middle_of_zeros(estimator, numbers, share / share.sum(), low, high)
 
 
-def fixed_scale_influence(estimator: Estimator, values: ArrayLike, x: Number, rho: Number) -> float:
+def fixed_scale_influence(estimator: MEstimator, values: ArrayLike, x: Number, rho: Number) -> float:
     """Compute (T with a share rho moved to x - T) / rho: the influence at a scale that is not infinitely small.
 
     Parameters
     ----------
-    estimator : Estimator
+    estimator : MEstimator
         A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
     values : array-like
         The values.
@@ -308,13 +308,13 @@ def _density(population: str, x: float) -> float:
     return float(0.9 * normal + 0.1 * np.exp(-x * x / 18) / (3 * np.sqrt(2 * np.pi)))
 
 
-def _moments(estimator: Estimator, population: str) -> tuple[float, float]:
+def _moments(estimator: MEstimator, population: str) -> tuple[float, float]:
     """E psi' and E psi**2 under a symmetric law, between the kinks; the median's slope is the jump of 2 at 0."""
     from scipy.integrate import quad
 
     if isinstance(estimator, Mean):
         return 1.0, {"normal": 1.0, "t3": 3.0, "contaminated": 1.8}[population]
-    ends = sorted({0.0, *(kink for kink in estimator.kinks if kink > 0), _FAR})
+    ends = sorted({0.0, *(kink for kink in estimator._kinks if kink > 0), _FAR})
 
     def mean(function: Callable[..., Array]) -> float:
         def weighted(x: float) -> float:
@@ -328,13 +328,13 @@ def _moments(estimator: Estimator, population: str) -> tuple[float, float]:
     return slope, square
 
 
-def _slope(estimator: Estimator, away: Array, at: float) -> float:
+def _slope(estimator: MEstimator, away: Array, at: float) -> float:
     """The mean of psi', at a kink the middle of the slopes on both sides: rounding does not choose one."""
-    step = 1e-9 * max(estimator.kinks, default=0.0) + 1e-12 * abs(at)
+    step = 1e-9 * max(estimator._kinks, default=0.0) + 1e-12 * abs(at)
     return float((estimator.slope(away - step) + estimator.slope(away + step)).mean() / 2)
 
 
-def _middle_of_zeros(estimator: Estimator, values: Array, share: Array, low: float, high: float) -> float:
+def _middle_of_zeros(estimator: MEstimator, values: Array, share: Array, low: float, high: float) -> float:
     """Halfway between where a falling sum of scores comes down to just above 0 and to just below: where it
     is flat, each place in between is a zero, and rounding would choose one. Beyond the values by their
     spread, all scores have one sign.
@@ -362,13 +362,13 @@ def _weighted_median(values: Array, share: Array) -> float:
     return float((values[order][low] + values[order][high]) / 2)
 
 
-def _quotients(estimator: Estimator, away: Array) -> Array:
+def _quotients(estimator: MEstimator, away: Array) -> Array:
     """psi(u) / u, near 0 the slope there."""
     near = np.abs(away) < 1e-12
     return np.where(near, estimator.slope(0.0), estimator.psi(away) / np.where(near, 1.0, away))
 
 
-def _from_the_median(estimator: Estimator, values: Array, share: Array) -> float:
+def _from_the_median(estimator: MEstimator, values: Array, share: Array) -> float:
     """Each value weighted by psi(u) / u, again and again, from the median on."""
     at = _weighted_median(values, share)
     for _ in range(500):

@@ -250,24 +250,18 @@ class InverseSensitivity:
         )
 
     def _describe(self) -> dict[str, Any]:
-        """Return what a document says of it; a scale that depends on the data is not told.
-
-        Returns
-        -------
-        dict
-            Names and words.
-        """
+        """Describe the mechanism for a document, without a scale, which would depend on the data."""
         name = type(self).__name__
         return {"mechanism": name, "words": name}
 
     @property
     def zcdp(self) -> Zcdp:
         """Epsilon**2 / 8 of each choice, as of every exponential mechanism."""
-        return Zcdp(self.groups * Fraction(self.selection.zcdp.amount))
+        return Zcdp(self.groups * Fraction(self._selection.zcdp.amount))
 
     @property
-    def selection(self) -> Exponential:
-        """The exponential mechanism that chooses, on scores that one person moves by at most 1 a row."""
+    def _selection(self) -> Exponential:
+        """The exponential mechanism on scores that one person moves by at most 1 per row."""
         return Exponential(Pure(Fraction(self.loss.amount) / self.groups), Fraction(self.rows))
 
     def lengths(self, values: Array, rows: int | None = None) -> Steps:
@@ -295,7 +289,7 @@ class InverseSensitivity:
             reach = max(1, round(2 * _UNIT * self.statistic.k / self.bounds.step))
             most = 2 * _UNIT * (self.bounds.span + 1)  # beyond, nothing is cut
             return huber_lengths(steps[steps >= 0], self.bounds.span, min(reach, most), _UNIT, rows)
-        most = math.ceil((math.log(self.bounds.span + 1) + _SURPLUS) / float(self.selection._rate))
+        most = math.ceil((math.log(self.bounds.span + 1) + _SURPLUS) / float(self._selection._rate))
         on_grid = (self.bounds.least + np.maximum(steps, 0)) * float(self.bounds.step)
         limited = np.clip(on_grid, float(self.bounds.low), float(self.bounds.high))
         return function_lengths(limited, self.bounds, self.statistic, most)
@@ -313,7 +307,7 @@ class InverseSensitivity:
         array
             A probability for each candidate.
         """
-        return self.selection.probabilities(-self.lengths(values))
+        return self._selection.probabilities(-self.lengths(values))
 
     def release(self, values: Any, rng: Rng = None) -> Estimate:
         """Release a point of the grid, without an error: how far it is off depends on the data.
@@ -331,48 +325,22 @@ class InverseSensitivity:
             The point.
         """
         source = check_rng(rng)
-        return self.choose(-self.lengths(values), source)
+        return self._release(-self.lengths(values), source)
 
-    def choose(self, scores: Steps, rng: Rng = None) -> Estimate:
-        """Release, once minus the lengths are known.
+    def _release(self, scores: Steps, rng: Rng = None) -> Estimate:
+        """Release a point, given minus the lengths."""
+        return chosen(self._choose_point(scores, rng), self.loss, COVERS, "InverseSensitivity", rng, (self._note,))
 
-        Parameters
-        ----------
-        scores : array
-            Minus the lengths.
-        rng : numpy.random.Generator, optional
-            For simulation; a release uses none, which is the operating system's randomness.
-
-        Returns
-        -------
-        Estimate
-            The point.
-        """
-        return chosen(self.point(scores, rng), self.loss, COVERS, "InverseSensitivity", rng, (self.note,))
-
-    def point(self, scores: Steps, rng: Rng = None) -> float:
-        """Choose a point by minus the lengths, in the column's unit.
-
-        Parameters
-        ----------
-        scores : array
-            Minus the lengths.
-        rng : numpy.random.Generator, optional
-            For simulation; a release uses none, which is the operating system's randomness.
-
-        Returns
-        -------
-        float
-            The point.
-        """
-        place = self.selection.choose(range(len(scores)), scores, rng=rng)
+    def _choose_point(self, scores: Steps, rng: Rng = None) -> float:
+        """Choose a point of the grid by minus the lengths."""
+        place = self._selection.choose(range(len(scores)), scores, rng=rng)
         point = (self.bounds.least + place) * self.bounds.step
         return float(min(max(point, self.bounds.low), self.bounds.high))
 
     @property
-    def note(self) -> str:
-        """What is known of the error beforehand: one candidate at least has the length 0."""
-        reach = (math.log(self.bounds.span + 1) + math.log(20)) / float(self.selection._rate)
+    def _note(self) -> str:
+        """A bound on the error that needs no data: at least one candidate has the length 0."""
+        reach = (math.log(self.bounds.span + 1) + math.log(20)) / float(self._selection._rate)
         return (
             f"with probability 95 % it is the {self._target()} of a table that differs from this one in at "
             f"most {math.ceil(reach):,} {'people' if self.rows == 1 else 'rows'}, to the width of the grid"

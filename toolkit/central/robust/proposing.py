@@ -53,7 +53,7 @@ class ProposeTestRelease:
 
     Examples
     --------
-    >>> median = RankStatistic.named("median", 1001)
+    >>> median = RankStatistic.from_name("median", 1001)
     >>> mechanism = ProposeTestRelease(median, Bounds.of((0, 100)), proposed=20, epsilon=1, delta="1e-6")
     >>> mechanism.loss
     Approx(2.0, 1e-06)
@@ -98,7 +98,9 @@ class ProposeTestRelease:
         """
         ordered, allowed = self._ordered(values), self._allowed
         most = self.statistic.n + 1  # with n changes, or never if the proposal is the width itself
-        return bisect_whole(lambda k: self.statistic.reach(ordered, 0, self.bounds.span, k) > allowed, -1, most)
+        return bisect_whole(
+            lambda k: self.statistic._sensitivity_at(ordered, 0, self.bounds.span, k) > allowed, -1, most
+        )
 
     def release(self, values: ArrayLike, rng: Rng = None) -> Estimate:
         """Release the statistic with noise, or NaN where the test does not pass.
@@ -117,7 +119,7 @@ class ProposeTestRelease:
         """
         source, amount = check_rng(rng), exact(self.epsilon, "epsilon")
         noisy = self.distance(values) + int(discrete_laplace(1 / amount, 1, source)[0])
-        value = Fraction(int(self.statistic.of(self._ordered(values))), self.statistic.divisor)
+        value = Fraction(int(self.statistic._evaluate(self._ordered(values))), self.statistic.divisor)
         start = self.bounds.least if not self.statistic.minus else 0
         released = Laplace.for_epsilon(amount, sensitivity=exact(self.proposed, "proposed")).release(
             (start + value) * self.bounds.step, rng=source

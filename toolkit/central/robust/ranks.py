@@ -43,7 +43,7 @@ class RankStatistic:
 
     Examples
     --------
-    >>> RankStatistic.named("median", 5).of([2, 4, 5, 7, 9]), RankStatistic.named("median", 4)
+    >>> RankStatistic.from_name("median", 5)._evaluate([2, 4, 5, 7, 9]), RankStatistic.from_name("median", 4)
     (5, <midpoint median of 4 values>)
     """
 
@@ -55,7 +55,7 @@ class RankStatistic:
     divisor: int = 1
 
     @classmethod
-    def named(cls, name: str, n: int, *, rank: int | None = None, trim: int | None = None) -> "RankStatistic":
+    def from_name(cls, name: str, n: int, *, rank: int | None = None, trim: int | None = None) -> "RankStatistic":
         """Make the statistic of a name.
 
         Parameters
@@ -88,64 +88,19 @@ class RankStatistic:
             refuse("a midpoint must lie between two values", f"{size} values", "ask for the median")
         return _order(size, (size + 1) // 2, "median") if size % 2 else _midpoint(size)
 
-    def of(self, ordered: Sequence[Any] | npt.NDArray[Any]) -> Any:
-        """Compute the statistic, times `divisor`: of whole numbers a whole number.
-
-        Parameters
-        ----------
-        ordered : sequence
-            Sorted values.
-
-        Returns
-        -------
-        number
-            The statistic, times `divisor`.
-        """
+    def _evaluate(self, ordered: Sequence[Any] | npt.NDArray[Any]) -> Any:
+        """Return the statistic times `divisor`, a whole number for whole numbers."""
         return sum(ordered[rank - 1] for rank in self.plus) - sum(ordered[rank - 1] for rank in self.minus)
 
-    def reaches(self, ordered: npt.NDArray[Any], low: object, high: object, most: int) -> list[Any]:
-        """Compute the reach, times `divisor`, for k = 0 ... most.
-
-        Parameters
-        ----------
-        ordered : array
-            Sorted values.
-        low : number
-            Their lower bound.
-        high : number
-            Their upper bound.
-        most : int
-            The largest number of people who change.
-
-        Returns
-        -------
-        list of number
-            The largest local sensitivity at a distance of at most k people, times `divisor`.
-        """
+    def _sensitivities(self, ordered: npt.NDArray[Any], low: object, high: object, most: int) -> list[Any]:
+        """Return the local sensitivity at distances k = 0 ... `most`, each times `divisor`."""
         ends = [self._ends(window, ordered, low, high, most) for window in self.windows]
-        return [max(_reach(above, below, k) for above, below in ends) for k in range(most + 1)]
+        return [max(_largest_gap(above, below, k) for above, below in ends) for k in range(most + 1)]
 
-    def reach(self, ordered: npt.NDArray[Any], low: object, high: object, k: int) -> Any:
-        """Compute the reach for one k, times `divisor`.
-
-        Parameters
-        ----------
-        ordered : array
-            Sorted values.
-        low : number
-            Their lower bound.
-        high : number
-            Their upper bound.
-        k : int
-            How many people change.
-
-        Returns
-        -------
-        number
-            The largest local sensitivity at a distance of at most k people, times `divisor`.
-        """
+    def _sensitivity_at(self, ordered: npt.NDArray[Any], low: object, high: object, k: int) -> Any:
+        """Return the largest local sensitivity within k changed people, times `divisor`."""
         ends = [self._ends(window, ordered, low, high, k) for window in self.windows]
-        return max(_reach(above, below, k) for above, below in ends)
+        return max(_largest_gap(above, below, k) for above, below in ends)
 
     def _ends(
         self, window: tuple[int, int], ordered: npt.NDArray[Any], low: object, high: object, most: int
@@ -161,7 +116,7 @@ class RankStatistic:
         return f"<{self.name} of {self.n} values>"
 
 
-def _reach(above: npt.NDArray[Any], below: npt.NDArray[Any], k: int) -> Any:
+def _largest_gap(above: npt.NDArray[Any], below: npt.NDArray[Any], k: int) -> Any:
     return (above[: k + 2] - below[len(below) - k - 2 :]).max()
 
 

@@ -48,7 +48,7 @@ class Summary:
     Examples
     --------
     >>> mechanism = SmoothSensitivity.for_epsilon(1, "median", n=3, bounds=(0, 100))
-    >>> float(mechanism.summary([0, 50, 100]).value * mechanism.bounds.step)
+    >>> float(mechanism._summarize([0, 50, 100]).value * mechanism.bounds.step)
     50.0
     """
 
@@ -97,7 +97,7 @@ class SmoothSensitivity:
         epsilon : number
             What a release costs.
         statistic : str
-            A name that `RankStatistic.named` takes.
+            A name that `RankStatistic.from_name` takes.
         n : int
             How many values; public.
         bounds : pair of number or Bounds
@@ -105,7 +105,7 @@ class SmoothSensitivity:
         t : number, optional
             Of the power law; it must be fixed before the data are seen.
         **options : Any
-            `rank` or `trim`, as for `RankStatistic.named`.
+            `rank` or `trim`, as for `RankStatistic.from_name`.
 
         Returns
         -------
@@ -113,7 +113,7 @@ class SmoothSensitivity:
             The mechanism.
         """
         law = PowerLaw.for_epsilon(epsilon, t)
-        return cls(RankStatistic.named(statistic, n, **options), Bounds.of(bounds), law)
+        return cls(RankStatistic.from_name(statistic, n, **options), Bounds.of(bounds), law)
 
     @classmethod
     def for_loss(
@@ -136,7 +136,7 @@ class SmoothSensitivity:
         delta : number
             What a release costs.
         statistic : str
-            A name that `RankStatistic.named` takes.
+            A name that `RankStatistic.from_name` takes.
         n : int
             How many values; public.
         bounds : pair of number or Bounds
@@ -144,7 +144,7 @@ class SmoothSensitivity:
         noise : {"laplace", "gaussian"}
             The law of the noise.
         **options : Any
-            `rank` or `trim`, as for `RankStatistic.named`.
+            `rank` or `trim`, as for `RankStatistic.from_name`.
 
         Returns
         -------
@@ -155,16 +155,10 @@ class SmoothSensitivity:
         law: Law = (
             SmoothLaplace.for_loss(epsilon, delta) if kind == "laplace" else SmoothGaussian.for_loss(epsilon, delta)
         )
-        return cls(RankStatistic.named(statistic, n, **options), Bounds.of(bounds), law)
+        return cls(RankStatistic.from_name(statistic, n, **options), Bounds.of(bounds), law)
 
     def _describe(self) -> dict[str, Any]:
-        """Return what a document says of it; a scale that depends on the data is not told.
-
-        Returns
-        -------
-        dict
-            Names and words.
-        """
+        """Describe the mechanism for a document, without its scale, which depends on the data."""
         name = type(self).__name__
         return {"mechanism": name, "words": name}
 
@@ -174,58 +168,36 @@ class SmoothSensitivity:
         return self.noise.loss
 
     @property
-    def ratio(self) -> Fraction:
+    def _ratio(self) -> Fraction:
         """q, a binary fraction not below e**-t."""
         digits = 16 + max(0, math.ceil(-math.log2(self.noise.smoothness)))
         return Fraction(exp_enclosure(self.noise.smoothness, digits)[1], 2**digits)
 
     @property
-    def farthest(self) -> int:
-        """How many people away one must look: beyond, even the distance of the bounds counts less than the floor."""
-        needed = math.log(self.bounds.span / self._floor) / -math.log(self.ratio)
+    def _farthest(self) -> int:
+        """The distance in people beyond which even the width of the bounds counts less than the floor."""
+        needed = math.log(self.bounds.span / self._floor) / -math.log(self._ratio)
         return min(self.statistic.n, math.ceil(needed) + 1)
 
     @property
     def _floor(self) -> int:
         return max(1, self.bounds.span >> FLOOR_BITS)
 
-    def summary(self, values: ArrayLike) -> Summary:
-        """Compute the statistic and its smooth sensitivity, in steps; private.
-
-        Parameters
-        ----------
-        values : array-like
-            As many as `statistic` is of: their number is public.
-
-        Returns
-        -------
-        Summary
-            Both, exact.
-        """
+    def _summarize(self, values: ArrayLike) -> Summary:
+        """Return the statistic and its smooth sensitivity, in steps; private."""
         steps = self.bounds.steps(floats(values, "values"))
         if len(steps) != self.statistic.n:
             refuse(f"there must be {self.statistic.n} values", len(steps), "their number is public")
-        return self.summary_of(np.sort(np.maximum(steps, 0)))
+        return self._summarize_steps(np.sort(np.maximum(steps, 0)))
 
-    def summary_of(self, ordered: Steps) -> Summary:
-        """Compute the same of sorted steps from 0 to span.
-
-        Parameters
-        ----------
-        ordered : array
-            Sorted steps.
-
-        Returns
-        -------
-        Summary
-            Both, exact.
-        """
-        reaches = np.array(self.statistic.reaches(ordered, 0, self.bounds.span, self.farthest), dtype=float)
+    def _summarize_steps(self, ordered: Steps) -> Summary:
+        """Return the same for sorted steps from 0 to span."""
+        reaches = np.array(self.statistic._sensitivities(ordered, 0, self.bounds.span, self._farthest), dtype=float)
         with np.errstate(divide="ignore"):
-            heights = np.log(reaches) + np.arange(len(reaches)) * math.log(self.ratio)
+            heights = np.log(reaches) + np.arange(len(reaches)) * math.log(self._ratio)
         near = np.flatnonzero(heights >= heights.max() - _CLOSE)  # floats choose whom to compare exactly
-        largest = max(Fraction(self._floor), *(int(reaches[k]) * self.ratio ** int(k) for k in near))
-        value = Fraction(int(self.statistic.of(ordered)), self.statistic.divisor)
+        largest = max(Fraction(self._floor), *(int(reaches[k]) * self._ratio ** int(k) for k in near))
+        value = Fraction(int(self.statistic._evaluate(ordered)), self.statistic.divisor)
         return Summary(value, _rounded_up(largest) / self.statistic.divisor)
 
     def release(self, values: ArrayLike, rng: Rng = None) -> Estimate:
@@ -244,31 +216,18 @@ class SmoothSensitivity:
             The statistic.
         """
         source = check_rng(rng)
-        return self.draw(self.summary(values), source)
+        return self._draw(self._summarize(values), source)
 
-    def draw(self, summary: Summary, rng: Rng = None) -> Estimate:
-        """Release, once the summary is known.
-
-        Parameters
-        ----------
-        summary : Summary
-            As `summary` gives it.
-        rng : numpy.random.Generator, optional
-            For simulation; a release uses none, which is the operating system's randomness.
-
-        Returns
-        -------
-        Estimate
-            The statistic.
-        """
+    def _draw(self, summary: Summary, rng: Rng = None) -> Estimate:
+        """Release the statistic of a summary."""
         steps = rounded_sum(summary.value, lambda away: self.noise.tail(away, summary.smooth), rng)
         start = self.bounds.least if not self.statistic.minus else 0
         value = float((start + steps) * self.bounds.step)
-        return chosen(value, self.loss, COVERS, "SmoothSensitivity", rng, (self.note,))
+        return chosen(value, self.loss, COVERS, "SmoothSensitivity", rng, (self._note,))
 
     @property
-    def note(self) -> str:
-        """The law of the noise in units of what is not told."""
+    def _note(self) -> str:
+        """The law of the noise, in units of the private smooth sensitivity."""
         return (
             f"the noise is S times a number that exceeds {self.noise.reach(0.95):.3g} in size with "
             "probability 5 %; S, its smooth sensitivity, depends on the data and is not told"
@@ -355,7 +314,7 @@ class ScaleBound:
         """
         share, source = check_level(level), check_rng(rng)
         mechanism = self.release_of
-        smooth = mechanism.summary(values).smooth
+        smooth = mechanism._summarize(values).smooth
         noisy = self.laplace.release(math.log(smooth.numerator) - math.log(smooth.denominator), rng=source)
         upper = float(noisy) - self.laplace.scale * math.log(2 * (1 - share)) * (1 + 1e-6)
         return math.exp(min(upper, 600)) * mechanism.noise.sd * float(mechanism.bounds.step)

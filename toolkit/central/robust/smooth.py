@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.central.robust.ranks import RankStatistic
-from toolkit.core.arrays import Array, ArrayLike, objects
+from toolkit.core.arrays import Array, objects
 from toolkit.core.checks import Number, exact, floats, limits, positive, quietly, refuse
 from toolkit.frames.sums import BoundsLike
 
@@ -127,7 +127,7 @@ def local_sensitivity(
     if not isinstance(statistic, str):
         return local_by_brute_force(statistic, list(values), _domain(domain))
     ranks, ordered, (low, high) = _prepared(statistic, _exact(values), bounds, rank, trim)
-    return Fraction(ranks.reach(ordered, low, high, 0)) / ranks.divisor
+    return Fraction(ranks._sensitivity_at(ordered, low, high, 0)) / ranks.divisor
 
 
 def smooth_sensitivity(
@@ -183,49 +183,9 @@ def smooth_sensitivity(
     listed = _exact(values) if isinstance(ratio, Fraction) else _floats(values)
     ranks, ordered, ends = _prepared(statistic, listed, bounds, rank, trim)
     if isinstance(ratio, Fraction):
-        return _largest(lambda k: ranks.reach(ordered, *ends, k), ranks.n, ratio) / ranks.divisor
+        return _largest(lambda k: ranks._sensitivity_at(ordered, *ends, k), ranks.n, ratio) / ranks.divisor
     low, high = map(float, ends)
-    return float(_largest(lambda k: ranks.reach(ordered, low, high, k), ranks.n, ratio)) / ranks.divisor
-
-
-def reaches(
-    statistic: str,
-    values: ArrayLike,
-    *,
-    bounds: BoundsLike,
-    most: int,
-    rank: int | None = None,
-    trim: int | None = None,
-) -> list[Fraction]:
-    """Compute the largest local sensitivity at a distance of at most k people, for k = 0 ... most; exact.
-
-    Parameters
-    ----------
-    statistic : str
-        As for `local_sensitivity`.
-    values : array-like
-        The values.
-    bounds : pair of number
-        Of the values, which are clamped to them.
-    most : int
-        The largest distance.
-    rank : int, optional
-        For "rank".
-    trim : int, optional
-        For "trimmed": how many are cut off at each end.
-
-    Returns
-    -------
-    list of Fraction
-        One for each k.
-
-    Examples
-    --------
-    >>> [int(reach) for reach in reaches("median", [2, 4, 5, 7, 9], bounds=(0, 10), most=5)]
-    [2, 4, 5, 7, 9, 10]
-    """
-    ranks, ordered, (low, high) = _prepared(statistic, _exact(values), bounds, rank, trim)
-    return [Fraction(reach) / ranks.divisor for reach in ranks.reaches(ordered, low, high, most)]
+    return float(_largest(lambda k: ranks._sensitivity_at(ordered, low, high, k), ranks.n, ratio)) / ranks.divisor
 
 
 def _largest(reach: Callable[[int], Any], n: int, ratio: Any) -> Any:
@@ -262,7 +222,7 @@ def _prepared(
 ) -> tuple[RankStatistic, npt.NDArray[Any], tuple[Fraction, Fraction]]:
     """The statistic, the values clamped and sorted, and the bounds."""
     low, high = limits(bounds)
-    ranks = RankStatistic.named(statistic, len(values), rank=rank, trim=trim)
+    ranks = RankStatistic.from_name(statistic, len(values), rank=rank, trim=trim)
     ends = (low, high) if values.dtype == object else (float(low), float(high))
     return ranks, np.sort(np.clip(values, *ends)), (low, high)
 

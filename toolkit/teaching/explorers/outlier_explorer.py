@@ -144,7 +144,7 @@ def outlier_row(salary: float, epsilon: float) -> dict[str, Any]:
     ]
     noise = [
         math.sqrt(2) * Laplace.for_epsilon(epsilon, sensitivity=TOP / _PEOPLE).scale,
-        trimmed.noise.sd * float(trimmed.summary(values).smooth * trimmed.bounds.step),
+        trimmed.noise.sd * float(trimmed._summarize(values).smooth * trimmed.bounds.step),
         _error(_HUBER, values, statistics[2], epsilon),
         _error("median", values, statistics[3], epsilon),
     ]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from toolkit.central.robust.estimators import Estimator
+from toolkit.central.robust.estimators import MEstimator
 from toolkit.central.robust.influence import influence, location, sample
 from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import Number, positive, probability, refuse, whole
@@ -31,7 +31,7 @@ class AvellaMedina:
 
     Parameters
     ----------
-    estimator : Estimator
+    estimator : MEstimator
         A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
     epsilon : float
         As n grows.
@@ -45,7 +45,7 @@ class AvellaMedina:
     AsymptoticPromise(epsilon=1.0, delta=1e-06)
     """
 
-    estimator: Estimator
+    estimator: MEstimator
     epsilon: float
     delta: float
 

@@ -13,7 +13,7 @@ from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.release import chosen
-from toolkit.central.robust.estimators import Estimator
+from toolkit.central.robust.estimators import MEstimator
 from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import Number, exact, floats, limits, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
@@ -35,7 +35,7 @@ class NoisyDescent:
 
     Parameters
     ----------
-    estimator : Estimator
+    estimator : MEstimator
         A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
     bounds : pair of number
         Public limits to which values are clamped.
@@ -60,7 +60,7 @@ class NoisyDescent:
     True
     """
 
-    estimator: Estimator
+    estimator: MEstimator
     bounds: tuple[Number, Number]
     loss: Pure | Zcdp
     n: int
