@@ -56,7 +56,7 @@ from toolkit.audit import audit
 from toolkit.planning import split
 from toolkit.survey import Collector, Results, estimate, tally
 from toolkit.survey.serving.blind import Issuer, IssuerKey
-from toolkit.survey.client import qr_path, qr_png, qr_text
+from toolkit.survey.client import qr_path, qr_text
 from toolkit.survey.storage import open_store
 
 design = warner(p="3/4")
@@ -110,8 +110,8 @@ call(
     lambda: collect(blind, database="sqlite:///blind.db"),
     lambda: Collector.attach("postgresql://nowhere/x"), lambda: survey.save("survey.toml"),
     lambda: qr_path("https://survey.example/"), lambda: qr_text("https://survey.example/"),
-    lambda: qr_png("https://survey.example/", "link.png"), IssuerKey.generate,
-    lambda: IssuerKey.load("key.pem"), lambda: Issuer(3233, 17).verifies(b"", b""),
+    IssuerKey.generate,
+    lambda: IssuerKey.load("key.pem"), lambda: Issuer(3233, 17).verify(b"", b""),
 )
 call("analysis", findings.to_frame, lambda: estimates([1], {"a": design}))
 call("accounting", lambda: compose([Pure(1)] * 3, rule="pld", delta=1e-6))

@@ -1,4 +1,4 @@
-"""The command line, `toolkit`: thin, every verb a function of the floors below."""
+"""The command line `toolkit`: each command calls a function of the layers below."""
 
 import argparse
 import difflib
@@ -13,34 +13,36 @@ from toolkit.commands import collecting, planning, starting, surveys
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb: 0 if it went well, 2 with a sentence on stderr if not; or the code of the verb."""
+    """Run a command; return its exit code, or 2 after an error, with a message on stderr."""
     parser = _parser()
     options = _parsed(parser, sys.argv[1:] if arguments is None else arguments)
-    if options.verb is None:
+    if options.command is None:
         parser.print_help()
         return 2
     try:
         code: int | None = options.run(options)
-        sys.stdout.flush()  # here, where it can still be said that nobody reads it
+        sys.stdout.flush()  # here, where an error of a closed pipe can still be reported
     except (Exception, KeyboardInterrupt) as problem:
         if isinstance(problem, BrokenPipeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would try again when it ends
-        print(f"toolkit {options.verb}: {_sentence(problem)}", file=sys.stderr)  # noqa: T201
+        print(f"toolkit {options.command}: {_sentence(problem)}", file=sys.stderr)  # noqa: T201
         return 2
     return code or 0
 
 
 def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
-    """Parse the arguments; for a verb or an option that does not exist name the nearest that does."""
-    (verbs,) = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    verb = next((word for word in arguments if not word.startswith("-")), None)
-    if verb is not None and verb not in verbs:
-        parser.error(f"there is no verb {verb!r}: {_nearest(verb, verbs)}`toolkit --help` lists all of them")
+    """Parse the arguments; suggest the closest command or option for one that does not exist."""
+    (commands,) = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    command = next((word for word in arguments if not word.startswith("-")), None)
+    if command is not None and command not in commands:
+        parser.error(
+            f"there is no command {command!r}: {_nearest(command, commands)}`toolkit --help` lists all of them"
+        )
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        chosen = parser if verb is None else verbs[verb]
-        hint = _nearest(unknown[0], chosen._option_string_actions)
-        chosen.error(f"unknown: {' '.join(unknown)}; {hint}--help lists what there is")
+        parser_used = parser if command is None else commands[command]
+        hint = _nearest(unknown[0], parser_used._option_string_actions)
+        parser_used.error(f"unknown: {' '.join(unknown)}; {hint}--help lists what there is")
     return options
 
 
@@ -50,7 +52,7 @@ def _nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _sentence(problem: BaseException) -> str:
-    """What went wrong, in a sentence; of an unforeseen error kind and place alone: its message might quote data."""
+    """Return the message of an error; for an unforeseen one only its type and line, as its message might quote data."""
     from toolkit.core.extras import MissingExtraError
     from toolkit.survey.serving.background import CollectError
     from toolkit.survey.storage import StoreError
@@ -62,7 +64,7 @@ def _sentence(problem: BaseException) -> str:
     if isinstance(problem, KeyError) and problem.args:
         return str(problem.args[0])
     if isinstance(problem, ValueError | KeyError | OSError | CollectError | StoreError):
-        text = str(problem)  # with a traceback, if it is of a server that could not begin
+        text = str(problem)  # with the traceback of a server that failed to start
         return text.splitlines()[-1] if "Traceback" in text else text
     last = traceback.extract_tb(problem.__traceback__)[-1]
     place = f"{type(problem).__name__} in {Path(last.filename).name}, line {last.lineno}"
@@ -72,9 +74,9 @@ def _sentence(problem: BaseException) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="toolkit", description="Ask sensitive questions privately.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="verb")
+    commands = parser.add_subparsers(dest="command", metavar="command")
     for subject in (starting, surveys, planning, collecting):
-        subject.add(verbs)
+        subject.add(commands)
     return parser
 
 

@@ -15,7 +15,7 @@ def opened(folder, database, access="open", **changes):
     survey = campus(access, **changes)
     survey.save(folder / "survey.toml")
     collector, _ = prepare(survey, database)
-    collector.release()
+    collector._disconnect()
     return survey
 
 

@@ -9,7 +9,7 @@ from tests.survey.desk import campus
 from tests.survey.entries import entry
 from tests.survey.process import collection, serving
 from toolkit.command import main
-from toolkit.survey.collector import deletable, delete
+from toolkit.survey.collector import delete, describe_deletable
 from toolkit.survey.serving.background import lock_path, log_path
 from toolkit.survey.storage import State, StoreError, open_store
 
@@ -52,7 +52,7 @@ def test_a_closed_collection_is_removed_for_good_and_what_is_not_reached_is_said
 @pytest.mark.parametrize("state", [State.OPEN, State.PAUSED])
 def test_what_is_not_closed_is_not_deleted(database, state):
     moved(database, state)
-    for attempt in (deletable, delete):
+    for attempt in (describe_deletable, delete):
         with pytest.raises(ValueError, match=f"must be closed before it is deleted, got {state.value}"):
             attempt(database)
     store = open_store(database)

@@ -1,10 +1,8 @@
-import io
 import re
 
 import segno
-from PIL import Image
 
-from toolkit.survey.client import qr_path, qr_png, qr_text
+from toolkit.survey.client import qr_path, qr_text
 
 LINK = "https://survey.example/"
 
@@ -14,14 +12,6 @@ def test_the_path_has_a_square_for_every_dark_module_inside_a_white_edge():
     dark = {(x + 4, y + 4) for y, row in enumerate(code.matrix) for x, module in enumerate(row) if module}
     assert {(int(x), int(y)) for x, y in re.findall(r"M(\d+),(\d+)h1v1h-1z", drawn["path"])} == dark
     assert drawn["size"] == len(code.matrix) + 8
-
-
-def test_the_picture_is_square_black_and_white_and_large():
-    said = io.BytesIO()
-    qr_png(LINK, said)
-    with Image.open(said) as picture:
-        assert picture.width == picture.height == 12 * qr_path(LINK)["size"]
-        assert {low for low, _ in [picture.convert("L").getextrema()]} == {0}
 
 
 def test_a_terminal_gets_lines_of_equal_length():

@@ -1,4 +1,4 @@
-"""The verbs of the command line, by subject; and what they share: how one is added, its database, its voice."""
+"""Commands of the command line, by subject, and what they share: parsers, the database, and output."""
 
 import argparse
 import os
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from toolkit.survey.collector import Collector
 
 Options = argparse.Namespace
-Verbs = Any
-"""What `argparse` makes of `add_subparsers`; its type is not public."""
+Subparsers = Any
+"""The object that `add_subparsers` of `argparse` returns, whose type is not public."""
 _DATABASE = "sqlite:///survey.db"
 
 
-def add_verb(
-    verbs: Verbs,
+def add_command(
+    commands: Subparsers,
     name: str,
     run: Callable[[Options], int | None],
     about: str,
@@ -26,40 +26,42 @@ def add_verb(
     database: bool = True,
     examples: str = "",
 ) -> argparse.ArgumentParser:
-    """Add a verb, which calls `run` for its exit code; with `database` it is about a collection."""
+    """Add a command, which calls `run` for its exit code; with `database` it has the option --database."""
     lines = argparse.RawDescriptionHelpFormatter
-    parser: argparse.ArgumentParser = verbs.add_parser(
+    parser: argparse.ArgumentParser = commands.add_parser(
         name, help=about, description=about, epilog=examples, formatter_class=lines
     )
     parser.set_defaults(run=run)
     if database:
-        known = os.environ.get("TOOLKIT_DATABASE", _DATABASE)
+        default = os.environ.get("TOOLKIT_DATABASE", _DATABASE)
         order = f"else TOOLKIT_DATABASE of the environment, as for a password; else {_DATABASE}"
-        parser.add_argument("--database", default=Usual(known), help=f"sqlite:///file.db or postgresql://…; {order}")
+        parser.add_argument(
+            "--database", default=DefaultDatabase(default), help=f"sqlite:///file.db or postgresql://…; {order}"
+        )
     return parser
 
 
-class Usual(str):
-    """A database that nobody has named."""
+class DefaultDatabase(str):
+    """The database of a command line without --database."""
 
     __slots__ = ()
 
 
 def collector(options: Options) -> "Collector":
-    """The collection that a verb is about; if this code would show another page than people have seen, that is said."""
+    """Return the collection of a command; print a warning if this code makes another page than respondents saw."""
     from toolkit.survey.collector import Collector
 
     with warnings.catch_warnings(record=True) as caught, running_here():
         warnings.simplefilter("always")
         collection = Collector.attach(options.database)
-    for one in caught:
-        complain(str(one.message))
+    for warning in caught:
+        print_error(str(warning.message))
     return collection
 
 
 @contextmanager
 def running_here() -> Iterator[None]:
-    """Where a collection is not found, what runs on this machine is said with it."""
+    """Add the servers of this machine to the error of a collection that is not found."""
     from toolkit.survey.serving.background import servers
     from toolkit.survey.storage import StoreError
 
@@ -70,9 +72,9 @@ def running_here() -> Iterator[None]:
         raise StoreError(f"{problem} --database names another one. Running here now: {named}.") from None
 
 
-def say(*lines: str) -> None:
-    print(*lines, sep="\n")  # noqa: T201  # a command speaks on stdout
+def echo(*lines: str) -> None:
+    print(*lines, sep="\n")  # noqa: T201  # output of a command
 
 
-def complain(line: str) -> None:
-    print(line, file=sys.stderr)  # noqa: T201  # a command complains on stderr
+def print_error(line: str) -> None:
+    print(line, file=sys.stderr)  # noqa: T201  # errors of a command

@@ -1,11 +1,20 @@
-"""Verbs of a collection: open, watch and close it, read it, look at it from outside, merge and delete it."""
+"""Commands of a collection: open, watch, close, read, examine, merge and delete it."""
 
 import warnings
 from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from toolkit.commands import Options, Usual, Verbs, add_verb, collector, complain, running_here, say
+from toolkit.commands import (
+    DefaultDatabase,
+    Options,
+    Subparsers,
+    add_command,
+    collector,
+    echo,
+    print_error,
+    running_here,
+)
 from toolkit.core.checks import refuse
 from toolkit.survey.serving.options import ServeOptions, add_arguments
 
@@ -13,35 +22,37 @@ if TYPE_CHECKING:
     from toolkit.survey.collector import Collector
 
 
-def add(verbs: Verbs) -> None:
-    _add_serve(verbs)
-    _add_open(verbs)
-    for verb, run, about in _PLAIN:
-        add_verb(verbs, verb, run, about)
-    close = add_verb(verbs, "close", _close, "end a collection for good, and its server")
+def add(commands: Subparsers) -> None:
+    _add_serve(commands)
+    _add_open(commands)
+    for command, run, about in _PLAIN:
+        add_command(commands, command, run, about)
+    close = add_command(commands, "close", _close, "end a collection for good, and its server")
     close.add_argument("--anyway", action="store_true", help="give up what waits on tablets: nobody can open it then")
-    invite = add_verb(verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind")
-    invite.add_argument("count", type=int)
+    invite = add_command(
+        commands, "invite", _invite, "print links that work once, for surveys with access by token or blind"
+    )
+    invite.add_argument("count", type=int, help="how many links")
     about = "print a link for a station: a device of yours on which many people answer, also without a network"
-    station = add_verb(verbs, "station", _station, about)
-    station.add_argument("what", choices=["new"])
+    station = add_command(commands, "station", _station, about)
+    station.add_argument("what", choices=["new"], help="make a link for a new station")
     station.add_argument("uses", type=int, help="how many people can answer with it")
-    _add_reading(verbs)
-    _add_operating(verbs)
+    _add_reading(commands)
+    _add_operating(commands)
 
 
-def _add_serve(verbs: Verbs) -> None:
+def _add_serve(commands: Subparsers) -> None:
     about = "collect answers to a survey, until it is closed; the server runs in the background"
-    serve = add_verb(verbs, "serve", _serve, about, examples=_EXAMPLES)
+    serve = add_command(commands, "serve", _serve, about, examples=_EXAMPLES)
     serve.add_argument("survey", help="a .toml or .json file")
     add_arguments(serve)
     text = "for systemd and containers: no daemon, log to stderr, TERM ends it"
     serve.add_argument("--foreground", action="store_true", help=text)
 
 
-def _add_open(verbs: Verbs) -> None:
+def _add_open(commands: Subparsers) -> None:
     about = "make a collection and open it, without a server: for servers that may not make tables"
-    open_ = add_verb(verbs, "open", _open, about)
+    open_ = add_command(commands, "open", _open, about)
     open_.add_argument("survey", help="a .toml or .json file")
     add_arguments(open_, ("public_url", "issuer_key", "amend", "again"))
 
@@ -58,14 +69,12 @@ In the field, with a certificate, for phones that open https://survey.example:
 """
 
 TRY_AGAIN = 75
-"""How a server in the foreground ends if it could not begin for a reason that may pass: EX_TEMPFAIL of
-sysexits.h.
-"""
+"""Exit code of a server in the foreground that could not start for a temporary reason: EX_TEMPFAIL of sysexits.h."""
 
 
 def _serve(options: Options) -> int:
-    # Nobody has named a database: a rehearsal must not take that of the real collection.
-    database = None if options.rehearsal and isinstance(options.database, Usual) else options.database
+    # Without --database a rehearsal must not take the database of the real collection.
+    database = None if options.rehearsal and isinstance(options.database, DefaultDatabase) else options.database
     run = _serve_in_foreground if options.foreground else _serve_in_background
     try:
         return run(options.survey, database, ServeOptions.from_namespace(options))
@@ -81,10 +90,10 @@ def _serve_in_background(survey: str, database: str | None, options: ServeOption
     from toolkit.survey.serving.access import access_promise
 
     started = start(survey, database, options)
-    say(qr_text(started.url), started.url, "", started.survey.name)
-    say(access_promise(started.survey.access, started.survey.waves))
-    say("", *_numbers(started.database), "")
-    say(
+    echo(qr_text(started.url), started.url, "", started.survey.name)
+    echo(access_promise(started.survey.access, started.survey.waves))
+    echo("", *_numbers(started.database), "")
+    echo(
         "The server runs in the background. See `toolkit status`, `toolkit results` and `toolkit close`, "
         f"with --database {_plainly(started.database)}."
     )
@@ -92,12 +101,12 @@ def _serve_in_background(survey: str, database: str | None, options: ServeOption
 
 
 def _plainly(database: str) -> str:
-    """A database as it is named in a shell, without what may be a password."""
+    """Return the database as it is typed in a shell, without a URL that may have a password."""
     return database if database.startswith("sqlite") else "as you named it"
 
 
 def _numbers(database: str) -> list[str]:
-    """What every last screen shows: published, it lets people compare."""
+    """Return lines with the two hashes of every last screen, which respondents compare with published ones."""
     from toolkit.survey.client import code_hash
     from toolkit.survey.serving.background import find
 
@@ -109,12 +118,12 @@ def _numbers(database: str) -> list[str]:
 
 
 def _serve_in_foreground(survey: str, database: str | None, options: ServeOptions) -> int:
-    from toolkit.survey.collector import AgainError, serve
+    from toolkit.survey.collector import RetryError, serve
 
     try:
         serve(survey, database, options)
-    except AgainError as problem:
-        complain(f"toolkit serve: {problem}")
+    except RetryError as problem:
+        print_error(f"toolkit serve: {problem}")
         return TRY_AGAIN
     return 0
 
@@ -126,7 +135,7 @@ def _open(options: Options) -> None:
     _, prepared = prepare(Survey.load(options.survey), options.database, ServeOptions.from_namespace(options))
     _status(options)
     if prepared.issuer_key is not None:
-        say(f"The key that signs blind tokens is in {prepared.issuer_key}: every server needs it, and a backup of it.")
+        echo(f"The key that signs blind tokens is in {prepared.issuer_key}: every server needs it, and a backup of it.")
 
 
 def _status(options: Options) -> None:
@@ -138,11 +147,11 @@ def _status(options: Options) -> None:
     seen = "" if status.state == "closed" else f" ({status.reports:,} of them shown so far, in steps)"
     line = f"{kind}{status.state}: {status.stored:,} reports{cap}{seen}; {serving}"
     out = f"Uses of stations that are out, neither spent nor given back: {status.uses_out:,}"
-    say(line, *[out] * bool(status.uses_out), *_last_day(collection), *(f"log: {line}" for line in status.log))
+    echo(line, *[out] * bool(status.uses_out), *_last_day(collection), *(f"log: {line}" for line in status.log))
 
 
 def _last_day(collection: "Collector") -> list[str]:
-    """Until when reports are taken, of a collection that is not closed yet."""
+    """Return a sentence on the last day of a collection that is not closed."""
     from toolkit.survey.questions.survey_fields import is_over
 
     day = collection.survey.closes
@@ -154,7 +163,7 @@ def _last_day(collection: "Collector") -> list[str]:
 
 
 def _list_servers(options: Options) -> None:
-    """The collection at hand, and what else this person runs."""
+    """Print the status of the collection and the other servers of this user."""
     from toolkit.survey.serving.background import find, servers
     from toolkit.survey.storage import absolute_url
 
@@ -162,12 +171,12 @@ def _list_servers(options: Options) -> None:
     mine = find(absolute_url(options.database))
     for server in servers():
         if server != mine:
-            say(f"also running: {server.url} (process {server.pid})")
+            echo(f"also running: {server.url} (process {server.pid})")
 
 
-def _change(verb: str) -> Callable[[Options], None]:
+def _change(command: str) -> Callable[[Options], None]:
     def run(options: Options) -> None:
-        getattr(collector(options), verb)()
+        getattr(collector(options), command)()
         _status(options)
 
     return run
@@ -181,7 +190,7 @@ def _close(options: Options) -> None:
     collection.close(anyway=options.anyway)
     _status(options)
     if alone:
-        say(
+        echo(
             "No server of yours was found. One that another account or another machine runs may still run: "
             "it takes no more reports; whoever started it must end it."
         )
@@ -193,7 +202,7 @@ def _migrate(options: Options) -> None:
 
     with closing(open_store(absolute_url(options.database))) as store:
         earlier = store.migrate()
-    say(f"tables of version {earlier}" + ("" if earlier == VERSION else f", now of version {VERSION}"))
+    echo(f"tables of version {earlier}" + ("" if earlier == VERSION else f", now of version {VERSION}"))
 
 
 _PLAIN = (
@@ -211,34 +220,34 @@ _PLAIN = (
 def _station(options: Options) -> None:
     collection = collector(options)
     link = collection.station(options.uses)
-    say(link, "", f"For one device and {options.uses:,} people. Open it there once with a network, and choose a PIN.")
+    echo(link, "", f"For one device and {options.uses:,} people. Open it there once with a network, and choose a PIN.")
     if not link.startswith(("https:", "http://127.0.0.1", "http://localhost")):
-        say("Browsers need https for it: this address will not work on a device.")
+        echo("Browsers need https for it: this address will not work on a device.")
 
 
 def _invite(options: Options) -> None:
-    say(*collector(options).invitations(options.count))
+    echo(*collector(options).invitations(options.count))
 
 
 _METHOD = "mle: shares inside 0 to 1, for display; else unbiased"
 _REGISTERED = "what `toolkit register` wrote: everything then says whether it was registered or is exploratory"
 
 
-def _add_reading(verbs: Verbs) -> None:
-    add_result = add_verb(verbs, "results", _results, "print the estimates").add_argument
+def _add_reading(commands: Subparsers) -> None:
+    add_result = add_command(commands, "results", _results, "print the estimates").add_argument
     add_result("--by", action="append", help="a plain question; may be repeated")
     add_result("--minimum", type=int, help="people below which no estimate is shown, if not the survey's; it is noted")
     add_result("--method", help=_METHOD)
     add_result("--registration", help=_REGISTERED)
     about = "write a report of a closed collection, for readers: .html, .docx, .pdf or .md"
-    report = add_verb(verbs, "report", _report, about).add_argument
-    report("path")
+    report = add_command(commands, "report", _report, about).add_argument
+    report("path", help="the file, whose ending says its format")
     report("--by", action="append", help="a plain question; may be repeated")
     report("--method", help=_METHOD)
     report("--registration", help=_REGISTERED)
     about = "write the reports to a .csv, .parquet, .feather, .sav (SPSS) or .dta (Stata) file, with a codebook"
-    export = add_verb(verbs, "export", _export, about).add_argument
-    export("path")
+    export = add_command(commands, "export", _export, about).add_argument
+    export("path", help="the file, whose ending says its format")
     export("--language", help="of the labels in .sav and .dta files; the first of the survey if left out")
 
 
@@ -247,35 +256,35 @@ def _results(options: Options) -> None:
     if options.registration is not None:
         results = results.registered(options.registration)
     table = results.summary().to_string(index=False) if results.group_estimates else "There is nothing to show yet."
-    say(results.survey.name, table, *results.notes())
+    echo(results.survey.name, table, *results.notes())
 
 
 def _report(options: Options) -> None:
-    chosen = {"method": options.method, "registration": options.registration}
-    say(f"wrote {collector(options).report(options.path, options.by, **chosen)}")
+    settings = {"method": options.method, "registration": options.registration}
+    echo(f"wrote {collector(options).report(options.path, options.by, **settings)}")
 
 
 def _export(options: Options) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is not shown is said below
+        warnings.simplefilter("ignore")  # the remarks below say which reports are not disclosed
         collection = collector(options)
         path = collection.export(options.path, language=options.language)
-    say(f"wrote {path}", *collection.results().remarks)
+    echo(f"wrote {path}", *collection.results().remarks)
 
 
 UNWELL = 1
-"""How `doctor` ends if something must be done."""
+"""Exit code of `doctor` if something must be done."""
 
 
-def _add_operating(verbs: Verbs) -> None:
+def _add_operating(commands: Subparsers) -> None:
     about = "try the public address of a collection, as a phone would; stores nothing. Ends with 1 if something must "
-    doctor = add_verb(verbs, "doctor", _doctor, f"{about}be done", database=False)
+    doctor = add_command(commands, "doctor", _doctor, f"{about}be done", database=False)
     doctor.add_argument("url", help="the address that respondents use")
     about = "make one closed collection, --database, of several closed ones of the same questions"
-    merge = add_verb(verbs, "merge", _merge, about)
+    merge = add_command(commands, "merge", _merge, about)
     merge.add_argument("others", nargs="+", help="their databases: sqlite:///file.db or postgresql://…")
     about = "remove a closed collection for good: its reports, tables and files. It asks for the title, unless --yes"
-    delete = add_verb(verbs, "delete", _delete, about)
+    delete = add_command(commands, "delete", _delete, about)
     delete.add_argument("--yes", action="store_true", help="do not ask")
 
 
@@ -284,9 +293,9 @@ def _doctor(options: Options) -> int:
 
     failed = 0
     for finding in examine(options.url):
-        say(str(finding))
+        echo(str(finding))
         failed += finding.failed
-    say("Not seen from here: what the proxy, a firewall and a load balancer write down. See docs/production.md.")
+    echo("Not seen from here: what the proxy, a firewall and a load balancer write down. See docs/production.md.")
     return UNWELL if failed else 0
 
 
@@ -295,22 +304,22 @@ def _merge(options: Options) -> None:
 
     with running_here():
         count, repeated = merge(options.database, options.others)
-    say(f"{count:,} reports; {repeated:,} more were in two collections, and are in it once.")
+    echo(f"{count:,} reports; {repeated:,} more were in two collections, and are in it once.")
 
 
 def _delete(options: Options) -> None:
-    from toolkit.survey.collector import deletable, delete
+    from toolkit.survey.collector import delete, describe_deletable
 
     with running_here():
-        title, described = deletable(options.database)
-    say(described)
-    if not options.yes and _typed() != title:
+        title, description = describe_deletable(options.database)
+    echo(description)
+    if not options.yes and _typed_title() != title:
         refuse("the title of the collection must be typed, or --yes given", "something else", "nothing was deleted")
-    say("Deleted.", *delete(options.database))
+    echo("Deleted.", *delete(options.database))
 
 
-def _typed() -> str:
+def _typed_title() -> str:
     try:
         return input("Type its title to delete it for good: ").strip()
-    except EOFError:  # nobody is there to type
+    except EOFError:  # stdin is not a terminal
         return ""

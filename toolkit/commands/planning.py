@@ -1,17 +1,17 @@
-"""The verb that plans: how many people, how private or how precise."""
+"""The command that plans a survey: its size, its privacy, and its precision."""
 
 import argparse
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from toolkit.commands import Options, Verbs, add_verb, say
+from toolkit.commands import Options, Subparsers, add_command, echo
 from toolkit.core.checks import refuse
 
 
-def add(verbs: Verbs) -> None:
+def add(commands: Subparsers) -> None:
     about = "how many people, how private or how precise: leave one out"
-    _plan_options(add_verb(verbs, "plan", _plan, about, database=False, examples=_EXAMPLES))
+    _plan_options(add_command(commands, "plan", _plan, about, database=False, examples=_EXAMPLES))
 
 
 _EXAMPLES = """\
@@ -30,7 +30,7 @@ How precise is the mean of a number from 0 to 80?
 How many people, so that a test tells 10 % from nobody, with a die (1: no, 6: yes, else the truth)?
   toolkit plan forced yes=1/6 no=1/6 --prevalence 0 --detect 0.1 --power 0.8
 """
-# A deck and a matrix are not written in a shell; the last has no formula.
+# A deck and a matrix cannot be typed in a shell, and square_wave has no formula for its error.
 _UNPLANNED = ("additive", "multiplicative", "matrix", "square_wave")
 _PLAN = {
     "prevalence": "your guess of the truth, needed: a share such as 0.2; one share an option, as "
@@ -63,7 +63,7 @@ def _plan_options(parser: argparse.ArgumentParser) -> None:
     example = "what the design takes besides: forced yes=1/6 no=1/6, k_ary options=4, one_bit bounds=0,80"
     parser.add_argument("arguments", nargs="*", metavar="NAME=VALUE", help=example)
     for name, words in _PLAN.items():
-        parser.add_argument(f"--{name}", help=words, required=name == "prevalence", type=_listed)
+        parser.add_argument(f"--{name}", help=words, required=name == "prevalence", type=_values_from_text)
     for name, words in _COUNTS.items():
         parser.add_argument(f"--{name}", type=int, help=words)
     sides = "of the test: 2 (default), or 1 if only a truth on the side of --detect would be looked for"
@@ -77,15 +77,15 @@ def _plan(options: Options) -> None:
     values = {name: getattr(options, name) for name in known if getattr(options, name) is not None}
     try:
         solution = plan(_design(options.design, options.arguments), **values)
-    except TypeError as problem:  # all was written in a shell: an argument of the wrong kind is a wrong argument
+    except TypeError as problem:  # from a shell, an argument of the wrong type is a wrong value
         raise ValueError(str(problem)) from problem
     except OverflowError:
         refuse("numbers must be below 1e308", "a larger one", "nothing can be computed with it")
-    say(repr(solution), f"invite {solution.invited:,} people", *solution.notes)
+    echo(repr(solution), f"invite {solution.invited:,} people", *solution.notes)
 
 
 def _design(name: str, arguments: Sequence[str]) -> Any:
-    """A design of the catalogue that survey files use, or the family of those that wait for their epsilon."""
+    """Return a design of the catalogue, or its family if epsilon is to be solved for."""
     from toolkit.local.catalogue import check_arguments, makers, parameters
 
     known = {key: maker for key, maker in makers().items() if key not in _UNPLANNED}
@@ -97,7 +97,7 @@ def _design(name: str, arguments: Sequence[str]) -> Any:
             refuse(
                 "what a design takes must be written as NAME=VALUE", repr(key)[:40], "for example forced yes=1/6 no=1/6"
             )
-    filled = {key: _listed(value, whole=True) for key, _, value in pairs}
+    filled = {key: _values_from_text(value, whole=True) for key, _, value in pairs}
     takes = parameters(known[name])
     waits = "epsilon" in takes and "epsilon" not in filled and (takes["epsilon"] or not filled)
     own = " ".join(f"{key}=…" for key in takes if key != "epsilon")
@@ -107,8 +107,8 @@ def _design(name: str, arguments: Sequence[str]) -> Any:
     return partial(known[name], **filled) if waits else known[name](**filled)
 
 
-def _listed(text: str, *, whole: bool = False) -> Any:
-    """Text as it was written, or a list where there are commas; whole numbers as such, if asked for."""
+def _values_from_text(text: str, *, whole: bool = False) -> Any:
+    """Return a text, or a list where it has commas, with integers converted if `whole`."""
     if "," in text:
-        return [_listed(part.strip(), whole=whole) for part in text.split(",")]
+        return [_values_from_text(part.strip(), whole=whole) for part in text.split(",")]
     return int(text) if whole and text.isdecimal() else text

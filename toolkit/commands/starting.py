@@ -1,25 +1,27 @@
-"""Verbs that begin, and of the course: a survey to change, the notebooks with their data, and points for hand-ins."""
+"""Commands to start with, and those of the course: a survey, the studio, the notebooks, and grades."""
 
 import shlex
 from pathlib import Path
 
-from toolkit.commands import Options, Verbs, add_verb, complain, say
+from toolkit.commands import Options, Subparsers, add_command, echo, print_error
 from toolkit.core.checks import refuse
 from toolkit.teaching.checking import grade, read_answers
 from toolkit.teaching.copies import write
 
 
-def add(verbs: Verbs) -> None:
-    new = add_verb(verbs, "new", _new, "write a survey to start from, with a comment on every part", database=False)
+def add(commands: Subparsers) -> None:
+    new = add_command(
+        commands, "new", _new, "write a survey to start from, with a comment on every part", database=False
+    )
     new.add_argument("path", help="a .toml file that does not exist yet, such as survey.toml")
     about = "write, rehearse, open and read surveys on a page of this machine, without code; and release tables"
-    studio = add_verb(verbs, "studio", _studio, about, database=False)
+    studio = add_command(commands, "studio", _studio, about, database=False)
     studio.add_argument("folder", nargs="?", default=".", help="where the files are (default: this folder)")
     studio.add_argument("--port", type=int, default=0, help="on this machine alone; 0: any free one")
     studio.add_argument("--public-url", help="the address at which a proxy shows it, such as that of JupyterLab")
     studio.add_argument("--no-browser", action="store_true", help="only print the link")
-    notebooks = add_verb(
-        verbs, "notebooks", _notebooks, "copy the notebooks and their data into a folder", database=False
+    notebooks = add_command(
+        commands, "notebooks", _notebooks, "copy the notebooks and their data into a folder", database=False
     )
     notebooks.add_argument("folder", help="it gets two folders, notebooks and data; it is made if it does not exist")
     kind = notebooks.add_mutually_exclusive_group()
@@ -37,7 +39,7 @@ def add(verbs: Verbs) -> None:
     notebooks.add_argument(
         "--install", action="store_true", help="each begins with a cell that installs the toolkit, as Colab needs it"
     )
-    grading = add_verb(verbs, "grade", _grade, "give points to the numbers that were handed in", database=False)
+    grading = add_command(commands, "grade", _grade, "give points to the numbers that were handed in", database=False)
     grading.add_argument("files", nargs="+", help='TOML files with a line for each exercise: "P.1" = [1.5, 3]')
     grading.add_argument("--of", default="P.", help="which exercises: P. is the project (the default), 03. a notebook")
 
@@ -49,13 +51,13 @@ def _new(options: Options) -> None:
         refuse("`path` must be the name of a .toml file", repr(path.name)[:60], consequence)
     from toolkit.studio.surveys import EXAMPLES
 
-    text = EXAMPLES["exam"].read_text(encoding="utf-8").replace("survey.toml", _word(path))
+    text = EXAMPLES["exam"].read_text(encoding="utf-8").replace("survey.toml", _quoted(path))
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
         refuse("`path` must be a new file", f"{options.path}, which exists", "nothing is overwritten", FileExistsError)
-    say(f"wrote {path}", f"Change it, then try: toolkit check {_word(path)}")
+    echo(f"wrote {path}", f"Change it, then try: toolkit check {_quoted(path)}")
 
 
 def _studio(options: Options) -> None:
@@ -66,8 +68,8 @@ def _studio(options: Options) -> None:
     run(options.folder, options.port, options.public_url, None if options.no_browser else webbrowser.open)
 
 
-def _word(path: Path) -> str:
-    """A path as one writes it in a shell."""
+def _quoted(path: Path) -> str:
+    """Return a path quoted for the shell."""
     return shlex.quote(str(path))
 
 
@@ -75,23 +77,23 @@ def _notebooks(options: Options) -> None:
     target = Path(options.folder)
     write(target, options.kind, install=options.install)
     first = target / "notebooks" / "00_start_here.ipynb"
-    say(f"wrote {target / 'notebooks'} and {target / 'data'}", f"Open the first one: jupyter lab {_word(first)}")
+    echo(f"wrote {target / 'notebooks'} and {target / 'data'}", f"Open the first one: jupyter lab {_quoted(first)}")
 
 
 def _grade(options: Options) -> int:
-    """A line of CSV for each file on stdout; on stderr what is said to answers that are not right."""
+    """Print a line of CSV for each file on stdout, and remarks on wrong answers on stderr."""
     complaints = 0
-    say(",".join(["file", *(f"{mark.exercise} (of {mark.most})" for mark in grade({}, options.of)), "points"]))
+    echo(",".join(["file", *(f"{mark.exercise} (of {mark.most})" for mark in grade({}, options.of)), "points"]))
     for file in map(Path, options.files):
         try:
             marks = grade(read_answers(file), options.of)
         except (OSError, ValueError) as problem:
             complaints += 1
-            complain(f"{file.name}: {problem}")
+            print_error(f"{file.name}: {problem}")
             continue
         points = [mark.points for mark in marks]
-        say(",".join([file.name.replace(",", " "), *map(str, points), str(sum(points))]))
+        echo(",".join([file.name.replace(",", " "), *map(str, points), str(sum(points))]))
         for mark in marks:
             if mark.points < mark.most:
-                complain(f"{file.name}: {mark.exercise}: {mark.said}")
+                print_error(f"{file.name}: {mark.exercise}: {mark.said}")
     return 1 if complaints else 0

@@ -1,11 +1,11 @@
-"""Verbs that read a survey file: what is wrong with it, what people would agree to, and its form on paper."""
+"""Commands that read a survey file: its errors, the consent, codebooks, forms, and sheets of paper."""
 
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.commands import Options, Verbs, add_verb, complain, say
+from toolkit.commands import Options, Subparsers, add_command, echo, print_error
 from toolkit.core.checks import refuse
 from toolkit.survey.plan import plan_table
 from toolkit.survey.questions.survey_fields import statements
@@ -14,36 +14,36 @@ if TYPE_CHECKING:
     from toolkit.survey.spec import Survey
 
 
-def add(verbs: Verbs) -> None:
+def add(commands: Subparsers) -> None:
     about = "read a survey, say what is wrong with it, or what people would agree to"
-    check = add_verb(verbs, "check", _check, about, database=False).add_argument
+    check = add_command(commands, "check", _check, about, database=False).add_argument
     check("survey", help="a .toml or .json file")
     check("--language", help="of the text; the first if left out")
     check("--n", type=int, help="people who answer: then also how precise each question would be")
     check("--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1")
     check("--dpia", help="also write a data protection assessment to this file, .md or .html", metavar="PATH")
     about = "write what was asked, hidden and how it is estimated: .json, .md, .html, .docx, .pdf or .xml (DDI 2.5)"
-    book = add_verb(verbs, "codebook", _codebook, about, database=False).add_argument
+    book = add_command(commands, "codebook", _codebook, about, database=False).add_argument
     book("survey", help="a .toml or .json file")
-    book("path")
+    book("path", help="the file, whose ending says its format")
     book("--language", help="the first of the survey if left out")
     about = "write a form for ODK and Kobo, where people throw their own dice"
-    form = add_verb(verbs, "xlsform", _xlsform, about, database=False).add_argument
+    form = add_command(commands, "xlsform", _xlsform, about, database=False).add_argument
     form("survey", help="a .toml or .json file")
     form("path", help="an .xlsx file")
     about = "register a survey and its analysis before anybody is asked"
-    register = add_verb(verbs, "register", _register, about, database=False, examples=_PLAN).add_argument
+    register = add_command(commands, "register", _register, about, database=False, examples=_PLAN).add_argument
     register("survey", help="a .toml or .json file")
     register("plan", help="a .toml file with what is planned")
     register("-o", "--output", default="prereg.md", help="the .md file that is written (default prereg.md)")
     about = "write sheets for paper into a folder, where people throw their own dice, and tables to type them in"
-    paper = add_verb(verbs, "paper", _paper, about, database=False).add_argument
+    paper = add_command(commands, "paper", _paper, about, database=False).add_argument
     paper("survey", help="a .toml or .json file")
     paper("folder", nargs="?", help="where the files go; named like the survey if left out")
     paper("--copies", type=int, default=1, help="sheets in each language, each with a number of its own (default 1)")
     paper("--language", help="one of the survey's; all of them if left out")
     about = "read sheets of paper that were typed in, once or twice, say what must be settled, or store them all"
-    enter = add_verb(verbs, "enter", _enter, about).add_argument
+    enter = add_command(commands, "enter", _enter, about).add_argument
     enter("survey", help="a .toml or .json file")
     enter("first", help="entry.csv or entry.xlsx as it was filled in")
     enter("second", nargs="?", help="the same sheets, typed in again by somebody else")
@@ -70,17 +70,17 @@ def _check(options: Options) -> None:
     survey = Survey.load(options.survey)
     if options.n is None and options.subgroup is not None:
         refuse("`--subgroup` must come with `--n`", "none", "a margin needs a number of people")
-    say(repr(survey), f"hash {survey.hash}", f"program {code_hash()}", "", survey.consent_text(options.language))
-    say(*_reminders(survey, options.language))
+    echo(repr(survey), f"hash {survey.hash}", f"program {code_hash()}", "", survey.consent_text(options.language))
+    echo(*_reminders(survey, options.language))
     if options.dpia is not None:
         _write_sheet(survey, Path(options.dpia), options.language)
     if options.n is not None:
         plan = survey.plan(options.n, subgroup=options.subgroup)
-        say("", *_columns(plan_table(plan)), *plan.notes)
+        echo("", *_columns(plan_table(plan)), *plan.notes)
 
 
 def _reminders(survey: "Survey", language: str | None) -> list[str]:
-    """What is missing before others may be asked; and free instructions beside what the design promises."""
+    """Return lines on missing statements, and on instructions that must agree with what the design promises."""
     from toolkit.survey.consent.statement import missing, odds
 
     absent, code = missing(statements(survey)), language or survey.languages[0]
@@ -101,7 +101,7 @@ def _write_sheet(survey: "Survey", path: Path, language: str | None) -> None:
         refuse("`--dpia` must name a .md or .html file", path.name, "the sheet is written as one of them")
     written = sheet if path.suffix == ".md" else sheet_html
     path.write_text(written(survey, language), encoding="utf-8")
-    say(f"wrote {path}")
+    echo(f"wrote {path}")
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -113,7 +113,7 @@ def _xlsform(options: Options) -> None:
     from toolkit.survey.exchange.xlsform import write_xlsform
     from toolkit.survey.spec import Survey
 
-    say(f"wrote {write_xlsform(Survey.load(options.survey), options.path)}")
+    echo(f"wrote {write_xlsform(Survey.load(options.survey), options.path)}")
 
 
 def _register(options: Options) -> None:
@@ -121,14 +121,14 @@ def _register(options: Options) -> None:
     from toolkit.survey.spec import Survey
 
     registration = register(Survey.load(options.survey), options.plan, options.output)
-    say(f"wrote {options.output}: {registration.date}, SHA-256 {registration.seal}")
+    echo(f"wrote {options.output}: {registration.date}, SHA-256 {registration.seal}")
 
 
 def _codebook(options: Options) -> None:
     from toolkit.survey.exchange.books import write_codebook
     from toolkit.survey.spec import Survey
 
-    say(f"wrote {write_codebook(Survey.load(options.survey), options.path, options.language)}")
+    echo(f"wrote {write_codebook(Survey.load(options.survey), options.path, options.language)}")
 
 
 def _paper(options: Options) -> None:
@@ -142,10 +142,10 @@ def _paper(options: Options) -> None:
         warnings.simplefilter("always")
         files = write_kit(survey, folder, copies=options.copies, language=options.language)
     if left_out := on_paper(survey)[1]:
-        say(f"left out, as no coin, die or slips draw the report: {', '.join(left_out)}")
-    say(*(f"wrote {path}" for path in files))
-    for one in caught:
-        complain(str(one.message))
+        echo(f"left out, as no coin, die or slips draw the report: {', '.join(left_out)}")
+    echo(*(f"wrote {path}" for path in files))
+    for warning in caught:
+        print_error(str(warning.message))
 
 
 def _enter(options: Options) -> int:
@@ -155,10 +155,10 @@ def _enter(options: Options) -> int:
     survey = Survey.load(options.survey)
     entered = read_entries(survey, options.first, options.second)
     if entered.problems:
-        say(*entered.problems, "", f"{len(entered.problems)} to settle; nothing was stored.")
+        echo(*entered.problems, "", f"{len(entered.problems)} to settle; nothing was stored.")
         return 1
     stored = store_entries(survey, entered, options.database)
-    say(f"{stored['stored']} sheets stored, {stored['repeated']} were there already.")
+    echo(f"{stored['stored']} sheets stored, {stored['repeated']} were there already.")
     if options.second is None:
-        say("They were typed in once: a wrong code that is one of the question's cannot be seen.")
+        echo("They were typed in once: a wrong code that is one of the question's cannot be seen.")
     return 0

@@ -58,7 +58,7 @@ class Fieldwork:
                 refuse(rule, f"{other} in {path.name!r}", consequence, _ForeignError)
             yield collector
         finally:
-            collector.release()
+            collector._disconnect()
 
     def state(self, file: str) -> dict[str, Any]:
         """Return how the real collection and the rehearsal of a survey stand; None where there is none.
@@ -131,7 +131,7 @@ class Fieldwork:
         try:
             stored = rehearse(collector, count)
         finally:  # invented people are gone: nobody else would end their server
-            collector.release()
+            collector._disconnect()
             if (server := find(database)) is not None:
                 server.stop()
         return {"stored": stored, **self.state(file)}
@@ -155,7 +155,7 @@ class Fieldwork:
             survey = self._surveys.load(file)
             key, address = self._issuer_key(survey), self._reach(reach or {})
             options = ServeOptions(issuer_key=key, amend=amend is True, **address)
-            start(survey, self._database(file, "real")[1], options).release()
+            start(survey, self._database(file, "real")[1], options)._disconnect()
         return self.state(file)
 
     def _reach(self, settings: dict[str, Any]) -> dict[str, Any]:

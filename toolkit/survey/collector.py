@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.checks import refuse
-from toolkit.survey.consent.statement import THIS_MACHINE, check_reach
+from toolkit.survey.consent.statement import THIS_MACHINE, check_network_exposure
 from toolkit.survey.export import write
 from toolkit.survey.results import Results, estimate
 from toolkit.survey.results.table import checked_groups, table
@@ -24,8 +24,6 @@ from toolkit.survey.storage.stepwise_disclosure import disclose, disclosed_count
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from toolkit.survey.serving.page import FormPreview
 
 
 PORT, _PUBLIC_URL, KEY_FILE = "port", "public url", "issuer's key"
@@ -116,7 +114,7 @@ class Collector:
         StoreError
             If there is no collection in the database.
         """
-        check_there(database)
+        check_exists(database)
         collector = cls(database)
         other = page_mismatch(collector.survey, collector._store.editions())
         if other is not None and collector._store.state() is not State.CLOSED:
@@ -266,17 +264,6 @@ class Collector:
         results = self.results(by, method=method)
         return (results if registration is None else results.registered(registration)).report(path, level=level)
 
-    def preview(self) -> "FormPreview":
-        """Show the form as respondents see it, here and without a network.
-
-        Returns
-        -------
-        Preview
-            A notebook shows it; `save` writes it to a file.
-        """
-        preview: FormPreview = self.survey.preview()
-        return preview
-
     def invitations(self, count: int) -> list[str]:
         """Make links that work once.
 
@@ -387,21 +374,9 @@ class Collector:
         if self._store.get_setting(name) != value:
             self._store.set_setting(name, value)
 
-    def release(self) -> None:
+    def _disconnect(self) -> None:
         """Let the connection to the database go; it is made again at the next use."""
         self._store.close()
-
-    def qr(self, path: str | Path) -> None:
-        """Write the link as a QR code to a PNG file.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-        """
-        from toolkit.survey.client import qr_png
-
-        qr_png(self.url, str(path))
 
     def __repr__(self) -> str:
         status = self.status()
@@ -533,9 +508,9 @@ def prepare(
     The options are returned with the file of the issuer's key, if the collection has one. With `keep_key` its path is
     stored with the collection; each of several servers may have a file of its own.
     """
-    survey = survey if isinstance(survey, Survey) else _loaded(survey)
+    survey = survey if isinstance(survey, Survey) else _load_survey(survey)
     survey = replace(survey, rehearsal=True) if options.rehearsal else survey
-    check_reach(survey, options.host, options.public_url)
+    check_network_exposure(survey, options.host, options.public_url)
     _check_earlier(options.again)
     usual = "sqlite:///rehearsal.db" if survey.rehearsal else "sqlite:///survey.db"
     url = usual if database is None else database
@@ -553,7 +528,7 @@ def prepare(
     return collector, replace(options, issuer_key=_issuer_key(collector, options.issuer_key, keep_key))
 
 
-def check_there(database: str) -> None:
+def check_exists(database: str) -> None:
     """Refuse a file that is not there before one is made; of files beside it the names are told."""
     url = absolute_url(database)
     path = Path(url.removeprefix("sqlite:///"))
@@ -574,7 +549,7 @@ def _check_earlier(again: str | None) -> None:
         refuse(rule, f"one that runs at {running.url}", consequence, background.CollectError)
 
 
-def _loaded(path: object) -> Survey:
+def _load_survey(path: object) -> Survey:
     if not isinstance(path, str | Path):
         rule = "`survey` must be a Survey, or the path of its file"
         refuse(rule, type(path).__name__, "make one with Survey(…)", TypeError)
@@ -611,7 +586,7 @@ def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Pa
     return target
 
 
-class AgainError(RuntimeError):
+class RetryError(RuntimeError):
     """The server could not begin, but may if it is tried again: the database or the address was not free or absent."""
 
 
@@ -632,11 +607,11 @@ def serve(survey: Survey | str | Path, database: str | None = None, options: Ser
     try:
         collector, prepared = prepare(survey, database, options, keep_key=options.issuer_key is None)
         port = options.port or _port(collector, options.host)
-        collector.release()  # the server has a connection of its own
+        collector._disconnect()  # the server has a connection of its own
         state = background.lock_path(collector.database)
         process.serve(collector.database, replace(prepared, port=port), state=state)
     except (StoreError, LockedError, OSError) as problem:
-        raise AgainError(str(problem)) from None
+        raise RetryError(str(problem)) from None
 
 
 def _port(collector: Collector, host: str) -> int:
@@ -660,9 +635,9 @@ _POSTGRES = (
 _EXPORTS = "Not reached: exported files, and what was computed from the reports."
 
 
-def deletable(database: str) -> tuple[str, str]:
+def describe_deletable(database: str) -> tuple[str, str]:
     """The title of a collection and a sentence about it, if it may be deleted: closed, and without a server."""
-    check_there(database)
+    check_exists(database)
     with closing(open_store(absolute_url(database))) as store:
         survey = store.survey()
         _check_deletable(store, absolute_url(database))

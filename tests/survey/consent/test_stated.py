@@ -8,7 +8,7 @@ import pytest
 from tests.survey.samples import SAID, cheated, survey
 from toolkit import Survey
 from toolkit.survey.consent.page_data import shown_survey
-from toolkit.survey.consent.statement import check_reach, missing, stated_layers
+from toolkit.survey.consent.statement import check_network_exposure, missing, stated_layers
 from toolkit.survey.questions.question import localized
 from toolkit.survey.questions.survey_fields import statements
 from toolkit.survey.spec import STATED
@@ -36,13 +36,13 @@ def test_it_is_said_in_every_language(language: str) -> None:
 
 def test_beyond_this_machine_all_but_a_way_back_must_be_said() -> None:
     asked = survey(cheated())
-    check_reach(asked, "127.0.0.1", None)
-    check_reach(replace(asked, rehearsal=True), "0.0.0.0", None)  # noqa: S104
+    check_network_exposure(asked, "127.0.0.1", None)
+    check_network_exposure(replace(asked, rehearsal=True), "0.0.0.0", None)  # noqa: S104
     assert missing(statements(asked)) == [name for name in STATED if name not in ("withdrawal", "hashes")]
     for host, url in (("0.0.0.0", None), ("127.0.0.1", "https://survey.example/")):  # noqa: S104
         with pytest.raises(ValueError, match="must say controller, contact, purpose, retention, publication"):
-            check_reach(asked, host, url)
-        check_reach(survey(cheated(), **SAID), host, url)
+            check_network_exposure(asked, host, url)
+        check_network_exposure(survey(cheated(), **SAID), host, url)
 
 
 def test_a_way_to_take_it_back_replaces_the_sentence_that_there_is_none() -> None:

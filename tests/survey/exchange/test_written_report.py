@@ -151,7 +151,7 @@ def test_only_a_closed_collection_is_reported(tmp_path):
         back = read_reports(collector.export(tmp_path / f"e{suffix}"))
         one, other = (some.to_frame() for some in (estimate(ASKED, back), collector.results()))
         pd.testing.assert_frame_equal(one, other, check_exact=True)
-    collector.release()
+    collector._disconnect()
 
 
 @pytest.mark.slow

@@ -415,7 +415,7 @@ def test_a_refusal_carries_nothing_of_what_it_refuses(survey, memory, monkeypatc
     asked(application(survey, memory), "POST", "/report", sent(payload(survey)))
     assert [status for status, _ in caught] == [400, 400, 503]
     for _, shown in caught:
-        assert "RefusalError: " in shown
+        assert "HttpError: " in shown
         assert "PayloadError" not in shown
         assert "StoreError" not in shown
 

@@ -145,7 +145,7 @@ def test_uses_are_exact_when_two_servers_are_sent_more_at_once_and_the_station_r
     secret, count = link.partition("#s=")[2].split(".")
     assert (station_tokens(secret, int(count)), len({*uses})) == (uses, 5)
     collector._store.invite(map(token_hash, uses))
-    collector.release()
+    collector._disconnect()
     stores = [open_store(database) for _ in range(2)]
     keys = [StationKey.of(store) for store in stores]
     assert keys[0] == keys[1]
@@ -165,7 +165,7 @@ def test_uses_are_exact_when_two_servers_are_sent_more_at_once_and_the_station_r
         store.close()
     collector.close()
     assert collector._store.get_setting(SETTING) is None  # what still waits can never be opened
-    collector.release()
+    collector._disconnect()
 
 
 def test_no_report_is_longer_than_what_all_are_filled_up_to():

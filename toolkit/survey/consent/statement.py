@@ -81,7 +81,7 @@ def merged(layers: Sequence[Layer]) -> list[Layer]:
     return [by_name[name] for name in ("head", "who", "learn", "stored", "choice") if name in by_name]
 
 
-def check_reach(survey: Any, host: str, public_url: str | None) -> None:
+def check_network_exposure(survey: Any, host: str, public_url: str | None) -> None:
     """Refuse to ask people beyond this machine without saying who asks; a rehearsal is for colleagues."""
     beyond = host not in _OWN or public_url is not None
     if beyond and not survey.rehearsal and (absent := missing(statements(survey))):
