@@ -250,7 +250,7 @@ def test_there_are_no_import_cycles(room) -> None:
 
 
 @pytest.mark.slow
-def test_properties_have_one_profile_without_a_deadline_and_with_the_same_examples_every_time() -> None:
+def test_property_tests_have_one_profile_without_a_deadline() -> None:
     """Set in tests/conftest.py and nowhere else; a test may only ask for more or fewer examples."""
     loaded = settings.get_profile("same")
     assert (loaded.deadline, loaded.derandomize, loaded.print_blob) == (None, True, True)

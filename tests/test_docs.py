@@ -286,7 +286,8 @@ def test_what_a_formula_says_is_what_is_computed(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
-def test_every_room_is_in_the_reference_and_every_name_has_a_first_sentence() -> None:
+def test_every_package_is_in_the_reference_with_first_sentences() -> None:
+    """Every room is in the reference and every name has a first sentence."""
     pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
     shown = set(re.findall(r"^```\{room\} (\S+)$", pages, flags=re.MULTILINE))
     assert shown == set(reference.FACES)

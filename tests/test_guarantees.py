@@ -56,7 +56,8 @@ def test_the_readme_s_five_are_held_by_tests_too() -> None:
 
 
 @pytest.mark.slow
-def test_every_row_of_the_threat_model_names_its_test_or_says_that_there_is_none() -> None:
+def test_every_row_of_the_threat_model_names_its_test() -> None:
+    """Every row of the threat model names its test or says that there is none."""
     text = THREATS.read_text(encoding="utf-8").partition("## Collecting")[2]
     rows = [line.split(" | ")[-1].removesuffix(" |") for line in text.splitlines() if re.match(r"\| [^-]", line)]
     rows = [row for row in rows if row != "test"]

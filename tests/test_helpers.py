@@ -94,7 +94,8 @@ def test_an_estimator_is_spelled_as_it_is_written() -> None:
         checked_method("MLE")
 
 
-def test_of_a_simple_random_sample_rao_and_scott_correct_nothing_but_the_one() -> None:
+def test_rao_and_scott_hardly_change_a_simple_random_sample() -> None:
+    """Of a simple random sample Rao and Scott correct nothing but the one."""
     table = np.array([[0.15, 0.35], [0.2, 0.3]])
     alike = (np.diag(table.ravel()) - np.outer(table, table)) / 100
     said = "<TableTest p = 0.2944: statistic 1.1111, df (1.0, 99.0), Rao and Scott's F of the reports, X² = 1.0989>"

@@ -68,7 +68,8 @@ def run(copy: Path, *arguments: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_language_that_is_added_goes_from_a_survey_file_to_page_promise_preview_and_rehearsal(copy):
+def test_an_added_language_reaches_page_promise_preview_and_rehearsal(copy):
+    """A language that is added goes from a survey file to page promise preview and rehearsal."""
     run(copy, "-c", CHAIN, CODE, SIGN)
 
 

@@ -112,7 +112,8 @@ def test_code_prints_nothing_defines_nothing_and_imports_at_the_top_only(cells):
         assert place == 0 or not any(isinstance(node, ast.Import | ast.ImportFrom) for node in nodes)
 
 
-def test_what_the_student_writes_is_one_short_function_that_the_next_cell_holds_against_the_toolkit(cells):
+def test_a_student_s_function_is_short_and_compared_with_the_toolkit(cells):
+    """What the student writes is one short function that the next cell holds against the toolkit."""
     code = code_of(cells)
     for cell, after in itertools.pairwise(code):
         if "yours" in cell.metadata.get("tags", []):
@@ -175,7 +176,8 @@ def test_every_picture_has_words_for_those_who_do_not_see_it(cells):
             assert bits == data["image/png"].strip()
 
 
-def test_the_randomized_response_notebook_shows_pictures_a_table_and_the_explorer():
+def test_notebook_03_shows_pictures_a_table_and_the_explorer():
+    """The randomized response notebook shows pictures a table and the explorer."""
     bundles = bundles_of(book(FOLDER / "03_randomized_response.ipynb").cells)
     assert sum("<Picture" in data["text/plain"] for data in bundles) >= 5
     assert sum("text/html" in data for data in bundles) >= 5
@@ -270,7 +272,7 @@ def digits_of(number):
     return len(re.sub(r"[eE].*", "", number).replace(",", "").replace(".", "").strip("-0"))
 
 
-def test_outputs_have_no_digits_that_another_processor_would_write_otherwise(cells):
+def test_outputs_have_no_digits_that_depend_on_the_processor(cells):
     """About six significant digits, none of more than seven; whole numbers are exact."""
     numbers = ("-0.00123", "22,026.47", "3.53e-12", "3519750.0")
     assert [digits_of(number) for number in numbers] == [3, 7, 3, 6]
@@ -368,7 +370,7 @@ def test_nbval_compares_outputs_and_rejects_a_notebook_that_was_not_run(compared
 
 
 @pytest.mark.slow
-def test_a_server_that_a_killed_kernel_leaves_behind_is_ended_with_the_comparison(compared):
+def test_a_server_of_a_killed_kernel_is_ended(compared):
     """nbval kills its kernels; the conftest.py of the project stops their servers."""
     _, folder = compared
     assert ends(int((folder / "pid").read_text()))
@@ -386,13 +388,14 @@ def done(path, **settings):
 
 
 @pytest.mark.slow
-def test_a_ledger_that_is_shown_has_something_left_when_a_reader_comes_after_run_all(monkeypatch):
+def test_a_shown_ledger_has_budget_left_after_run_all(monkeypatch):
+    """A ledger that is shown has something left when a reader comes after run all."""
     monkeypatch.chdir(FOLDER)
     assert done(FOLDER / "05_choosing_a_budget.ipynb")["ledger"].remaining.epsilon > 0
 
 
 @pytest.mark.slow
-def test_a_collection_that_is_shown_is_open_after_run_all_and_its_server_ends_with_the_kernel(tmp_path, monkeypatch):
+def test_a_shown_collection_stays_open_until_the_kernel_ends(tmp_path, monkeypatch):
     """In the same run: what it shows is what is saved, but for pixels."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     saved = book(FOLDER / "08_collecting_answers.ipynb")
@@ -489,7 +492,7 @@ def test_the_map_of_the_lectures_leads_to_headings_that_exist():
     assert sorted({entry for entry in found if entry[1] not in headings[entry[0]]}) == []
 
 
-def test_of_141_ideas_of_the_lectures_120_are_held_by_an_assert_where_the_table_says():
+def test_120_of_141_ideas_are_asserted_where_the_table_says():
     """Seen by a reader, or folded behind what it checks; what only a solution holds, or words alone, does not count."""
     with (FOLDER / "teaching" / "ideas.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

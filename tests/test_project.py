@@ -11,7 +11,8 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
-def test_the_version_is_written_once_and_the_citation_and_the_changelog_have_it() -> None:
+def test_the_version_is_the_same_in_all_files() -> None:
+    """The version is written once and the citation and the changelog have it."""
     assert PROJECT["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "toolkit.__version__"}
     assert f"\nversion: {toolkit.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"## {toolkit.__version__}" in (ROOT / "CHANGELOG.md").read_text()

@@ -303,7 +303,8 @@ def test_other_results_are_numbers_and_come_back_from_a_pickle(make) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(makers()))
-def test_the_estimate_of_every_design_is_numbers_and_comes_back_from_a_pickle(name) -> None:
+def test_estimates_of_every_design_survive_a_pickle(name) -> None:
+    """The estimate of every design is numbers and comes back from a pickle."""
     check(drawn(name))
 
 

@@ -148,7 +148,8 @@ def site(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_the_site_holds_the_wheel_the_notebooks_and_the_parts_that_draw_widgets(site):
+def test_the_site_contains_wheel_notebooks_and_widgets(site):
+    """The site holds the wheel the notebooks and the parts that draw widgets."""
     index = json.loads((site / "pypi" / "all.json").read_text())
     assert {"privacy-survey-toolkit", "anywidget", "comm", "formulaic", "ipywidgets"} <= set(index)
     (wheel,) = (site / "pypi").glob("privacy_survey_toolkit-*.whl")
@@ -163,7 +164,8 @@ def test_the_site_holds_the_wheel_the_notebooks_and_the_parts_that_draw_widgets(
 
 
 @pytest.mark.slow
-def test_every_notebook_of_the_site_installs_the_toolkit_or_says_that_it_is_recorded(site):
+def test_each_site_notebook_installs_the_toolkit_or_is_recorded(site):
+    """Every notebook of the site installs the toolkit or says that it is recorded."""
     for path in (site / "files" / "notebooks").glob("*.ipynb"):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         if path.name[:2] in ("08", "15"):

@@ -60,7 +60,8 @@ SLIDES = [(number, slide) for number, slides in DECKS.items() for slide in slide
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "slide"), SLIDES, ids=[f"{number} {slide['title']}" for number, slide in SLIDES])
-def test_a_slide_is_short_has_notes_and_every_number_on_it_stands_in_its_notebook(number, slide):
+def test_a_slide_is_short_and_its_numbers_are_in_the_notebook(number, slide):
+    """A slide is short has notes and every number on it stands in its notebook."""
     assert set(slide) == {"title", "lines", "picture", "notes"}
     assert 1 <= len(slide["lines"]) <= 3
     plain = [re.sub(r"\$[^$]*\$", "x", line) for line in slide["lines"]]
@@ -78,7 +79,8 @@ def test_a_slide_is_short_has_notes_and_every_number_on_it_stands_in_its_noteboo
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", DECKS)
-def test_slides_ask_nothing_of_a_network_have_a_picture_each_and_are_read_in_light_and_in_the_dark(number):
+def test_slides_need_no_network_and_are_legible_in_both_themes(number):
+    """Slides ask nothing of a network have a picture each and are read in light and in the dark."""
     module = made("slides")
     (path,) = FOLDER.glob(f"{number}_*.ipynb")
     page = module.deck(path)
@@ -210,7 +212,8 @@ def test_every_notebook_has_something_to_read_on_with():
     assert all(re.search(r"\*.+\*.*\(\d{4}\)", words) for _, words in rows)
 
 
-def test_the_numbers_of_the_project_are_those_of_the_key_and_of_its_sample_report():
+def test_project_key_and_sample_report_have_the_same_numbers():
+    """The numbers of the project are those of the key and of its sample report."""
     page = (FOLDER / "teaching" / "PROJECT.md").read_text(encoding="utf-8")
     coins, epsilon = forced("1/4", "1/4"), math.log((0.25 / 0.75) / (0.1 / 0.9))
     assert coins.epsilon == pytest.approx(epsilon)

@@ -85,7 +85,8 @@ def projected(browser, view):
     return told
 
 
-def test_thirty_phones_answer_over_tls_and_the_room_sees_the_estimate_grow_from_ten_on(room, tmp_path, page):
+def test_thirty_phones_answer_over_tls_and_the_estimate_grows(room, tmp_path, page):
+    """Thirty phones answer over TLS and the room sees the estimate grow from ten on."""
     trust = ssl.create_default_context(cafile=str(tmp_path / "class" / "certificate.pem"))
     bodies = reports(room.survey, ["yes"] * 12 + ["no"] * 17, np.random.default_rng(30))
     view = CollectorView(room)

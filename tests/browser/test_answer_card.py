@@ -168,7 +168,8 @@ def test_neither_the_widget_s_state_nor_the_page_remembers_the_truth(notebook, c
     assert remains("Yes") == remains("No")
 
 
-def test_twenty_people_who_answer_while_the_kernel_is_busy_are_twenty_reports(notebook, card, lab):
+def test_twenty_answers_to_a_busy_kernel_are_twenty_reports(notebook, card, lab):
+    """Twenty people who answer while the kernel is busy are twenty reports."""
     before, flag = len(kept(notebook)), lab.root / "clicked"
     # New kernels hear the card in a thread of its own while a cell runs; the lock keeps that one waiting,
     # too.

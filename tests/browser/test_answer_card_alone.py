@@ -137,7 +137,8 @@ def test_with_all_chance_fixed_the_very_bytes_are_the_same_for_both_truths(blank
     assert f'"id":"{"4d" * 16}"' in sent[0][0]
 
 
-def test_a_design_whose_reports_are_no_answers_says_only_that_chance_was_mixed_in(blank):
+def test_reports_that_are_not_answers_are_explained_as_mixed(blank):
+    """A design whose reports are no answers says only that chance was mixed in."""
     seen = Seen(blank, ("Have you cheated?", crosswise("1/4")), 3)
     seen.press("Yes")
     assert seen.told()[:2] == ["Yes", "was mixed in"]
@@ -163,7 +164,8 @@ def test_sending_lasts_until_the_kernel_has_confirmed(blank):
     expect(seen.root.get_by_role("status")).to_have_text("The report has arrived.")
 
 
-def test_without_a_confirmation_the_same_bytes_are_sent_again_until_there_is_one(blank):
+def test_the_same_bytes_are_sent_until_they_are_confirmed(blank):
+    """Without a confirmation the same bytes are sent again until there is one."""
     seen = Seen(blank, CHEATED, patience=60)
     seen.press("Yes")
     blank.wait_for_function("() => sent.length >= 3")
@@ -218,7 +220,8 @@ def test_next_person_leaves_nothing_of_the_last_one(blank):
         assert blank.evaluate(everything) == before
 
 
-def test_a_double_click_makes_one_report_even_where_buttons_take_each_other_s_place(blank):
+def test_a_double_click_makes_one_report(blank):
+    """A double click makes one report even where buttons take each other's place."""
     seen = Seen(blank, CHEATED)
     blank.add_style_tag(content=".toolkit-card button { position: fixed; left: 0; top: 0; width: 99px; height: 99px; }")
     blank.mouse.click(50, 50, click_count=3)
@@ -283,7 +286,8 @@ def test_a_number_out_of_bounds_is_not_sent(blank, typed):
     assert seen.sent() == []
 
 
-def test_numbers_are_read_as_on_phones_and_shown_in_the_unit_of_the_question(blank):
+def test_numbers_are_read_as_on_phones_with_their_unit(blank):
+    """Numbers are read as on phones and shown in the unit of the question."""
     seen = Seen(blank, ("Pay?", numeric.local_laplace((0, 4096), 1.0)), 0, 2**32 - 1, 0, 1, 0)  # no noise
     seen.root.get_by_role("textbox").fill("1.500")
     seen.press("Answer")

@@ -48,7 +48,7 @@ SIZES = """() => {
 
 
 @pytest.mark.browser
-def test_a_room_sees_the_code_the_link_and_the_count_as_large_as_a_projector_can(page):
+def test_the_projector_shows_code_link_and_count_large(page):
     """Of 1920 points that are two metres wide 900 are 94 centimetres, and 50 are five."""
     link = "https://survey.example.org/campus"
     sentences = dict.fromkeys(("state", "reach", "access", "private", "so_far"), "")
@@ -77,7 +77,7 @@ CELLS = """() => [...document.querySelectorAll(".estimates td")]
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [380, 700, 1000])
-def test_the_estimates_of_six_questions_stand_in_single_lines_with_a_picture_each(page, width):
+def test_estimates_of_six_questions_are_single_lines_with_pictures(page, width):
     """As the results table; a narrow view leaves columns out, and scrolls nowhere."""
     names = ["cheated", "mood", "hours", "faculty", "stolen", "paid"]
     rows = [[name, "Yes", "59.6 %", "6.6 points", "46.6 to 72.2 %", "1,230"] for name in names]

@@ -23,7 +23,7 @@ ALL_READINGS = """async ([module, tableText, sizes]) => {
 }"""
 
 
-def test_the_browser_says_the_same_as_python_for_every_epsilon_and_prevalence(page):
+def test_browser_and_python_agree_for_every_epsilon(page):
     """The one piece of arithmetic and all number formats stand twice: held together on the whole grid."""
     table, sizes = explorer_table(PREVALENCES), [50, 12_345]
     there = json.loads(page.evaluate(ALL_READINGS, [MODULE, json.dumps(table), sizes]))
@@ -110,7 +110,8 @@ def test_arrow_keys_move_epsilon_and_the_numbers_follow(notebook, explorer):
     assert in_python(notebook, "epsilon") == step(start, -3)
 
 
-def test_dragging_redraws_without_the_kernel_which_hears_of_it_when_the_mouse_is_let_go(notebook, explorer):
+def test_dragging_redraws_without_the_kernel_until_release(notebook, explorer):
+    """Dragging redraws without the kernel which hears of it when the mouse is let go."""
     start = in_python(notebook, "epsilon")
     slider = explorer.get_by_role("slider", name="Epsilon")
     place = slider.bounding_box()
@@ -139,7 +140,8 @@ def test_a_typed_epsilon_is_taken_exactly(notebook, explorer):
     assert in_kernel(notebook, "print(explorer.design.epsilon <= 1.2345)") == "True"
 
 
-def test_numbers_beyond_the_limits_are_brought_back_and_nonsense_is_ignored(notebook, explorer):
+def test_numbers_are_clamped_and_nonsense_is_ignored(notebook, explorer):
+    """Numbers beyond the limits are brought back and nonsense is ignored."""
     box = explorer.get_by_label("Epsilon, exactly")
     box.fill("99")
     box.press("Enter")

@@ -103,7 +103,7 @@ ECHO = """async ([module, state]) => {   // a model as JupyterLab's, whose echo 
 
 
 @pytest.mark.parametrize("name", EACH_WIDGET)
-def test_the_echo_of_the_move_before_does_not_undo_a_move_that_python_has_not_heard_of(page, name):
+def test_a_late_echo_does_not_undo_a_newer_move(page, name):
     """JupyterLab sends back what it was sent. On a slow machine that comes between two keys, and the slider
     once jumped back.
     """
@@ -144,7 +144,8 @@ def test_nothing_moves_while_a_slider_does(widget):
 
 
 @pytest.mark.parametrize("widget", EACH_WIDGET, indirect=True)
-def test_every_picture_and_every_control_has_words_for_those_who_do_not_see(widget):
+def test_every_picture_and_control_has_alternative_text(widget):
+    """Every picture and every control has words for those who do not see."""
     assert widget.element.get_attribute("aria-label")
     for picture in widget.element.locator("svg[role=img]").all():
         assert len(picture.get_attribute("aria-label")) > 20
@@ -156,7 +157,8 @@ def test_every_picture_and_every_control_has_words_for_those_who_do_not_see(widg
 
 
 @pytest.mark.parametrize("widget", ["mechanism"], indirect=True)
-def test_the_noise_is_chosen_by_buttons_and_the_classic_formula_stops_where_it_is_proven(widget):
+def test_noise_is_chosen_by_buttons_within_the_proven_range(widget):
+    """The noise is chosen by buttons and the classic formula stops where it is proven."""
     in_kernel(widget.page, "mechanism.law, mechanism.epsilon, mechanism.level = 'laplace', 1.0, 0.95")
     before = widget.agrees()
     for law in ("Gaussian", "Gaussian, classic formula"):
@@ -180,7 +182,8 @@ def test_a_wanted_margin_is_chosen_by_a_button(widget):
 
 
 @pytest.mark.parametrize("widget", ["tradeoff", "mechanism"], indirect=True)
-def test_hypothetical_outcomes_play_and_stop_and_step_for_those_who_prefer_less_motion(widget):
+def test_hypothetical_outcomes_play_stop_and_step(widget):
+    """Hypothetical outcomes play and stop and step for those who prefer less motion."""
     button, counter = widget.element.locator("button.play"), widget.element.locator(".player .end")
     expect(counter).to_have_text("1 of 40")
     button.click()
@@ -198,7 +201,8 @@ def test_hypothetical_outcomes_play_and_stop_and_step_for_those_who_prefer_less_
 
 
 @pytest.mark.parametrize("widget", ["ledger"], indirect=True)
-def test_a_ledger_that_is_charged_is_shown_after_the_cell_and_after_the_button(widget):
+def test_a_charged_ledger_is_updated_after_cell_and_button(widget):
+    """A ledger that is charged is shown after the cell and after the button."""
     expect(widget.element.locator("tbody tr")).to_have_count(0)
     in_kernel(widget.page, "_ = account.charge(Pure(0.25), 'mean of age')")
     expect(widget.element.locator("tbody tr")).to_have_count(1)

@@ -131,7 +131,8 @@ def test_no_screen_breaks_a_rule_of_wcag(phone, name):
     assert screens == 16
 
 
-def test_the_screens_of_other_ways_to_answer_and_of_refusals_break_none_either(phone):
+def test_screens_of_other_modes_and_refusals_are_accessible(phone):
+    """The screens of other ways to answer and of refusals break none either."""
     person = phone(modes(practice=False, check=False)).begin().choose("No").choose("No").press("Next")
     person.press("Turn the wheel").choose("Yes")
     look(person.page)  # a device of one's own, and instructions

@@ -88,7 +88,8 @@ def walk(person, words):
 
 
 @pytest.mark.parametrize("name", SURVEYS)
-def test_there_is_little_to_read_before_the_first_question_and_the_time_is_what_it_takes(phone, name):
+def test_reading_before_the_first_question_is_short_and_timed(phone, name):
+    """There is little to read before the first question and the time is what it takes."""
     survey, most, screens = SURVEYS[name]
     words = interface(["en"])["en"]
     person = phone(survey, locale="en").open()

@@ -36,7 +36,8 @@ NUMBERS = """async ([code, texts, values]) => {
 }"""
 
 
-def test_a_text_is_read_as_every_number_that_it_can_mean_and_a_number_is_written_without_exponent(page):
+def test_numbers_are_parsed_in_every_form_and_shown_without_exponent(page):
+    """A text is read as every number that it can mean and a number is written without exponent."""
     blank = page.context.new_page()
     code = client.asset("numbers.js").decode()
     read, written = blank.evaluate(NUMBERS, [code, [*READINGS], [row[:2] for row in WRITTEN]])
@@ -60,7 +61,7 @@ def facts(person):
     return person.page.locator("dd").all_inner_texts()
 
 
-def test_numbers_are_typed_and_shown_in_the_language_and_in_the_unit_of_the_question(phone):
+def test_numbers_use_the_language_and_the_unit_of_the_question(phone):
     """Word 0 is the first place of the window, half a window below the answer."""
     design = numeric.piecewise((0, 100_000), 1.0)
     person = phone(german(pay(design))).open()

@@ -105,7 +105,8 @@ def sound(person):
     assert weak == []
 
 
-def test_every_screen_fits_a_small_phone_and_can_be_read_by_day_and_by_night(phone):
+def test_every_screen_fits_a_small_phone_in_both_themes(phone):
+    """Every screen fits a small phone and can be read by day and by night."""
     person = phone(modes(), hand=True)
     seen = []
     for heading in every_screen(person):
@@ -146,7 +147,8 @@ def test_borders_of_fields_and_the_hand_of_the_wheel_stand_out(phone):
         assert person.page.locator(".wheel text").all_text_contents() == ["A", "B"]
 
 
-def test_the_wheel_turns_and_words_follow_but_not_for_those_who_asked_for_stillness(phone):
+def test_the_wheel_turns_unless_reduced_motion_is_preferred(phone):
+    """The wheel turns and words follow but not for those who asked for stillness."""
     for motion, turns in (("no-preference", "turn"), ("reduce", "none")):
         person = phone(modes(), reduced_motion=motion).begin().choose("Yes")
         assert person.page.locator(".hand").evaluate("hand => getComputedStyle(hand).animationName") == turns
@@ -189,7 +191,8 @@ def test_the_page_takes_the_language_of_the_phone_if_the_survey_has_it(phone):
         assert person.page.evaluate("() => document.documentElement.lang") == spoken
 
 
-def test_a_screen_reader_hears_the_heading_of_a_new_screen_and_what_is_wrong(phone):
+def test_a_screen_reader_hears_new_headings_and_errors(phone):
+    """A screen reader hears the heading of a new screen and what is wrong."""
     person = phone(modes(practice=False, check=False)).begin()
     heading = person.page.get_by_role("heading", level=1)
     expect(heading).to_be_focused()
@@ -228,7 +231,7 @@ def test_the_wheel_can_be_seen_in_the_colours_of_a_contrast_theme(phone):
     assert all(contrast(line, sector) >= 3 for sector in sectors)
 
 
-def test_while_it_loads_the_page_asks_for_patience_and_every_script_is_asked_for_at_once(phone):
+def test_the_page_says_that_it_loads_and_requests_scripts_at_once(phone):
     """That a browser is too old is said after 15 seconds: until then it may just be slow."""
     person = phone(modes())
     held = []

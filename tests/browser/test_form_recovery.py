@@ -34,7 +34,7 @@ def waits(person):
     expect(person.page.locator("#status")).to_have_text(WAITING)
 
 
-def test_a_report_reaches_a_server_that_dies_again_and_again_and_is_stored_once(phone, dying):
+def test_a_report_is_stored_once_by_a_server_that_keeps_dying(phone, dying):
     """First nobody listens. Then, three times, the report is stored and the server dies before it can say so."""
     person = phone(site=Site(f"http://127.0.0.1:{dying.port}/", short(), None)).begin()
     person.choose("Yes").press("Next").sees("Before you send")
@@ -69,7 +69,7 @@ def test_a_report_reaches_a_server_that_dies_again_and_again_and_is_stored_once(
     assert len(set(person.posts())) == 1
 
 
-def test_a_report_that_waits_while_the_page_is_amended_goes_out_unchanged_and_a_link_that_was_used_stays_used(phone):
+def test_a_waiting_report_survives_an_amendment_of_the_page(phone):
     """What the phone keeps under the hash of an earlier page is the new page's, too."""
     survey, before = short(access="token"), "ab" * 32
     used, mine = "u" * 22, "m" * 22

@@ -47,7 +47,7 @@ def from_the_cache(person):
 WAYS = [load_again, from_the_cache]
 
 
-def test_the_same_answer_gives_the_same_report_after_a_reload_and_from_the_browser_s_cache(phone):
+def test_the_same_answer_gives_the_same_report_after_a_reload(phone):
     """One after the other, on one phone: each must find the draws that the one before it left.
 
     Alone the last two reports, a place in a window and a number with noise, agree by chance less than once in
@@ -63,7 +63,7 @@ def test_the_same_answer_gives_the_same_report_after_a_reload_and_from_the_brows
     assert person.site.stored[0]["answers"] == first
 
 
-def test_who_leaves_the_page_and_comes_back_without_the_browser_s_cache_begins_afresh(phone):
+def test_coming_back_without_the_cache_begins_afresh(phone):
     """The tab's half of the words is gone; what is left of them on the shelf goes with the next draw."""
     person = phone(short()).begin(words=[1])
     come_back(person)
@@ -79,7 +79,7 @@ def orders(person):
     return person.page.locator(".after.lead").inner_text()
 
 
-def test_the_wheel_of_a_guided_question_stops_where_it_stopped_before_a_reload(phone):
+def test_a_guided_wheel_stops_at_the_same_place_after_a_reload(phone):
     """warner(2/3): each draw says something else. After a reload there are no words to draw, and the wheel waits."""
     for drawn, says in ((0, "Tap “No”, whatever"), (2, "Tap “Yes”, whatever")):
         person = phone(modes(practice=False, check=False)).begin(words=[0, drawn, 0])
@@ -93,7 +93,8 @@ def stored(person):
     return json.dumps(person.page.evaluate("() => [{...localStorage}, {...sessionStorage}, window.name]"))
 
 
-def test_storage_is_the_same_to_the_last_byte_whatever_is_answered_of_every_kind(phone):
+def test_storage_is_the_same_for_every_answer_of_every_kind(phone):
+    """Storage is the same to the last byte whatever is answered of every kind."""
     kept = set()
     for answers in (ANSWERS, OTHERS):
         person = phone(kinds()).begin(words=range(1000))
@@ -103,7 +104,7 @@ def test_storage_is_the_same_to_the_last_byte_whatever_is_answered_of_every_kind
     assert len(kept) == 1
 
 
-def test_storage_is_the_same_in_every_mode_and_where_a_question_is_asked_of_some(phone):
+def test_storage_is_the_same_in_every_mode_and_condition(phone):
     """The same words; who works is asked for the hours, and nothing says so. Physical questions have words
     that nobody reads. Once the practice is over, it is kept that it is.
     """
@@ -126,7 +127,8 @@ def test_storage_is_the_same_in_every_mode_and_where_a_question_is_asked_of_some
     assert [set(json.loads(one)[1]) for one in kept] == [{words}] + [{words, practised}] * 2
 
 
-def test_a_reload_in_the_middle_says_why_it_begins_again_and_leaves_out_the_practice_that_is_over(phone):
+def test_a_reload_in_the_middle_explains_the_restart(phone):
+    """A reload in the middle says why it begins again and leaves out the practice that is over."""
     person = phone(modes())
     anew = person.page.get_by_text("This page was loaded anew")
     person.begin()
@@ -170,7 +172,8 @@ def test_how_many_words_a_draw_takes_does_not_depend_on_the_truth(page):
     blank.close()
 
 
-def test_the_words_are_erased_when_the_report_is_made_and_before_it_is_kept(phone):
+def test_random_words_are_erased_before_the_report_is_kept(phone):
+    """The words are erased when the report is made and before it is kept."""
     person = phone(short()).begin().choose("Yes").press("Next").sees("Before you send")
     assert [name.split(":")[2] for name in person.session()] == ["words"]
     person.page.evaluate(
@@ -194,7 +197,8 @@ def test_the_words_are_erased_when_the_report_is_made_and_before_it_is_kept(phon
     assert person.session() == {}
 
 
-def test_a_tab_that_was_copied_forgets_its_words_when_it_hears_that_the_phone_has_answered(phone):
+def test_a_copied_tab_forgets_its_words_when_the_phone_has_answered(phone):
+    """A tab that was copied forgets its words when it hears that the phone has answered."""
     person = phone(short()).begin().choose("Yes").press("Next").sees("Before you send")
     other = phone(beside=person).open()
     other.page.evaluate(
@@ -228,7 +232,8 @@ def test_another_link_has_words_of_its_own_and_the_first_one_keeps_its_own(phone
     assert person.words() == {person.name("words", links[1]): [[2]]}
 
 
-def test_where_the_browser_keeps_nothing_the_draws_last_as_long_as_the_page(phone):
+def test_without_storage_draws_last_as_long_as_the_page(phone):
+    """Where the browser keeps nothing the draws last as long as the page."""
     person = phone(kinds())
     person.page.add_init_script(BLOCKED)
     person.begin()

@@ -139,7 +139,7 @@ def test_the_bytes_are_the_same_to_the_last_when_even_the_key_is_the_same(phone)
 
 
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
-def test_every_report_of_a_survey_has_the_same_size_whatever_is_answered_and_written(phone, access):
+def test_every_report_of_a_survey_has_the_same_size(phone, access):
     """Also with words whose characters take one to four bytes; what is stored is what was written."""
     four = ["bus", "car", "bike", "foot"]
     questions = [
@@ -187,7 +187,8 @@ def secret():
     return Survey("Exams", questions, consent="Stop.", practice=False, check=False, ceiling=9)
 
 
-def test_after_sending_nothing_of_the_truth_is_left_in_page_address_history_or_storage(phone):
+def test_after_sending_no_trace_of_the_truth_is_left(phone):
+    """After sending nothing of the truth is left in page address history or storage."""
     person = phone(secret()).begin(
         words=[0, 1, 0, 5]
     )  # a no for everybody; the second box, which was not ticked; any number
@@ -252,7 +253,8 @@ def test_when_the_report_is_made_its_words_and_answers_are_dropped(phone):
     assert (after, answer, stored) == (None, None, [])
 
 
-def test_before_sending_the_words_alone_are_kept_and_the_address_never_changes(phone):
+def test_before_sending_only_random_words_are_kept(phone):
+    """Before sending the words alone are kept and the address never changes."""
     person = phone(secret()).begin(words=[0, 1, 0, 5])
     person.choose(UNUSUAL)
     states = {person.page.evaluate("() => JSON.stringify(history.state)")}
@@ -266,7 +268,7 @@ def test_before_sending_the_words_alone_are_kept_and_the_address_never_changes(p
 
 
 @pytest.mark.slow
-def test_the_draws_are_never_on_the_browser_s_disk_and_the_tab_lets_them_go(page, tmp_path):
+def test_draws_are_never_on_disk_and_are_released(page, tmp_path):
     """Chromium writes a session's storage to a log some seconds later, and leaves it there when it is emptied: the test
     waits for that. With the report the words would tell the truth; what is on the disk instead is them under a pad.
     """
@@ -316,7 +318,8 @@ def test_what_is_kept_on_the_phone_is_the_report_alone(phone):
     assert json.loads(value) == {"key": json.loads(body)["key"], "body": body}
 
 
-def test_a_page_that_is_left_is_emptied_and_begins_anew_when_the_browser_brings_it_back(phone):
+def test_a_page_that_is_left_is_emptied_and_starts_again(phone):
+    """A page that is left is emptied and begins anew when the browser brings it back."""
     person = phone(short()).begin().choose("Yes").sees("What chance has made of it")
     person.page.evaluate("() => window.dispatchEvent(new PageTransitionEvent('pagehide', {persisted: true}))")
     assert person.page.locator("main").inner_text() == ""

@@ -53,7 +53,8 @@ def one_report(person, sent=None):
     assert len(set(sent or person.posts())) == 1
 
 
-def test_offline_the_report_waits_and_goes_out_unchanged_when_the_network_is_back(phone):
+def test_an_offline_report_waits_and_is_sent_unchanged(phone):
+    """Offline the report waits and goes out unchanged when the network is back."""
     person = phone(short()).begin()
     person.page.context.set_offline(True)  # the airplane test: from here on nothing can be sent
     person.choose("Yes").press("Next").sees("Before you send")
@@ -93,7 +94,8 @@ NO_SUCCESS = [
 ]
 
 
-def test_only_201_with_this_key_is_success_and_only_the_survey_server_can_refuse(phone):
+def test_only_201_with_this_key_is_success(phone):
+    """Only 201 with this key is success and only the survey server can refuse."""
     person = ready(phone, short())
     answering(person, *NO_SUCCESS)
     person.press("Send")
@@ -106,7 +108,8 @@ def test_only_201_with_this_key_is_success_and_only_the_survey_server_can_refuse
     one_report(person)
 
 
-def test_it_is_sent_again_by_itself_after_the_time_that_the_server_asks_for(phone):
+def test_a_report_is_sent_again_after_the_server_s_delay(phone):
+    """It is sent again by itself after the time that the server asks for."""
     person = ready(phone, short())
     answering(person, (503, '{"error": "busy"}', {"Retry-After": "1"}))
     started = person.page.evaluate("() => performance.now()")
@@ -191,7 +194,8 @@ def test_what_is_tried_again_after_a_refusal_is_the_same_and_arrives_once(phone)
     one_report(person)
 
 
-def test_who_does_not_take_part_is_told_so_and_where_to_find_help_and_may_think_again(phone):
+def test_people_who_decline_see_help_and_may_change_their_mind(phone):
+    """Who does not take part is told so and where to find help and may think again."""
     person = phone(short(debrief="That was it.", help="Call 0800 1.", completion="PAID-7")).open()
     person.press("I do not take part").sees("Exams")
     person.reads("You do not take part. No answer was sent.")
@@ -260,7 +264,7 @@ OVERTAKEN = """([record]) => {
 }"""
 
 
-def test_of_two_tabs_that_write_at_the_same_moment_the_last_word_is_what_both_send(phone):
+def test_two_tabs_that_write_at_once_send_the_same_report(phone):
     """The other tab's report appears on the phone just after this one has written its own."""
     person = ready(phone, short())
     body = json.dumps(
@@ -304,7 +308,8 @@ def test_where_requests_cannot_be_stopped_they_are_sent_all_the_same(phone):
 # --- personal links
 
 
-def test_a_token_leaves_the_address_at_once_survives_a_reload_and_is_sent_once(phone):
+def test_a_token_leaves_the_address_and_is_sent_once(phone):
+    """A token leaves the address at once survives a reload and is sent once."""
     person = phone(short(access="token"), invited=[sha256(TOKEN)]).open(f"#t={TOKEN}")
     assert person.page.url == person.site.url
     person.page.reload()
@@ -319,7 +324,8 @@ def test_a_token_leaves_the_address_at_once_survives_a_reload_and_is_sent_once(p
     person.reads("From this browser answers were sent already")
 
 
-def test_a_link_that_was_used_elsewhere_is_refused_and_another_link_is_another_person(phone):
+def test_a_used_link_is_refused_and_another_link_is_another_person(phone):
+    """A link that was used elsewhere is refused and another link is another person."""
     other = "b" * 22
     person = ready(phone, short(access="token"), invited=[sha256(other)], fragment=f"#t={TOKEN}")
     person.press("Send").sees("Your answers were not accepted")
@@ -352,7 +358,7 @@ def test_a_phone_remembers_every_link_that_was_used_on_it(phone):
     assert len(person.posts()) == 2
 
 
-def test_a_report_of_another_person_that_is_refused_does_not_keep_the_next_one_out(phone):
+def test_a_refused_report_does_not_block_the_next_person(phone):
     """Two tabs with two links; the first was refused for good when the second wants to send."""
     first = ready(phone, short(access="token"), invited=[sha256("b" * 22)], fragment=f"#t={TOKEN}")
     second = phone(beside=first).begin(f"#t={'b' * 22}").choose("No").press("Next").sees("Before you send")
@@ -362,7 +368,7 @@ def test_a_report_of_another_person_that_is_refused_does_not_keep_the_next_one_o
     assert len(second.site.stored) == 1
 
 
-def test_a_report_that_waits_is_kept_without_its_link_and_sent_when_that_is_opened_again(phone):
+def test_a_waiting_report_is_kept_without_its_link(phone):
     """Whatever else is on this host can read what waits: nobody may answer by a link that it finds there."""
     other = "b" * 22
     person = ready(phone, short(access="token"), invited=[sha256(TOKEN), sha256(other)], fragment=f"#t={TOKEN}")
@@ -389,7 +395,8 @@ def test_without_a_link_the_page_asks_for_it(phone):
     person.reads("Please open the personal link")
 
 
-def test_blind_tokens_are_signed_before_the_questions_and_the_report_carries_no_invitation(phone):
+def test_blind_tokens_are_signed_first_and_reports_carry_no_invitation(phone):
+    """Blind tokens are signed before the questions and the report carries no invitation."""
     person = phone(short(access="blind"), key=IssuerKey.generate(), invited=[sha256(TOKEN)])
     person.open(f"#t={TOKEN}").button("I take part").evaluate("button => { button.click(); button.click(); }")
     person.sees("Question 1 of 1").page.reload()  # the link works for one token only: the same is signed again
@@ -435,7 +442,8 @@ def test_a_blind_invitation_that_was_used_is_refused_before_any_question(phone):
     person.reads("This link has been used already")
 
 
-def test_a_blind_link_is_used_up_when_somebody_takes_part_which_is_said_before_and_on_another_phone(phone):
+def test_a_blind_link_is_used_up_on_taking_part_and_says_so(phone):
+    """A blind link is used up when somebody takes part which is said before and on another phone."""
     first = phone(short(access="blind"), key=IssuerKey.generate(), invited=[sha256(TOKEN)]).open(f"#t={TOKEN}")
     first.reads("your link counts as used, also if you stop. Then go on in this brow")
     first.press("I take part").sees("Question 1 of 1")

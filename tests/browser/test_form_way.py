@@ -120,7 +120,8 @@ def test_the_whole_way_by_keyboard_alone(phone):
     assert (stored["answers"]["work"], stored["answers"]["hours"], stored["answers"]["comment"]) == (0, None, None)
 
 
-def test_every_kind_of_question_is_answered_and_its_report_is_taken_by_the_server(phone):
+def test_the_server_accepts_reports_of_every_kind_of_question(phone):
+    """Every kind of question is answered and its report is taken by the server."""
     person = phone(kinds(), hand=True).begin()
     for labels in (["Yes"], ["3"], ["car"], ["car"], ["foot"], ["bus"], ["bus", "bike"], ["foot"]):
         person.choose(*labels).sees("What chance has made of it").press("Next")
@@ -151,7 +152,7 @@ def test_the_wheel_of_a_guided_question_says_what_its_draw_means(phone):
     expect(person.page.locator(".lead")).to_contain_text("The wheel stopped at 3. Tap “Yes”, whatever")
 
 
-def test_the_wheel_of_an_automatic_question_stops_at_the_report_that_is_sent(phone):
+def test_an_automatic_wheel_stops_at_the_report_that_is_sent(phone):
     """warner(3/4): the rows are 3, 1 and 1, 3; draw 0 is a no for everybody, draw 3 a yes, 1 and 2 are the truth."""
     for answer, draws in ((0, (0, 3)), (1, (0, 1))):
         person = phone(repeated(2, design=warner(p="3/4"))).begin(words=draws)
@@ -171,7 +172,8 @@ def test_the_wheel_of_an_automatic_question_stops_at_the_report_that_is_sent(pho
         assert list(json.loads(person.page.locator("details pre").first.text_content())["answers"].values()) == expected
 
 
-def test_an_edit_uses_the_same_draw_and_so_do_the_back_button_and_a_look_at_the_trial(phone):
+def test_edits_the_back_button_and_the_trial_use_the_same_draw(phone):
+    """An edit uses the same draw and so do the back button and a look at the trial."""
     person = phone(short()).begin(words=[0])  # a no for either answer
     person.pin([])  # a second draw would find no word
     for answer in ("Yes", "No", "Yes"):
@@ -190,7 +192,8 @@ def test_an_edit_uses_the_same_draw_and_so_do_the_back_button_and_a_look_at_the_
     person.choose("Yes").press("Next").sees("Before you send")
 
 
-def test_a_change_after_the_review_leads_straight_back_to_it_and_a_question_that_appears_is_asked(phone):
+def test_a_change_after_the_review_leads_back_to_it(phone):
+    """A change after the review leads straight back to it and a question that appears is asked."""
     person = phone(modes(practice=False, check=False)).begin()
     person.choose("No").choose("No").press("Next").press("Turn the wheel").choose("No").choose("Same").write("")
     person.sees("Before you send")
@@ -220,7 +223,8 @@ def test_names_of_questions_are_only_names(phone):
     assert list(person.site.stored[0]["answers"]) == names
 
 
-def test_odds_are_folded_on_the_consent_told_in_full_once_and_folded_where_they_are_the_same(phone):
+def test_odds_are_shown_in_full_once_and_folded_elsewhere(phone):
+    """Odds are folded on the consent told in full once and folded where they are the same."""
     person = phone(repeated(2, design=warner(p="3/4"))).open()
     told = person.page.locator("details p", has_text="3 times in 4")
     expect(told).to_have_count(1)  # for both questions
@@ -271,7 +275,7 @@ def test_nothing_is_chosen_beforehand_and_an_answer_is_asked_for(phone):
     person.write("80").sees("What chance has made of it")
 
 
-def test_the_trial_draws_a_thousand_times_with_the_same_function_and_changes_nothing(phone):
+def test_the_trial_uses_the_same_function_and_changes_nothing(phone):
     """Of a thousand reports of one answer at 3/4, fewer than 690 or more than 810 that keep it come once in
     100,000 runs.
     """
@@ -332,7 +336,8 @@ def test_chance_chooses_an_arm_that_stays_after_a_reload_and_is_sent(phone, word
 
 
 @pytest.mark.parametrize(("taps", "understood"), [(["right"], 1), (["wrong", "right"], 2), (["wrong", "wrong"], 0)])
-def test_a_question_about_the_device_has_two_tries_and_stores_which_was_right(phone, taps, understood):
+def test_a_question_about_the_device_has_two_tries(phone, taps, understood):
+    """A question about the device has two tries and stores which was right."""
     question = Question("cheated", "Have you ever cheated?", design=warner(p="3/4"))
     person = phone(Survey("Exams", [question], consent="Stop.", practice=2, check="device")).begin()
     for text in ("is your birthday between", "an even number of letters"):

@@ -10,7 +10,8 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
-def test_the_form_can_be_walked_through_without_a_server_and_nothing_is_sent(page, tmp_path, access):
+def test_the_preview_needs_no_server_and_sends_nothing(page, tmp_path, access):
+    """The form can be walked through without a server and nothing is sent."""
     asked = survey(faculty(), cheated(), practice=False, check=False, access=access)
     (tmp_path / "notebook.html").write_text(f"<!doctype html><body>{asked.preview()._repr_html_()}")
     tab, requests, problems = page.context.new_page(), [], []

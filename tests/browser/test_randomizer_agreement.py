@@ -94,13 +94,15 @@ def test_every_other_kind_gives_the_same_reports_for_the_same_words(old, name):
 
 
 @pytest.mark.parametrize("name", randomizers.long())
-def test_integers_beyond_two_to_the_53_are_exact_where_the_browser_has_them(blank, name):
+def test_big_integers_are_exact_where_the_browser_has_them(blank, name):
+    """Integers beyond two to the 53 are exact where the browser has them."""
     randomizer = randomizers.long()[name]
     here = drawn_in_python(randomizer._draw_report, truths(randomizer), WORDS)
     assert in_browser(blank, randomizer, []) == json.dumps(here, separators=(",", ":"))
 
 
-def test_integers_beyond_two_to_the_53_are_never_rounded_by_a_browser_that_has_none(old):
+def test_browsers_without_big_integers_never_round(old):
+    """Integers beyond two to the 53 are never rounded by a browser that has none."""
     with pytest.raises(Exception, match="BigInt is not defined"):
         in_browser(old, randomizers.long()["laplace, ln 3"], [])
 

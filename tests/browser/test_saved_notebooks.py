@@ -16,7 +16,8 @@ IMAGES = """(place) => Array.from(
 
 
 @pytest.mark.parametrize("name", ["05_choosing_a_budget", "08_collecting_answers"])
-def test_an_untrusted_notebook_shows_a_picture_with_words_for_every_figure_and_widget(lab, page, name):
+def test_an_untrusted_notebook_shows_pictures_with_alternative_text(lab, page, name):
+    """An untrusted notebook shows a picture with words for every figure and widget."""
     lab.open(page, f"notebooks/{name}.ipynb")
     cells = page.evaluate(CELLS)
     assert not any(cell["trusted"] for cell in cells)

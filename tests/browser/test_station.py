@@ -128,7 +128,7 @@ class Tablet:
         self.page.keyboard.press("Enter")
 
 
-def test_thirty_people_on_a_tablet_without_a_network_are_stored_once_and_leave_nothing(page, tmp_path):
+def test_thirty_people_on_an_offline_tablet_are_stored_once(page, tmp_path):
     """The browser is killed after a report was kept, in the middle of an answer, and while the server answers. That
     orders drawn by chance are those of arrival, or sorted by answers, has a probability below 1e-8.
     """
@@ -290,7 +290,7 @@ def answer(tablet):
     tablet.sees("Thank you")
 
 
-def test_another_program_is_refused_and_never_mixed_with_the_one_that_is_there(station, monkeypatch):
+def test_a_station_refuses_another_program(station, monkeypatch):
     """The server's files change: the tablet goes on with all of its own; a new tablet refuses what fits no pin."""
     tablet, link = station(asked())
     set_up(tablet, link).press("Hand over")
@@ -330,7 +330,8 @@ def test_on_a_station_the_truth_is_told_only_where_the_survey_allows_it(station)
     tablet.choose("Yes").press("Next").write("").press("Send").sees("Thank you")
 
 
-def test_a_link_that_others_have_used_up_leaves_reports_waiting_until_another_one_is_opened(station):
+def test_reports_wait_when_the_link_was_used_up_by_others(station):
+    """A link that others have used up leaves reports waiting until another one is opened."""
     tablet, link = station(asked(), 2)
     set_up(tablet, link).press("Hand over")
     for _ in range(2):
@@ -394,7 +395,8 @@ LONG_AGO = """async (days) => {
 }"""
 
 
-def test_a_tablet_that_reaches_no_server_for_14_days_lets_nobody_in_until_it_does(station):
+def test_a_tablet_locks_after_14_days_without_a_server(station):
+    """A tablet that reaches no server for 14 days lets nobody in until it does."""
     tablet, link = station(asked())
     set_up(tablet, link).press("Hand over").reads("Here you can answer a survey")
     tablet.page.reload()
@@ -431,7 +433,8 @@ def test_a_tablet_lets_nobody_in_when_it_hears_that_the_survey_is_closed(station
     expect(tablet.button("Hand over")).to_have_count(0)
 
 
-def test_a_station_that_is_removed_gives_its_unused_uses_back_or_says_that_it_could_not(station):
+def test_a_removed_station_gives_its_unused_uses_back_or_says_so(station):
+    """A station that is removed gives its unused uses back or says that it could not."""
     tablet, link = station(asked(), 1200)  # more than one request holds
     set_up(tablet, link)
     assert tablet.site.memory.spent == set()

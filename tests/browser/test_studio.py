@@ -297,7 +297,8 @@ def test_an_empty_survey_greets_with_a_hint_and_an_error_moves_nothing(desk):
     assert page.evaluate(POSITIONS) == before
 
 
-def test_protected_questions_divide_the_ceiling_and_examples_are_not_opened(desk, place):
+def test_protected_questions_divide_the_ceiling(desk, place):
+    """Protected questions divide the ceiling and examples are not opened."""
     page, file = desk.page, place.folder.root / "many.toml"
     page.get_by_label("Empty").check()
     page.get_by_label("Name of its file").fill("many")

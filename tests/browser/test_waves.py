@@ -71,7 +71,7 @@ def attic(person: Phone, survey: Survey) -> dict[str, dict]:
     }
 
 
-def test_storage_is_the_same_to_the_last_byte_whatever_is_answered_and_a_reload_draws_nothing(phone):
+def test_memo_storage_is_the_same_for_every_answer(phone):
     """Two words for the memos and one for the noise; only what is sent depends on the answer."""
     survey, kept, sent = in_one(), [], []
     for answer in ("Yes", "No"):
@@ -115,7 +115,8 @@ def test_a_later_wave_draws_fresh_noise_alone_on_the_memos_that_are_there(phone)
     assert attic(person, survey) == {"": {"seen": {"1": "cd" * 32, "2": survey.hash}}}  # it was the last
 
 
-def test_where_the_browser_keeps_nothing_the_memos_last_as_long_as_the_page_and_people_are_told(phone):
+def test_without_storage_memos_last_as_long_as_the_page(phone):
+    """Where the browser keeps nothing the memos last as long as the page and people are told."""
     person = phone(in_one())
     person.page.add_init_script(BLOCKED)
     person.open()
@@ -140,7 +141,7 @@ FILLED = """(left) => {
 }"""
 
 
-def test_where_a_few_characters_are_left_people_are_told_that_nothing_is_kept(phone):
+def test_full_storage_is_announced(phone):
     """150 took the memory and no word of a report: a second one was sent, and nobody was told."""
     person = phone(in_one()).open()
     expect(person.page.get_by_text("This browser keeps nothing")).to_have_count(0)
@@ -208,9 +209,8 @@ FIVE = ("2026-1", "2026-2", "2026-2b", "2027-1", "2027-2")
         (("2026-1", "others", "plain", "2026-2", "others", "2026-2b"), ("2026-1", "others", "plain", "2026-2")),
     ],
 )
-def test_a_phone_answers_each_wave_of_a_panel_once_and_no_two_studies_know_it_by_one_number(
-    phone, collected, order, stored
-):
+def test_a_phone_answers_each_wave_once_under_one_number_per_study(phone, collected, order, stored):
+    """A phone answers each wave of a panel once and no two studies know it by one number."""
     with together(collected) as sites:
         person = phone(site=sites["2026-1"])
         assert tuple(name for name in order if visit(person, sites[name])) == stored
@@ -230,7 +230,7 @@ def test_a_phone_answers_each_wave_of_a_panel_once_and_no_two_studies_know_it_by
                 assert set(memory) <= {"seen", "person", "words"}
 
 
-def test_a_report_that_waits_bars_every_other_page_of_its_wave_and_another_tab(phone, collected):
+def test_a_waiting_report_bars_other_pages_and_tabs(phone, collected):
     """Its server cannot be reached: the report may have left the phone, and must be the only one."""
     with together(collected) as sites:
         person = phone(site=sites["2026-2"]).begin().choose("Yes").press("Next").sees("Before you send")
@@ -248,7 +248,7 @@ def test_a_report_that_waits_bars_every_other_page_of_its_wave_and_another_tab(p
         assert [len(sites[name].stored) for name in ("2026-2", "2026-2b")] == [1, 0]
 
 
-def test_no_tab_that_began_before_the_last_wave_was_sent_brings_the_memory_back(phone, collected):
+def test_no_older_tab_restores_memory_after_the_last_wave(phone, collected):
     """Of three tabs, one of each wave and one of a correction, the last wave is sent first."""
     with together(collected) as sites:
         last = phone(site=sites["2026-2"]).begin().choose("Yes").press("Next").sees("Before you send")
@@ -324,7 +324,8 @@ def test_at_no_moment_a_personal_link_is_in_local_storage_in_clear(phone, access
     }
 
 
-def test_two_links_on_one_phone_are_two_people_and_a_cleared_phone_begins_anew(phone):
+def test_two_links_on_one_phone_are_two_people(phone):
+    """Two links on one phone are two people and a cleared phone begins anew."""
     surveys = {"1": in_one(1, access="token"), "2": in_one(2, access="token")}
     links = ["a" * 22, "b" * 22]
     with together(surveys, invited=[*map(sha256, links)]) as sites:
@@ -375,7 +376,8 @@ def served(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_one_phone_answers_two_waves_with_the_same_links_and_the_change_is_found(served, phone):
+def test_one_phone_in_two_waves_gives_the_change(served, phone):
+    """One phone answers two waves with the same links and the change is found."""
     first = served(1)
     links = [link.partition("#t=")[2] for link in first.invitations(3)]
     person = phone(site=Address(first.url))

@@ -6,7 +6,8 @@ from data import make_attack_data as made
 FOLDER = Path(__file__).parents[2] / "data"
 
 
-def test_running_the_script_again_reproduces_every_committed_table_byte_for_byte(tmp_path):
+def test_the_script_reproduces_every_table_byte_for_byte(tmp_path):
+    """Running the script again reproduces every committed table byte for byte."""
     made.write(tmp_path)
     committed = {file.name: file.read_bytes() for file in (FOLDER / "attacks").glob("*.csv")}
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == committed

@@ -17,7 +17,8 @@ def survey() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_running_the_script_again_reproduces_every_committed_data_file_byte_for_byte(tmp_path):
+def test_the_script_reproduces_every_data_file_byte_for_byte(tmp_path):
+    """Running the script again reproduces every committed data file byte for byte."""
     make_data.write(tmp_path)
     committed = {file.name: file.read_bytes() for file in FOLDER.glob("*.csv") if file.name not in BY_HAND}
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == committed
@@ -44,7 +45,7 @@ def test_the_answer_key_of_the_readme_is_what_the_script_planted():
         assert f"{percent} % in year {year}" in text
 
 
-def test_the_planted_share_is_found_again_within_two_standard_errors_of_the_die(survey):
+def test_the_planted_share_is_estimated_within_two_errors(survey):
     """The file is fixed, so this is no lottery: it fails only if the reports do not follow the design they
     claim.
     """

@@ -130,7 +130,8 @@ def wait_for_more(clients, more=60):
 
 
 @pytest.mark.slow
-def test_both_servers_are_restarted_under_load_and_nothing_is_lost_and_no_phone_sees_an_error(postgres, tmp_path):
+def test_restarts_under_load_lose_nothing_and_show_no_error(postgres, tmp_path):
+    """Both servers are restarted under load and nothing is lost and no phone sees an error."""
     with site(tmp_path, postgres.url()) as (survey, pair, proxy):
         with phones(survey, proxy) as clients:
             for place in (0, 1, 0, 1):
@@ -194,7 +195,8 @@ def test_no_tls_session_is_resumed(standing):
                 session = connection.session
 
 
-def test_a_report_of_the_largest_size_stays_in_memory_and_a_larger_one_is_refused(standing):
+def test_the_largest_report_stays_in_memory_and_larger_ones_fail(standing):
+    """A report of the largest size stays in memory and a larger one is refused."""
     survey, _, proxy = standing
     body = sent(payload(survey))
     longest = body[:-1] + b" " * (64 * 1024 - len(body)) + body[-1:]
@@ -228,7 +230,8 @@ def test_a_signature_ends_its_connection_and_a_report_does_not(standing):
     )
 
 
-def test_the_doctor_finds_nothing_that_must_be_done_and_leaves_nothing_behind(standing, monkeypatch, capsys):
+def test_the_doctor_finds_no_fault_and_leaves_nothing_behind(standing, monkeypatch, capsys):
+    """The doctor finds nothing that must be done and leaves nothing behind."""
     _, pair, proxy = standing
     monkeypatch.setenv("SSL_CERT_FILE", str(proxy.authority))
     monkeypatch.setattr(visiting, "PLAIN_PORT", proxy.plain_port)
@@ -312,6 +315,6 @@ def said(postgres, tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LOGS)
-def test_no_log_of_nginx_holds_a_client_whatever_goes_wrong_and_other_logs_would(said, name):
+def test_no_log_of_nginx_names_a_client(said, name):
     """So that it is looked for in the right place, and each line of the configuration is needed."""
     assert (PHONE.encode() in said[name]) == (name != "as shipped")

@@ -77,7 +77,8 @@ def sent_to(port, body, path="/report"):
 
 
 @pytest.mark.slow
-def test_a_server_with_the_rights_of_survey_web_serves_and_the_owner_does_the_rest(roles, tmp_path, capsys):
+def test_survey_web_serves_and_the_owner_does_the_rest(roles, tmp_path, capsys):
+    """A server with the rights of survey web serves and the owner does the rest."""
     owner = Collector.attach(roles.url("survey_owner"))
     assert owner.url == "https://survey.example.org/survey/"
     options = ["--port", free_port()]

@@ -41,7 +41,8 @@ def start(service):
 
 
 @pytest.mark.slow
-def test_what_it_starts_serves_below_the_prefix_of_the_proxy_and_ends_when_told(service, tmp_path):
+def test_the_unit_serves_below_the_proxy_s_prefix_and_ends(service, tmp_path):
+    """What it starts serves below the prefix of the proxy and ends when told."""
     opened(tmp_path, os.environ["TOOLKIT_DATABASE"])
     process = start(service)
     assert f":{service['ExecStart'].partition('--port ')[2].split()[0]}/survey/" in process.stdout.readline()
