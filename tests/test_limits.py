@@ -16,7 +16,7 @@ from toolkit.central.noise.grid import sensible
 from toolkit.central.publishing.keys import RangeFinder
 from toolkit.central.robust.admissible import PowerLaw
 from toolkit.central.robust.smooth import tables
-from toolkit.central.stream.total import _periods
+from toolkit.central.stream.total import _check_periods
 from toolkit.core.checks import exact
 from toolkit.core.loss import Pure
 from toolkit.core.postgres import address
@@ -48,7 +48,7 @@ LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
     "the last bin": (lambda last: RangeFinder(Laplace.for_epsilon(1), -300, last), 300, 301),
     "the tail of a power law": (lambda m: PowerLaw(Pure(1), m), 3, 2),
     "tables by brute force": (lambda size: tables(range(size), 1), 100_000, 100_001),
-    "periods": (_periods, 10_000, 10_001),
+    "periods": (_check_periods, 10_000, 10_001),
     "quantiles": (lambda size: _shares([Fraction(i, 2000) for i in range(size)]), 1000, 1001),
     "keys": (lambda size: as_list(range(size), "keys"), 10**6, 10**6 + 1),
     "cells": (lambda sizes: axes_of(FRAME, dict(zip("ab", map(range, sizes), strict=True))), (1000, 1000), (101, 9901)),

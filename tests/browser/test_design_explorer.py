@@ -7,13 +7,12 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.lab import in_kernel, run_all
-from toolkit import show
 from toolkit.teaching import explorers
-from toolkit.teaching.explorers.design_explorer import PREVALENCES, explorer_table, reading
+from toolkit.teaching.explorers.design_explorer import PREVALENCES, DesignExplorer, explorer_table, reading
 
 pytestmark = pytest.mark.browser
 
-MODULE = show.DesignExplorer._esm
+MODULE = DesignExplorer._esm
 ALL_READINGS = """async ([module, tableText, sizes]) => {
   const table = JSON.parse(tableText);
   const address = URL.createObjectURL(new Blob([module], { type: "text/javascript" }));

@@ -12,6 +12,9 @@ from tests.browser.explorers import Shown, open_notebook, shown
 from tests.browser.lab import in_kernel
 from toolkit import show
 from toolkit.teaching.explorers import budget_explorer, mechanism_explorer, tradeoff_explorer
+from toolkit.teaching.explorers.budget_explorer import BudgetExplorer
+from toolkit.teaching.explorers.mechanism_explorer import MechanismExplorer
+from toolkit.teaching.explorers.tradeoff_explorer import TradeoffExplorer
 
 pytestmark = pytest.mark.browser
 
@@ -261,7 +264,7 @@ def test_the_browser_words_every_budget_as_python_does(page):
     ]
     body = """return args.settings.map(([e, q, y, p]) =>
       kit.reading(args.table.words, kit.rowFor(args.table, {}, e, q), y, p).sentences)"""
-    there = in_browser(page, show.BudgetExplorer._esm, body, {"table": table, "settings": settings})
+    there = in_browser(page, BudgetExplorer._esm, body, {"table": table, "settings": settings})
     rows = {(e, q): budget_explorer.budget_row(e, q) for e, q, _, _ in settings}
     assert there == [budget_explorer.reading(table["words"], rows[e, q], y, p) for e, q, y, p in settings]
 
@@ -277,7 +280,7 @@ def test_the_browser_words_every_mechanism_as_python_does(page):
         for level in table["levels"][1::2]
     ]
     body = "return args.settings.map((one) => kit.reading(args.table.words, kit.rowFor(args.table, {}, one)))"
-    there = in_browser(page, show.MechanismExplorer._esm, body, {"table": table, "settings": settings})
+    there = in_browser(page, MechanismExplorer._esm, body, {"table": table, "settings": settings})
     rows = [
         mechanism_explorer.mechanism_row(s["law"], s["epsilon"], s["delta"], s["sensitivity"], s["level"])
         for s in settings
@@ -295,6 +298,6 @@ def test_the_browser_words_every_tradeoff_as_python_does(page):
         for goal in table["goals"][::2]
     ]
     body = "return args.settings.map((one) => kit.reading(args.table.words, kit.rowFor(args.table, {}, one)))"
-    there = in_browser(page, show.TradeoffExplorer._esm, body, {"table": table, "settings": settings})
+    there = in_browser(page, TradeoffExplorer._esm, body, {"table": table, "settings": settings})
     rows = (tradeoff_explorer.tradeoff_row(s["epsilon"], s["n"], s["prevalence"], s["goal"]) for s in settings)
     assert there == [tradeoff_explorer.reading(table["words"], row) for row in rows]

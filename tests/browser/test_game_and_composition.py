@@ -9,9 +9,9 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.explorers import Shown, open_notebook, shown
 from tests.browser.lab import in_kernel
-from toolkit import show
 from toolkit.teaching.explorers import composition_explorer
-from toolkit.teaching.explorers.reconstruction_game import game_table
+from toolkit.teaching.explorers.composition_explorer import CompositionExplorer
+from toolkit.teaching.explorers.reconstruction_game import ReconstructionGame, game_table
 from toolkit.teaching.explorers.reconstruction_game import reading as game_reading
 
 pytestmark = pytest.mark.browser
@@ -126,7 +126,7 @@ def test_the_browser_words_every_game_as_python_does(page):
       return row.found.map((_, game) => widget.reading(args, row, game).sentences);
     }))"""
     here = [[[game_reading(table, row, game) for game in range(5)] for row in line] for line in table["rows"]]
-    assert in_browser(page, show.ReconstructionGame._esm, body, table) == here
+    assert in_browser(page, ReconstructionGame._esm, body, table) == here
 
 
 def test_the_browser_words_every_composition_as_python_does(page):
@@ -136,4 +136,4 @@ def test_the_browser_words_every_composition_as_python_does(page):
       widget.reading(args.table.words, widget.rowFor(args.table, {}, { releases, epsilon, delta })).sentences)"""
     rows = (composition_explorer.composition_row(*setting) for setting in settings)
     here = [composition_explorer.reading(table["words"], row) for row in rows]
-    assert in_browser(page, show.CompositionExplorer._esm, body, {"table": table, "settings": settings}) == here
+    assert in_browser(page, CompositionExplorer._esm, body, {"table": table, "settings": settings}) == here

@@ -128,7 +128,7 @@ def test_every_survey_can_be_edited_reordered_and_added_to_and_keeps_its_comment
 
 
 def test_a_comment_moves_with_its_question_and_those_of_the_file_stay():
-    text = FILES["survey"]
+    text = FILES["exam"]
     data = opened(text)
     data["questions"].insert(0, data["questions"].pop())
     lines = edited(text, data).splitlines()
@@ -173,7 +173,7 @@ def test_what_does_not_read_back_is_not_written(monkeypatch):
 
 
 def test_one_edit_changes_one_line():
-    text = FILES["survey"]
+    text = FILES["exam"]
     data = opened(text)
     data["questions"][1]["text"] = "Have you ever cheated?"
     before, after = text.splitlines(), edited(text, data).splitlines()

@@ -92,7 +92,7 @@ class Verdict:
     Examples
     --------
     >>> import numpy as np
-    >>> from toolkit.teaching.attacks import audit
+    >>> from toolkit.audit import audit
     >>> audit(lambda x, rng: x + rng.laplace(), (0, 1), epsilon=0.1, runs=5000, rng=np.random.default_rng(1)).violated
     True
     """

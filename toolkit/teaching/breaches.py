@@ -45,7 +45,7 @@ def bits_recovered(curves: Mapping[str, Sequence[tuple[float, float]]], n: int, 
 
     Examples
     --------
-    >>> from toolkit import show
+    >>> from toolkit.teaching import breaches
     >>> breaches.bits_recovered({"bounded noise": [(1, 1.0), (50, 0.6)]}, n=100)
     <Picture: share of 100 secret bits recovered: bounded noise from 100 % at noise 1 to 60 % at noise 50; the root of n
     is 10>
@@ -80,7 +80,7 @@ def roc_curves(curves: Mapping[str, Roc], *, epsilon: float | None = None, ax: A
 
     Examples
     --------
-    >>> from toolkit import show
+    >>> from toolkit.teaching import breaches
     >>> from toolkit.teaching.attacks.membership import roc
     >>> breaches.roc_curves({"mean": roc([3, 2], [1, 2])}, epsilon=1)
     <Picture: members found against false alarms: mean area 0.88; with epsilon 1 no attack has an advantage above 47 %>
@@ -119,7 +119,7 @@ def area_curves(
 
     Examples
     --------
-    >>> from toolkit import show
+    >>> from toolkit.teaching import breaches
     >>> breaches.area_curves({"exact mean": [(10, 0.59), (1000, 0.99)]})
     <Picture: area against the number of columns: exact mean from 0.59 at 10 to 0.99 at 1000>
     """
@@ -148,7 +148,7 @@ def uniqueness_bars(profile: Profile, *, most: int = 12, ax: Axes | None = None)
 
     Examples
     --------
-    >>> from toolkit import show
+    >>> from toolkit.teaching import breaches
     >>> from toolkit.teaching.attacks.linkage import Profile
     >>> breaches.uniqueness_bars(Profile({("zip", "born"): 0.87, ("zip",): 0.04}, 1000))
     <Picture: unique among 1,000 rows: zip + born 87 %, zip 4 %>
@@ -184,7 +184,7 @@ def belief_path(paths: Mapping[str, Belief | Sequence[Belief]], answer: str | in
     Examples
     --------
     >>> import numpy as np
-    >>> from toolkit import show
+    >>> from toolkit.teaching import breaches
     >>> from toolkit.teaching.attacks.averaging import Belief
     >>> beliefs = Belief(("no", "yes"), np.array([[0.5, 0.5], [0.2, 0.8]]))
     >>> breaches.belief_path({"fresh coins": beliefs}, "yes")
@@ -225,7 +225,8 @@ def audit_bounds(verdicts: Mapping[str, Verdict], *, ax: Axes | None = None) -> 
 
     Examples
     --------
-    >>> from toolkit import Pure, show
+    >>> from toolkit import Pure
+    >>> from toolkit.teaching import breaches
     >>> from toolkit.audit.verdict import Verdict
     >>> verdict = Verdict(Pure(1), 0.9, 0.0, False, "", 0.999, (), ("pair",), 1000)
     >>> breaches.audit_bounds({"Laplace": verdict})

@@ -292,7 +292,7 @@ def error_response(status: int, message: str, method: bytes = b"") -> bytes:
     """A whole answer, for where there is no application to give it."""
     retry = {"retry-after": "2"} if status == 503 else {}
     response = json_response(status, {"error": message}, {**retry, "connection": "close"})
-    lines = b"".join(b"%s: %s\r\n" % field for field in response.headers)
+    lines = b"".join(b"%s: %s\r\n" % field for field in response.raw_headers)
     return _STATUS_LINES[status] + lines + b"\r\n" + (b"" if method == b"HEAD" else response.body)
 
 
