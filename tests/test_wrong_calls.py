@@ -107,7 +107,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "curator().mean('x', bounds=100, epsilon=1)": ("two finite numbers, got int", "write bounds=(0, 100)"),
     f"curator().mean('x', {CUT}, missing='mean')": ('must be "drop" or a number', "got 'mean'"),
     "curator().count(by={'city': ['A', 'B']}, epsilon=1).publish('no_such_folder/x')": (
-        "in a folder that is there, got no_such_folder",
+        "in an existing folder, got no_such_folder",
         "nothing was written",
     ),
     "curator().count(by={'city': ['A', 'B']}, epsilon=1).publish()": ("`Estimate.publish` needs `path`", "pay.csv"),
@@ -205,7 +205,7 @@ def test_a_wrong_call_is_answered_in_words(call: str) -> None:
 
 def test_nothing_is_written_where_there_is_no_folder(tmp_path: Path) -> None:
     table = WORLD["curator"]().count(by={"city": ["A", "B"]}, epsilon=1)
-    with pytest.raises(ValueError, match="a folder that is there"):
+    with pytest.raises(ValueError, match="an existing folder"):
         table.publish(tmp_path / "none" / "x")
     assert not list(tmp_path.iterdir())
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.document import as_written, harmless
+from toolkit.core.tables import as_written, harmless
 
 TEXTS = st.text(st.sampled_from("a1'\" =+-@;,\t\r\n＝＠[]"), max_size=12)
 

@@ -11,7 +11,7 @@ import pytest
 from tests.needs import lacking_program, program
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Design, Question, Survey, k_ary, warner
-from toolkit.core.document import as_written
+from toolkit.core.tables import as_written
 from toolkit.survey import read_reports
 from toolkit.survey.export import SUFFIXES, write
 from toolkit.survey.stat_files import _codes, _cut, _StatFile, file_name, is_set, whole_number

@@ -16,12 +16,13 @@ from toolkit.analysis.paper_table import escape, latex, paper_rows
 from toolkit.analysis.reports import GroupEstimate, QuestionModel, entry, of_shares, with_matrix
 from toolkit.core.checks import choice, explain_call, refuse
 from toolkit.core.checks import level as checked_level
-from toolkit.core.document import Block, Document, harmless
 from toolkit.core.estimate import Estimate, loss_of_both
 from toolkit.core.extras import extra
 from toolkit.core.inference.significance import ADJUSTMENTS, adjusted
+from toolkit.core.tables import harmless
 from toolkit.frames.counts import Group, in_order
 from toolkit.local.design import Design
+from toolkit.texts.document import Block, Document
 
 if TYPE_CHECKING:
     import pandas as pd

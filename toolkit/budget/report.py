@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.budget.charges import Entry, Publication, parts, symbols
-from toolkit.core.document import Document
 from toolkit.core.extras import extra
 from toolkit.core.loss import Loss, shown
+from toolkit.texts.document import Document
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,13 +11,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from toolkit.budget.charges import Entry
+from toolkit.budget.publishing import PublicationRegister, ReleaseFacts
 from toolkit.budget.stream_file import KeptStream, StreamPlace
 from toolkit.central.stream.total import RunningTotal
 from toolkit.core.arrays import DataFrame
 from toolkit.core.checks import quietly, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
-from toolkit.core.publishing import PublicationRegister, ReleaseFacts
 from toolkit.core.randomness import Rng
 from toolkit.frames.conditions import Where
 from toolkit.frames.frame import Frame

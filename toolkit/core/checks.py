@@ -303,7 +303,6 @@ def _refuse_call(
     named: Mapping[str, Any],
 ) -> NoReturn:
     """Raise a `TypeError` that says what the function takes, what it received, why, and how a correct call looks."""
-    import difflib
     import inspect
 
     owner, _, method = name.rpartition(".")
@@ -328,16 +327,20 @@ def _refuse_call(
     else:
         repeated = [argument for argument in by_position[: len(positional)] if argument in named]
         rule, received = f"`{public}` takes each argument once", f"{_join(repeated)} twice"
-    reasons = []
-    for argument in (*unknown, *missing):
-        reason = why.get(f"{method}.{argument}", why.get(argument, ""))
-        near = difflib.get_close_matches(argument, names, 1) if argument in unknown and not reason else []
-        fallback = why.get(method, "") if argument in unknown else ""
-        reasons.append(f"`{near[0]}` may be meant" if near else reason or fallback)
+    specific = {argument: why.get(f"{method}.{argument}", why.get(argument, "")) for argument in (*unknown, *missing)}
+    reasons = [specific[argument] or _nearest(argument, names) or why.get(method, "") for argument in unknown]
+    reasons += [specific[argument] for argument in missing]
     if example and (public != name or not owner or f"{public}(" in example):
         reasons.append(f"write {example}")
     reasons = list(dict.fromkeys(filter(None, reasons))) or [f"see help({public})"]
     refuse(rule, received, "; ".join(reasons), TypeError)
+
+
+def _nearest(argument: str, names: Sequence[str]) -> str:
+    import difflib
+
+    nearest = difflib.get_close_matches(argument, names, 1)
+    return f"`{nearest[0]}` may be meant" if nearest else ""
 
 
 def _join(names: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ from toolkit.core.inference.intervals import (
 )
 from toolkit.core.inference.significance import Significance, significance
 from toolkit.core.loss import Loss
-from toolkit.core.publishing import Publishable, ReleaseFacts
+from toolkit.core.tables import Publishable, ReleaseRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +140,7 @@ class Estimate(Publishable):
     notes: tuple[str, ...] = ()
     basis: IntervalBasis | None = field(default=None)
     fit: DesignFit | None = None
-    release: ReleaseFacts | None = field(default=None)
+    release: ReleaseRecord | None = field(default=None)
     axes: tuple[str, ...] = ()
     counts: "Estimate | None" = None
     origin: "Origin | None" = field(default=None)

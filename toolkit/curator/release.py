@@ -14,6 +14,7 @@ import numpy as np
 
 from toolkit.budget.charges import Entry, price_of
 from toolkit.budget.ledger import Ledger
+from toolkit.budget.publishing import ReleaseFacts
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import NO_END
@@ -28,7 +29,6 @@ from toolkit.core.checks import Number, exact, positive, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Affine
 from toolkit.core.loss import Loss
-from toolkit.core.publishing import ReleaseFacts
 from toolkit.core.randomness import Rng
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import ONE, Caps, Persons

@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from toolkit.core.document import Document
 from toolkit.local.birthdays import days
 from toolkit.survey.client import code_hash, toolkit_version
 from toolkit.survey.consent.page_data import headings
@@ -13,6 +12,7 @@ from toolkit.survey.consent.statement import missing, needs_secret_answer, odds,
 from toolkit.survey.questions.question import Question, loss_over_waves
 from toolkit.survey.questions.survey_fields import PROTECTION, statements
 from toolkit.survey.spec import Survey, at_station
+from toolkit.texts.document import Document
 from toolkit.texts.multilingual import Text, numbers_apart, text_in
 from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import base_language, phrases

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import choice, refuse
-from toolkit.core.document import harmless
 from toolkit.core.extras import check_extras, extra
+from toolkit.core.tables import harmless
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import scale
 from toolkit.survey.questions.question import Question, answer_codes, answers_of, code_labels
@@ -46,7 +46,7 @@ def write(
     `remarks` are sentences about the collection, for the codebook; `language` is that of labels in .sav and .dta files,
     which need a survey. The reports are for their owner's eyes: nobody else on the machine can read the file. In a CSV
     file a text that a spreadsheet would take for a formula gets an apostrophe before it; see
-    `toolkit.core.document.harmless`.
+    `toolkit.core.tables.harmless`.
     """
     target = Path(path)
     if target.suffix not in SUFFIXES:

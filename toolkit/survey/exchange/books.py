@@ -12,13 +12,13 @@ import numpy as np
 
 from toolkit.analysis.reports import estimated_labels
 from toolkit.core.checks import choice, refuse
-from toolkit.core.document import Block, Document
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import headings
 from toolkit.survey.export import codebook
 from toolkit.survey.questions.question import Question, answer_codes, answers_of, code_labels
 from toolkit.survey.spec import Survey
 from toolkit.survey.stat_files import file_name, is_set
+from toolkit.texts.document import Block, Document
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
 

@@ -16,8 +16,8 @@ from toolkit.analysis.estimating import estimates
 from toolkit.analysis.plain import question_model
 from toolkit.analysis.reports import STRANGE, QuestionModel, Reader, cell_key, checked_designs
 from toolkit.core.checks import is_missing, refuse
-from toolkit.core.document import as_written, harmless
 from toolkit.core.extras import extra
+from toolkit.core.tables import as_written, harmless
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.survey.exchange.raw_files import RawTable, read_table
 from toolkit.survey.exchange.xlsform import choice_names, numbered_names

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from toolkit import __version__
-from toolkit.core.document import Block, Document
 from toolkit.core.inference.digits import short
 from toolkit.survey.dpia import sheet
 from toolkit.survey.questions.question import Question, is_share
 from toolkit.survey.results.survey_results import Results, footnotes, group_label, label_of, table_rows
+from toolkit.texts.document import Block, Document
 from toolkit.texts.multilingual import text_in
 
 _READERS = (

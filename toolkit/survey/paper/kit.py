@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.checks import choice, refuse, whole
-from toolkit.core.document import harmless
 from toolkit.core.extras import MissingExtraError, extra
+from toolkit.core.tables import harmless
 from toolkit.survey.exchange.raw_files import cell_text, text_rows, workbook
 from toolkit.survey.paper.coding import (
     MODULUS,

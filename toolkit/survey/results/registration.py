@@ -10,7 +10,6 @@ from typing import Any
 
 from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse, whole
-from toolkit.core.document import Block, Document
 from toolkit.planning import plan as solve
 from toolkit.survey.plan import plan_table
 from toolkit.survey.questions import files
@@ -18,6 +17,7 @@ from toolkit.survey.questions.errors import error_location
 from toolkit.survey.questions.files import refuse_unknown
 from toolkit.survey.results.table import checked_groups
 from toolkit.survey.spec import Survey
+from toolkit.texts.document import Block, Document
 from toolkit.texts.multilingual import text_in
 
 _TEXTS = {

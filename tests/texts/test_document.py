@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.needs import lacking_program
-from toolkit.core import document as documents
-from toolkit.core.document import Block, Document
+from toolkit.texts import document as documents
+from toolkit.texts.document import Block, Document
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"

@@ -1,7 +1,4 @@
-"""A document of headings, paragraphs, lists, tables and pictures: as Markdown, HTML, Word or PDF.
-
-And text for tables of others, which no spreadsheet takes for a formula, in whatever country it is opened.
-"""
+"""A document of headings, paragraphs, lists, tables and pictures: as Markdown, HTML, Word or PDF."""
 
 import base64
 import html
@@ -207,22 +204,3 @@ def _type_row(cells: Sequence[Any], row: Sequence[str], *, bold: bool) -> None:
     for cell, text in zip(cells, row, strict=True):
         run = cell.paragraphs[0].add_run(_legal(text))
         run.bold, run.font.size = bold, extra("docx.shared").Pt(9)
-
-
-_STARTS = r"(?:^|(?<=[;,\t\r\n]))"
-_FORMULA = r"(?=[\s\"']*[=+\-@＝＋－＠])"
-_DANGER = re.compile(_STARTS + _FORMULA)
-_DEFUSED = re.compile(f"{_STARTS}'{_FORMULA}")
-
-
-def harmless(value: object) -> Any:
-    """A text of which no part begins a formula, for a cell of a CSV file; anything else as it is.
-
-    A file whose columns end at commas is split at semicolons by a German Excel: a formula after any separator or line
-    break inside of the text is one there. Each part that would begin one gets an apostrophe; `as_written` removes it.
-    """
-    return _DANGER.sub("'", value) if isinstance(value, str) and _DANGER.search(value) else value
-
-
-def as_written(value: object) -> Any:
-    return _DEFUSED.sub("", value) if isinstance(value, str) else value

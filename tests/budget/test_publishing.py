@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolkit import Laplace, warner
+from toolkit.budget.publishing import ReleaseFacts, promise_of
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.core.publishing import TIDIED, ReleaseFacts, csv_text, key_columns, promise_of, tidied
+from toolkit.core.tables import TIDIED, csv_text, key_columns, tidied
 
 
 class Noted:
@@ -82,7 +83,7 @@ def test_what_no_curator_released_is_refused(tmp_path: Path) -> None:
 
 
 def test_where_nothing_can_be_written_nothing_is(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"must lie in a folder that is there, got .*nowhere: nothing was written"):
+    with pytest.raises(ValueError, match=r"must be in an existing folder, got .*nowhere: nothing was written"):
         released().publish(tmp_path / "nowhere" / "table")
     with pytest.raises(TypeError, match="`path` must be a text or a Path, got int"):
         released().publish(3)  # type: ignore[arg-type]

@@ -1,0 +1,260 @@
+"""`Publishable`: the tables of an estimate, as CSV text and tidied for display."""
+
+import csv
+import io
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+
+from toolkit.core.arrays import ArrayLike, Steps, project_onto_simplex
+from toolkit.core.checks import refuse, whole
+from toolkit.core.covers import Covers
+from toolkit.core.loss import Loss
+from toolkit.core.rounding import apportion
+
+NUMBERS = {
+    "estimate": "the released number; a count may be negative, which keeps it unbiased unless notes object",
+    "se": "its standard error by the noise, to two digits; empty where the error would tell about the data",
+    "low": "lower end of the interval, rounded down",
+    "high": "upper end of the interval, rounded up",
+}
+COUNTS = {
+    "count": "the number of values behind it, with noise of its own; it may be negative",
+    "count se": "the standard error of that number",
+}
+_WHOLE = 2**53
+# A float has at most 309 digits before the point; what was released is written whatever its size.
+_EVERY_DIGIT = Context(prec=400)
+
+
+def key_columns(axes: Sequence[str]) -> list[str]:
+    """What the columns of keys are called: as in the data, unless that is the name of a number."""
+    return [f"key {axis}" if axis in NUMBERS or axis in COUNTS else axis for axis in axes] or ["label"]
+
+
+def csv_text(
+    axes: Sequence[str], rows: Sequence[Sequence[Any]], whole: bool, counts: Sequence[tuple[float, float]] | None = None
+) -> str:
+    """One line a cell: its keys, estimate, se, low, high, with the digits that the error allows, and the number of
+    values behind it, where that is told. A key that a spreadsheet would take for a formula has an apostrophe before
+    it.
+    """
+    columns = key_columns(axes)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*map(harmless, columns), *NUMBERS, *(COUNTS if counts is not None else ())])
+    errors = [se for *_, se, _, _ in rows if math.isfinite(se) and se > 0]
+    digits = 0 if whole or not errors else max(0, 1 - math.floor(math.log10(min(errors))))
+    for place, (label, value, se, low, high) in enumerate(rows):
+        keys = label if isinstance(label, tuple) and len(columns) > 1 else (label,)
+        known = math.isfinite(se)
+        count = None if counts is None else counts[place]
+        behind = () if count is None else (_number(count[0], 0, ROUND_HALF_EVEN), _error(count[1]))
+        writer.writerow(
+            [
+                *(str(harmless(key)) for key in keys),
+                _number(value, digits if known else None, ROUND_HALF_EVEN),
+                _error(se),
+                _number(low, digits if known else None, ROUND_FLOOR),
+                _number(high, digits if known else None, ROUND_CEILING),
+                *behind,
+            ]
+        )
+    return out.getvalue()
+
+
+def _number(number: float, digits: int | None, rounding: str) -> str:
+    if not math.isfinite(number):
+        return ""
+    if digits is None:
+        return str(int(number)) if number == int(number) and abs(number) < _WHOLE else str(number)
+    return str(Decimal(str(number)).quantize(Decimal(1).scaleb(-digits), rounding, _EVERY_DIGIT))
+
+
+def _error(se: float) -> str:
+    if not math.isfinite(se) or se <= 0:
+        return ""
+    digits = 1 - math.floor(math.log10(se))
+    return f"{round(se, digits):.{max(digits, 0)}f}"
+
+
+TIDIED = "tidied for display: biased, do not add up; small counts lose and empty cells gain; cite the raw table"
+"""The note of a table that is not to be computed with."""
+
+
+def tidied(values: ArrayLike, total: int | None) -> Steps:
+    """Return the nearest table of whole numbers, none negative, that add up to the total; without one, to the sum of
+    the values, rounded and at least 0.
+
+    Its projection onto the simplex (norm-sub) is rounded by largest remainders.
+
+    References: Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li (2020), Locally differentially private frequency estimation
+    with consistency.
+    """
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim == 0 or not np.all(np.isfinite(table)):
+        refuse("only a table of numbers can be tidied", "a single number, or NaN", "its cells share a total")
+    known = max(0, round(float(table.sum()))) if total is None else whole(total, "total", least=0)
+    return np.array(apportion(project_onto_simplex(table, known).tolist(), known), dtype=np.int64)
+
+
+class ReleaseRecord(Protocol):
+    """The public facts of a release, which can be published: `toolkit.budget.publishing.ReleaseFacts`."""
+
+    @property
+    def query(self) -> Mapping[str, Any]: ...
+    def after(self, step: str) -> Any: ...
+    def publish(
+        self,
+        estimate: Any,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        level: float = 0.95,
+        overwrite: bool = False,
+    ) -> Path: ...
+
+
+class Publishable:
+    """The verbs `publish`, `tidied` and `to_csv` of an `Estimate`."""
+
+    if TYPE_CHECKING:
+        value: Any
+        labels: tuple[Any, ...]
+        axes: tuple[str, ...]
+        counts: "Publishable | None"
+        loss: Loss | None
+        n: int | None
+        covers: Covers
+        method: str
+        notes: tuple[str, ...]
+        release: ReleaseRecord | None
+
+        @property
+        def whole(self) -> bool: ...
+
+        def _rows(self, level: float) -> list[tuple[Any, float, float, float, float, bool]]: ...
+
+    def publish(
+        self, path: str | os.PathLike[str], *, title: str | None = None, level: float = 0.95, overwrite: bool = False
+    ) -> Path:
+        """Write `path`.csv, `path`.json and `path`.md: the table, public facts, a page for people.
+
+        The page is a .html, .docx or .pdf file instead if `path` ends so.
+
+        Nothing in them was read from the data but the released numbers: not how many values were clamped, nor how
+        many rows were left out. The ledger records the publication; see `ledger.report()`.
+
+        Parameters
+        ----------
+        path : str or path
+            Without a suffix, or with that of one of the three files.
+        title : str, optional
+            Of the page; what was released if left out.
+        level : float
+            Of the intervals.
+        overwrite : bool
+            Whether files that exist may be replaced.
+
+        Returns
+        -------
+        pathlib.Path
+            The path of the JSON.
+
+        Raises
+        ------
+        ValueError
+            If a curator did not release it, the folder does not exist, or a file exists.
+        """
+        if self.release is None:
+            consequence = "a document says what it cost and which ledger paid"
+            refuse("only what a curator released can be published", "another estimate", consequence)
+        return self.release.publish(self, path, title=title, level=level, overwrite=overwrite)
+
+    def tidied(self, total: int | None = None) -> Self:
+        """Return the table made presentable: no count below 0, all whole, with a given total.
+
+        For display beside the raw table, never in its place: it is biased, and so it has no standard error.
+
+        Parameters
+        ----------
+        total : int, optional
+            What the cells add up to; their own sum, rounded, if left out.
+
+        Returns
+        -------
+        Estimate
+            Whole numbers without an error.
+        """
+        if self.release is not None and "tables" in self.release.query:
+            refuse("only one table can be tidied", "several", "tidied apart they would not agree any more")
+        cells = tidied(self.value, total)
+        unknown = np.full(len(cells), math.nan)
+        return replace(  # type: ignore[type-var]
+            self,
+            value=cells,
+            se=unknown,
+            cov=None,
+            basis=None,
+            notes=(*self.notes, TIDIED),
+            release=self._after(TIDIED),
+        )
+
+    def _after(self, step: str) -> "ReleaseRecord | None":
+        return None if self.release is None else self.release.after(step)
+
+    def to_csv(self, level: float = 0.95) -> str:
+        """Return the table as CSV, a line per cell with its interval; no key in it is a formula for a spreadsheet.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals.
+
+        Returns
+        -------
+        str
+            The file that `publish` writes.
+
+        Examples
+        --------
+        >>> from toolkit import forced
+        >>> print(forced("1/6", "1/6").estimate_counts({"no": 713, "yes": 287}).to_csv())
+        label,estimate,se,low,high
+        yes,0.180,0.021,0.139,0.224
+        <BLANKLINE>
+        """
+        numbers = np.atleast_1d(self.value).tolist() if self.whole else [row[1] for row in self._rows(level)]
+        rows = [
+            (label, number, se, low, high)
+            for number, (label, _, se, low, high, _) in zip(numbers, self._rows(level), strict=True)
+        ]
+        behind = None if self.counts is None else [(row[1], row[2]) for row in self.counts._rows(level)]
+        return csv_text(self.axes, rows, self.whole, behind)
+
+
+_STARTS = r"(?:^|(?<=[;,\t\r\n]))"
+_FORMULA = r"(?=[\s\"']*[=+\-@＝＋－＠])"
+_DANGER = re.compile(_STARTS + _FORMULA)
+_DEFUSED = re.compile(f"{_STARTS}'{_FORMULA}")
+
+
+def harmless(value: object) -> Any:
+    """Return the cell of a CSV file with an apostrophe before every part that a spreadsheet would take for a formula.
+
+    A German Excel splits a file at semicolons even if its columns are separated by commas. So a formula may also begin
+    after any separator or line break inside of a text. `as_written` removes the apostrophes.
+    """
+    return _DANGER.sub("'", value) if isinstance(value, str) and _DANGER.search(value) else value
+
+
+def as_written(value: object) -> Any:
+    """Return a cell without the apostrophes that `harmless` has added."""
+    return _DEFUSED.sub("", value) if isinstance(value, str) else value
