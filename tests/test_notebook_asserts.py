@@ -265,8 +265,8 @@ MUTANTS = {
     "09: margins five per cent too large": Mutant(
         "09",
         "toolkit.analysis.regression.margins",
-        "means = np.array([mass @ effect.value for effect in averaged])",
-        "means = 1.05 * np.array([mass @ effect.value for effect in averaged])",
+        "means = np.array([row_weights @ effect.value for effect in averaged])",
+        "means = 1.05 * np.array([row_weights @ effect.value for effect in averaged])",
         "cell-23b",
     ),
     "09: a robust error that is not": Mutant(
