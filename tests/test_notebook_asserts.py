@@ -81,8 +81,8 @@ MUTANTS = {
     "a canary that is never planted": Mutant(
         "11",
         "toolkit.teaching.attacks.membership",
-        "planted[0], marked[0] =",
-        "planted[:0], marked[:0] =",
+        "canary_table[0], canary_classes[0] =",
+        "canary_table[:0], canary_classes[:0] =",
         "eleven-005",
     ),
     "the larger loss for the sum of two": Mutant(
@@ -223,15 +223,15 @@ MUTANTS = {
     "10: steps without noise": Mutant(
         "10",
         "toolkit.teaching.robust.descent",
-        "noisy = float(mechanism.release(self.total(values, at), rng=source))",
-        "noisy = float(self.total(values, at))",
+        "noisy = float(mechanism.release(self._total(values, at), rng=source))",
+        "noisy = float(self._total(values, at))",
         "descent-hand-check",
     ),
     "10: steps with half the noise": Mutant(
         "10",
         "toolkit.teaching.robust.descent",
-        "noisy = float(mechanism.release(self.total(values, at), rng=source))",
-        "noisy = (float(mechanism.release(self.total(values, at), rng=source)) + self.total(values, at)) / 2",
+        "noisy = float(mechanism.release(self._total(values, at), rng=source))",
+        "noisy = (float(mechanism.release(self._total(values, at), rng=source)) + self._total(values, at)) / 2",
         "descent-hand-check",
     ),
     "10: a length that counts half": Mutant(
@@ -474,14 +474,14 @@ MUTANTS = {
     "05: a phone that forgets": Mutant(
         "05",
         "toolkit.teaching.attacks.averaging",
-        "        logs[1:] = logs[1]",
-        "        logs[1:] = logs[1] * np.arange(1, number + 1)[:, None]",
+        "        loglike[1:] = loglike[1]",
+        "        loglike[1:] = loglike[1] * np.arange(1, number + 1)[:, None]",
         "cell-29",
     ),
     "06: a faculty without end": Mutant(
         "06",
         "toolkit.planning.fieldwork",
-        "return self.deff * np.clip((group - self._asked(n)) / max(group - 1, 1e-9), 0, 1)",
+        "return self.deff * np.clip((group - self._group_size(n)) / max(group - 1, 1e-9), 0, 1)",
         "return self.deff",
         "cell-27",
     ),
@@ -551,8 +551,8 @@ MUTANTS = {
     "01: the smaller crowd for both": Mutant(
         "01",
         "toolkit.teaching.attacks.anonymity",
-        "left[row] &= present[place]",
-        "left[row] = min(left[row], present[place], key=len)",
+        "possible[row] &= present[group]",
+        "possible[row] = min(possible[row], present[group], key=len)",
         "cell-25 cell-35",
     ),
     "01: sums that are not rounded": Mutant(
@@ -608,7 +608,7 @@ MUTANTS = {
         "my-warner-agrees",
     ),
     "05: an observer who counts twice": Mutant(
-        "05", "toolkit.teaching.attacks.averaging", "logs[i] + np.log([", "logs[i] + 2 * np.log([", "cell-26a"
+        "05", "toolkit.teaching.attacks.averaging", "loglike[i] + np.log([", "loglike[i] + 2 * np.log([", "cell-26a"
     ),
     "05: a gain without its square": Mutant(
         "05",

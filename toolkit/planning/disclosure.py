@@ -1,6 +1,4 @@
-"""What an observer learns from one report: as odds, as a bet, as a guess, as a test. All four are epsilon,
-said differently.
-"""
+"""What an observer learns from one report, as odds, a bet, a guess or a test: four readings of epsilon."""
 
 import math
 from dataclasses import dataclass
@@ -16,18 +14,18 @@ from toolkit.local.questions import warner
 
 @dataclass(frozen=True)
 class Learned:
-    """What one report does to an observer's belief in the last option, yes.
+    """The change of an observer's belief in the last option, yes, by one report.
 
     Parameters
     ----------
     report : str or int
         The report.
     chance : float
-        How often this report is received.
+        The probability of this report.
     before, after : float
         The probability of yes without and with the report.
     odds_factor : float
-        By how much it multiplies the odds of yes; within e**epsilon and its inverse.
+        The factor of the odds of yes; it lies between e**-epsilon and e**epsilon.
 
     Examples
     --------
@@ -45,11 +43,11 @@ class Learned:
 
     @property
     def stake_factor(self) -> float:
-        """What a fair bet of 1 on yes, placed before the report came, is worth after it."""
+        """The value after the report of a fair bet of 1 on yes that was placed before it."""
         return self.after / self.before if self.before else 1.0
 
     def __str__(self) -> str:
-        """In the words of someone with an interest in the answer, as an insurer."""
+        """Describe the change as an interested party, such as an insurer, would."""
         chance = f"of people who report “{self.report}”, about {100 * self.after:.0f} in 100 have it"
         return (
             f"{chance}; before the report it was {100 * self.before:.0f}. Nothing more can be concluded "
@@ -63,9 +61,9 @@ def learned(design: Design, prior: Number) -> tuple[Learned, ...]:
     Parameters
     ----------
     design : Design
-        Of two options.
+        A design with two options.
     prior : number
-        The observer's probability of yes before.
+        The observer's probability of yes before the report.
 
     Returns
     -------
@@ -88,12 +86,12 @@ def learned(design: Design, prior: Number) -> tuple[Learned, ...]:
 
 
 def guess_rate(epsilon: Number) -> float:
-    """Compute how often the best guess of a yes or no is right, from one report and no other knowledge.
+    """Compute the probability that the best guess of a yes/no answer from one report is right.
 
     Parameters
     ----------
     epsilon : number
-        Of the design.
+        The epsilon of the design.
 
     Returns
     -------
@@ -109,21 +107,21 @@ def guess_rate(epsilon: Number) -> float:
 
 
 def guess_rate_of(design: Design, prior: Number = 0.5) -> float:
-    """How often the best guess of the answer is right after a report, for an observer who held `prior` before."""
+    """Return the probability that the best guess after a report is right, for an observer with this prior."""
     belief = _belief(design, prior)
     joint = np.array([[1 - belief], [belief]]) * design.matrix
     return float(joint.max(axis=0).sum())
 
 
 def bet(epsilon: Number) -> float:
-    """Compute the most that a stake of 1 on a person's answer, at odds fair before the report, is worth after it.
+    """Compute the largest value after a report of a fair bet of 1 on a person's answer.
 
-    The stake is multiplied by e**epsilon at the very most, whatever was known before.
+    It is e**epsilon, for any prior knowledge.
 
     Parameters
     ----------
     epsilon : number
-        Of the design.
+        The epsilon of the design.
 
     Returns
     -------
@@ -139,14 +137,14 @@ def bet(epsilon: Number) -> float:
 
 
 def roc_limit(false_alarms: ArrayLike, epsilon: Number) -> Array:
-    """Compute the largest share of yes that any test finds: min(e**e x, 1 - e**-e (1 - x)).
+    """Compute the largest share of yes answers that any test detects: min(e**e x, 1 - e**-e (1 - x)).
 
     Parameters
     ----------
     false_alarms : array
-        The share x of no that the test takes for yes.
+        The share x of no answers that the test takes for yes.
     epsilon : number
-        Of the design.
+        The epsilon of the design.
 
     Returns
     -------
@@ -164,14 +162,14 @@ def roc_limit(false_alarms: ArrayLike, epsilon: Number) -> Array:
     """
     share, factor = read_shares(false_alarms, "false_alarms"), math.exp(_epsilon(epsilon))
     if np.any((share < 0) | (share > 1)):
-        refuse("`false_alarms` must lie between 0 and 1", "others", "they are shares")
+        refuse("`false_alarms` must lie between 0 and 1", "others", "write shares such as 0.05")
     return np.minimum(factor * share, 1 - (1 - share) / factor)
 
 
 def roc(design: Design) -> Array:
-    """The corners of what tests can do with this design: rows of (false alarms, yes found), from (0, 0) to (1, 1)."""
+    """Return the corners of the ROC curve: rows of (false alarms, yes detected), from (0, 0) to (1, 1)."""
     if len(design.options) != 2:
-        refuse("`design` must have two options", len(design.options), "a test tells two answers apart")
+        refuse("`design` must have two options", len(design.options), "give a yes/no design")
     no, yes = design.matrix
     with np.errstate(divide="ignore"):
         order = np.argsort(-(yes / no), kind="stable")
@@ -179,19 +177,19 @@ def roc(design: Design) -> Array:
 
 
 def people_at_equal_epsilon(design: Design, prevalence: ArrayLike) -> float:
-    """Compute how many times as many people this yes/no design needs as Warner's with the same epsilon.
+    """Compute the number of people that a yes/no design needs, in multiples of Warner's with the same epsilon.
 
     Parameters
     ----------
     design : Design
-        Of two options and a finite epsilon.
+        A design with two options and a finite epsilon.
     prevalence : number
         A guess of the truth.
 
     Returns
     -------
     float
-        Never below 1.
+        The factor, which is at least 1.
 
     References
     ----------
@@ -205,22 +203,22 @@ def people_at_equal_epsilon(design: Design, prevalence: ArrayLike) -> float:
     """
     if len(design.options) != 2 or not math.isfinite(design.epsilon):
         rule = "`design` must have two options and a finite epsilon"
-        refuse(rule, design, "only then is there a Warner design beside it")
+        refuse(rule, design, "give a yes/no design in which every report is possible for both answers")
     best = warner(epsilon=design.epsilon)
     return float(design.variance(prevalence, 1)) / float(best.variance(prevalence, 1))
 
 
 def _belief(design: Design, prior: Number) -> float:
     if len(design.options) != 2:
-        refuse("`design` must have two options", len(design.options), "a single prior is about yes and no")
+        refuse("`design` must have two options", len(design.options), "give a yes/no design")
     belief = exact(prior, "prior")
     if not 0 <= belief <= 1:
-        refuse("`prior` must lie between 0 and 1", prior, "it is a probability")
+        refuse("`prior` must lie between 0 and 1", prior, "write a probability such as 0.1")
     return float(belief)
 
 
 def _epsilon(epsilon: Number) -> float:
     number = exact(epsilon, "epsilon")
     if number < 0:
-        refuse("`epsilon` must not be negative", epsilon, "a loss is never below zero")
+        refuse("`epsilon` must not be negative", epsilon, "write 1.0, for example")
     return float(number)

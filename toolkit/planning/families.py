@@ -1,6 +1,4 @@
-"""Families of randomizers, one for each epsilon: declared by the keyword `epsilon`, and held to it whenever
-one is made.
-"""
+"""Families of randomizers: functions of `epsilon`, whose randomizers are checked to cost no more."""
 
 import inspect
 import math
@@ -15,12 +13,12 @@ Family = Callable[..., Randomizer]
 
 
 def is_randomizer(source: object) -> bool:
-    """Whether this hides answers itself; a class or a function that makes such things does not."""
+    """Return whether this is a randomizer, and not a class or function that makes one."""
     return not isinstance(source, type) and hasattr(source, "variance") and hasattr(source, "epsilon")
 
 
 def check_family(family: object) -> None:
-    """Refuse what does not say by its signature that it is made from an epsilon; nothing is guessed from a place."""
+    """Refuse a family whose signature lacks the keyword `epsilon`; it is never passed by position."""
     name = _name(family)
     if not callable(family):
         rule = "`design` must be a randomizer or a family"
@@ -32,15 +30,17 @@ def check_family(family: object) -> None:
     signature = f"{name}({', '.join(parameters)})"
     epsilon = parameters.get("epsilon")
     if epsilon is None or epsilon.kind not in (epsilon.POSITIONAL_OR_KEYWORD, epsilon.KEYWORD_ONLY):
-        own = ", ".join(f"{key}=…" for key in parameters) or "…"
+        arguments = ", ".join(f"{key}=…" for key in parameters) or "…"
         advice = (
-            f"give the design itself, {name}({own}), which has its own epsilon; or a function with the "
+            f"give the design itself, {name}({arguments}), which has its own epsilon; or a function with the "
             "parameter `epsilon`"
         )
         refuse("a family must take the keyword `epsilon`", signature, advice)
     single = (epsilon.POSITIONAL_ONLY, epsilon.POSITIONAL_OR_KEYWORD, epsilon.KEYWORD_ONLY)
     needed = [
-        key for key, one in parameters.items() if key != "epsilon" and one.default is one.empty and one.kind in single
+        key
+        for key, parameter in parameters.items()
+        if key != "epsilon" and parameter.default is parameter.empty and parameter.kind in single
     ]
     if needed:
         filled = ", ".join(f"{key}=…" for key in needed)
@@ -52,7 +52,7 @@ def check_family(family: object) -> None:
 
 
 def member(family: Family, epsilon: float) -> Randomizer:
-    """The randomizer that a family makes for this epsilon; one that costs more is refused."""
+    """Return the randomizer that a family makes for this epsilon; one that costs more is refused."""
     check_family(family)
     randomizer = family(epsilon=epsilon)
     if not is_randomizer(randomizer):
@@ -66,7 +66,7 @@ def member(family: Family, epsilon: float) -> Randomizer:
 
 
 def not_above(limit: Fraction) -> float:
-    """The float that stands for a promise: its digits never say more than was asked for."""
+    """Return the nearest float whose decimal value is at most the limit."""
     number = float(limit)
     while Fraction(repr(number)) > limit:
         number = math.nextafter(number, 0)

@@ -1,4 +1,4 @@
-"""`plan`: how many people must I ask, how private can I be, how precise will it be? Two in, a `Plan` with all out."""
+"""`plan`: solve for the number of people, the privacy loss or the margin of a survey, given the other two."""
 
 import html
 from collections.abc import Mapping
@@ -236,7 +236,7 @@ def plan(
 
     With `detect`, a test is planned instead of a margin: then one of epsilon, n and power is left out. It is the test
     that agrees with the default interval. For one yes/no question to up to a million people its power is counted from
-    the binomial law of the reports, and n is the smallest size such that all larger sizes suffice, too. Margins, and
+    the binomial law of the reports, and n is the smallest size such that all larger sizes suffice as well. Margins and
     any other power, are by the normal approximation; a note says how a power was found.
 
     Parameters
@@ -246,7 +246,7 @@ def plan(
     prevalence : number or sequence
         A guess of the truth: a share, one share per option, or a mean.
     epsilon : number, optional
-        What one person may lose in all.
+        The largest total loss of one person.
     n : int, optional
         People whose reports arrive.
     margin : number, optional
@@ -258,17 +258,17 @@ def plan(
     detect : number or sequence, optional
         Another truth.
     sides : {2, 1}
-        Of the test; 1 if only a truth on the side of `detect` would be looked for.
+        The sides of the test; 1 if only a truth on the side of `detect` matters.
     sd : number, optional
-        Of a mean, the guessed standard deviation of the answers; the worst possible if left out.
+        The guessed standard deviation of the answers, for a mean; by default, the largest possible.
     subgroup : number
         Share of the smallest subgroup that needs this precision.
     population : int, optional
-        Its finite size.
+        Size of a finite population.
     response : number
         Share of the invited who answer; nobody of a population is invited twice.
     questions : int
-        How many are asked of the same people.
+        Number of questions for the same people.
     compliance : mapping, optional
         {"self_protective": share, "random": share} of people who do not follow the instructions.
     deff : number
@@ -316,7 +316,7 @@ def plan(
 
 @dataclass(frozen=True)
 class _Goal:
-    """What was asked for, as numbers; what is to be solved for is missing."""
+    """The given quantities as numbers; the one to solve for is None."""
 
     solved: str
     epsilon: float | None
@@ -325,7 +325,7 @@ class _Goal:
 
 
 def _unknown(design: object, goals: Mapping[str, Any], *, testing: bool) -> str:
-    """The name of the quantity that was left out."""
+    """Return the name of the quantity that was left out."""
     goal, idle = ("power", "margin") if testing else ("margin", "power")
     if goals[idle] is not None:
         missing = "" if testing else "; give `detect`, what the power is for"
@@ -349,7 +349,7 @@ def _unknown(design: object, goals: Mapping[str, Any], *, testing: bool) -> str:
 
 
 def _checked(case: Case, goals: Mapping[str, Any], solved: str) -> _Goal:
-    """The given quantities as numbers; contradictions are refused here."""
+    """Return the given quantities as numbers, and refuse contradictions."""
     if (margin := goals["margin"]) is not None:
         margin = float(positive(margin, "margin", "no number of people has no error"))
     people = None if goals["n"] is None else whole(goals["n"], "n")
@@ -359,7 +359,7 @@ def _checked(case: Case, goals: Mapping[str, Any], solved: str) -> _Goal:
     power = None if goals["power"] is None else exact(goals["power"], "power")
     if power is not None and not 1 - case.level < power < 1:
         rule = f"`power` must lie between {1 - case.level:.3g} and 1"
-        refuse(rule, goals["power"], "a test that ignores the reports has the first")
+        refuse(rule, goals["power"], "write 0.8 for 80 percent")
     _check_people(case.field, people)
     shares = case.randomizer(epsilon or 1.0).bounds is None
     if margin is not None and shares and margin >= 1:
@@ -367,7 +367,7 @@ def _checked(case: Case, goals: Mapping[str, Any], solved: str) -> _Goal:
         refuse("`margin` must be below 1", goals["margin"], consequence)
     if case.detect is not None and np.shape(case.detect) != np.shape(case.prevalence):
         rule = "`detect` must be written as `prevalence` is"
-        refuse(rule, "another number of shares", "each is compared with its own")
+        refuse(rule, "another number of shares", "give as many shares as `prevalence` has")
     accuracy = case.accuracy(epsilon or 1.0)  # checks the prevalence, before any search
     if accuracy.shift is not None and not np.any(accuracy.shift > 0):
         refuse("`detect` must differ from `prevalence`", case.detect, "there is nothing to detect")
@@ -376,7 +376,7 @@ def _checked(case: Case, goals: Mapping[str, Any], solved: str) -> _Goal:
 
 
 def _check_people(field: Field, n: int | None) -> None:
-    """Nobody is asked twice, nor invited twice."""
+    """Refuse more people than answer when the whole population is invited once."""
     most = field.max_respondents()
     if n is None or most is None or n <= most:
         return
@@ -416,7 +416,7 @@ def _planned(case: Case, goal: _Goal) -> Plan:
 
 
 def _better(case: Case, goal: _Goal) -> Plan:
-    """Several questions: one random one per person, or all with the budget split; the better, and by how much."""
+    """Plan several questions, one random one per person or all with a divided budget, and return the better plan."""
     solved = goal.solved
     plans: list[Plan] = []
     for one_each in (True, False):
@@ -428,7 +428,7 @@ def _better(case: Case, goal: _Goal) -> Plan:
         raise failure
 
     def cost(plan: Plan) -> float:
-        # Nine digits: of two plans that need the same, rounding does not choose one.
+        # Rounded to nine digits, so that rounding errors do not decide between equal plans.
         return float(f"{-(plan.power or 0) if solved == 'power' else getattr(plan, solved):.9g}")
 
     plans.sort(key=cost)
@@ -438,18 +438,18 @@ def _better(case: Case, goal: _Goal) -> Plan:
     words = f"{other:,}" if solved == "n" else f"{other:.3g}"
     if solved == "margin":
         words = in_words(other, shares=goal.target.shares)
-    way = "all questions to everybody" if plans[0].case.field.one_each else "one random question each"
-    return replace(plans[0], notes=(*plans[0].notes, f"{way} would have {solved} {words}"))
+    mode = "all questions to everybody" if plans[0].case.field.one_each else "one random question each"
+    return replace(plans[0], notes=(*plans[0].notes, f"{mode} would have {solved} {words}"))
 
 
 def _notes(case: Case) -> tuple[str, ...]:
     field = case.field
     notes = []
     if field.questions > 1:
-        way = "everybody answers all, with the budget split"
+        mode = "everybody answers all, with the budget split"
         if field.one_each:
-            way = "each person is asked one of them, drawn at random"
-        notes.append(f"{field.questions} questions: {way}")
+            mode = "each person is asked one of them, drawn at random"
+        notes.append(f"{field.questions} questions: {mode}")
     if field.smallest < 1:
         notes.append(f"the precision holds in a subgroup of {100 * field.smallest:.3g} % of the people")
     if field.population:
@@ -467,7 +467,7 @@ def _notes(case: Case) -> tuple[str, ...]:
 
 
 def _test_note(case: Case, accuracy: Accuracy, target: Target, n: int) -> tuple[str, ...]:
-    """Which test it is, and how its power was found; for counted powers, where they first reach what was asked for."""
+    """Describe the test and how its power was computed; for exact powers, also the sizes that reach the target."""
     if case.detect is None:
         return ()
     test = f"{'two-sided' if case.sides == 2 else 'one-sided'} test at {100 * (1 - case.level):.3g} %"
@@ -486,21 +486,21 @@ def _assurance(assurance: Number | None, detect: object) -> float | None:
     share = float(exact(assurance, "assurance"))
     if detect is not None or not 0.5 <= share < 1:
         rule = "`assurance` must be from 0.5 to below 1, for a margin and not with `detect`"
-        refuse(rule, assurance, "it is the share of surveys that keep the margin; nine of ten are 0.9")
+        refuse(rule, assurance, "write assurance=0.9 if nine of ten surveys should keep the margin")
     return share
 
 
 def _sides(sides: object) -> int:
     if whole(sides, "sides") not in (1, 2):
-        refuse("`sides` must be 1 or 2", sides, "a test looks to one side or to both")
+        refuse("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
     return int(sides)  # type: ignore[call-overload, no-any-return]
 
 
 def _truth(value: Any, name: str) -> Any:
-    """A share or a mean as a float, several shares as floats; fractions may be written as text."""
+    """Return a share or mean as a float, or several shares as floats; fractions may be written as text."""
     if value is None and name == "detect":
         return None
-    parts = as_array(value)
-    if parts.ndim == 0:
+    shares = as_array(value)
+    if shares.ndim == 0:
         return float(exact(value, name))
-    return [float(exact(part, name)) for part in parts.tolist()]
+    return [float(exact(share, name)) for share in shares.tolist()]

@@ -1,4 +1,4 @@
-"""Solve for the one unknown, so that the target is reached; what cannot be reached is explained before any search."""
+"""Solve a plan for its unknown quantity; a target that cannot be reached is explained before any search."""
 
 import math
 from collections.abc import Callable
@@ -16,25 +16,25 @@ MOST_PEOPLE = 10**12
 _CLOSE = 1e-7
 _NEAR = 1e-3
 _STEP = 5e-3
-_LOWER = tuple(1 - part / 100 for part in range(1, 19))
-_SURELY = 50.0
+_LOWER = tuple(1 - percent / 100 for percent in range(1, 19))
+_MAX_SHORTFALL = 50.0
 _UP = 1 + 1e-12  # more than the rounding of a margin
 
 
-class OutOfReach(ValueError):  # noqa: N818  it is the target that is
-    """No number of people, or no epsilon, reaches the target; the message says what can be had instead."""
+class OutOfReach(ValueError):  # noqa: N818  named after the target
+    """No number of people, or no epsilon, reaches the target; the message says what can be reached."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is wanted: a margin, or a power; one of them."""
+    """The target of a plan: either a margin or a power."""
 
     margin: float | None = None
     power: float | None = None
     shares: bool = True
 
     def shortfall(self, accuracy: Precision, n: ArrayLike) -> float:
-        """Above 0 where the target is missed, at most 0 where it is reached."""
+        """Return a number above 0 if the target is missed, and at most 0 if it is reached."""
         if self.margin is not None:
             margin = float(accuracy.margin(n))
             return math.log(margin / self.margin) if margin > 0 else -math.inf
@@ -44,19 +44,19 @@ class Target:
         return self.shortfall(accuracy, n) <= 0
 
     def kept(self, accuracy: Precision, n: int) -> bool:
-        """Whether n people reach the target, and so does every larger number: a counted power may fall again."""
+        """Return whether n people and every larger number reach the target: an exact power is a sawtooth in n."""
         reached = self.reached(accuracy, n)
         return reached and (not self.counts(accuracy, n) or accuracy.counted.keeps(float(self.power or 0), n))  # type: ignore[union-attr]
 
     def counts(self, accuracy: Precision, n: int) -> bool:
-        """Whether the power of n people is counted, not approximated."""
+        """Return whether the power of n people is exact, and not approximated."""
         return self.margin is None and accuracy.counted is not None and n <= MOST_COUNTED
 
     def __str__(self) -> str:
         return f"a power of {self.power:.3g}" if self.margin is None else in_words(self.margin, shares=self.shares)
 
     def attained(self, accuracy: Precision, n: int) -> str:
-        """What n people really give, in words."""
+        """Return the margin or power of n people as text."""
         return str(
             replace(self, margin=accuracy.margin(n))
             if self.margin is not None
@@ -73,7 +73,7 @@ def power_of(accuracy: Precision, n: int) -> float:
 
 
 def people_for(accuracy: Precision, target: Target) -> int:
-    """The smallest n that reaches the target, from which on every larger one does."""
+    """Return the smallest n such that it and every larger number reach the target."""
     reachable = accuracy.field.max_respondents()
     most = MOST_PEOPLE if reachable is None else reachable
     if most == 0 or not target.reached(accuracy, most):
@@ -90,7 +90,7 @@ def people_for(accuracy: Precision, target: Target) -> int:
 
 
 def _guess(accuracy: Precision, target: Target) -> int:
-    """A number of people near the answer: exact for a margin without a finite population."""
+    """Return a first guess of n, which is exact for a margin without a finite population."""
     if target.margin is None:
         return 64
     return max(1, math.ceil((float(accuracy.margin(1)) / target.margin) ** 2 * (1 - 1e-12)))
@@ -112,16 +112,16 @@ def _explain_people(accuracy: Precision, target: Target, most: int) -> None:
 
 
 def epsilon_for(case: Case, target: Target, n: int) -> float:
-    """An epsilon that reaches the target with n people, and with every larger number: for a margin of a design the
-    smallest to seven digits. Where the error does not fall steadily with epsilon, because reports or subsets are
-    counted, smaller ones that do are looked for in steps.
+    """Return an epsilon that reaches the target with n people and with every larger number.
+
+    For the margin of a design it is the smallest, to seven digits. If the error is not monotone in epsilon, because
+    power is exact or subset sizes are whole, smaller values are tried in steps.
     """
     best = case.accuracy(float(case.field.questions_each)).without_noise()
     counted = target.counts(best, n)
     if not target.kept(best, n):
-        none = (
-            "no epsilon was found that keeps" if counted else "no epsilon reaches"
-        )  # along the teeth one may, by chance
+        # An exact power is not monotone, so that an epsilon that reaches it by chance may have been missed.
+        none = "no epsilon was found that keeps" if counted else "no epsilon reaches"
         remedy = f"even direct questioning has {target.attained(best, n)}; ask more people"
         refuse(f"{none} the target with {n:,} people", target, remedy, OutOfReach)
 
@@ -132,7 +132,7 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
         accuracy = case.accuracy(epsilon)
         if counted and accuracy.counted is not None:
             return float(target.power or 0) - accuracy.counted.envelope(n)
-        return max(target.shortfall(accuracy, n), -_SURELY)
+        return max(target.shortfall(accuracy, n), -_MAX_SHORTFALL)
 
     low, high = _around(missed)
     if low is None and not counted:
@@ -140,7 +140,7 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
     least = LEAST_EPSILON if low is None else MOST_EPSILON
     if low and high:
         least = _root(missed, low, high, _NEAR if counted else _CLOSE)
-    if (high is None or counted) and not kept(least):  # what the envelope of a power promises is checked
+    if (high is None or counted) and not kept(least):  # the envelope is only an approximation of an exact power
         least = MOST_EPSILON
         if not kept(least):
             rule = f"the target with {n:,} people must need an epsilon of at most {MOST_EPSILON:g}"
@@ -151,8 +151,9 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
 
 
 def _less(missed: Callable[[float], float], epsilon: float) -> float:
-    """Subset sizes and windows are whole: where they change, the error may rise with epsilon, and less may do."""
-    reached = [part * epsilon for part in _LOWER if part * epsilon > LEAST_EPSILON and missed(part * epsilon) <= 0]
+    """Try smaller epsilons: the error may rise with epsilon where a whole subset size or window changes."""
+    candidates = [factor * epsilon for factor in _LOWER if factor * epsilon > LEAST_EPSILON]
+    reached = [candidate for candidate in candidates if missed(candidate) <= 0]
     if not reached:
         return epsilon
     below = max(LEAST_EPSILON, 0.98 * reached[-1])
@@ -160,9 +161,9 @@ def _less(missed: Callable[[float], float], epsilon: float) -> float:
 
 
 def _lower_epsilon(case: Case, target: Target, n: int, least: float) -> float:
-    """The least epsilon, in steps and then to three digits, at which a counted power is kept, from one that is enough.
-    As n does, epsilon moves the power along the teeth of a saw: there is nothing to be found where even their tips
-    miss.
+    """Return the smallest epsilon at which an exact power is kept, in steps and then to three digits.
+
+    The exact power is a sawtooth in epsilon as well, so the search ends where even its upper bound misses the target.
     """
     power, epsilon = float(target.power or 0), least
     while (epsilon := epsilon * (1 - _STEP)) > LEAST_EPSILON:
@@ -179,13 +180,13 @@ def _lower_epsilon(case: Case, target: Target, n: int, least: float) -> float:
 
 
 _Point = tuple[float, float]
-"""An epsilon, and by how much the target is missed there."""
+"""An epsilon, with the shortfall from the target."""
 
 
 def _around(missed: Callable[[float], float]) -> tuple[_Point | None, _Point | None]:
-    """A point that misses and one that does not, looked for from 1 outwards; None for the one that does not exist."""
-    here = (1.0, missed(1.0))
-    low, high = (here, None) if here[1] > 0 else (None, here)
+    """Return a point that misses the target and one that reaches it, from 1 outwards; None if there is none."""
+    start = (1.0, missed(1.0))
+    low, high = (start, None) if start[1] > 0 else (None, start)
     while high is None and low and low[0] < MOST_EPSILON:
         epsilon = min(3 * low[0], MOST_EPSILON)
         low, high = ((epsilon, value), None) if (value := missed(epsilon)) > 0 else (low, (epsilon, value))
@@ -196,34 +197,33 @@ def _around(missed: Callable[[float], float]) -> tuple[_Point | None, _Point | N
 
 
 def _root(missed: Callable[[float], float], low: _Point, high: _Point, close: float = _CLOSE) -> float:
-    """The smallest epsilon that does not miss, from above: Chandrupatla's method (1997) on a logarithmic axis."""
+    """Return the smallest epsilon that reaches the target, by Chandrupatla's method (1997) on a logarithmic axis."""
     if low[1] <= 0:
         return low[0]
-    old, a, b, part = low, low, high, 0.5
+    old, a, b, fraction = low, low, high, 0.5
     while high[0] / low[0] - 1 > close:
-        epsilon = a[0] * (b[0] / a[0]) ** part
+        epsilon = a[0] * (b[0] / a[0]) ** fraction
         new = (epsilon, missed(epsilon))
         if (new[1] > 0) == (a[1] > 0):
             old, a = a, new
         else:
             old, b, a = b, a, new
         low, high = (a, b) if a[1] > 0 else (b, a)
-        part = _next_part(a, b, old, close / 2 / math.log(high[0] / low[0]))
+        fraction = _next_fraction(a, b, old, close / 2 / math.log(high[0] / low[0]))
     return high[0]
 
 
-def _next_part(a: _Point, b: _Point, old: _Point, least: float) -> float:
-    """Where to look between a (the newest) and b: by a parabola through three points where it is safe, else halfway."""
+def _next_fraction(a: _Point, b: _Point, old: _Point, least: float) -> float:
+    """Return the next fraction of the way from a to b: by inverse quadratic interpolation if safe, else one half."""
     xa, xb, xc = (math.log(point[0]) for point in (a, b, old))
     shape, rise = (xa - xb) / (xc - xb), (a[1] - b[1]) / (old[1] - b[1]) if old[1] != b[1] else 0.5
-    part = 0.5
+    fraction = 0.5
     if rise**2 < shape and (1 - rise) ** 2 < 1 - shape:
-        part = a[1] / (b[1] - a[1]) * old[1] / (b[1] - old[1]) + (xc - xa) / (xb - xa) * a[1] / (old[1] - a[1]) * b[
-            1
-        ] / (old[1] - b[1])
-    return min(max(part, least), 1 - least)
+        fa, fb, fc = a[1], b[1], old[1]
+        fraction = fa / (fb - fa) * fc / (fb - fc) + (xc - xa) / (xb - xa) * fa / (fc - fa) * fb / (fc - fb)
+    return min(max(fraction, least), 1 - least)
 
 
 def in_words(margin: float, *, shares: bool) -> str:
-    """A margin as people say it: of shares in percentage points, of means in their own unit."""
+    """Return a margin as text: in percentage points for shares, in its own unit for a mean."""
     return f"±{100 * margin:.3g} points" if shares else f"±{margin:.3g}"

@@ -1,4 +1,4 @@
-"""`plan_by_simulation`: the power of any analysis, by surveys that are invented and analyzed as the real one."""
+"""`plan_by_simulation`: the power of any analysis, from simulated surveys."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class SimulatedPlan:
-    """The power of an analysis at one or several numbers of people, as `plan_by_simulation` returns it.
+    """The power of an analysis at one or several sample sizes, as `plan_by_simulation` returns it.
 
     Parameters
     ----------
     rows : tuple of dict
-        For each number of people the power with its 95 % limits, the mean half width of the interval (NaN where the
-        analysis returns no estimate), and how many of the surveys could not be analyzed.
+        For each sample size the power with its 95 % limits, the mean half width of the interval (NaN if the analysis
+        returns no estimate), and the number of surveys that could not be analyzed.
     repeats : int
-        Surveys for each number of people.
+        Number of surveys for each sample size.
     level : float
         Confidence level; the test has the size 1 - level.
 
@@ -41,7 +41,7 @@ class SimulatedPlan:
     level: float
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per number of people.
+        """Return one row per sample size.
 
         Returns
         -------
@@ -73,27 +73,26 @@ def plan_by_simulation(
     null: Number = 0,
     rng: Any = None,
 ) -> SimulatedPlan:
-    """Compute the power of any analysis: invent surveys, analyze each, count how often the test rejects.
+    """Estimate the power of any analysis: simulate surveys, analyze each, and count how often the test rejects.
 
     Parameters
     ----------
     analysis : callable
-        What will be done with the real survey, from its data to an `Estimate` (tested against `null`), to anything with
-        a p-value `p`, to a p-value, or to True where something was detected. A survey that it refuses with a
-        ValueError, as a fit without a maximum, detects nothing and is counted.
+        The analysis of a survey's data. It returns an `Estimate` (tested against `null`), an object with a p-value `p`,
+        a p-value, or True if something was detected. A survey that raises a ValueError, such as a fit without a
+        maximum, counts as one that detects nothing.
     truth : callable
-        What is taken to be true: a function of n and a generator of random numbers that returns the data of one survey,
-        randomized as in the field.
+        Function of n and a random generator that returns the data of one survey, randomized as in the field.
     n : int or sequence of int
         People whose reports arrive.
     repeats : int
-        Surveys for each n; 1,000 leave an error of 1.3 points at a power of 80 %.
+        Number of surveys for each n; with 1,000 the standard error is 1.3 points at a power of 80 %.
     level : number
         Confidence level; the test has the size 1 - level.
     null : number
-        What an estimate is tested against.
+        The null hypothesis of an estimate.
     rng : int or numpy.random.Generator, optional
-        For the same surveys again.
+        Seed or generator, for reproducible surveys.
 
     Returns
     -------
@@ -109,7 +108,7 @@ def plan_by_simulation(
     >>> plan_by_simulation(die.estimate, invent, 277, repeats=500, rng=1)  # 80 %, counted
     <SimulatedPlan: power 0.8... (0.7... to 0.8...) with 277 people; 500 surveys each>
     """
-    sizes = [whole(one, "n") for one in (n if isinstance(n, Sequence | np.ndarray) else [n])]
+    sizes = [whole(size, "n") for size in (n if isinstance(n, Sequence | np.ndarray) else [n])]
     count, error = whole(repeats, "repeats", least=2), 1 - check_level(level)
     draws, rows = np.random.default_rng(rng), []
     for size in sizes:
@@ -133,7 +132,7 @@ def plan_by_simulation(
 
 
 def _detects(result: Any, error: float, null: float) -> bool:
-    """Whether an analysis detects something, by what it returned."""
+    """Return whether the result of an analysis rejects the null hypothesis."""
     if isinstance(result, bool | np.bool_):
         return bool(result)
     p = result.test(null).p if isinstance(result, Estimate) else getattr(result, "p", result)

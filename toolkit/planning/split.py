@@ -1,4 +1,4 @@
-"""Split a respondent's budget over a questionnaire."""
+"""`budget_for`: divide the privacy budget of a respondent among the questions of a survey."""
 
 import math
 from collections.abc import Mapping
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _GRID = 48
-_SMALLEST_PART = 1e-3  # of the budget: what a question gets at least
+_SMALLEST_SHARE = 1e-3  # of the budget, for each question
 
 
 @dataclass(frozen=True, repr=False)
 class Split:
-    """A budget that is split over questions. The epsilons add up to at most `epsilon`, exactly.
+    """A privacy budget that is divided among questions. The epsilons add up to at most `epsilon`, exactly.
 
     Parameters
     ----------
     epsilon : float
-        What one person loses in all.
+        The total privacy loss of one person.
     n : int
         People whose reports arrive.
     level : float
@@ -42,7 +42,7 @@ class Split:
     margins : mapping
         The margin of each question.
     one_random : mapping
-        The margins if each person were asked one question, drawn at random, with the whole budget.
+        The margins if each person answered one question, drawn at random, with the whole budget.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Split:
 
     @property
     def gain(self) -> float:
-        """How many times fewer people the largest margin needs if everybody is asked one random question."""
+        """The factor by which the largest margin needs fewer people if each person answers one random question."""
         return (self.largest / max(self.one_random.values())) ** 2
 
     def to_frame(self) -> "pd.DataFrame":
@@ -75,7 +75,7 @@ class Split:
         Returns
         -------
         pandas.DataFrame
-            Epsilon, margin, and the margin of one random question each.
+            Epsilon, margin, and the margin of one random question per person.
         """
         pd = extra("pandas")
 
@@ -104,20 +104,20 @@ def budget_for(
     level: Number = 0.95,
     weights: Mapping[str, Number] | None = None,
 ) -> Split:
-    """Split epsilon over questions that everybody answers, so that the largest margin is smallest, or by weights.
+    """Divide epsilon among questions that everybody answers, to minimize the largest margin or by weights.
 
     Parameters
     ----------
     questions : mapping
-        For each name a family (a function of epsilon) and the guessed truth.
+        A mapping from names to a family (a function of epsilon) and the guessed truth.
     epsilon : number
-        What one person may lose in all.
+        The largest total loss of one person.
     n : int
         People whose reports arrive.
     level : number
         Confidence level.
     weights : mapping, optional
-        Shares of the budget, in any unit; without them the largest margin is made smallest.
+        Weights of the questions, in any unit; by default, the largest margin is minimized.
 
     Returns
     -------
@@ -132,53 +132,53 @@ def budget_for(
     >>> {name: round(share, 2) for name, share in budget_for(asked, epsilon=2.0).shares.items()}
     {'cheated': 0.83, 'transport': 1.17}
     """
-    total = exact(not_above(positive(epsilon, "epsilon")), "epsilon")  # what is said to be split is what is split
+    total = exact(not_above(positive(epsilon, "epsilon")), "epsilon")  # the float that is reported, exactly
     people, confidence = whole(n, "n"), check_level(level)
     if not questions:
-        refuse("`questions` must hold at least one question", "none", "there is nothing to split")
+        refuse("`questions` must hold at least one question", "none", 'write {"cheated": (warner, 0.2)}')
     if not isinstance(questions, Mapping) or not all(
-        isinstance(one, tuple | list) and len(one) == 2 for one in questions.values()
+        isinstance(question, tuple | list) and len(question) == 2 for question in questions.values()
     ):
-        consequence = 'its error decides its part: {"cheated": (warner, 0.2)}'
+        consequence = 'write {"cheated": (warner, 0.2)}'
         refuse("each question must be a family and a guess of the truth", "others", consequence, TypeError)
     cases = {name: Case(family, truth, confidence) for name, (family, truth) in questions.items()}
     for name, case in cases.items():
         if case.fixed:
             rule = "each question must be a family, a function of epsilon"
-            refuse(rule, f"a fixed design for {name!r}", "its epsilon is not free")
-    parts = _parts_by_weight(questions, weights) if weights is not None else _even_margins(cases, float(total))
-    shares = _exact_shares(parts, total)
+            refuse(rule, f"a fixed design for {name!r}", "its epsilon is fixed; write warner in place of warner(0.7)")
+    proportions = _weights(questions, weights) if weights is not None else _even_margins(cases, float(total))
+    shares = _exact_shares(proportions, total)
     margins = {name: float(case.accuracy(float(shares[name])).margin(people)) for name, case in cases.items()}
     alone = {name: float(case.accuracy(float(total)).margin(people / len(cases))) for name, case in cases.items()}
     designs = {name: member(family, float(shares[name])) for name, (family, _) in questions.items()}
     return Split(float(total), people, confidence, {k: float(v) for k, v in shares.items()}, designs, margins, alone)
 
 
-def _parts_by_weight(questions: Mapping[str, Any], weights: Mapping[str, Number]) -> dict[str, float]:
+def _weights(questions: Mapping[str, Any], weights: Mapping[str, Number]) -> dict[str, float]:
     if set(weights) != set(questions):
-        refuse("`weights` must name every question once", "other names", "each question needs its share")
+        refuse("`weights` must name every question once", "other names", "use the names of `questions`")
     return {
         name: float(positive(weights[name], "weights", "a question without budget tells nothing")) for name in questions
     }
 
 
 def _even_margins(cases: Mapping[str, Case], total: float) -> dict[str, float]:
-    """The epsilons that use up the budget at one common margin: read off curves of margin against epsilon."""
-    grid = np.geomspace(_SMALLEST_PART * total, total, _GRID)
+    """Return the epsilons that use up the budget at a common margin, from curves of margin against epsilon."""
+    grid = np.geomspace(_SMALLEST_SHARE * total, total, _GRID)
     curves = {name: np.log([case.accuracy(e).margin(1) for e in grid]) for name, case in cases.items()}
 
     def needed(log_margin: float) -> dict[str, float]:
-        """Read off between the points of falling curves."""
+        """Interpolate the epsilon of each question at this margin."""
         return {name: math.exp(np.interp(-log_margin, -curve, np.log(grid))) for name, curve in curves.items()}
 
     low, high = max(curve[-1] for curve in curves.values()), max(curve[0] for curve in curves.values())
     return needed(bisect(lambda margin: sum(needed(margin).values()) <= total, low, high, rounds=60)[1])
 
 
-def _exact_shares(parts: Mapping[str, float], total: Fraction) -> dict[str, Fraction]:
-    """Parts in proportion, as floats read by their digits, that add up to at most the total, exactly."""
-    whole_sum = sum(Fraction(part) for part in parts.values())
-    shares = {name: exact(float(Fraction(part) / whole_sum * total), "epsilon") for name, part in parts.items()}
+def _exact_shares(weights: Mapping[str, float], total: Fraction) -> dict[str, Fraction]:
+    """Return shares in proportion to weights, as decimal values of floats that add up to at most the total."""
+    weight_sum = sum(Fraction(weight) for weight in weights.values())
+    shares = {name: exact(float(Fraction(w) / weight_sum * total), "epsilon") for name, w in weights.items()}
     while sum(shares.values(), Fraction(0)) > total:
         shares = {name: exact(math.nextafter(float(share), 0.0), "epsilon") for name, share in shares.items()}
     return shares

@@ -1,4 +1,4 @@
-"""`plan_survey`: how many people a whole survey needs for all that is wanted of it, and what decides."""
+"""`plan_survey`: how many people a survey needs for several goals, and which goal decides."""
 
 import html
 import math
@@ -28,20 +28,20 @@ _PURPOSES = {
 
 @dataclass(frozen=True)
 class Needed:
-    """What one wish needs, a row of `PeopleNeeded`.
+    """The people needed for one goal, a row of `PeopleNeeded`.
 
     Parameters
     ----------
     question : str
-        What it is about.
+        The name of the question.
     purpose : {"margin", "test", "difference", "slope"}
-        What is wished for.
+        The kind of goal.
     group : str
-        Of whom, in words.
+        A description of the group.
     share : float
-        The group's share of the people; of a difference the first one's.
+        The group's share of the people; for a difference, that of the first group.
     target : str
-        What is to be reached, in words.
+        A description of the target.
     n : int
         People in the group.
     people : int
@@ -49,7 +49,7 @@ class Needed:
     invited : int
         People to invite.
     binding : bool
-        Whether no other wish needs more.
+        Whether no other goal needs more people.
 
     Examples
     --------
@@ -74,14 +74,14 @@ class Needed:
 
 @dataclass(frozen=True, repr=False)
 class PeopleNeeded:
-    """How many people a survey needs for all wishes together, as `plan_survey` returns it.
+    """The people needed for all goals of a survey, as `plan_survey` returns them.
 
     Parameters
     ----------
     rows : tuple of Needed
-        One for each wish.
+        A row for each goal.
     notes : tuple of str
-        What a reader must not miss.
+        Caveats of the plan.
 
     Examples
     --------
@@ -95,21 +95,21 @@ class PeopleNeeded:
 
     @property
     def n(self) -> int:
-        """People whose reports must arrive, for all wishes together."""
+        """The number of reports that must arrive, for all goals together."""
         return max(row.people for row in self.rows)
 
     @property
     def invited(self) -> int:
-        """People to invite so that as many answer."""
+        """The number of people to invite, so that enough of them answer."""
         return max(row.invited for row in self.rows)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per wish.
+        """Return one row per goal.
 
         Returns
         -------
         pandas.DataFrame
-            What each wish needs, and which one decides.
+            The people needed for each goal, and which goal decides.
         """
         return extra("pandas").DataFrame([vars(row) for row in self.rows])
 
@@ -139,28 +139,28 @@ def plan_survey(
     deff: Number = 1,
     weighting: Number = 1,
 ) -> PeopleNeeded:
-    """Compute how many people must answer, so that every wish is fulfilled.
+    """Compute how many people must answer to reach several goals.
 
     Parameters
     ----------
     designs : mapping
         The randomizer of each question.
     wishes : mapping
-        For each question one wish, or a list of them: {"margin": 0.03} in all, {"margin": 0.06, "subgroup": "1/4"} in
-        a part of the people; {"detect": 0.2} a test against the guess; {"difference": (0.1, 0.2), "groups": ("1/2",
-        "1/2")} between two groups; {"slope": 0.5, "intercept": -1} of a logistic regression. Tests have "power": 0.8
-        unless it is said.
+        One or several goals for each question: {"margin": 0.03} for all people, {"margin": 0.06, "subgroup": "1/4"} for
+        a subgroup, {"detect": 0.2} for a test against the guess, {"difference": (0.1, 0.2), "groups": ("1/2", "1/2")}
+        between two groups, and {"slope": 0.5, "intercept": -1} for a logistic regression. The default power of tests is
+        0.8.
     prevalence : mapping
-        A guess of each truth, as for `plan`.
+        The guessed truth of each question, as for `plan`.
     level : number
         Confidence level.
     response, population, deff, weighting : optional
-        As for `plan`; a population smaller than those to invite is refused.
+        As for `plan`; the population must hold all people to invite.
 
     Returns
     -------
     PeopleNeeded
-        People for all wishes, and for each.
+        The people needed for all goals, and for each of them.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def plan_survey(
     """
     field = checked_field(1, population, response, 1, None, deff, weighting)
     needs: list[tuple[str, str, str, float, str, int, int]] = []
-    if not all(isinstance(one, Mapping) for one in (designs, wishes, prevalence)):
+    if not all(isinstance(mapping, Mapping) for mapping in (designs, wishes, prevalence)):
         refuse("designs, wishes and guesses must be mappings by question", "others", _CALL, TypeError)
     for name, wish_or_wishes in wishes.items():
         if not isinstance(wish_or_wishes, Mapping | list | tuple):
@@ -200,15 +200,15 @@ _Row = tuple[str, str, float, str, int, int]
 
 
 def _needed(design: Any, wish: object, guess: object, level: Number, field: Field) -> _Row:
-    """Purpose, group in words, its share, target in words, people in the group, and in all."""
+    """Return purpose, group, its share, target, people in the group, and people in total."""
     purpose, terms = _purpose(wish)
     if guess is None and purpose in ("margin", "test"):
-        refuse("`prevalence` must hold a guess for each question", "none for one", "errors depend on it")
+        refuse("`prevalence` must hold a guess for each question", "none for one", 'write prevalence={"cheated": 0.2}')
     if purpose == "difference":
         return _difference(design, terms, level, field)
     share = exact(terms.pop("subgroup", 1), "subgroup")
     if not 0 < share <= 1:
-        refuse("`subgroup` must be a share above 0 and at most 1", share, "it says how many are in it")
+        refuse("`subgroup` must be a share above 0 and at most 1", share, "write 0.25 for a quarter of the people")
     shared: dict[str, Any] = {"level": level}
     if purpose == "slope":
         slope_plan = plan_slope(design, **{"power": _POWER, **terms}, **shared)
@@ -228,7 +228,7 @@ def _needed(design: Any, wish: object, guess: object, level: Number, field: Fiel
 
 
 def _difference(design: Any, terms: dict[str, Any], level: Number, field: Field) -> _Row:
-    shares = [exact(one, "groups") for one in terms.pop("groups", ("1/2", "1/2"))]
+    shares = [exact(share, "groups") for share in terms.pop("groups", ("1/2", "1/2"))]
     if len(shares) != 2 or min(shares) <= 0 or sum(shares) > 1:
         refuse("`groups` must be the shares of two groups", f"{len(shares)} of them", "('1/2', '1/2')")
     pair, power = terms["difference"], terms.get("power", _POWER)
@@ -248,18 +248,18 @@ def _difference(design: Any, terms: dict[str, Any], level: Number, field: Field)
 
 
 def _purpose(wish: object) -> tuple[str, dict[str, Any]]:
-    """What is wished for, by the word that only this purpose has."""
+    """Return the kind of a goal, by the key that only this kind has."""
     if not isinstance(wish, Mapping):
         refuse("a wish must be a mapping", type(wish).__name__, "{'margin': 0.03}", TypeError)
-    heads = {words[0]: purpose for purpose, words in _PURPOSES.items()}
-    named = [heads[word] for word in wish if word in heads]
-    if len(named) != 1:
-        refuse(f"a wish must have one of {', '.join(heads)}", f"{len(named)} of them", "it has one purpose")
-    strange = [str(word) for word in wish if word not in _PURPOSES[named[0]]]
-    if strange:
-        rule = f"a wish for a {named[0]} may have {', '.join(_PURPOSES[named[0]])}"
-        refuse(rule, ", ".join(strange)[:60], "nothing else is planned for")
-    return named[0], dict(wish)
+    keys = {options[0]: purpose for purpose, options in _PURPOSES.items()}
+    purposes = [keys[key] for key in wish if key in keys]
+    if len(purposes) != 1:
+        refuse(f"a wish must have one of {', '.join(keys)}", f"{len(purposes)} of them", "write a list of wishes")
+    purpose = purposes[0]
+    if unknown := [str(key) for key in wish if key not in _PURPOSES[purpose]]:
+        rule = f"a wish for a {purpose} may have {', '.join(_PURPOSES[purpose])}"
+        refuse(rule, ", ".join(unknown)[:60], "leave the others out")
+    return purpose, dict(wish)
 
 
 def _notes(rows: Sequence[Needed], field: Field) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""People for what an analysis will compare: two groups, a slope, two groups with different odds or lists."""
+"""Sample sizes for comparisons: two groups, a slope, two groups with different odds, and lists."""
 
 from toolkit.planning.models.differences import DifferencePlan, plan_difference
 from toolkit.planning.models.lists import ListPlan, plan_item_sum, plan_list_experiment

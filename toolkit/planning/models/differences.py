@@ -1,4 +1,4 @@
-"""`plan_difference`: how many people it takes to tell two groups apart, by the analysis's own test."""
+"""`plan_difference`: sample sizes for the difference between two groups, by the test of the analysis."""
 
 import math
 from collections.abc import Callable
@@ -20,19 +20,19 @@ from toolkit.planning.accuracy import critical
 from toolkit.planning.families import is_randomizer
 from toolkit.planning.fieldwork import whole_people
 
-_COUNTED = 50_000  # people in the larger group up to which power is counted; beyond, the normal formula
+_COUNTED = 50_000  # people in the larger group up to which power is exact; beyond, it is approximate
 _RARE = 1e-14
-_AHEAD = 12  # larger numbers of people that must reach the power, too: power rises in small teeth
+_CHECKED_SIZES = 12  # larger sizes that must reach the power as well, because power is a sawtooth in n
 
 
 @dataclass(frozen=True)
 class DifferencePlan:
-    """People for telling two groups apart, as `plan_difference` returns them.
+    """A plan of a comparison of two groups, as `plan_difference` returns it.
 
     Parameters
     ----------
     design : Design
-        What hides the answers.
+        The design of the question.
     prevalence : tuple of float
         The shares of both groups.
     n : tuple of int
@@ -42,9 +42,9 @@ class DifferencePlan:
     margin : float
         Half the width of the interval of the difference.
     power : float
-        To tell the groups apart.
+        Power of the test of no difference.
     notes : tuple of str
-        How it was found.
+        How the power was computed.
 
     Examples
     --------
@@ -83,26 +83,26 @@ def plan_difference(
     deff: Number = 1,
     weighting: Number = 1,
 ) -> DifferencePlan:
-    """Plan a comparison of two groups: give n, or the power or the margin that is wanted.
+    """Plan a comparison of two groups, given n, a power or a margin.
 
-    Power is that of the two-sided test which agrees with the default interval of a difference (MOVER), counted from the
-    binomial laws of the reports for up to 50,000 people per group; n is such that the next 12 numbers reach the power,
-    too. Margins, and power with a design effect or weights, are by the normal approximation.
+    The power is that of the two-sided test that agrees with the default interval of a difference (MOVER). It is exact,
+    from the binomial laws of the reports, for up to 50,000 people per group, and n is such that the next 12 sizes reach
+    it as well. Margins, and power with a design effect or weights, are by the normal approximation.
 
     Parameters
     ----------
     design : Design
-        Of two answers and two reports.
+        A design with two answers and two reports.
     prevalence : tuple of two numbers
         The shares of both groups.
     n : int, optional
         People in the first group.
     power, margin : number, optional
-        What is wanted, in place of n.
+        The target, in place of n.
     level : number
         Confidence level; the test has the size 1 - level.
     ratio : number
-        How many times as many people the second group has.
+        The size of the second group, divided by that of the first.
     deff, weighting : number
         As for `plan`.
 
@@ -125,7 +125,7 @@ def plan_difference(
         float(positive(deff, "deff", "it multiplies a variance")),
         float(positive(weighting, "weighting", "it multiplies a variance")),
     )
-    people = people_wanted(n, margin, power, case.level, case.people_for_margin, case.people_for_power)
+    people = people_for_target(n, margin, power, case.level, case.people_for_margin, case.people_for_power)
     notes = (f"two-sided test at {100 * (1 - case.level):.3g} %, power {case.how(people)}",)
     return DifferencePlan(
         design, case.shares, case.sizes(people), case.level, case.margin(people), case.power(people), notes
@@ -172,15 +172,15 @@ class _DifferenceCase:
     def people_for_power(self, power: float) -> int:
         gap = abs(self.shares[0] - self.shares[1])
         if gap == 0:
-            refuse("the shares must differ", self.shares[0], "there is nothing to detect")
-        reach = critical(self.level, 2) + float(ndtri(power))
-        rough = max(2, math.ceil(self._variance(10**6) * 10**6 * (reach / gap) ** 2))
-        if not self._counts(rough + _AHEAD):
+            refuse("the shares must differ", self.shares[0], "write prevalence=(0.1, 0.2), for example")
+        z = critical(self.level, 2) + float(ndtri(power))
+        rough = max(2, math.ceil(self._variance(10**6) * 10**6 * (z / gap) ** 2))
+        if not self._counts(rough + _CHECKED_SIZES):
             return rough
         return enough_people(self.power, max(2, int(0.9 * rough)), power)
 
 
-def people_wanted(
+def people_for_target(
     n: int | None,
     margin: Number | None,
     power: Number | None,
@@ -188,41 +188,41 @@ def people_wanted(
     for_margin: Callable[[float], int],
     for_power: Callable[[float], int],
 ) -> int:
-    """People in the first group: as given, or enough for the margin or the power that is wanted."""
-    if sum(one is not None for one in (n, power, margin)) != 1:
-        refuse("exactly one of n, power and margin must be given", "another number of them", "the others follow")
+    """Return the size of the first group: as given, or enough for the margin or power."""
+    if sum(goal is not None for goal in (n, power, margin)) != 1:
+        refuse("exactly one of n, power and margin must be given", "another number of them", "write power=0.8 alone")
     if margin is not None:
         return for_margin(float(positive(margin, "margin", "no number of people has no error")))
     return whole(n, "n", least=2) if power is None else for_power(checked_power(power, level))
 
 
 def enough_people(power: Callable[[int], float], start: int, target: float) -> int:
-    """The least number of people from `start` on that has the power, as the next 12 have, too."""
+    """Return the smallest size from `start` on that reaches the power together with the next 12 sizes."""
     people, enough = start, 0
-    while enough <= _AHEAD:
+    while enough <= _CHECKED_SIZES:
         enough = enough + 1 if power(people) >= target else 0
         people += 1
     return people - enough
 
 
 def checked_power(power: Number, level: float) -> float:
-    """A power that a test of size 1 - level can be planned for."""
+    """Check that a power lies above the size of the test, 1 - level, and below 1."""
     target = float(exact(power, "power"))
     if not 1 - level < target < 1:
         rule = f"`power` must lie between {1 - level:.3g} and 1"
-        refuse(rule, power, "a test without data has the first; 80 percent are 0.8")
+        refuse(rule, power, "write 0.8 for 80 percent")
     return target
 
 
 def difference_power(design: Design, shares: tuple[float, ...], sizes: tuple[int, int], level: float = 0.95) -> float:
-    """The probability that the default interval of a difference leaves out 0, over all pairs of counts."""
+    """Return the probability that the default interval of a difference excludes 0, over all pairs of counts."""
     (p, *a), (q, *b) = (_side(design, share, size, level) for share, size in zip(shares, sizes, strict=True))
     low, high = mover(*(part[:, None] for part in a), *b)
     return float(p @ ((low > 0) | (high < 0)) @ q)
 
 
 def _side(design: Design, share: float, size: int, level: float) -> tuple[Array, Array, Array, Array]:
-    """Chances of the counts of one group, and for each its estimate and uncut limits."""
+    """Return the probabilities of the counts of one group, with their estimates and unclipped limits."""
     no, yes = design.matrix[0, 1], design.matrix[1, 1]
     likely, chances = likely_counts(size, float(no + (yes - no) * share))
     ones = np.ones(len(likely))
@@ -232,10 +232,10 @@ def _side(design: Design, share: float, size: int, level: float) -> tuple[Array,
 
 
 def likely_counts(n: int, p: float) -> tuple[npt.NDArray[np.intp], Array]:
-    """Likely counts of n people and their chances; all others have together less than 1e-9 for up to 50,000 people."""
+    """Return the likely counts of n people with their probabilities; the others sum to below 1e-9 up to n = 50,000."""
     k = np.arange(n + 1)
-    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    chances = np.exp(ways + xlogy(k, p) + xlog1py(n - k, -p))
+    log_binomial = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    chances = np.exp(log_binomial + xlogy(k, p) + xlog1py(n - k, -p))
     likely = np.flatnonzero(chances > _RARE)
     return likely, np.asarray(chances[likely])
 

@@ -1,7 +1,7 @@
-"""`plan_list_experiment` and `plan_item_sum`: people for lists with and without the sensitive item.
+"""`plan_list_experiment` and `plan_item_sum`: sample sizes for lists with and without the sensitive item.
 
-Both compare two means: the variance of the difference is that of the short list's answers over the people who
-get it, and that of the long list's over the others. What else is on the list adds to both.
+Both compare two means. The variance of the difference is the variance of the short list's answers divided by the number
+of people with that list, plus the same for the long list; the other items add to both.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,14 +15,14 @@ from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import nctdtr, ndtr, stdtrit
 from toolkit.core.search import least_whole
 from toolkit.planning.fieldwork import whole_people
-from toolkit.planning.models.differences import people_wanted
+from toolkit.planning.models.differences import people_for_target
 
-_NORMAL = 10_000  # degrees of freedom: beyond, power by t and by the normal law differ by less than 1e-4
+_NORMAL = 10_000  # degrees of freedom beyond which the powers of t and normal tests differ by less than 1e-4
 
 
 @dataclass(frozen=True)
 class ListPlan:
-    """People for lists with and without the sensitive item.
+    """A plan of lists with and without the sensitive item.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ class ListPlan:
     margin : float
         Half the width of the interval of the share, or of the mean.
     power : float or None
-        To tell it from `detect`; None where nothing is to be told.
+        Power of the test against `detect`; None without `detect`.
     told_none, told_all : float or None
-        The shares of the long list's group who would say none, or all, and could deny nothing; None where the items are
-        not known one by one.
+        The shares of the long list's group with none or all of the items, who could deny nothing; None if the items
+        are not given one by one.
     notes : tuple of str
-        How it was found.
+        How the power was computed.
 
     Examples
     --------
@@ -84,31 +84,31 @@ def plan_list_experiment(
     level: Number = 0.95,
     ratio: Number = 1,
 ) -> ListPlan:
-    """Plan a list experiment: give n, or the margin or the power that is wanted.
+    """Plan a list experiment, given n, a margin or a power.
 
-    By Welch's t, as `toolkit.analysis.list_experiment` has it, for answers that are nearly normal on average:
-    approximate for a few dozen people. Having the trait is taken to be independent of the other items.
+    It uses Welch's t as `toolkit.analysis.list_experiment` does, which is approximate for a few dozen people. The
+    sensitive trait is assumed to be independent of the other items.
 
     Parameters
     ----------
     items : sequence of number, optional
-        The shares of people who have each of the other items, taken to be independent; or, in place of them, `spread`.
+        The share of people with each of the other items, assumed to be independent; alternatively, give `spread`.
     prevalence : number
-        The share of carriers that is guessed.
+        The guessed share of carriers.
     spread : number, optional
-        The standard deviation of the short list's counts, smaller where items exclude each other.
+        The standard deviation of the short list's counts, which is smaller if items exclude each other.
     n : int, optional
         People with the short list.
     margin, power : number, optional
-        What is wanted, in place of n.
+        The target, in place of n.
     detect : number, optional
-        The true share that power is computed for, to be told from `prevalence`.
+        The true share for which the power is computed, tested against `prevalence`.
     sides : {2, 1}
-        Of that test.
+        The sides of that test.
     level : number
         Confidence level; the test has the size 1 - level.
     ratio : number
-        How many times as many people get the long list.
+        The number of people with the long list, divided by that with the short list.
 
     Returns
     -------
@@ -122,13 +122,15 @@ def plan_list_experiment(
     """
     if (items is None) == (spread is None):
         received = "both" if items is not None else "none"
-        refuse("exactly one of `items` and `spread` must be given", received, "it says how counts differ")
+        refuse(
+            "exactly one of `items` and `spread` must be given", received, "write items=(0.9, 0.5, 0.1), or spread=0.8"
+        )
     none = every = None
     guess = float(probability(prevalence, "prevalence"))
     if items is not None:
         shares = np.array([float(probability(share, "items")) for share in items])
         if not len(shares):
-            refuse("`items` must hold a share for each other item", "none", "a list has items")
+            refuse("`items` must hold a share for each other item", "none", "write items=(0.9, 0.5, 0.1)")
         variance = float((shares * (1 - shares)).sum())
         none, every = float(np.prod(1 - shares) * (1 - guess)), float(np.prod(shares) * guess)
     else:
@@ -152,22 +154,22 @@ def plan_item_sum(
     level: Number = 0.95,
     ratio: Number = 1,
 ) -> ListPlan:
-    """Plan sums with and without a sensitive quantity: give n, or the margin or the power that is wanted.
+    """Plan sums with and without a sensitive quantity, given n, a margin or a power.
 
-    As `toolkit.analysis.item_sum` has them, in the unit of the quantities.
+    It agrees with `toolkit.analysis.item_sum`, and is in the unit of the quantities.
 
     Parameters
     ----------
     spread : number
         The standard deviation of the short list's sums.
     mean, sd : number
-        Of the sensitive quantity, as guessed; it is taken to be independent of the others.
+        The guessed mean and standard deviation of the sensitive quantity, assumed to be independent of the others.
     n : int, optional
         People with the short list.
     margin, power : number, optional
-        What is wanted, in place of n.
+        The target, in place of n.
     detect : number, optional
-        The true mean that power is computed for, to be told from `mean`.
+        The true mean for which the power is computed, tested against `mean`.
     sides, level, ratio : optional
         As for `plan_list_experiment`.
 
@@ -190,7 +192,7 @@ def plan_item_sum(
 
 def _checked(level: Number, sides: int, ratio: Number) -> tuple[float, int, float]:
     if sides not in (1, 2):
-        refuse("`sides` must be 1 or 2", sides, "a test looks on one side or on both")
+        refuse("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
     return check_level(level), sides, float(positive(ratio, "ratio", "it compares numbers of people"))
 
 
@@ -201,7 +203,7 @@ def _planned(
     goals: tuple[Any, Any, Any],
     shares: tuple[float | None, float | None],
 ) -> ListPlan:
-    """Enough people for what is wanted, and what they are enough for."""
+    """Return the plan with enough people for the target."""
     value, truth = values
 
     def for_margin(most: float) -> int:
@@ -209,10 +211,10 @@ def _planned(
 
     def for_power(enough: float) -> int:
         if truth is None or truth == value:
-            refuse("`detect` must be another value with `power`", truth, "there is nothing to tell apart")
+            refuse("`detect` must be another value with `power`", truth, "write detect=0.2, for example")
         return least_whole(lambda people: case.power(value, truth, people) >= enough, 1, 2)
 
-    people = people_wanted(*goals, case.level, for_margin, for_power)
+    people = people_for_target(*goals, case.level, for_margin, for_power)
     power = None if truth is None else case.power(value, truth, people)
     notes = () if power is None else (f"{case.sides}-sided t test at {100 * (1 - case.level):.3g} %",)
     margin = case.margin(value, people)
@@ -231,20 +233,20 @@ class _ListCase:
         return people, max(2, whole_people(people * self.ratio))
 
     def _error(self, value: float, people: int) -> tuple[float, float]:
-        """The standard error, and Welch's degrees of freedom."""
+        """Return the standard error and Welch's degrees of freedom."""
         sizes = np.array(self.sizes(people))
-        parts = np.array([self.short, self.long(value)]) / sizes
-        if not parts.any():
-            refuse("the answers must differ", "lists that everybody answers alike", "there is no error to plan")
-        return float(np.sqrt(parts.sum())), float(parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum())
+        variances = np.array([self.short, self.long(value)]) / sizes
+        if not variances.any():
+            refuse("the answers must differ", "lists that everybody answers alike", "give items with shares below 1")
+        return float(np.sqrt(variances.sum())), float(variances.sum() ** 2 / (variances**2 / (sizes - 1)).sum())
 
     def margin(self, value: float, people: int) -> float:
         se, df = self._error(value, people)
         return float(stdtrit(df, 0.5 + self.level / 2)) * se
 
     def power(self, null: float, truth: float, people: int) -> float:
-        """By the noncentral law of t; by the normal one for many people, where both agree."""
+        """Return the power by the noncentral t law, or by the normal law for many people."""
         se, df = self._error(truth, people)
-        apart, reach = abs(truth - null) / se, float(stdtrit(df, 1 - (1 - self.level) / self.sides))
-        below = [float(ndtr(z - apart) if df > _NORMAL else nctdtr(df, apart, z)) for z in (reach, -reach)]
+        shift, threshold = abs(truth - null) / se, float(stdtrit(df, 1 - (1 - self.level) / self.sides))
+        below = [float(ndtr(z - shift) if df > _NORMAL else nctdtr(df, shift, z)) for z in (threshold, -threshold)]
         return 1 - below[0] + (below[1] if self.sides == 2 else 0.0)

@@ -1,4 +1,4 @@
-"""`plan_slope`: how many people a coefficient of a logistic regression on randomized answers needs.
+"""`plan_slope`: sample sizes for a coefficient of a logistic regression on randomized answers.
 
 With g(x) = 1 / (1 + exp(-a - b x)) the Fisher information of one report about a + b x is g'**2 times the sum
 over reports y of (P[1, y] - P[0, y])**2 / Pr(y | x). The covariance of intercept and slope is the inverse of
@@ -28,22 +28,22 @@ _COUNTED = 50_000
 
 @dataclass(frozen=True)
 class SlopePlan:
-    """People for a coefficient of a logistic regression, as `plan_slope` returns them.
+    """A plan of a logistic regression, as `plan_slope` returns it.
 
     Parameters
     ----------
     design : Design
-        What hides the answers.
+        The design of the question.
     slope : float
-        Of the log-odds.
+        The slope of the log-odds.
     n : int
         People whose reports arrive.
     level : float
         Confidence level.
     power : float
-        Of Wald's two-sided test of a slope of 0; approximate for a normal covariate.
+        Power of Wald's two-sided test of a slope of 0; approximate for a normal covariate.
     variance : float
-        Of the slope, times n.
+        The variance of the slope, times n.
 
     Examples
     --------
@@ -82,26 +82,26 @@ def plan_slope(
     level: Number = 0.95,
     covariate: ArrayLike = "normal",
 ) -> SlopePlan:
-    """Plan a logistic regression with one covariate: give n, or the power that is wanted.
+    """Plan a logistic regression with one covariate, given n or a power.
 
-    Approximate for a normal covariate: in simulations of a die, with 80 % wanted, Wald's test had 85 % (intercept -1,
-    slope 0.5) and 83 % (intercept -2). For a covariate of two values, and two reports, power is counted from the
-    binomial laws for up to 50,000 people; a survey whose likelihood has no maximum detects nothing.
+    It is approximate for a normal covariate: in simulations with a target of 80 %, Wald's test had a power of 85 %
+    (intercept -1, slope 0.5) and 83 % (intercept -2). For a binary covariate and two reports the power is exact for up
+    to 50,000 people; a survey whose likelihood has no maximum detects nothing.
 
     Parameters
     ----------
     design : Design
-        Of two answers.
+        A design with two answers.
     intercept, slope : number
-        Of the log-odds of the last answer.
+        Intercept and slope of the log-odds of the last answer.
     n : int, optional
         People whose reports arrive.
     power : number, optional
-        What is wanted, in place of n.
+        The target, in place of n.
     level : number
         Confidence level; the test has the size 1 - level.
     covariate : {"normal"} or number
-        Of mean 0 and standard deviation 1; or the share of people who have 1, the others have 0.
+        A normal covariate of mean 0 and standard deviation 1, or the share of people with 1 in a binary covariate.
 
     Returns
     -------
@@ -115,12 +115,12 @@ def plan_slope(
     497
     """
     if not is_randomizer(design) or not has_matrix(design) or len(design.options) != 2:
-        refuse("`design` must be one of two answers", type(design).__name__, "a slope is of their log-odds", TypeError)
+        refuse("`design` must be one of two answers", type(design).__name__, "give a yes/no design", TypeError)
     a, b, confidence = float(exact(intercept, "intercept")), float(exact(slope, "slope")), check_level(level)
     if b == 0:
-        refuse("`slope` must differ from 0", slope, "there is nothing to detect")
+        refuse("`slope` must differ from 0", slope, "write slope=0.5, for example")
     if (n is None) == (power is None):
-        refuse("exactly one of n and power must be given", "both" if n is not None else "none", "the other follows")
+        refuse("exactly one of n and power must be given", "both" if n is not None else "none", "write power=0.8 alone")
     x, chance = _law(covariate)
     variance, z = slope_variance(design, a, b, x, chance), critical(confidence, 2)
 
@@ -139,7 +139,7 @@ def plan_slope(
 
 
 def _counted(design: Design, shares: Array, share: float, people: int, z: float) -> float:
-    """The chance that Wald's test tells two log-odds apart, over all counts; the size of the groups is random, too."""
+    """Return the power of Wald's test of two log-odds, over all counts and random sizes of the groups."""
     points, weights = np.polynomial.hermite_e.hermegauss(5)
     power, (no, yes) = 0.0, design.matrix[:, 1]
     for point, weight in zip(points, weights / weights.sum(), strict=True):
@@ -150,36 +150,40 @@ def _counted(design: Design, shares: Array, share: float, people: int, z: float)
         chances, odds, variances = [], [], []
         for size, truth in zip(sizes, shares, strict=True):
             counts, likely = likely_counts(size, float(no + (yes - no) * truth))
-            seen = counts / size
-            estimate = (seen - no) / (yes - no)
-            inside = (estimate > 1e-9) & (estimate < 1 - 1e-9)  # else no finite coefficient
-            seen, estimate = seen[inside], estimate[inside]
+            observed = counts / size
+            estimate = (observed - no) / (yes - no)
+            inside = (estimate > 1e-9) & (estimate < 1 - 1e-9)  # otherwise there is no finite coefficient
+            observed, estimate = observed[inside], estimate[inside]
             chances.append(likely[inside])
             odds.append(np.log(estimate / (1 - estimate)))
-            variances.append(seen * (1 - seen) / size / ((yes - no) * estimate * (1 - estimate)) ** 2)
+            variances.append(observed * (1 - observed) / size / ((yes - no) * estimate * (1 - estimate)) ** 2)
         hits = np.abs(np.subtract.outer(*odds)) > z * np.sqrt(np.add.outer(*variances))
         power += weight * float(chances[0] @ hits @ chances[1])
     return power
 
 
 def slope_variance(design: Design, intercept: float, slope: float, x: Array, chance: Array) -> float:
-    """N times the variance of the slope, in large samples, for a covariate with these values and chances."""
+    """Return n times the asymptotic variance of the slope, for a covariate with these values and probabilities."""
     share = expit(intercept + slope * x)
-    apart = design.matrix[1] - design.matrix[0]
-    reports = design.matrix[0] + np.outer(share, apart)
+    difference = design.matrix[1] - design.matrix[0]
+    reports = design.matrix[0] + np.outer(share, difference)
     with np.errstate(divide="ignore", invalid="ignore"):
-        known = np.where(apart == 0, 0, apart**2 / reports).sum(axis=1)
-    weight = chance * (share * (1 - share)) ** 2 * known
+        per_report = np.where(difference == 0, 0, difference**2 / reports).sum(axis=1)
+    weight = chance * (share * (1 - share)) ** 2 * per_report
     information = np.array([[weight.sum(), weight @ x], [weight @ x, weight @ x**2]])
     return float(np.linalg.inv(information)[1, 1])
 
 
 def _law(covariate: Any) -> tuple[Array, Array]:
-    """Values of the covariate and their chances; of a normal one by Gauss and Hermite."""
+    """Return the values of the covariate and their probabilities, by Gauss-Hermite quadrature for a normal one."""
     if isinstance(covariate, str) and covariate == "normal":
         points, weights = np.polynomial.hermite_e.hermegauss(_POINTS)
         return points, weights / weights.sum()
     share = float(probability(covariate, "covariate"))
     if not 0 < share < 1:
-        refuse("`covariate` must be 'normal' or a share strictly between 0 and 1", covariate, "all have the same else")
+        refuse(
+            "`covariate` must be 'normal' or a share strictly between 0 and 1",
+            covariate,
+            "write 0.5 for two equal groups",
+        )
     return np.array([0.0, 1.0]), np.array([1 - share, share])

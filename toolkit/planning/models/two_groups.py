@@ -1,8 +1,7 @@
-"""`plan_two_groups`: people for models of two groups that are asked with different odds.
+"""`plan_two_groups`: sample sizes for models of two groups with different randomization probabilities.
 
-The share of carriers is a weighted sum of both groups' shares of yes: its variance is the sum of the squared
-weights times share * (1 - share) / people. What else is unknown (the innocuous question's prevalence, how
-many cheat or lie) costs people even though it is not of interest.
+The share of carriers is a weighted sum of both groups' shares of yes, so that its variance is the sum of the squared
+weights times share * (1 - share) / people. The other unknown share, such as that of cheaters, increases this variance.
 """
 
 import math
@@ -20,16 +19,16 @@ from toolkit.core.search import least_whole
 from toolkit.local.two_groups import TWO_GROUP_DESIGNS, TwoGroupDesign
 from toolkit.planning.accuracy import critical
 from toolkit.planning.fieldwork import whole_people
-from toolkit.planning.models.differences import enough_people, likely_counts, people_wanted
+from toolkit.planning.models.differences import enough_people, likely_counts, people_for_target
 
 Model = Literal["unknown_question", "cheater_detection", "lie_detector"]
 MODELS = ("unknown_question", "cheater_detection", "lie_detector")
-_COUNTED = 5000  # people in the larger group up to which power is counted; beyond, the normal formula
+_COUNTED = 5000  # people in the larger group up to which power is exact; beyond, it is approximate
 
 
 @dataclass(frozen=True)
 class TwoGroupPlan:
-    """People for a model of two groups with different odds, as `plan_two_groups` returns them.
+    """A plan of a model of two groups with different probabilities, as `plan_two_groups` returns it.
 
     Parameters
     ----------
@@ -44,12 +43,12 @@ class TwoGroupPlan:
     level : float
         Confidence level.
     margin : float
-        Half the width of the interval of the share of carriers, as the analysis shows it: for cheater detection that
-        of the whole range, as a cheater may be a carrier or not.
+        Half the width of the interval of the share of carriers. For cheater detection it includes the identification
+        bounds, because a cheater may be a carrier or not.
     power : float or None
-        To tell that share from `detect`; None where nothing is to be told.
+        Power of the test against `detect`; None without `detect`.
     notes : tuple of str
-        How it was found.
+        How the power was computed.
 
     Examples
     --------
@@ -90,10 +89,10 @@ def plan_two_groups(
     level: Number = 0.95,
     ratio: Number = 1,
 ) -> TwoGroupPlan:
-    """Plan a model of two groups: give n, or the margin or the power that is wanted.
+    """Plan a model of two groups, given n, a margin or a power.
 
     Power is that of the test that agrees with the interval of `toolkit.analysis`, counted from the binomial laws of the
-    reports for up to 5,000 people per group; n is such that the next 12 numbers reach it, too. Cheaters may be carriers
+    reports for up to 5,000 people per group; n is such that the next 12 sizes reach it too. Cheaters may be carriers
     or not, so that the margin of cheater detection is never below half their share; its power is that of the test of
     the carriers who follow the instructions. The extended crosswise model is planned as `plan(crosswise(p), …)`: its n
     are the people of both groups.
@@ -105,22 +104,22 @@ def plan_two_groups(
     p : tuple of two numbers
         The probabilities of both groups, as that function takes them.
     prevalence : number
-        The share of carriers that is guessed.
+        The guessed share of carriers.
     other : number
-        The guess of what else is unknown: the innocuous prevalence, the share of cheaters, or the share of carriers
-        who are honest.
+        The guess of the other unknown: the innocuous prevalence, the share of cheaters, or the share of carriers who
+        are honest.
     n : int, optional
         People in the first group.
     margin, power : number, optional
-        What is wanted, in place of n.
+        The target, in place of n.
     detect : number, optional
-        The true share of carriers that power is computed for, to be told from `prevalence`.
+        The true share of carriers for which the power is computed, tested against `prevalence`.
     sides : {2, 1}
-        Of that test.
+        The sides of that test.
     level : number
         Confidence level; the test has the size 1 - level.
     ratio : number
-        How many times as many people the second group has.
+        The size of the second group, divided by that of the first.
 
     Returns
     -------
@@ -134,7 +133,7 @@ def plan_two_groups(
     """
     confidence, guess = check_level(level), float(probability(prevalence, "prevalence"))
     if sides not in (1, 2):
-        refuse("`sides` must be 1 or 2", sides, "a test looks on one side or on both")
+        refuse("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
     case = _TwoGroupCase(
         choice(model, "model", MODELS),
         _two(p),
@@ -144,13 +143,13 @@ def plan_two_groups(
         float(positive(ratio, "ratio", "it compares numbers of people")),
     )
     truth = None if detect is None else float(probability(detect, "detect"))
-    people = people_wanted(
+    people = people_for_target(
         n,
         margin,
         power,
         confidence,
-        lambda wanted: case.people_for_margin(guess, wanted),
-        lambda wanted: case.people_for_power(guess, truth, wanted),
+        lambda target: case.people_for_margin(guess, target),
+        lambda target: case.people_for_power(guess, truth, target),
     )
     reached = None if truth is None else case.power(guess, truth, people)
     how = "counted from the binomial laws" if case.counts(people) else "by the normal approximation"
@@ -162,7 +161,7 @@ def plan_two_groups(
 def _two(p: tuple[Number, Number]) -> tuple[float, float]:
     chances = tuple(float(probability(one, "p")) for one in p)
     if len(chances) != 2 or chances[0] == chances[1]:
-        refuse("`p` must be two different probabilities", p, "equal ones tell nothing apart")
+        refuse("`p` must be two different probabilities", p, "write p=(0.7, 0.3), for example")
     return chances[0], chances[1]
 
 
@@ -184,16 +183,18 @@ class _TwoGroupCase:
 
     def yes(self, share: float) -> Array:
         if self.design.exclusive and share + self.other > 1:
-            refuse("carriers and cheaters must be at most everybody", share + self.other, "they are shares")
+            refuse(
+                "carriers and cheaters must be at most everybody", share + self.other, "give shares with a sum below 1"
+            )
         return self.design.yes(self.p, share, self.other)[0]
 
     def _se(self, share: float, people: int, weights: Array | None = None) -> float:
-        """Of the share of carriers, or of another weighted sum of the shares of yes."""
+        """Return the standard error of the share of carriers, or of another weighted sum of the shares of yes."""
         yes, squares = self.yes(share), (self.design.carriers(self.p)[1] if weights is None else weights) ** 2
         return float(np.sqrt(np.sum(squares * yes * (1 - yes) / np.array(self.sizes(people)))))
 
     def margin(self, share: float, people: int) -> float:
-        """Half the width of the interval that the analysis shows."""
+        """Return half the width of the interval of the analysis."""
         if self.model != "cheater_detection":
             return critical(self.level, 2) * self._se(share, people)
         low = self._se(share, people)
@@ -204,15 +205,15 @@ class _TwoGroupCase:
         return max(self.sizes(people)) <= _COUNTED
 
     def power(self, null: float, truth: float, people: int) -> float:
-        """The chance that the estimate is over z errors from the null; one-sided: on the side of the truth."""
+        """Return the probability of an estimate more than z standard errors from the null, on one or both sides."""
         two_sided = self.z == critical(self.level, 2)
         if not self.counts(people):
             return float(ndtr(abs(truth - null) / self._se(truth, people) - self.z))
         start, weights = self.design.carriers(self.p)
         parts, spread, chance = [], [], []
         for weight, yes, size in zip(weights, self.yes(truth), self.sizes(people), strict=True):
-            seen, likely = likely_counts(size, float(yes))
-            share = seen / size
+            counts, likely = likely_counts(size, float(yes))
+            share = counts / size
             parts.append(weight * share)
             spread.append(weight**2 * share * (1 - share) / (size - 1))
             chance.append(likely)
@@ -230,9 +231,9 @@ class _TwoGroupCase:
 
     def people_for_power(self, null: float, truth: float | None, target: float) -> int:
         if truth is None or truth == null:
-            refuse("`detect` must be another share with `power`", truth, "there is nothing to tell apart")
-        reach = (self.z + float(ndtri(target))) / abs(truth - null)
-        rough = max(2, math.ceil((self._se(truth, 10**6) * reach) ** 2 * 10**6))
+            refuse("`detect` must be another share with `power`", truth, "write detect=0.2, for example")
+        z = (self.z + float(ndtri(target))) / abs(truth - null)
+        rough = max(2, math.ceil((self._se(truth, 10**6) * z) ** 2 * 10**6))
         if not self.counts(math.ceil(1.2 * rough)):
             return rough
         return enough_people(lambda people: self.power(null, truth, people), max(2, int(0.8 * rough)), target)
