@@ -347,21 +347,21 @@ def test_how_many_labels_are_known_is_told_for_a_price() -> None:
     ledger = Ledger(Pure(10**7))
     model = PrivateSVC(1, classes=("No", "Yes"), bounds=(0, 1), missing="drop", ledger=ledger)
     labels = ["No"] * 30 + ["no", "Yes", None, 1, ["Yes"], "yes"]
-    told = model.count_known(labels, epsilon=10**6)
+    told = model.count_labeled(labels, epsilon=10**6)
     assert told.value == pytest.approx(31, abs=0.01)
     (entry,) = ledger.entries()
     assert (entry.loss, entry.neighbors, entry.label) == (Pure(10**6), "replace", "rows with a known label")
     assert "rows with a known label about 31 (standard error" in repr(model)
     assert repr(model).endswith(", ε = 1,000,000)>")
-    assert model.fit(np.ones((36, 1)), labels).known_rows_ is told
+    assert model.fit(np.ones((36, 1)), labels).labeled_rows_ is told
     assert "each fit costs" not in repr(model)
-    model.set_params(ledger=None, rng=np.random.default_rng(1)).count_known(labels, epsilon=1)
+    model.set_params(ledger=None, rng=np.random.default_rng(1)).count_labeled(labels, epsilon=1)
     assert "cost ε = 1;" in repr(model)  # a count that is simulated does not make the fit so
     with pytest.raises(TypeError, match="y holds text, got a number"):
-        PrivateSVC(1, ledger=ledger).count_known(np.array(["a", "b"]), epsilon=1)
+        PrivateSVC(1, ledger=ledger).count_labeled(np.array(["a", "b"]), epsilon=1)
     assert len(ledger.entries()) == 2
     with pytest.raises(ValueError, match="`neighbors` must be one of"):
-        PrivateSVC(1, neighbors="both").count_known([0, 1], epsilon=1)
+        PrivateSVC(1, neighbors="both").count_labeled([0, 1], epsilon=1)
     drawn = PrivateSVC(1, rng=np.random.default_rng(1))
-    drawn.count_known([0, 1, 2], epsilon=1)
+    drawn.count_labeled([0, 1, 2], epsilon=1)
     assert "simulated, no privacy claim" in repr(drawn)

@@ -78,11 +78,11 @@ def test_a_target_of_text_is_refused_by_its_type() -> None:
 
 def test_how_many_targets_are_known_is_told_for_a_price() -> None:
     learner = PrivateLinearRegression(rho=1, bounds=(0, 1), target_bounds=(0, 1))
-    told = learner.count_known([1, None, "x", 2.0, np.nan], epsilon=10**6)
+    told = learner.count_labeled([1, None, "x", 2.0, np.nan], epsilon=10**6)
     assert told.value == pytest.approx(2, abs=0.01)
     ledger = Ledger(Pure(1), neighbors="add_remove")
     with pytest.raises(TypeError, match="y must hold numbers, got text"):
-        PrivateLinearRegression(rho=1, bounds=(0, 1), target_bounds=(0, 1), ledger=ledger).count_known(
+        PrivateLinearRegression(rho=1, bounds=(0, 1), target_bounds=(0, 1), ledger=ledger).count_labeled(
             pd.Series(["1", "2"], dtype="str"), epsilon=1
         )
     assert ledger.spent == Pure(0)

@@ -68,7 +68,7 @@ CALLS = {
     "linear, no intercept": Call(fitting(PrivateLinearRegression, rho=1, target_bounds=(0, 1), fit_intercept=False)),
     "components": Call(fitting(PrivatePCA, rho=1)),
     "known labels": Call(
-        lambda _, y, **where: np.shape(PrivateSVC(1, classes=("no", "yes"), **where).count_known(y, epsilon=1).value)
+        lambda _, y, **where: np.shape(PrivateSVC(1, classes=("no", "yes"), **where).count_labeled(y, epsilon=1).value)
     ),
     "choice": Call(lambda rows, y, **where: isinstance(chosen(rows, y, **where), Says)),
     "holdout": Call(lambda _, y, ledger, neighbors: type(holdout(y, ledger)), "replace"),  # noqa: ARG005

@@ -8,11 +8,10 @@ check_extras("sklearn")  # a sentence, before it is imported
 
 from toolkit.learning.choosing import best_of, choose_classifier
 from toolkit.learning.classifiers import PrivateLogisticRegression, PrivateSVC
-from toolkit.learning.holdout import Answered, Thresholdout
+from toolkit.learning.holdout import Thresholdout
 from toolkit.learning.moments import PrivateLinearRegression, PrivatePCA
 
 __all__ = [
-    "Answered",
     "PrivateLinearRegression",
     "PrivateLogisticRegression",
     "PrivatePCA",

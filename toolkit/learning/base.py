@@ -117,38 +117,6 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         self.simulated_ = source is not None
         return quietly(lambda: compute(source), consequence="the charge remains")
 
-    def count_known(self, y: ArrayLike, *, epsilon: Number) -> Estimate:
-        """Count the rows that a fit would learn from, for Pure(epsilon).
-
-        Such a row has one of the classes, or a target: it shows whether `classes` are spelled as y spells them.
-        The ledger pays; the repr then shows the count.
-
-        Parameters
-        ----------
-        y : array-like
-            Labels or targets, one per row.
-        epsilon : Number
-            The cost.
-
-        Returns
-        -------
-        Estimate
-            The count, with noise.
-        """
-        column = one_column(y).column
-        known, mechanism = self._known(column), Laplace.for_epsilon(epsilon)
-        check_neighbors(self.neighbors)
-        simulated = getattr(self, "simulated_", None)
-        self.known_rows_ = self._released(
-            mechanism, "rows with a known label", lambda rng: mechanism.release(int(known(column).sum()), rng=rng)
-        )
-        self.simulated_ = self.simulated_ if simulated is None else simulated
-        return self.known_rows_
-
-    def _known(self, y: Column) -> Callable[[Column], Mask]:
-        """Which rows of such a column have a label or a target."""
-        raise NotImplementedError
-
     def _rows_to_predict(self, x: DataFrame | ArrayLike) -> Table:
         """A table with the same columns as those of the fit."""
         name = type(self).__name__
@@ -185,9 +153,9 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
     def _facts_about_missing(self) -> list[tuple[str, str]]:
         words = "not said yet" if self.missing is None else FILLS.get(str(self.missing), f"count as {self.missing}")
         facts = [("missing numbers", words)]
-        if hasattr(self, "known_rows_"):
-            about = f"about {float(self.known_rows_):,.0f} (standard error {self.known_rows_.se:.2g}"
-            facts.append(("rows with a known label", f"{about}, {self.known_rows_.loss or SIMULATED})"))
+        if hasattr(self, "labeled_rows_"):
+            about = f"about {float(self.labeled_rows_):,.0f} (standard error {self.labeled_rows_.se:.2g}"
+            facts.append(("rows with a known label", f"{about}, {self.labeled_rows_.loss or SIMULATED})"))
         return facts
 
     def _rows(self) -> list[tuple[str, str]]:
@@ -210,3 +178,40 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
+class PrivateSupervisedLearner(PrivateLearner):
+    """A private learner of labels or targets."""
+
+    def count_labeled(self, y: ArrayLike, *, epsilon: Number) -> Estimate:
+        """Count the rows that a fit would learn from, for Pure(epsilon).
+
+        Such a row has one of the classes, or a target: the count shows whether `classes` are spelled as in y.
+        The ledger pays; the repr then shows the count.
+
+        Parameters
+        ----------
+        y : array-like
+            Labels or targets, one per row.
+        epsilon : Number
+            The cost.
+
+        Returns
+        -------
+        Estimate
+            The count, with noise.
+        """
+        column = one_column(y).column
+        is_labeled, mechanism = self._label_filter(column), Laplace.for_epsilon(epsilon)
+        check_neighbors(self.neighbors)
+        simulated = getattr(self, "simulated_", None)
+        self.labeled_rows_ = self._released(
+            mechanism, "rows with a known label", lambda rng: mechanism.release(int(is_labeled(column).sum()), rng=rng)
+        )
+        # `simulated_` tells of the fit, so that a count after it must not change it.
+        self.simulated_ = self.simulated_ if simulated is None else simulated
+        return self.labeled_rows_
+
+    def _label_filter(self, y: Column) -> Callable[[Column], Mask]:
+        """Return a function that tells which rows of such a column have a label or a target."""
+        raise NotImplementedError

@@ -15,7 +15,7 @@ from toolkit.core.checks import Number, choice, positive, probability, refuse, w
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.frames.engines.column import Column
-from toolkit.learning.base import PrivateLearner
+from toolkit.learning.base import PrivateSupervisedLearner
 from toolkit.learning.descent import NoisyGradientDescent
 from toolkit.learning.perturbation import (
     MOST_ROWS,
@@ -33,7 +33,7 @@ WHERE = {"objective": "in the objective", "output": "on the weights", "descent":
 Noise = OutputPerturbation | ObjectivePerturbation | NoisyGradientDescent
 
 
-class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[misc]
+class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # type: ignore[misc]
     """What both classifiers share: two given classes, rows by public scales, and where the noise goes."""
 
     def _margins(self) -> MarginLoss:
@@ -86,7 +86,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         self.n_rows_ = count
         return self
 
-    def _known(self, y: Column) -> Callable[[Column], Mask]:
+    def _label_filter(self, y: Column) -> Callable[[Column], Mask]:
         labels = places(y, _two(self.classes))
         return lambda column: labels(column) >= 0
 
@@ -200,7 +200,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         too small; `C_` is what was used.
     classes : sequence
         The two labels; they are given, as seeing which there are would be a release. A column whose type can
-        never hold them is refused; `count_known` releases, for a price, how many rows have one of them.
+        never hold them is refused; `count_labeled` releases, for a price, how many rows have one of them.
     bounds : tuple or list or dict, optional
         (low, high) of all columns, a list of such pairs, or a mapping by name. With them noise in the
         objective is less: without, one person may have all of a row in one column.

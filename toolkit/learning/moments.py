@@ -27,7 +27,7 @@ from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.loss import Approx, Loss, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.frames.engines.column import Column
-from toolkit.learning.base import PrivateLearner
+from toolkit.learning.base import PrivateLearner, PrivateSupervisedLearner
 from toolkit.learning.perturbation import additive
 from toolkit.learning.tables import Table, ends
 
@@ -101,7 +101,7 @@ def _whole(products: Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.asarray(np.rint(products * STEPS).astype(np.int64).sum(axis=1))
 
 
-class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[misc]
+class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type: ignore[misc]
     """Least squares that promise every person in the data differential privacy.
 
     All that least squares need of the data are the sums of x x' and of x y. They are released with Gaussian
@@ -206,7 +206,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
         self._scaling, self.loss_ = scaling, None if self.simulated_ else moments.loss
         return self
 
-    def _known(self, y: Column) -> Callable[[Column], Mask]:
+    def _label_filter(self, y: Column) -> Callable[[Column], Mask]:
         y.adds_up("y")
         return lambda column: ~np.isnan(column.floats())
 
