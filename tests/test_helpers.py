@@ -28,7 +28,7 @@ from toolkit.local.matrix.encoding import as_labels, looks_like_others, says_yes
 from toolkit.local.matrix.tables import joined_labels
 from toolkit.studio.folder import fingerprint
 from toolkit.survey.consent.wheel import filled
-from toolkit.survey.plan import _up
+from toolkit.survey.plan import _round_up
 from toolkit.survey.questions.strict_json import as_plain
 from toolkit.survey.results.survey_results import _percent
 from toolkit.survey.serving.access import access_promise
@@ -61,7 +61,7 @@ TABLE = [
     (fingerprint(b"")[:8], "e3b0c442"),
     (filled("Tap “{label}”.", label="{label}"), "Tap “{label}”."),
     (filled("Tap “{label}”.", label="Yes”. Tap “No"), "Tap “Yes’. Tap ‘No”."),
-    ([_up(number) for number in (3.141, 12.01, 0.0312, 123.4)], ["3.2", "13", "0.032", "124"]),
+    ([_round_up(number) for number in (3.141, 12.01, 0.0312, 123.4)], ["3.2", "13", "0.032", "124"]),
     ([_percent(part, 606) for part in (604, 606, 1)], ["99.7 %", "100 %", "0.2 %"]),
     (
         access_promise("blind", 8).split(". ")[-1],

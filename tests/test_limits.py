@@ -33,7 +33,7 @@ from toolkit.local.questions import _table_of
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import checked_arms
 from toolkit.survey.serving.options import ServeOptions
-from toolkit.survey.serving.station import new_link
+from toolkit.survey.serving.station import new_station_link
 from toolkit.survey.spec import Survey
 
 GREAT, TINY = 10**300, 10**100
@@ -72,7 +72,7 @@ LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
     "waves": (lambda waves: panel(waves=waves, ceiling=20), 24, 25),
     "reports": (lambda cap: Survey("T", [Question("a", "A?", free_text=True)], consent="C", cap=cap), 10**9, 10**9 + 1),
     "digits": (lambda high: Survey("T", [Question("a", "A?", bounds=(0, high))], consent="C"), 10**15 - 1, 10**15),
-    "people at a station": (lambda uses: new_link("https://survey.example/", uses), 10_000, 10_001),
+    "people at a station": (lambda uses: new_station_link("https://survey.example/", uses), 10_000, 10_001),
     "a port": (lambda port: ServeOptions(port=port), 65_535, 65_536),
 }  # fmt: skip
 
