@@ -123,7 +123,7 @@ def _loss(survey: Survey, voice: Voice, often: str) -> str:
 
 
 def _cells(questions: Sequence[Question], voice: Voice) -> str:
-    """How many combinations of answers there are: the more, the likelier one of them is one person."""
+    """The number of combinations of plain answers: the more there are, the likelier one identifies a person."""
     if any(question.kind in ("text", "number") for question in questions):
         return voice.say("cells_any")
     sizes = [2 ** len(q.options) if q.multiple else len(q.options) + (not q.required) for q in questions]

@@ -26,7 +26,7 @@ _HEADS = ("question", "guess", "people", "margin", "people in the smallest subgr
 
 @dataclass(frozen=True)
 class Planned:
-    """One question of a plan. Margins are half the width of the interval, of the answer with the widest.
+    """The precision of one question. A margin is half the width of the interval, for the answer with the widest one.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Planned:
 
 @dataclass(frozen=True, repr=False)
 class SurveyPlan:
-    """How precise each question would be with n people.
+    """The precision that each question of a survey would have with n people.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class SurveyPlan:
     questions : tuple of Planned
         One for each question but free text.
     notes : tuple of str
-        What was guessed, and where next to nothing would be learned.
+        Assumptions, and the questions for which the margin would be too wide to be of use.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def planned(
     wishes: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> SurveyPlan | PeopleNeeded:
-    """Return what n people would tell, or how many people all wishes need; see `Survey.plan`."""
+    """Return the precision with n people, or the number of people that all wishes need; see `Survey.plan`."""
     if (n is None) == (wishes is None):
         received = "none" if n is None else "both"
         refuse("exactly one of n and wishes must be given", received, "the other follows")
@@ -221,7 +221,7 @@ def margins(
 
 
 def _compared(questions: Sequence[Question], rows: Sequence[Planned]) -> list[str]:
-    """How far two arms that find the same may lie apart: the people are not the same, so both errors add up."""
+    """The margins of differences between arms. The arms have different people, so that both variances add up."""
     by_name = {row.question: row for row in rows}
     notes = []
     for first, second in arm_pairs(questions):
@@ -245,7 +245,7 @@ def _planned(
 
 
 def _margin(question: Question, truth: Any, n: int, share_asked: Fraction, level: float, field: Field) -> float:
-    """That of `toolkit.plan` for a hidden question; of a plain one the usual formula, at the widest spread."""
+    """The margin of `toolkit.plan`, or for a plain question the usual one at the largest variance."""
     if isinstance(question.design, SquareWave):
         return math.nan  # of a distribution there is no single margin
     if n * share_asked < 1:
@@ -289,14 +289,14 @@ def _guess(question: Question, guess: Any) -> tuple[Any, str]:
 
 
 def _share_asked(question: Question, others: Sequence[Question]) -> Fraction:
-    """What part of the people is asked, if the plain answers that decide it are equally common."""
+    """The share of people who are asked, if the plain answers that decide it are equally common."""
     deciding = {other.name: other for other in others}
     shares = [_share(deciding[name], answers) for name, answers in (question.show_if or {}).items()]
     return math.prod(shares, start=Fraction(1))
 
 
 def _share(question: Question, answers: Sequence[str | int]) -> Fraction:
-    """What part gives one of these answers: of those that chance gives, exactly as often as it does."""
+    """The share of people with one of these answers: exact where chance answers, else as if all were equally common."""
     if question.chances is None:
         return Fraction(len(answers), len(question.options))
     return sum((question.chances[question.options.index(answer)] for answer in answers), Fraction(0))
@@ -341,5 +341,5 @@ def _notes(rows: Sequence[Planned], shares: Mapping[str, Fraction], n: int, leve
 
 
 def _round_up(number: float) -> str:
-    """Two digits, or all before the point, rounded up."""
+    """A number rounded up to two digits, or to a whole number where it has more digits before the point."""
     return f"{round_up(number, max(2, len(str(int(number))))):,f}"

@@ -44,7 +44,7 @@ _OF_A_SURVEY = (
 def rehearse(
     collector: object, *answers: object, rng: np.random.Generator | None = None, links: Sequence[str] | None = None
 ) -> int:
-    """Let invented people answer a rehearsal over the network, as phones do.
+    """Send reports of invented people to a rehearsal over the network, as phones do.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def rehearse(
     Returns
     -------
     int
-        How many reports were acknowledged as stored.
+        The number of reports that the server acknowledged as stored.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def _frame(survey: Survey, answers: Any, rng: np.random.Generator) -> Any:
 
 
 def _invented(question: Question, count: int, rng: np.random.Generator) -> list[Any]:
-    """Answers that say nothing: all equally likely, but for what is everybody's; no words where words are asked for."""
+    """Random answers: all options equally likely, the anchor where there is one, and empty texts."""
     if question.kind == "choice":
         codes = rng.integers(len(question.options), size=count)
         return [question.options[code] if question.anchor is None else question.anchor for code in codes]
@@ -163,7 +163,7 @@ def _invented(question: Question, count: int, rng: np.random.Generator) -> list[
 
 
 def _people(survey: Survey, answers: Any, rng: np.random.Generator) -> list[dict[str, Any]]:
-    """The true answers of each person, by question, and who it is."""
+    """The true answers of each person by question, with the person's identity."""
     answers = _frame(survey, answers, rng)
     if missing := [question.name for question in survey.questions if question.name not in answers.columns]:
         rule = "`answers` must have a column of true answers for each question"

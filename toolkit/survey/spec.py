@@ -1,4 +1,4 @@
-"""`Survey`: questions, consent and languages in one frozen thing with a hash, linted when it is made."""
+"""`Survey`: questions, consent and languages in one frozen object with a hash, checked when it is made."""
 
 # ruff: noqa: RUF009 (`declare` returns a field of a dataclass)
 
@@ -76,7 +76,7 @@ _NEEDED = {
 @explain_call('Survey("Exams", [question], consent="We are a research group of this university.")', **_NEEDED)
 @dataclass(frozen=True, repr=False)
 class Survey:
-    """Questions to the same people, with everything that they read and everything that they are promised.
+    """A survey: its questions, and all that respondents read and are promised.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Survey:
     languages : sequence of str
         Language codes; the first is that of plain strings.
     consent : str or mapping
-        What people agree to, in your words. The promise is added by itself.
+        What people agree to, in your words. The promise is generated from the designs and added to it.
     controller : str or mapping, optional
         Who is responsible. Beyond this machine this, contact, purpose, retention, publication and approval are needed.
     contact : str or mapping, optional
@@ -118,8 +118,8 @@ class Survey:
         Whether there is a question to try it out, never sent; 2 for two of them. Skipped above epsilon 3, where it
         would mislead.
     check : bool or "device"
-        Whether there is a question on how it works, whose result is sent: whether an answer gives the truth away, or
-        with "device" what chance makes of an answer, in two tries. Skipped above epsilon 3, too.
+        Whether there is a comprehension check, whose result is sent: whether an answer gives the truth away, or with
+        "device" what chance makes of an answer, in two tries. It is skipped above epsilon 3, as practice is.
     access : str
         "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be traced).
     cap : int, optional
@@ -133,9 +133,9 @@ class Survey:
     words : mapping, optional
         The page's own words, by language and name, for languages that the toolkit does not know.
     step : int
-        By how many reports at once what is shown of an open collection moves on.
+        The number of reports after which the published state of an open collection is updated.
     rehearsal : bool
-        Whether it is only tried out: every screen, result and file says so, and no report fits the real survey.
+        Whether the survey is only tried out: every screen, result and file says so, and its reports have another hash.
     waves : int
         How often the same people are asked; with several, a question has a `Memo`, and each wave is a
         collection of its own.
@@ -243,7 +243,7 @@ class Survey:
 
     @property
     def loss(self) -> Pure:
-        """What one respondent spends at most in all waves; in a later wave at least what the first one said."""
+        """The largest privacy loss of one respondent over all waves, at least as large as the first wave said."""
         return consenting.loss(self.questions, self.waves, consenting.earlier_loss(self))
 
     @property
@@ -264,7 +264,7 @@ class Survey:
         return digest({"survey": agreed, "page": page, "words": page_words(self), "code": code_hash()})
 
     def consent_text(self, language: str | None = None, *, paper: bool = False) -> str:
-        """Return all that people agree to: the consequence, who asks, the odds of each question, the rest.
+        """Return the full consent text: the consequence, who asks, the odds of each question, and what is stored.
 
         Parameters
         ----------
@@ -298,7 +298,7 @@ class Survey:
         refuse(f"a question of this survey must be one of {names}", repr(name)[:60], "there is no other", KeyError)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON and TOML: nothing in it is null, and designs are their integers.
+        """Return plain data for JSON and TOML, without nulls, in which designs are their integers.
 
         Returns
         -------
@@ -311,7 +311,7 @@ class Survey:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Survey":
-        """Make a survey from what `to_dict` wrote, or a person, who may give designs by name.
+        """Make a survey from a mapping, as `to_dict` returns it or a person writes it, with designs by name.
 
         Parameters
         ----------
@@ -321,7 +321,7 @@ class Survey:
         Returns
         -------
         Survey
-            The survey, linted.
+            The checked survey.
 
         Raises
         ------
@@ -332,9 +332,9 @@ class Survey:
 
     @classmethod
     def from_collection(cls, data: Mapping[str, Any]) -> "Survey":
-        """Make a survey from what `to_dict` wrote into a collection, without linting it again.
+        """Make a survey from what `to_dict` wrote into a collection, without checking it again.
 
-        What was right when it was made stays readable, whatever rules were added since.
+        A survey that was valid when it was made stays readable under later rules.
 
         Parameters
         ----------
@@ -374,7 +374,7 @@ class Survey:
         Returns
         -------
         Survey
-            The survey, linted.
+            The checked survey.
 
         Raises
         ------
@@ -496,7 +496,7 @@ def at_station(survey: Survey) -> Survey:
 
 
 def is_asked(survey: Survey, question: Question, answers: dict[str, Any]) -> bool:
-    """Whether a question is asked, given the plain answers before it."""
+    """Return whether a question is asked, given the plain answers before it."""
     for name, options in (question.show_if or {}).items():
         code = answers[name]
         if code is None or survey[name].options[code] not in options:
@@ -544,7 +544,7 @@ def _answers(question: Question, language: str, own_words: Own | None) -> str:
 
 
 def _sent(question: Question) -> str:
-    """By what randomizer and in which mode; and what else decides whether and how it is asked."""
+    """Describe how a question is asked: randomizer and mode, conditions, anchor, and whether it is optional."""
     name = "" if question.design is None else question.design.name.replace("k_ary", "k-ary").replace("_", " ")
     how = f"{name} design, {question.mode}" if name else "as it is"
     conditions = [

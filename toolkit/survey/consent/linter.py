@@ -1,4 +1,4 @@
-"""What would leak, or could not be read: refused when a survey is made, before anyone is asked.
+"""Checks of a survey when it is made: nothing in it may reveal a randomized answer or be unreadable.
 
 Whatever depends on a randomized answer without being randomized itself tells something about it: which
 question comes next, who is asked at all, who may decline. Such rules are not offered, and those that could be
@@ -41,7 +41,7 @@ LARGEST = 60_000
 
 
 def check_names(questions: Sequence[Question], waves: int) -> None:
-    """Refuse a survey without questions, and a name that is there twice or reserved."""
+    """Refuse a survey without questions, and names that are repeated or reserved."""
     reserved = RESERVED if waves == 1 else (*RESERVED, PERSON)
     if not questions:
         refuse("a survey must have at least one question", "none", "there is nothing to answer")
@@ -62,7 +62,7 @@ def check_names(questions: Sequence[Question], waves: int) -> None:
 def check_translations(
     prose: Mapping[str, Text | None], questions: Sequence[Question], languages: Sequence[str], own_words: Own | None
 ) -> None:
-    """Refuse what people could not read in every language of the survey."""
+    """Refuse texts that are missing in a language of the survey."""
     for name, text in prose.items():
         _check_text(name, name, text, languages)
     for code, texts in (own_words or {}).items():
@@ -241,7 +241,7 @@ def check_leaks(questions: Sequence[Question]) -> None:
 
 
 def _apart(question: Question, other: Question) -> bool:
-    """Whether nobody is asked both, because chance chooses between them."""
+    """Return whether two questions are in different arms, so that nobody is asked both."""
     arms = [set(item.arms) for item in (question, other)]
     return all(arms) and not arms[0] & arms[1]
 
@@ -262,7 +262,7 @@ def _lines(question: Question) -> list[str]:
 
 
 def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int) -> None:
-    """Refuse what costs one respondent more than the ceiling in all waves, or could prove an answer."""
+    """Refuse a survey whose privacy loss over all waves exceeds the ceiling, or whose reports could prove an answer."""
     spent = loss(questions, waves)
     certain = next(
         (question.name for question in questions if math.isinf(loss_over_waves(question, waves).epsilon)), None

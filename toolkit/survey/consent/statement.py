@@ -1,4 +1,4 @@
-"""What people are promised before they answer: generated from the designs, so that it is true."""
+"""The promise to respondents, generated from the designs, so that it is true."""
 
 import math
 import re
@@ -27,7 +27,7 @@ Stated = Mapping[str, Text | None]
 
 
 def missing(stated: Stated) -> list[str]:
-    """Return what a board would ask for, and nobody has said."""
+    """Return the names of required statements that are missing."""
     return [name for name, text in stated.items() if text is None and name not in OPTIONAL]
 
 
@@ -134,7 +134,7 @@ def _also(questions: Sequence[Question], paper: bool) -> list[str]:
 
 
 def _arms(questions: Sequence[Question], voice: Voice) -> list[str]:
-    """That chance chooses what is asked, if it does."""
+    """The sentence that chance chooses what is asked, in a survey with arms."""
     return [voice.say("arms")] if any(question.chances is not None for question in questions) else []
 
 
@@ -148,7 +148,7 @@ def _check_paper(questions: Sequence[Question], waves: int) -> None:
 
 
 def _unprotected(questions: Sequence[Question], language: str, voice: Voice, paper: bool) -> Layer:
-    """That some questions are not protected, and which."""
+    """The sentences that say which questions are not protected."""
     direct = [question for question in questions if question.chances is None]
     plain = [voice.quoted(_short(question, language)) for question in direct if not question.randomized]
     if not plain:
@@ -298,7 +298,7 @@ def _unchanged(randomized: Sequence[Question], waves: int, least: Pure) -> float
 
 
 def _asked_again(voice: Voice, access: str, waves: int, wave: int) -> list[Layer]:
-    """What it means to be asked several times, if it is so."""
+    """The sentences about being asked several times, in a survey with waves."""
     if waves == 1:
         return []
     often = voice.say("waves", waves=voice.number(waves), wave=voice.number(wave))

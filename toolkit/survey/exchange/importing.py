@@ -49,7 +49,7 @@ def read_reports(
     missing: Sequence[Any] = (),
     unique: str | None = "auto",
 ) -> "pd.DataFrame":
-    r"""Read reports from a file of another program, or from one that `toolkit export` wrote; all of them, or nothing.
+    r"""Read the reports in a file of another program or of `toolkit export`; an error reads none of them.
 
     A column belongs to the question of its name, also inside of groups ("page/cheated"); the boxes of one question may
     be columns of their own ("tried___1", "tried/beer", "tried[beer]"). Codes stand for what the file's own labels say.
@@ -74,13 +74,13 @@ def read_reports(
     Returns
     -------
     pandas.DataFrame
-        As of `collector.reports()`; of a mapping, its columns. A share that no truth could give is told in a warning,
-        and in `attrs["remarks"]`.
+        The table that `collector.reports()` returns, or for a mapping its columns. Shares of reports that contradict a
+        design are named in a warning and in `attrs["remarks"]`.
 
     Raises
     ------
     ValueError
-        If the file is not whole, a column is missing, or a cell is no report of its question.
+        If the file is cut off, a column is missing, or a cell is not a report of its question.
 
     Examples
     --------

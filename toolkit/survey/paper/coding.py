@@ -1,4 +1,4 @@
-"""Numbers on paper: those of sheets, which show a typing error, and those of boxes, and how a cell is read back."""
+"""Serial numbers of sheets with check digits, codes of boxes, and how typed cells are read."""
 
 import hashlib
 import hmac

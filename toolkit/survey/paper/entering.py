@@ -1,4 +1,4 @@
-"""What comes back: sheets that were typed in, once or twice; nothing is stored before all is settled."""
+"""Entry of paper sheets, typed once or twice; nothing is stored until every problem is solved."""
 
 import json
 import secrets

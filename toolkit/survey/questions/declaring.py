@@ -1,4 +1,4 @@
-"""Fields of a survey and of a question, declared once: what may be given, what is kept, the default and the check.
+"""Declarations of the fields of surveys and questions: their types, defaults and checks.
 
 A class is a frozen dataclass whose fields hold their check as metadata; `check_fields` runs them when it is made.
 """
@@ -48,7 +48,7 @@ def declare(check: Check, default: object = dataclasses.MISSING, *, omit_default
 
 
 def check_fields(owner: Any, first: str | None = None) -> None:
-    """Check every declared field in turn, and bring it to its final form; an error knows its field.
+    """Check every declared field in turn, and convert it to its final form; an error names its field.
 
     All others may depend on the field `first`.
     """
@@ -58,7 +58,7 @@ def check_fields(owner: Any, first: str | None = None) -> None:
 
 
 def declared_fields(owner: Any) -> Iterator[dataclasses.Field[Any]]:
-    """Return the fields that a person may give, in the order of a file."""
+    """Return the fields that can be given, in the order of a file."""
     return (field for field in dataclasses.fields(owner) if "check" in field.metadata)
 
 

@@ -1,4 +1,4 @@
-"""Errors and warnings about a survey: each knows the question and the field that it is about."""
+"""Errors and warnings about a survey, with the question and the field that they are about."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -92,6 +92,6 @@ def refuse_field(field: str, rule: str, received: object, consequence: str) -> N
 
 
 def in_field(field: str, check: Callable[..., Value], *args: object) -> Value:
-    """Return what `check` makes of `args`; its errors are about this field."""
+    """Call `check` with `args`; errors are raised with the name of this field."""
     with error_location(field=field):
         return check(*args)

@@ -142,7 +142,7 @@ class Question:
 
     @property
     def kind(self) -> Kind:
-        """What a person is asked for."""
+        """The kind of answer: "choice", "ticks", "number" or "text"."""
         if self.design is not None:
             return self.design.asks
         if self.options:
@@ -151,22 +151,22 @@ class Question:
 
     @property
     def randomized(self) -> bool:
-        """Whether the answer is hidden."""
+        """Whether the answer is randomized before it is sent."""
         return self.design is not None
 
     @property
     def arms(self) -> Labels:
-        """The arms in which it is asked; none if it is asked in all of them, or there are none."""
+        """The arms in which the question is asked; empty if it is asked in every arm."""
         return () if self.show_if is None else self.show_if.get(ARM, ())
 
     @property
     def report_options(self) -> Labels:
-        """The reports of a design that is a matrix, in the order of their codes."""
+        """The reports that a design with a matrix can produce, in the order of their codes."""
         return () if self.design is None else self.design.report_options
 
     @property
     def loss(self) -> Pure:
-        """What one report costs its sender. A plain answer is not protected at all, and not counted."""
+        """The privacy loss of one report. A plain answer is not protected, and counts as zero."""
         return self.design.loss if self.design is not None else Pure(0)
 
     def label(self, option: str | int, language: str, phrases: Mapping[str, str]) -> str:
@@ -190,7 +190,7 @@ class Question:
         return label(option, None if text is None else in_language(text, language), language, phrases)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON and TOML: what was given, without what follows from the design.
+        """Return plain data for JSON and TOML, without what follows from the design.
 
         Returns
         -------

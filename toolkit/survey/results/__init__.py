@@ -1,4 +1,4 @@
-"""Counts of a survey's reports, and an estimate for each question, in all or by group."""
+"""Counts of a survey's reports, and an estimate for each question, for all people or by group."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ __all__ = ["Results", "SurveyEstimate", "estimate", "tally"]
 def tally(
     survey: Survey, reports: DataFrame, by: Sequence[str] | str | None = None, *, minimum: int | None = None
 ) -> "pd.DataFrame":
-    """Count how often each report came.
+    """Count the reports of each question.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def estimate(
     Raises
     ------
     ValueError
-        If a column is missing or holds what is no report of its question.
+        If a column is missing or holds values that are not reports of its question.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def estimate(
 
 
 def _birthdays(results: Results) -> list[str]:
-    """Remarks on the questions whose innocent question is about birthdays."""
+    """Return a remark for each question whose innocent question is about birthdays."""
     return [
         _seasons(results.survey[name], innocent["born"], results.group_estimates)
         for name in results.designs
@@ -168,7 +168,7 @@ def _birthdays(results: Results) -> list[str]:
 
 
 def _remarks(survey: Survey, reports: DataFrame, findings: Findings, least: int) -> tuple[str, ...]:
-    """What a reader must know of all estimates, as sentences."""
+    """Return the sentences that apply to all estimates."""
     remarks = [TRIED_OUT] if survey.rehearsal or has_column(reports, REHEARSAL) else []
     if least != survey.minimum:
         sentence = f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
@@ -179,7 +179,7 @@ def _remarks(survey: Survey, reports: DataFrame, findings: Findings, least: int)
 
 
 def _seasons(question: Question, months: str, estimates: Sequence[SurveyEstimate]) -> str:
-    """That birthdays are taken as days, and what a season with more births would do to an estimate at most."""
+    """Return how birthdays were counted, and how far seasonal births could move an estimate."""
     taken = f"{question.name}: birthdays in {months} are taken as {float(days(months)):g} of 365.25 days"
     values = [estimate.estimate.value for estimate in estimates if estimate.question == question.name and estimate.used]
     design = question.design
@@ -195,7 +195,7 @@ def _least(survey: Survey, minimum: int | None) -> int:
 
 
 def _check_groups(survey: Survey, by: Sequence[str], people: Mapping[Group, int]) -> None:
-    """Refuse what is no answer to the question that groups are made by."""
+    """Raise an error if a group is not an answer to the question that it is made by."""
     for index, name in enumerate(by):
         if name not in (UNDERSTOOD, CHANNEL):
             refuse_strange(survey[name], {group[index]: value_of(survey[name], group[index]) for group in people})
@@ -210,7 +210,7 @@ def _with_turnout(question: Question, estimate: GroupEstimate, eligible: Mapping
 
 
 def _worst(design: Randomizer, estimate: Estimate) -> float | None:
-    """How far 1 % of liars can move it, seen from the estimate pulled into the range of the truth."""
+    """Return the largest shift by 1 % of liars, at the estimate clipped to the range of the truth."""
     low, high = (0.0, 1.0) if design.bounds is None else (float(limit) for limit in design.bounds)
     value = np.asarray(estimate.value)
     truth = np.clip(value[np.isfinite(value)] if value.ndim else value, low, high)  # without boxes that nobody saw
@@ -232,7 +232,7 @@ def _understood(survey: Survey, reports: DataFrame) -> tuple[int, ...] | None:
 
 
 def _attention(survey: Survey, reports: object) -> dict[str, Estimate]:
-    """Of all people, whatever groups they are estimated in."""
+    """Return the share of attentive people for each anchor question, over all groups."""
     shares = {}
     for question in survey.questions:
         if question.anchor is None or question.design is None or not has_matrix(question.design):

@@ -1,6 +1,4 @@
-"""What differs: between two waves of the same people, joined by the number that their phones send, and between two ways
-to ask the same question, each of some people whom chance chose.
-"""
+"""Comparisons between two waves of a panel, joined by the number that phones send, and between experimental arms."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -103,7 +101,7 @@ def _notes(earlier: int, later: int, twice: int, unasked: int, minimum: int) -> 
 
 @dataclass(frozen=True)
 class ArmDifference:
-    """What one way of asking found above another.
+    """The difference between two arms: two questions with one text that different people were asked, chosen by chance.
 
     Parameters
     ----------
@@ -135,11 +133,11 @@ class ArmDifference:
 
     @property
     def p_value(self) -> float:
-        """How often two ways that find the same differ by so much, by the normal approximation, on either side."""
+        """The two-sided p-value of no difference, by the normal approximation."""
         return float(2 * ndtr(-abs(self.value) / self.error)) if self.error > 0 else math.nan
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return an interval of the difference, by the normal approximation.
+        """Return a confidence interval for the difference, by the normal approximation.
 
         Parameters
         ----------
@@ -164,7 +162,7 @@ class ArmDifference:
 def differences(
     questions: Sequence[Question], estimate_of: Callable[[str], Estimate | None]
 ) -> tuple[ArmDifference, ...]:
-    """Return for each pair, and each answer but the first, what the second way found above the first."""
+    """Return the difference between the arms for each pair of questions, and each answer but the first."""
     contrasts = []
     for first, second in arm_pairs(questions):
         first_estimate, second_estimate = estimate_of(first.name), estimate_of(second.name)
@@ -181,7 +179,7 @@ def differences(
 
 
 def _share(estimate: Estimate, index: int) -> tuple[float, float]:
-    """An answer's share and its standard error: of two answers only the last is estimated."""
+    """The share of an answer and its standard error; for two answers only the share of the last is estimated."""
     values, errors = np.atleast_1d(estimate.value), np.atleast_1d(estimate.se)
     at = 0 if len(values) == 1 else index
     return float(values[at]), float(errors[at])

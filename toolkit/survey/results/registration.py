@@ -90,12 +90,12 @@ class Registration:
 
     @property
     def seal(self) -> str:
-        """SHA-256 of all of it, in hexadecimal."""
+        """The SHA-256 hash of the registration, in hexadecimal."""
         data = json.dumps([self.survey, self.date, dict(self.plan)], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(data.encode()).hexdigest()
 
     def check(self, survey: Survey) -> None:
-        """Refuse another survey than the one that was registered; a rehearsal of it is the same.
+        """Raise an error if a survey is not the registered one; its rehearsal counts as the same.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Registration:
             refuse(rule, "one with another hash", "what was changed since is not registered")
 
     def status(self, question: str, by: Sequence[str] = (), reference: object = None) -> str:
-        """Return whether an estimate, or a difference from a reference, was planned.
+        """Return whether an estimate, or a difference from a reference group, was registered.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Registration:
 
 
 def _hash(survey: Survey) -> str:
-    """Of what is asked, whether it is tried out or in the field."""
+    """The hash of the survey in the field, also for its rehearsal and for a later collection."""
     return replace(survey, rehearsal=False, panel=None).hash
 
 

@@ -47,7 +47,7 @@ class Row:
 
 
 PASSED, AGAIN = ("True", "true", "1", "1.0"), ("2", "2.0")
-"""What engines and files make of a comprehension check that was passed, at the first or at the second try."""
+"""How engines and files write a comprehension check that was passed at the first, or at the second, try."""
 
 
 def label_of(survey: Survey, name: str, option: object) -> str:
@@ -90,12 +90,12 @@ OUTSIDE = (
 
 @dataclass(frozen=True, kw_only=True)
 class SurveyEstimate(GroupEstimate):
-    """One question in one group, and what became of its people. Where nobody answered, the estimate is NaN.
+    """The estimate of one question in one group, with the number of people who did not answer, and why.
 
     Parameters
     ----------
     liars : float or None
-        How far 1 % of people who agree on what to send can move the estimate at most; None without a meaning.
+        The largest shift that 1 % of the people can cause by lying in concert; None where it is not defined.
     refused : int
         People who were asked and left it empty, as a question that is not required may be.
     not_asked : int
@@ -115,23 +115,23 @@ class SurveyEstimate(GroupEstimate):
 
     @property
     def unanswered(self) -> int:
-        """People who were asked and had to answer, and there is nothing."""
+        """The number of people who had to answer, but whose report is missing."""
         return self.missing - self.refused - self.not_asked
 
     @property
     def counts(self) -> dict[str, int]:
-        """What became of each row, under the names of the tables' columns."""
+        """The number of rows by outcome, under the names of the tables' columns."""
         return {"n": self.used, "refused": self.refused, "missing": self.unanswered, "not asked": self.not_asked}
 
     @property
     def turnout(self) -> dict[str, int]:
-        """What became of each row, and that it is in a group."""
+        """The number of rows by outcome, for rows that belong to a group."""
         return {**self.counts, "missing group": 0}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Results(Findings):
-    """Findings of a survey, in the words that people read, and how far they can be trusted.
+    """The estimates of a survey as tables with the labels that respondents read, and notes on how far to trust them.
 
     Parameters
     ----------
@@ -174,12 +174,12 @@ class Results(Findings):
 
     @property
     def estimated(self) -> tuple[Question, ...]:
-        """The questions that there are findings of, in the order of the survey."""
+        """The questions that have estimates, in the order of the survey."""
         names = {finding.question for finding in self.group_estimates}
         return tuple(question for question in self.survey.questions if question.name in names)
 
     def suppress_below(self, minimum: int) -> Self:
-        """Return only what at least `minimum` people answered; a remark counts what is left out.
+        """Return only estimates from at least `minimum` people; a remark counts the others.
 
         Parameters
         ----------
@@ -233,7 +233,7 @@ class Results(Findings):
         return frame
 
     def registered(self, registration: Registration | str | Path) -> "Results":
-        """Return the same results, which say of each estimate whether it was registered or is exploratory.
+        """Return the same results, with a status for each estimate: registered or exploratory.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class Results(Findings):
         return report_document(self, checked_level(level), title or self.survey.name).save(path)
 
     def arms(self) -> tuple[ArmDifference, ...]:
-        """Return what ways of asking one question found above one another, where chance chose who is asked how.
+        """Return the differences between experimental arms that were asked the same question in different forms.
 
         Returns
         -------
@@ -309,10 +309,10 @@ class Results(Findings):
         return differences(self.survey.questions, single.get)
 
     def change(self, earlier: "Results", name: str) -> Estimate:
-        """Return how much the prevalence of a question with a memo has changed since an earlier wave.
+        """Return the change in the prevalence of a question with a memo since an earlier wave.
 
-        It is of the people in both waves; both collections must be closed. Of fewer than the survey's minimum
-        it is not shown. Reports are joined by the number that phones send. Notes say who is left out.
+        Only people in both waves are compared, joined by the number that phones send. Both collections must be closed,
+        and at least as many people as the survey's minimum must be in both. Notes count the people who are left out.
 
         Parameters
         ----------
@@ -329,7 +329,7 @@ class Results(Findings):
         return self._since(earlier, name, Memo.change)
 
     def flows(self, earlier: "Results", name: str) -> Estimate:
-        """Return the share of people behind each pair of answers, in an earlier wave and in this one.
+        """Return the joint distribution of the true answers in an earlier wave and in this one.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class Results(Findings):
         Returns
         -------
         Estimate
-            Who stayed, who came, who went.
+            The share of people for each pair of answers.
         """
         return self._since(earlier, name, Memo._flows)
 
@@ -382,7 +382,7 @@ class Results(Findings):
         return extra("pandas", "collect").DataFrame(rows)
 
     def summary(self, level: float = 0.95) -> "pd.DataFrame":
-        """Return the same for a paper: labels, shares in percent, one number of decimals per question.
+        """Return a table for a paper: labels, shares in percent, the same number of decimals within a question.
 
         Parameters
         ----------
@@ -441,7 +441,7 @@ class Results(Findings):
         return findings(self, level=checked_level(level))
 
     def notes(self) -> list[str]:
-        """Return how far to trust it: the survey as a whole, then each estimate that its reports contradict.
+        """Return notes on how far to trust the results, and on each estimate that its reports contradict.
 
         Returns
         -------
@@ -546,7 +546,7 @@ def footnotes(results: Results, question: Question) -> list[str]:
 
 
 def _percent(count: int, whole: int) -> str:
-    """A part in percent; "100 %" and "0 %" only if it is so."""
+    """A share in percent, rounded to "100 %" or "0 %" only where that is exact."""
     share, decimals = 100 * count / whole, 0
     while count not in (0, whole) and round(share, decimals) in (0, 100):
         decimals += 1
@@ -554,7 +554,7 @@ def _percent(count: int, whole: int) -> str:
 
 
 def _comprehension(*counts: int) -> str:
-    """How many passed the comprehension check, and how many would who tap at random: one of two, or of three."""
+    """How many people passed the comprehension check, and how many would pass by chance."""
     *right, tried = counts
     passed = f"{sum(right)} of {tried} ({_percent(sum(right), tried)}) passed the comprehension check"
     if len(right) == 1:

@@ -1,6 +1,4 @@
-"""Reports as a table: one row per person, one column per question, in words that an analyst reads; and who
-answered what.
-"""
+"""Reports as a table with one row per person and one column per question, and counts of who was asked."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -66,7 +64,7 @@ def cell(question: Question, value: Any) -> Any:
 
 
 def value_of(question: Question, entry: object) -> Any:
-    """Return the code, number or list behind a cell, whatever the engine made of it: 3.0 for 3, or "3"."""
+    """Return the code, number or list that a cell stands for, also where an engine wrote 3.0 or "3" for 3."""
     plain = int(entry) if isinstance(entry, float) and entry.is_integer() else entry
     if labels := code_labels(question):
         names = {str(label): code for code, label in enumerate(labels)}
