@@ -347,7 +347,7 @@ def test_no_more_than_a_piece_is_kept_of_what_comes_while_another_request_is_ans
 
     def watch(self, data):
         original(self, data)
-        held.append(len(self._held))
+        held.append(len(self._buffer))
 
     async def slow(scope, receive, send):  # noqa: ARG001
         await asyncio.sleep(0.5)
@@ -495,8 +495,8 @@ def test_an_answer_says_when_it_was_given_and_whether_it_is_the_last(port):
 @pytest.mark.slow
 def test_a_client_that_never_reads_gets_no_second_answer_before_it_has_taken_the_first(monkeypatch):
     """Else what is kept for it would grow with every request."""
-    written, original = [], Connection.answer
-    monkeypatch.setattr(Connection, "answer", lambda *given: written.append(0) or original(*given))
+    written, original = [], Connection.respond
+    monkeypatch.setattr(Connection, "respond", lambda *given: written.append(0) or original(*given))
     with watched(app) as (port, server), line(port) as connection:
         for _ in range(3):
             connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
