@@ -66,10 +66,6 @@ REMAINING: dict[str, set[str]] = {
     "learning/choosing.py": {"height"},
     "learning/perturbation.py": {"bend"},
     "learning/tables.py": {"listed"},
-    "local/catalogue.py": {"said"},
-    "local/matrix/encoding.py": {"written"},
-    "local/matrix/likelihood.py": {"reach", "seen"},
-    "local/waves.py": {"drawn"},
     "show/promises.py": {"reach"},
     "show/robust.py": {"reach"},
     "show/widgets/collector_view.py": {"reach"},
@@ -79,8 +75,6 @@ REMAINING: dict[str, set[str]] = {
     "studio/surveys.py": {"seen"},
     "survey/exchange/importing.py": {"written"},
     "teaching/checking.py": {"said", "written"},
-    "texts/phrases.py": {"said"},
-    "texts/voice.py": {"listed"},
 }
 UNCLEAR: dict[str, int] = {
     "analysis/agreement.py": 1,

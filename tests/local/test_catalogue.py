@@ -70,8 +70,8 @@ def test_a_maker_says_what_it_takes_and_needs():
 )
 def test_wrong_and_missing_arguments_are_named(given, message):
     with pytest.raises(ValueError, match=message):
-        check_arguments(questions.forced, given, said="a design", example="write so")
-    check_arguments(questions.forced, ["no", "yes"], said="a design", example="write so")
+        check_arguments(questions.forced, given, label="a design", example="write so")
+    check_arguments(questions.forced, ["no", "yes"], label="a design", example="write so")
 
 
 def two_coins() -> Design:

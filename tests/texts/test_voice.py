@@ -65,10 +65,10 @@ def test_icons_are_drawn_for_exact_small_frequencies_only() -> None:
 
 
 def test_lists_and_quotes_are_those_of_the_language() -> None:
-    assert ENGLISH.listed(["a"]) == "a"
-    assert ENGLISH.listed(["a", "b", "c"]) == "a, b and c"
-    assert GERMAN.listed(["a", "b"], "or") == "a oder b"
-    assert ARABIC.listed(["a", "b", "c"]) == "a، b وc"
+    assert ENGLISH.joined(["a"]) == "a"
+    assert ENGLISH.joined(["a", "b", "c"]) == "a, b and c"
+    assert GERMAN.joined(["a", "b"], "or") == "a oder b"
+    assert ARABIC.joined(["a", "b", "c"]) == "a، b وc"
     assert GERMAN.quoted("Ja") == "„Ja“"
 
 

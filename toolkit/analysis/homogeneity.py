@@ -16,7 +16,7 @@ from toolkit.core.checks import floats, refuse
 from toolkit.core.inference.special import chdtrc, fdtrc, xlogy
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import checked_counts
-from toolkit.local.matrix.likelihood import likeliest
+from toolkit.local.matrix.likelihood import maximize
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def homogeneity(design: Design, tables: Sequence[Any]) -> TableTest:
 
 def _highest(design: Design, counts: Array) -> float:
     """The greatest log-likelihood of counts, over all shares."""
-    return float(xlogy(counts, likeliest(design.matrix, counts, None) @ design.matrix).sum())
+    return float(xlogy(counts, maximize(design.matrix, counts, None) @ design.matrix).sum())
 
 
 def wald_f(difference: Array, cov: Array, df: int) -> TableTest:

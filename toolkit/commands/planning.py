@@ -102,7 +102,7 @@ def _design(name: str, arguments: Sequence[str]) -> Any:
     waits = "epsilon" in takes and "epsilon" not in filled and (takes["epsilon"] or not filled)
     own = " ".join(f"{key}=…" for key in takes if key != "epsilon")
     check_arguments(
-        known[name], [*filled, "epsilon"] if waits else filled, said=name, example=f"write toolkit plan {name} {own}"
+        known[name], [*filled, "epsilon"] if waits else filled, label=name, example=f"write toolkit plan {name} {own}"
     )
     return partial(known[name], **filled) if waits else known[name](**filled)
 

@@ -67,7 +67,7 @@ CATALOGUE: dict[str, NamedMaker] = {
 
 
 def makers() -> dict[str, Maker]:
-    return {name: listed.maker for name, listed in CATALOGUE.items()}
+    return {name: entry.maker for name, entry in CATALOGUE.items()}
 
 
 def example(name: str) -> Randomizer:
@@ -76,18 +76,20 @@ def example(name: str) -> Randomizer:
 
 def parameters(maker: Maker) -> dict[str, bool]:
     """What a maker takes, by name, and whether it must be given."""
-    return {name: one.default is one.empty for name, one in inspect.signature(maker).parameters.items()}
+    return {
+        name: parameter.default is parameter.empty for name, parameter in inspect.signature(maker).parameters.items()
+    }
 
 
-def check_arguments(maker: Maker, given: Collection[str], *, said: str, example: str) -> None:
-    """Refuse unknown and missing arguments; `said` and `example` are the writer's words."""
-    known = parameters(maker)
+def check_arguments(maker: Maker, given: Collection[str], *, label: str, example: str) -> None:
+    """Refuse unknown and missing arguments; messages call the maker `label` and show `example`."""
+    accepted = parameters(maker)
     for name in given:
-        if name not in known:
-            refuse(f"`{said}` takes {', '.join(known)}", repr(name)[:40], "check its spelling")
-    for name, needed in known.items():
+        if name not in accepted:
+            refuse(f"`{label}` takes {', '.join(accepted)}", repr(name)[:40], "check its spelling")
+    for name, needed in accepted.items():
         if needed and name not in given:
-            refuse(f"`{said}` needs {name}", f"only {', '.join(given)}" if given else "nothing", example)
+            refuse(f"`{label}` needs {name}", f"only {', '.join(given)}" if given else "nothing", example)
 
 
 def restore(data: dict[str, Any]) -> Randomizer:
@@ -96,7 +98,7 @@ def restore(data: dict[str, Any]) -> Randomizer:
         refuse("a randomizer's data must be a dictionary", type(data).__name__, "write it with to_dict()", TypeError)
     if "kind" not in data:
         return Design.from_dict(data)
-    kinds = {cls.name: cls for listed in CATALOGUE.values() for cls in listed.kinds}
+    kinds = {cls.name: cls for entry in CATALOGUE.values() for cls in entry.kinds}
     for name, cls in kinds.items():
         if name == data["kind"]:
             randomizer: Randomizer = cls.from_dict(data)

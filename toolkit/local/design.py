@@ -245,7 +245,7 @@ class Design(Randomizer):
             shares = project_onto_simplex(shares)
         elif method == "mle":
             form = None if self._form is None else self._form.over(self.denominator)
-            shares = likelihood.likeliest(self.matrix, numbers, form)
+            shares = likelihood.maximize(self.matrix, numbers, form)
             if self._form is not None:  # then the maximum and the unbiased estimate have one covariance
                 cov = self.covariance(shares, n)
             else:
@@ -269,13 +269,17 @@ class Design(Randomizer):
         return np.where(np.outer(same, same), law, cov)
 
     def _as_estimate(self, shares: Array, cov: Array, method: str, counts: Array) -> Estimate:
-        names = {"moment": "unbiased", "mle": "maximum likelihood", "simplex": "projected to the simplex"}
+        methods = {"moment": "unbiased", "mle": "maximum likelihood", "simplex": "projected to the simplex"}
         se = np.sqrt(np.maximum(np.diag(cov), 0))
         binary = len(self.options) == 2
         basis = moments.interval_basis(self.matrix, self._score, counts, self._form, se)
         fit = likelihood.agreement(self.matrix, self._form, counts, basis)
-        seen = likelihood.seen(counts, self.matrix, self.report_options[1]) if self.matrix.shape == (2, 2) else ""
-        notes = fit_notes(fit, basis, seen)
+        impossible = (
+            likelihood.impossible_count(counts, self.matrix, self.report_options[1])
+            if self.matrix.shape == (2, 2)
+            else ""
+        )
+        notes = fit_notes(fit, basis, impossible)
         if method == "moment" and not notes:
             notes = boundary_note(float(shares[1]) if binary else shares)
         return Estimate(
@@ -286,7 +290,7 @@ class Design(Randomizer):
             n=basis.n,
             loss=self.loss,
             covers=SAMPLED,
-            method=f"{self.name} design, {names[method]}",
+            method=f"{self.name} design, {methods[method]}",
             notes=notes,
             basis=basis,
             fit=fit,

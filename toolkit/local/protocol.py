@@ -42,11 +42,11 @@ AnswerKind = Literal["choice", "ticks", "number"]
 
 
 class Drawing(ABC):
-    """How a report is drawn: what Python, the browser and the server of a survey have to agree about."""
+    """The drawing of reports, on which Python, the browser and the server of a survey must agree."""
 
     @abstractmethod
     def _draw_report(self, truth: Any, draw: Below, /) -> Any:
-        """Return what is sent for a truth, as plain data for JSON; the rule that Python shares with the browser.
+        """Draw the report of a truth, as plain data for JSON, by the rule that Python shares with the browser.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class Drawing(ABC):
         Returns
         -------
         int or list of int
-            A report, which `accepts` accepts.
+            A report that `_accepts` takes.
         """
 
     @abstractmethod
@@ -68,7 +68,7 @@ class Drawing(ABC):
         Parameters
         ----------
         report : object
-            What a stranger sent.
+            Any JSON value that was received.
 
         Returns
         -------
@@ -87,7 +87,7 @@ class Drawing(ABC):
         """
 
     def _browser_data(self) -> dict[str, Any]:
-        """Return what a browser draws with, in numbers that it holds exactly; refuse what it would round.
+        """Return the data that a browser draws with, in numbers that it holds exactly; refuse what it would round.
 
         Returns
         -------
@@ -98,7 +98,7 @@ class Drawing(ABC):
 
 
 class Estimating(ABC):
-    """How the truth is estimated: a report has a score, and the mean score is the unbiased estimate."""
+    """The estimation of truths: each report has a score, and the mean score is the unbiased estimate."""
 
     @abstractmethod
     def scores(self, reports: Any, option: Any = None) -> Array:
@@ -132,12 +132,12 @@ class Estimating(ABC):
         Returns
         -------
         tuple of array
-            Both, for each thing that is estimated; infinite where noise has no end.
+            Both, for each estimated quantity; infinite if the noise is unbounded.
         """
 
     @abstractmethod
     def estimate(self, reports: Any, /) -> Estimate:
-        """Estimate what the reports say of the people behind them, with its error.
+        """Estimate the shares or the mean of the true answers, with its error.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class Estimating(ABC):
         Returns
         -------
         float or array
-            One number, or one for each thing that is estimated.
+            One number, or one for each estimated quantity.
         """
 
     def _scores_sent(self, reports: Sequence[Any], /) -> Array:
@@ -176,7 +176,7 @@ class Estimating(ABC):
         Parameters
         ----------
         reports : sequence
-            What `report` returns: for a matrix these are codes, never labels.
+            What `_draw_report` returns: for a matrix these are codes, never labels.
 
         Returns
         -------
@@ -194,7 +194,7 @@ class Estimating(ABC):
         Parameters
         ----------
         reports : sequence
-            What `report` returns.
+            What `_draw_report` returns.
         times : sequence of int, optional
             How often each of them came; once if left out.
         method : {"moment", "mle", "simplex"}
@@ -207,7 +207,7 @@ class Estimating(ABC):
         """
 
     def _weight_of_liars(self, share: float) -> float:
-        """Return the weight that a share of liars, who act in concert, has in the estimate that they move most."""
+        """Return the weight of a share of colluding liars in the estimate that they move most."""
         return share
 
 
@@ -216,8 +216,7 @@ class Randomizer(Drawing, Estimating):
 
     `Design` is one, and everything that `toolkit.local.oracles` and `toolkit.local.numeric` make. `asks` says what a
     person is asked for: a "choice" among `options`, "ticks" in several of them, or a "number" within `bounds`. Most
-    also have `estimate_counts`, for counts instead of reports, and `simulate_counts`, which draws the counts of a whole
-    survey.
+    also have `estimate_counts`, for counts instead of reports.
 
     Examples
     --------
@@ -234,19 +233,19 @@ class Randomizer(Drawing, Estimating):
     @property
     @abstractmethod
     def epsilon(self) -> float:
-        """The largest logarithm of a likelihood ratio between two answers, exact, rounded up.
+        """The largest log-likelihood ratio between two answers, computed exactly and rounded up.
 
         A report can shift the odds between two answers by at most a factor e**epsilon.
         """
 
     @cached_property
     def loss(self) -> Pure:
-        """What one report costs its sender."""
+        """The privacy loss of one report."""
         return Pure(self.epsilon)
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction] | None:
-        """The lowest and the highest number that can be answered; None for options."""
+        """The lowest and the highest answer to a question for a number; None for options."""
         return None
 
     @property
@@ -269,7 +268,7 @@ class Randomizer(Drawing, Estimating):
             One answer, or one per person: codes, labels or numbers. For ticks, a row of truth values, or a list or a
             set of labels, per person.
         rng : numpy.random.Generator, optional
-            For simulation; real answers use none, which is the operating system's randomness.
+            For a simulation; real answers use none, so that the operating system's randomness is used.
 
         Returns
         -------
@@ -292,12 +291,12 @@ T = TypeVar("T")
 
 
 def plain(thing: Any, kind: str) -> dict[str, Any]:
-    """A randomizer for JSON: its kind, and each field; tuples as lists, fractions as numerator and denominator."""
+    """Return a randomizer as JSON data: its kind and fields, tuples as lists, fractions as two integers."""
     return {"kind": kind, **{field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}}
 
 
 def from_plain(cls: type[T], data: object, kind: str) -> T:
-    """What `plain` wrote, checked by the constructor like anything new."""
+    """Read what `plain` wrote; the constructor checks it like any other arguments."""
     names = {field.name for field in fields(cls)}  # type: ignore[arg-type]
     if not isinstance(data, dict) or set(data) != names | {"kind"} or data["kind"] != kind:
         listed = ", ".join(sorted(names))
@@ -307,13 +306,13 @@ def from_plain(cls: type[T], data: object, kind: str) -> T:
 
 
 def keep_whole(thing: object, **least: int) -> None:
-    """Make the named fields of a frozen thing plain integers, each at least as large as said; refuse what is none."""
+    """Convert the named fields of a frozen object to plain integers, each at least the given number."""
     for name, bound in least.items():
         object.__setattr__(thing, name, whole(getattr(thing, name), name, least=bound))
 
 
 def fraction(value: object, name: str) -> Fraction:
-    """A fraction, or the two integers that it was written as."""
+    """Read a fraction, or the two integers that stand for one."""
     if isinstance(value, Fraction):
         return value
     if (

@@ -35,7 +35,7 @@ class SampledRandomizer(Randomizer):
 
     @abstractmethod
     def estimate(self, reports: Values, *, times: ArrayLike | None = None) -> Estimate:
-        """Estimate what the reports say of the people behind them, with its error.
+        """Estimate the shares or the mean of the true answers, with its error.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class SampledRandomizer(Randomizer):
 
 
 class SampledAtOdds(SampledRandomizer):
-    """One whose reports' probabilities differ between two answers by at most a known ratio."""
+    """A sampled randomizer whose report probabilities differ between two answers by at most an exact ratio."""
 
     @property
     @abstractmethod

@@ -70,13 +70,13 @@ def changing(chance: Chance, reports: int) -> Ratio:
     return worst
 
 
-def with_lost_memos(of_run: Callable[[int], Ratio], reports: int) -> Ratio:
+def with_lost_memos(ratio_of_run: Callable[[int], Ratio], reports: int) -> Ratio:
     """Return the largest ratio over all ways in which the memos can be lost between reports and drawn again.
 
     The reports then fall into runs, each from memos of its own: what they show is independent, so that the ratios of
     all runs multiply.
     """
-    ratios = [of_run(length) for length in range(1, reports + 1)]
+    ratios = [ratio_of_run(length) for length in range(1, reports + 1)]
     worst: list[Ratio] = [Fraction(1)]
     for count in range(1, reports + 1):
         worst.append(max(ratios[last - 1] * worst[count - last] for last in range(1, count + 1)))
@@ -97,7 +97,7 @@ def _ratio(counts: Sequence[int]) -> Ratio:
 
 
 KIND = "memo"
-"""What its data are called."""
+"""The kind of a memo in its data."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,10 @@ class Memo:
     Parameters
     ----------
     permanent : Design
-        Of two options and two reports, drawn once per answer.
+        A design of two options and two reports, drawn once per answer.
     fresh : Design
-        Of two options and two reports, drawn at every report. Without it equal reports would link the waves, and
-        a report that changes would prove a truth that changed.
+        A design of two options and two reports, drawn at every report. Without it equal reports would link the
+        waves, and a report that changes would prove a truth that changed.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class Memo:
     @cached_property
     def design(self) -> Design:
         """One report: both designs, one after the other."""
-        weights, scale = self._drawn
+        weights, scale = self._exact_weights
         rows = [[Fraction(int(cell), scale) for cell in row] for row in weights]
         return Design.from_matrix(rows, self.permanent.options, self.fresh.report_options, "memo")
 
@@ -148,10 +148,10 @@ class Memo:
     def _pair(self) -> Design:
         """Two waves as one design: pairs of truths, and pairs of reports.
 
-        It is no product: where the truth stays, both reports come from one memo.
+        It is not a product: where the truth stays, both reports come from one memo.
         """
         memos, sent = (one.weights.astype(object) for one in (self.permanent, self.fresh))
-        once, scale = self._drawn
+        once, scale = self._exact_weights
         rows = []
         for t in (0, 1):
             for u in (0, 1):
@@ -202,12 +202,12 @@ class Memo:
 
     @property
     def _is_exact(self) -> bool:
-        """Whether `design` has the very odds that are drawn with; else its table was rounded to fit."""
-        weights, scale = self._drawn
+        """Whether `design` has exactly the odds of the two draws; if not, its table was rounded to fit."""
+        weights, scale = self._exact_weights
         return bool(np.all(weights * self.design.denominator == self.design.weights.astype(object) * scale))
 
     @cached_property
-    def _drawn(self) -> tuple[npt.NDArray[np.object_], int]:
+    def _exact_weights(self) -> tuple[npt.NDArray[np.object_], int]:
         """The exact weights of one report, and their denominator."""
         weights = self.permanent.weights.astype(object) @ self.fresh.weights.astype(object)
         return weights, self.permanent.denominator * self.fresh.denominator
@@ -277,21 +277,21 @@ class Memo:
         int
             The code of the report.
         """
-        memos = [self.permanent._draw_report(one, recall or draw) for one in (0, 1)]
+        memos = [self.permanent._draw_report(code, recall or draw) for code in (0, 1)]
         return self.fresh._draw_report(memos[truth], draw)
 
     def estimate(self, reports: Values) -> Estimate:
-        """Estimate the prevalence in one wave, as of any design.
+        """Estimate the prevalence in one wave, as any design does.
 
         Parameters
         ----------
         reports : sequence or array
-            Those of the wave.
+            The reports of one wave.
 
         Returns
         -------
         Estimate
-            The share of the last option.
+            The prevalence of the last option.
         """
         return replace(self.design.estimate(reports), loss=Pure(self.epsilon(1)))
 
@@ -312,15 +312,17 @@ class Memo:
         Estimate
             The change.
         """
-        one, two = self._waves(first, second)
-        without, having = self.design.matrix[:, 1]
-        moved = (two.astype(float) - one) / (having - without)
-        value, n = float(moved.mean()), len(moved)
-        se = float(moved.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
-        if n > 1 and np.ptp(moved) == 0:  # they say nothing of the error: it is that of the two designs
+        first_codes, second_codes = self._waves(first, second)
+        share_if_no, share_if_yes = self.design.matrix[:, 1]
+        changes = (second_codes.astype(float) - first_codes) / (share_if_yes - share_if_no)
+        value, n = float(changes.mean()), len(changes)
+        se = float(changes.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+        if (
+            n > 1 and np.ptp(changes) == 0
+        ):  # equal changes carry no information about the error: use that of the designs
             nearest = project_onto_simplex(np.asarray(self._flows(first, second).value))
-            came = np.array([0, 1, -1, 0])
-            se = float(np.sqrt(came @ self._pair.covariance(nearest, n) @ came))
+            direction = np.array([0, 1, -1, 0])
+            se = float(np.sqrt(direction @ self._pair.covariance(nearest, n) @ direction))
         return Estimate(
             value=value,
             se=se,
@@ -334,7 +336,7 @@ class Memo:
         )
 
     def _flows(self, first: Values, second: Values) -> Estimate:
-        """Estimate the share of people behind each pair of truths: who stayed, who came, who went.
+        """Estimate the share of people with each pair of truths: who stayed, who changed to yes, who changed to no.
 
         Parameters
         ----------
@@ -348,8 +350,10 @@ class Memo:
         Estimate
             Four shares.
         """
-        one, two = self._waves(first, second)
-        return replace(self._pair.estimate_counts(np.bincount(2 * one + two, minlength=4)), loss=self._both)
+        first_codes, second_codes = self._waves(first, second)
+        return replace(
+            self._pair.estimate_counts(np.bincount(2 * first_codes + second_codes, minlength=4)), loss=self._both
+        )
 
     def describe(self) -> str:
         """Describe one report, and several, in plain words.
@@ -414,14 +418,18 @@ class Memo:
 
     @property
     def _both(self) -> Pure:
-        """What two waves cost: from the integers that are drawn with, not from a table that may be rounded."""
+        """The cost of two waves, from the exact integers and not from a table that may be rounded."""
         return Pure(self.epsilon(2, truth="changing"))
 
     def _waves(self, first: Values, second: Values) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        one, two = (
+        first_codes, second_codes = (
             encode(reports, self.fresh.report_options, "reports").codes.astype(np.intp) for reports in (first, second)
         )
-        if len(one) != len(two):
-            consequence = "reports are paired by their place"
-            refuse("both waves must be of the same people", f"{len(one)} and {len(two)} reports", consequence)
-        return one, two
+        if len(first_codes) != len(second_codes):
+            consequence = "reports are paired by position"
+            refuse(
+                "both waves must be of the same people",
+                f"{len(first_codes)} and {len(second_codes)} reports",
+                consequence,
+            )
+        return first_codes, second_codes

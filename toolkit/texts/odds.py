@@ -112,17 +112,17 @@ def _truth_share(design: Any) -> Fraction | None:
 def _row(design: Any, truth: int, voice: Voice, name: Name) -> str:
     row, answer = design.weights[truth], voice.quoted(name(design.options[truth]))
     order = [j for j in np.argsort(-row, kind="stable").tolist() if row[j]]
-    listed = order if len(order) <= _SHOWN else order[: _SHOWN - 1]
-    reports = [voice.quoted(name(design.report_options[j])) for j in listed]
+    selection = order if len(order) <= _SHOWN else order[: _SHOWN - 1]
+    reports = [voice.quoted(name(design.report_options[j])) for j in selection]
     if len(order) == 1:
         return voice.say("row_one", answer=answer, received=_received(reports[0], Fraction(1), voice))
     parts = [
         voice.say("part", report=report, often=voice.often(Fraction(int(row[j]), design.denominator)))
-        for j, report in zip(listed, reports, strict=True)
+        for j, report in zip(selection, reports, strict=True)
     ]
-    others = voice.number(len(order) - len(listed))
-    rest = [voice.say("rest", others=others)] if len(listed) < len(order) else []
-    return voice.say("row", answer=answer, reports=voice.listed([*parts, *rest]))
+    others = voice.number(len(order) - len(selection))
+    rest = [voice.say("rest", others=others)] if len(selection) < len(order) else []
+    return voice.say("row", answer=answer, reports=voice.joined([*parts, *rest]))
 
 
 def _proofs(design: Any, voice: Voice, name: Name, ratio: bool) -> list[str]:
@@ -145,8 +145,8 @@ def _proof(design: Any, j: int, voice: Voice, name: Name, ratio: bool) -> str:
             return voice.say("leaves_open", report=report, guess=guess)
         likelier = voice.say("ratio_open", report=report, factor=voice.factor(epsilon))
         return f"{likelier} {voice.say('leaves_none', guess=guess)}"
-    left = [voice.quoted(name(option)) for option, weight in zip(design.options, column, strict=True) if weight]
-    return voice.say("proves", report=report, answers=voice.listed(left, "or"))
+    excluded = [voice.quoted(name(option)) for option, weight in zip(design.options, column, strict=True) if weight]
+    return voice.say("proves", report=report, answers=voice.joined(excluded, "or"))
 
 
 _GAPS: dict[str, Callable[[Any, Voice], str]] = {
@@ -199,7 +199,7 @@ def _scrambled(design: Any, voice: Voice) -> str:
         voice.say("card", value=_exactly(value, voice), often=voice.often(Fraction(weight, total)))
         for value, weight in zip(design.values, design.weights, strict=True)
     ]
-    return voice.say(design.how, cards=voice.listed(cards))
+    return voice.say(design.how, cards=voice.joined(cards))
 
 
 def _exactly(value: Fraction, voice: Voice) -> str:

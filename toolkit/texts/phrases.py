@@ -82,11 +82,11 @@ def phrases(language: str = "en", own: Own | None = None, *also: str) -> Mapping
     """
     base = base_language(language)
     if base is not None:
-        return _said(base, also)
+        return _sentences(base, also)
     sentences = {
         key.removeprefix(OWN): words for key, words in (own or {}).get(language, {}).items() if key.startswith(OWN)
     }
-    english = _said("en", also)
+    english = _sentences("en", also)
     for key, pattern in english.items():
         if key in _IF_NEEDED - set(sentences):
             continue
@@ -103,10 +103,10 @@ def fields(pattern: str) -> frozenset[str]:
 
 
 @cache
-def _said(language: str, also: tuple[str, ...]) -> Mapping[str, str]:
+def _sentences(language: str, also: tuple[str, ...]) -> Mapping[str, str]:
     tables = _file(language)
-    said = {name: text for table in ("promise", *also) for name, text in tables[table].items()}
-    return Frozen(_set_apart(said, language))
+    sentences = {name: text for table in ("promise", *also) for name, text in tables[table].items()}
+    return Frozen(_set_apart(sentences, language))
 
 
 def _set_apart(words: dict[str, str], language: str) -> dict[str, str]:

@@ -43,8 +43,8 @@ class Voice:
     def quoted(self, words: str) -> str:
         return self.say("quote", words=quotable(words, self.phrases["quote"]))
 
-    def listed(self, parts: Sequence[str], word: str = "and") -> str:
-        """Return a list in words: one, two and three."""
+    def joined(self, parts: Sequence[str], word: str = "and") -> str:
+        """Join words to a list in a sentence, as in "one, two and three"."""
         *most, last = parts
         return self.phrases["comma"].join(most) + self.phrases[word] + last if most else last
 

@@ -14,11 +14,11 @@ from toolkit.local.matrix.likelihood import (
     _tail,
     agreement,
     forced_mle,
+    impossible_count,
     interior_point,
     likelihood_ratios,
     maximum_likelihood,
     maximum_likelihoods,
-    seen,
 )
 from toolkit.local.matrix.moments import interval_basis
 from toolkit.local.numeric import square_wave
@@ -186,11 +186,12 @@ def test_a_design_that_hardly_tells_its_options_apart_is_contradicted_by_nothing
 
 
 def test_what_came_is_compared_with_what_the_design_makes():
-    few, many, fine = (seen(np.array([300.0 - yes, yes]), forced("1/6", "1/6").matrix, "yes") for yes in (10, 290, 100))
+    matrix = forced("1/6", "1/6").matrix
+    few, many, fine = (impossible_count(np.array([300.0 - yes, yes]), matrix, "yes") for yes in (10, 290, 100))
     assert few == "10 of 300 reports were yes, where the design makes at least 50 on average"
     assert many == "290 of 300 reports were yes, where the design makes at most 250 on average"
     assert fine == ""
-    assert [seen(np.array([300.0 - yes, yes]), forced("1/6", "1/6").matrix, "yes") for yes in (50, 250)] == ["", ""]
+    assert [impossible_count(np.array([300.0 - yes, yes]), matrix, "yes") for yes in (50, 250)] == ["", ""]
 
 
 def test_where_each_option_has_its_own_report_the_tail_is_exact_and_one_for_all_options():

@@ -94,8 +94,8 @@ def encode(values: Values, labels: Labels, what: str) -> Encoded:
     if array.size == 0:
         refuse(f"{what} must hold at least one entry", "none", "there is nothing to work on")
     if _mixed(labels) and not isinstance(array[0], _TRUTH):
-        written, textual = _written(array, labels)
-        codes = _find(written, tuple(map(str, labels)), what)
+        texts, textual = _as_text(array, labels)
+        codes = _find(texts, tuple(map(str, labels)), what)
         return Encoded(codes, "text" if textual else "label", array.dtype, scalar)
     array = _typed(array, what)
     if array.dtype.kind in "biu":
@@ -174,7 +174,7 @@ def _mixed(labels: Labels) -> bool:
     return len(set(map(type, labels))) > 1
 
 
-def _written(array: npt.NDArray[Any], labels: Labels) -> tuple[npt.NDArray[Any], bool]:
+def _as_text(array: npt.NDArray[Any], labels: Labels) -> tuple[npt.NDArray[Any], bool]:
     """Numbers and texts as texts, and whether a number came as a text; anything else becomes "", which is no label."""
     if array.dtype.kind in "UT":
         return array, True

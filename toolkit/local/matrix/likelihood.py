@@ -17,8 +17,8 @@ _HALVINGS = 60
 _CELLS = 2_000_000  # of all matrices that are solved together: 16 MB
 
 
-def likeliest(matrix: Array, counts: Array, form: tuple[float, Array] | None) -> Array:
-    """The maximum; by closed form where the matrix has the forced form (truth, forced)."""
+def maximize(matrix: Array, counts: Array, form: tuple[float, Array] | None) -> Array:
+    """Return the maximum-likelihood shares, in closed form where the matrix has the forced form (truth, forced)."""
     if form is not None and len(matrix) == 2:
         yes = float(np.clip((counts[1] / counts.sum() - form[1][1]) / form[0], 0, 1))
         return np.array([1 - yes, yes])
@@ -28,9 +28,10 @@ def likeliest(matrix: Array, counts: Array, form: tuple[float, Array] | None) ->
 
 
 def forced_mle(counts: Array, truth: float, forced: Array) -> Array:
-    """Closed form when a report is the truth with probability `truth` > 0, else option j with probability forced[j]:
-    report probabilities proportional to the counts where a share is positive, the smallest counts[j] / forced[j] set
-    to zero: water-filling, one sort.
+    """Return the maximum when a report is the truth with probability `truth` > 0, else option j with forced[j].
+
+    This is water-filling by one sort: report probabilities are proportional to the counts where a share is positive,
+    and the shares of the smallest counts[j] / forced[j] are zero.
     """
     with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 is sorted last
         order = np.argsort(-counts / forced, kind="stable")
@@ -42,51 +43,53 @@ def forced_mle(counts: Array, truth: float, forced: Array) -> Array:
 
 
 def maximum_likelihood(matrix: Array, counts: Array, *, tolerance: float = 1e-10) -> Array:
-    """The maximum for any matrix, with a certificate.
+    """Maximize the likelihood for any matrix, with a certificate.
 
     When no mean likelihood ratio exceeds 1 + tolerance, the mean log-likelihood is within `tolerance` of its maximum,
-    whatever way led there. Expectation-maximization (the iterative Bayesian update) leads there too, but crawls where a
-    share goes to zero, which in private surveys is the common case; an interior-point method takes some 20 steps.
+    by whichever method it was found. Expectation-maximization (the iterative Bayesian update) converges as well, but
+    slowly where a share goes to zero, the common case in private surveys; an interior-point method takes some 20 steps.
     """
     return np.asarray(maximum_likelihoods(matrix, counts[None], tolerance=tolerance)[0])
 
 
 def maximum_likelihoods(matrix: Array, tallies: Array, *, tolerance: float = 1e-10) -> Array:
-    """The same for many surveys through one matrix, one row each: some hundred are climbed together."""
-    seen = (tallies > 0).any(axis=0)
-    law, weights = matrix[:, seen], tallies[:, seen] / tallies.sum(axis=1, keepdims=True)
-    together = max(1, _CELLS // law.size)
-    parts = [weights[first : first + together] for first in range(0, len(weights), together)]
-    shares = np.concatenate([_between(law, one) if len(law) == 2 else interior_point(law, one) for one in parts])
+    """Maximize the likelihoods of many surveys through one matrix, a row each, in batches of some hundred."""
+    observed = (tallies > 0).any(axis=0)
+    law, weights = matrix[:, observed], tallies[:, observed] / tallies.sum(axis=1, keepdims=True)
+    batch = max(1, _CELLS // law.size)
+    batches = [weights[first : first + batch] for first in range(0, len(weights), batch)]
+    shares = np.concatenate(
+        [_two_truths(law, part) if len(law) == 2 else interior_point(law, part) for part in batches]
+    )
     if likelihood_ratios(law, weights, shares).max() > 1 + tolerance:
         raise ArithmeticError("the likelihood did not settle: the design hardly tells its options apart.")
     return shares
 
 
 def likelihood_ratios(law: Array, weight: Array, shares: Array) -> Array:
-    """Per truth the mean of Pr(report | truth) / Pr(report): the gradient, <= 1 at the maximum; a row per survey."""
+    """Return the mean of Pr(report | truth) / Pr(report) per truth: the gradient, at most 1 at the maximum."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(weight > 0, weight / (shares @ law), 0.0)  # a report that did not come says nothing
+        ratios = np.where(weight > 0, weight / (shares @ law), 0.0)  # a report that did not occur carries no weight
     return np.asarray(ratios @ law.T)
 
 
-def _between(law: Array, weights: Array) -> Array:
-    """The maximum for two truths: the zero of the falling slope, by Newton's method with halving as a safeguard."""
-    apart = law[1] - law[0]
+def _two_truths(law: Array, weights: Array) -> Array:
+    """Maximize for two truths: find the zero of the score by Newton's method, safeguarded by halving."""
+    difference = law[1] - law[0]
 
-    def bends(at: Array) -> tuple[Array, Array]:
+    def derivatives(at: Array) -> tuple[Array, Array]:
         with np.errstate(divide="ignore", invalid="ignore"):
-            each = np.where(weights > 0, apart / (law[0] + at[:, None] * apart), 0.0)
-        return (weights * each).sum(axis=1), (weights * each**2).sum(axis=1)
+            ratios = np.where(weights > 0, difference / (law[0] + at[:, None] * difference), 0.0)
+        return (weights * ratios).sum(axis=1), (weights * ratios**2).sum(axis=1)
 
     low, high = np.zeros(len(weights)), np.ones(len(weights))
-    at = np.where(bends(low)[0] <= 0, 0.0, np.where(bends(high)[0] >= 0, 1.0, 0.5))
-    inner = at == 0.5
-    for _ in range(_HALVINGS if inner.any() else 0):
-        slope, bend = bends(at)
-        low, high = np.where(slope > 0, at, low), np.where(slope > 0, high, at)
-        new = at + slope / bend
-        new = np.where(inner, np.where((new > low) & (new < high), new, (low + high) / 2), at)
+    at = np.where(derivatives(low)[0] <= 0, 0.0, np.where(derivatives(high)[0] >= 0, 1.0, 0.5))
+    unsettled = at == 0.5
+    for _ in range(_HALVINGS if unsettled.any() else 0):
+        score, information = derivatives(at)
+        low, high = np.where(score > 0, at, low), np.where(score > 0, high, at)
+        new = at + score / information
+        new = np.where(unsettled, np.where((new > low) & (new < high), new, (low + high) / 2), at)
         if np.abs(new - at).max() < _RIDGE:
             break
         at = new
@@ -95,8 +98,9 @@ def _between(law: Array, weights: Array) -> Array:
 
 
 def interior_point(law: Array, weights: Array, rounds: int = 200) -> Array:
-    """Newton's method on the optimality conditions: ratios - 1 + slack = 0 and shares * slack = 0, both
-    non-negative. One row of weights, and of shares, a survey.
+    """Solve the optimality conditions, ratios - 1 + slack = 0 and shares * slack = 0, by Newton's method.
+
+    Shares and slack stay non-negative. There is one row of weights, and of shares, for each survey.
 
     The products are driven to zero together, so a share can approach zero at its own pace and still turn
     back. The equations are solved for step / root(shares), which keeps them of one size; the ridge is for
@@ -104,40 +108,40 @@ def interior_point(law: Array, weights: Array, rounds: int = 200) -> Array:
     """
     k = len(law)
     results = np.full((len(weights), k), 1 / k)
-    left, shares, slack = np.arange(len(weights)), results.copy(), np.full_like(results, 0.1)
+    active, shares, slack = np.arange(len(weights)), results.copy(), np.full_like(results, 0.1)
     for _ in range(rounds):
         relative = law / (shares @ law)[:, None, :]
-        weighed = relative * weights[left, None, :]
+        weighted = relative * weights[active, None, :]
         target = 0.1 * (shares * slack).sum(axis=1, keepdims=True) / k
         root = np.sqrt(shares)
-        curvature = (root[:, :, None] * weighed) @ (root[:, :, None] * relative).swapaxes(1, 2)
-        curvature.reshape(len(left), -1)[:, :: k + 1] += slack + _RIDGE  # the diagonals
-        right = root * (weighed.sum(axis=2) - 1) + target / root
-        step = root * np.linalg.solve(curvature, right[:, :, None])[:, :, 0]
+        curvature = (root[:, :, None] * weighted) @ (root[:, :, None] * relative).swapaxes(1, 2)
+        curvature.reshape(len(active), -1)[:, :: k + 1] += slack + _RIDGE  # the diagonals
+        rhs = root * (weighted.sum(axis=2) - 1) + target / root
+        step = root * np.linalg.solve(curvature, rhs[:, :, None])[:, :, 0]
         slack_step = (target - slack * step) / shares - slack
-        reach = np.minimum(_reach(shares, step), _reach(slack, slack_step))
-        shares, slack = shares + reach * step, slack + reach * slack_step
-        results[left] = shares
-        going = ~((target < 1e-22) & (reach > 0.9))[:, 0]
-        if not going.any():
+        length = np.minimum(_max_step(shares, step), _max_step(slack, slack_step))
+        shares, slack = shares + length * step, slack + length * slack_step
+        results[active] = shares
+        unsettled = ~((target < 1e-22) & (length > 0.9))[:, 0]
+        if not unsettled.any():
             break
-        left, shares, slack = left[going], shares[going], slack[going]
+        active, shares, slack = active[unsettled], shares[unsettled], slack[unsettled]
     results = np.where(results > 1e-12, results, 0)
     return np.asarray(results / results.sum(axis=1, keepdims=True))
 
 
-def _reach(values: Array, step: Array) -> Array:
-    """The share of a step that keeps all values of a row positive."""
+def _max_step(values: Array, step: Array) -> Array:
+    """Return the largest fraction of a step that keeps all values of a row positive."""
     falling = np.maximum(-step / values, 0.995).max(axis=1, keepdims=True)
     return np.asarray(0.995 / falling)
 
 
-_LIKELIHOOD_LIMIT = 64  # options; beyond, the exact tails of each option take less time, and no approximation
+_LIKELIHOOD_LIMIT = 64  # options; beyond it the exact tails of each option are faster and need no approximation
 _RATIO = "likelihood ratio, for large samples"
 
 
 def agreement(matrix: Array, form: Forced | None, counts: Array, basis: Shares) -> DesignFit:
-    """The p-value of the best-fitting shares.
+    """Test how well the best-fitting shares agree with the reports.
 
     In the forced form, which every 2 x 2 matrix has, an option's own reports are binomial, and the tails are exact. For
     any other matrix it is the likelihood ratio of the reports' shares against the best mixture of rows. Inside the
@@ -168,8 +172,8 @@ def _tail(ratio: float, df: int) -> float:
     return float(chdtrc(df, ratio)) if df > 0 else float(ratio <= 0)
 
 
-def seen(counts: Array, matrix: Array, label: object) -> str:
-    """What came and what a 2 x 2 design allows: "10 of 300 reports were yes, where the design makes at least 50 …"."""
+def impossible_count(counts: Array, matrix: Array, label: object) -> str:
+    """Describe a count outside what a 2 x 2 design allows; empty if it lies inside."""
     yes, n = int(counts[1]), int(counts.sum())
     least, most = n * float(matrix[:, 1].min()), n * float(matrix[:, 1].max())
     if least <= yes <= most:

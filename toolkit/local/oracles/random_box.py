@@ -26,7 +26,7 @@ class RandomBox(Boxes):
     To draw a report: a uniform integer below k is the box; a uniform integer below keep + lie: if it is below
     `keep`, the answer is whether the box is ticked, else the opposite.
 
-    A report is two integers: the box, and 1 for yes or 0 for no. `tally` and `simulate_counts` return how many said yes
+    A report is two integers: the box, and 1 for yes or 0 for no. `tally` returns how many said yes
     and how many were asked, box by box, and `estimate_counts` takes both. The estimate for a box that nobody was asked
     about is NaN, with a note.
 

@@ -38,7 +38,7 @@ class Subset(Oracle):
     m-r, …, m-1 a uniform integer t below j + 1; take t, or j if t was taken before.
 
     A report is a row of packed bits (see `toolkit.local.oracles.bits`), or one option, as the answers were
-    given, if the size is 1; `report` gives the codes.
+    given, if the size is 1; phones send the codes.
 
     Parameters
     ----------

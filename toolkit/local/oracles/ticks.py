@@ -39,7 +39,7 @@ class CappedBoxes(Boxes):
     To draw a report: for each box in order a uniform integer below `denominator`; flip the answer if it is
     below `flip`.
 
-    A report is a row of packed bits (see `toolkit.local.oracles.bits`); `report` gives the codes of the boxes
+    A report is a row of packed bits (see `toolkit.local.oracles.bits`); phones send the codes of the boxes
     that say yes. Estimates from reports have covariances for up to 64 boxes; those from counts have none.
 
     Parameters

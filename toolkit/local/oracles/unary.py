@@ -21,7 +21,7 @@ class Unary(Oracle):
     To draw a report: for each option in order one uniform integer below `denominator`; the option is held if
     the integer is below `own` (for the answer) or `other` (for the rest).
 
-    A report is a row of packed bits (see `toolkit.local.oracles.bits`); `report` gives the codes of the options held.
+    A report is a row of packed bits (see `toolkit.local.oracles.bits`); phones send the codes of the options held.
 
     Parameters
     ----------

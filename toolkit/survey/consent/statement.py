@@ -153,7 +153,7 @@ def _unprotected(questions: Sequence[Question], language: str, voice: Voice, pap
     plain = [voice.quoted(_short(question, language)) for question in direct if not question.randomized]
     if not plain:
         return Layer("learn", ())
-    sentence = voice.say("plain_paper" if paper else "plain_some", questions=voice.listed(plain))
+    sentence = voice.say("plain_paper" if paper else "plain_some", questions=voice.joined(plain))
     return Layer("learn", (voice.say("plain_open"),), (sentence,))
 
 
@@ -329,7 +329,7 @@ def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, wav
     guess = voice.guess(rest)
     if len(certain) == len(randomized) or guess is None:
         return []
-    names = voice.listed([voice.quoted(_short(question, language)) for question in certain])
+    names = voice.joined([voice.quoted(_short(question, language)) for question in certain])
     return [voice.say("total_rest", questions=names, guess=guess)]
 
 
@@ -342,7 +342,7 @@ def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves
     ]
     if not labels:
         return []
-    names = voice.listed([voice.quoted(label) for label in dict.fromkeys(labels)], "or")
+    names = voice.joined([voice.quoted(label) for label in dict.fromkeys(labels)], "or")
     hidden = (
         loss(randomized, waves, least).epsilon <= WEAK_EPSILON
     )  # one wish to say nothing may stand behind all of them

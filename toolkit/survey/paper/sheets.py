@@ -211,7 +211,7 @@ def _conditions(question: Question, survey: Survey, code: str, voice: Voice) -> 
     for name, options in (question.show_if or {}).items():
         labels = [voice.quoted(survey[name].label(option, code, voice.phrases)) for option in options]
         earlier = voice.quoted(text_in(survey[name].text, code))
-        lines.append(voice.say("paper_if", question=earlier, answers=voice.listed(labels, "or")))
+        lines.append(voice.say("paper_if", question=earlier, answers=voice.joined(labels, "or")))
     return lines
 
 
@@ -222,7 +222,7 @@ def _interviewer(survey: Survey, code: str, voice: Voice, devices: Sequence[Devi
     )
     steps = [] if practised is None else [line for line, _ in instructions(practised, code, survey.words)]
     names = [device_words(device, voice) for device in devices]
-    needed = [voice.say("materials_device", devices=voice.listed(names))] if names else []
+    needed = [voice.say("materials_device", devices=voice.joined(names))] if names else []
     return {
         "materials": [voice.say("materials_forms"), *needed],
         "script": [voice.quoted(voice.say(f"script_{number}")) for number in range(1, 5)],

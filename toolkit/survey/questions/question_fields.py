@@ -337,7 +337,7 @@ def _call_maker(name: str, maker: Maker, arguments: Mapping[str, Any], question:
     cells = sum(len(row) for row in rows if isinstance(row, Sized)) if isinstance(rows, list) else 0
     if cells > _MOST_CELLS:
         refuse(f"`design.{name}` must have at most {_MOST_CELLS:,} probabilities", f"{cells:,}", "take k_ary")
-    check_arguments(maker, filled, said=f"design.{name}", example=_example(name, maker))
+    check_arguments(maker, filled, label=f"design.{name}", example=_example(name, maker))
     return _make(maker, filled, {"epsilon": 1.0, **CATALOGUE[name].example})
 
 
