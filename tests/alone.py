@@ -1,4 +1,4 @@
-"""Where there is nothing but numpy and scipy, and what an extra brings."""
+"""An environment with the required dependencies alone, and the packages that an extra adds."""
 
 import tomllib
 from importlib.metadata import PackageNotFoundError, distribution
@@ -10,8 +10,8 @@ from packaging.requirements import Requirement
 
 
 def core_packages(folder: Path) -> None:
-    """Links to numpy and scipy in a folder, with the shared libraries that wheels keep beside them."""
-    for name in ("numpy", "scipy"):
+    """Link the required dependencies into a folder, with the shared libraries that wheels keep beside them."""
+    for name in ("lazy_loader", "numpy", "scipy"):
         spec = find_spec(name)
         assert spec is not None
         assert spec.origin is not None
