@@ -226,7 +226,7 @@ def test_what_needs_an_extra_names_it_and_the_rest_works(alone) -> None:
 
 
 @pytest.mark.slow
-def test_every_verb_works_or_says_a_sentence(alone) -> None:
+def test_every_command_works_or_says_a_sentence(alone) -> None:
     told = alone(VERBS, json.dumps(list(TYPED)))
     for typed, (code, said) in told.items():
         wanted = TYPED[typed]
@@ -266,11 +266,11 @@ def test_with_the_extra_for_collecting_alone_a_collection_is_read(tmp_path: Path
     assert not (tmp_path / "packages" / "matplotlib").exists()
 
 
-def test_every_verb_is_typed_here() -> None:
+def test_every_command_is_typed_here() -> None:
     from toolkit.command import _parser
 
-    (verbs,) = [action.choices for action in _parser()._actions if action.dest == "verb"]
-    assert {typed.split()[0] for typed in TYPED} - {"--help"} == set(verbs)
+    (commands,) = [action.choices for action in _parser()._actions if action.dest == "command"]
+    assert {typed.split()[0] for typed in TYPED} - {"--help"} == set(commands)
 
 
 def loose(path: Path) -> Iterator[str]:

@@ -425,8 +425,8 @@ MUTANTS = {
     "06: a delta in one direction only": Mutant(
         "06",
         "toolkit.audit.auditor",
-        "for one, other in ((first, second), (second, first))",
-        "for one, other in ((first, second),)",
+        "for law, other in ((first, second), (second, first))",
+        "for law, other in ((first, second),)",
         "three-check",
     ),
     "03: who was asked left out": Mutant(

@@ -13,7 +13,7 @@ expect.set_options(timeout=30_000)  # milliseconds; enough on a busy machine
 
 
 @pytest.fixture(scope="module")
-def render_page(tmp_path_factory):
+def page(tmp_path_factory):
     """A page of a Chromium with a profile of its own.
 
     It ends with its file, because Playwright keeps an event loop running in this thread meanwhile, and tests of other

@@ -484,7 +484,7 @@ def test_a_rehearsal_leaves_the_real_collection_of_another_survey_alone(tmp_path
         else:
             refused.append(lambda: work.open(f"{name}.toml", known, amend=True))  # noqa: B023
         for action in refused:
-            with pytest.raises(ValueError, match=r"databases of their own, got a r|others in rehearsal"):
+            with pytest.raises(ValueError, match=r"databases of their own, got a r|got another 'rehearsal'"):
                 action()
         with contextlib.closing(open_store(database)) as store:
             assert (store.state(), store.survey().rehearsal) == (State.OPEN, not tried)

@@ -14,6 +14,7 @@ from toolkit.studio import surveys as surveys_of_a_folder
 from toolkit.studio.folder import Folder
 from toolkit.studio.server import Desk
 from toolkit.studio.surveys import EXAMPLES, Surveys
+from toolkit.survey.plan import margin_text
 from toolkit.survey.spec import Survey
 
 
@@ -183,7 +184,7 @@ def test_margins_are_those_of_the_survey_s_own_plan(window, folder):
     assert made["notes"] == list(plan.notes) != list(survey.plan(1000).notes)
     assert window.good("consent", file="plan.toml", language="en")["text"] == survey.consent_text("en")
     assert {name: row["margin"] for name, row in made["rows"].items()} == {
-        one.question: one.words(one.margin) for one in plan.questions
+        one.question: margin_text(one, one.margin) for one in plan.questions
     }
     needed = window.good("needed", file="plan.toml", name="cheated", margin=0.03)["n"]
     assert needed == survey.plan(wishes={"cheated": {"margin": 0.03}}).n
@@ -217,7 +218,7 @@ def test_every_setting_of_every_slider_is_a_question_that_costs_what_it_says(mon
             (question,) = checking.read_questions([changed])
             assert question.design.epsilon == row["epsilon"]
             planned = checking.planned("", [question], 1000, subgroup=0.1).questions[0]
-            assert row["small_margin"] == planned.words(planned.small_margin)
+            assert row["small_margin"] == margin_text(planned, planned.small_margin)
             assert question.kind == {"yesno": "choice", "options": "choice", "likert": "choice"}.get(kind, kind)
 
 

@@ -9,7 +9,7 @@ from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
 from toolkit import Question, Survey, forced, plan, warner
 from toolkit.local.numeric import one_bit
 from toolkit.planning import plan_slope
-from toolkit.survey.plan import Planned, _margin_text, _notes, _round_up, plan_table, planned
+from toolkit.survey.plan import Planned, _notes, _round_up, margin_text, plan_table, planned
 
 CAMPUS = Survey.load(Path(__file__).parents[2] / "data" / "campus.toml")
 Z = 1.959963984540054
@@ -34,7 +34,7 @@ def test_the_margin_of_a_number_is_in_its_own_unit():
     found = survey(drinks, check=False).plan(n=600)["drinks"]
     assert found.guess == "mean 20"
     assert found.margin == pytest.approx(3.463, abs=0.001)
-    assert _margin_text(found, found.margin) == "± 3.5"
+    assert margin_text(found, found.margin) == "± 3.5"
     rng = np.random.default_rng(2)  # of 400 surveys of people at both ends the standard deviation is known to 3.5 %
     estimates = [
         drinks.design.estimate(drinks.design.randomize(rng.choice([0, 40], 600), rng)).value for _ in range(400)
@@ -50,7 +50,7 @@ def test_every_randomizer_is_planned_as_the_houses_plan_says(name):
     assert found.share == (name == "square_wave" or not hasattr(DESIGNS[name], "high"))
     if name == "square_wave":
         assert math.isnan(found.margin)
-        assert _margin_text(found, found.margin) == "—"
+        assert margin_text(found, found.margin) == "—"
         return
     question = survey_with(DESIGNS[name])["asked"]
     k = len(question.options)
@@ -144,7 +144,7 @@ def test_a_plan_at_its_limits():
 def test_a_margin_is_never_written_smaller_than_it_is():
     for n in range(100, 700, 37):
         for one in CAMPUS.plan(n=n).questions:
-            number = float(_margin_text(one, one.margin).removeprefix("± ").removesuffix(" points").replace(",", ""))
+            number = float(margin_text(one, one.margin).removeprefix("± ").removesuffix(" points").replace(",", ""))
             assert number >= (100 if one.share else 1) * one.margin - 1e-9
 
 

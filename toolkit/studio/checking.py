@@ -14,7 +14,7 @@ from typing import Any, cast
 from toolkit.core.checks import Number
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.statement import OPTIONAL, loss, missing, odds
-from toolkit.survey.plan import planned
+from toolkit.survey.plan import margin_text, planned
 from toolkit.survey.questions.errors import SurveyError, SurveyWarning
 from toolkit.survey.questions.question import Question, localized, loss_over_waves, read_questions
 from toolkit.survey.spec import STATED, Survey
@@ -219,7 +219,8 @@ def _odds(question: Question, language: str) -> list[str]:
 def plan(data: Mapping[str, Any], n: Any, subgroup: Any) -> dict[str, Any]:
     """Return the margins of all questions with n people, in all and in the smallest subgroup."""
     table: Any = planned("", check(data).readable, n, subgroup=subgroup or None)
-    return {"rows": {one.question: {"margin": one.words(one.margin)} for one in table.questions}, "notes": table.notes}
+    rows = {row.question: {"margin": margin_text(row, row.margin)} for row in table.questions}
+    return {"rows": rows, "notes": table.notes}
 
 
 def people_needed(data: Mapping[str, Any], name: str, margin: object) -> dict[str, Any]:
@@ -246,7 +247,7 @@ def curve(table: Mapping[str, Any], family: str, n: int, subgroup: Number | None
         one, design = result.questions[0], cast("Randomizer", question.design)  # every setting has one
         rows.append(
             {"change": change, "epsilon": _number(design.epsilon), "odds": _odds(question, _language({}, speak))}
-            | {"margin": one.words(one.margin), "small_margin": one.words(one.small_margin)}
+            | {"margin": margin_text(one, one.margin), "small_margin": margin_text(one, one.small_margin)}
             | {"number": _number(one.margin), "share": one.share, "pictures": _pictures(design)}
         )
     return rows

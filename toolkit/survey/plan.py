@@ -121,7 +121,7 @@ class SurveyPlan:
 
     def __repr__(self) -> str:
         worst = ", ".join(
-            f"{question.question} {_margin_text(question, question.margin)}" for question in self.questions
+            f"{question.question} {margin_text(question, question.margin)}" for question in self.questions
         )
         return f"<Plan of {self.title!r} with {self.n:,} people: {worst} at {100 * self.level:g} %>"
 
@@ -142,9 +142,9 @@ def plan_table(survey_plan: SurveyPlan) -> list[tuple[str, ...]]:
             row.question,
             row.guess,
             f"{row.people:,}",
-            _margin_text(row, row.margin),
+            margin_text(row, row.margin),
             "" if row.small is None else f"{row.small:,}",
-            _margin_text(row, row.small_margin),
+            margin_text(row, row.small_margin),
         )
         for row in survey_plan.questions
     ]
@@ -152,7 +152,7 @@ def plan_table(survey_plan: SurveyPlan) -> list[tuple[str, ...]]:
     return [row[:width] for row in (_HEADS, *rows)]
 
 
-def _margin_text(row: Planned, margin: float | None) -> str:
+def margin_text(row: Planned, margin: float | None) -> str:
     """A margin in its unit, rounded up, so that it is never stated as better than it is; empty if there is none."""
     if margin is None:
         return ""
@@ -226,7 +226,7 @@ def _compared(questions: Sequence[Question], rows: Sequence[Planned]) -> list[st
     notes = []
     for first, second in arm_pairs(questions):
         row, other_row = by_name[first.name], by_name[second.name]
-        margin = _margin_text(other_row, math.hypot(row.margin, other_row.margin))
+        margin = margin_text(other_row, math.hypot(row.margin, other_row.margin))
         notes.append(f"{second.name} minus {first.name}: {margin} (two ways to ask, of different people).")
     return notes
 
@@ -333,9 +333,9 @@ def _notes(rows: Sequence[Planned], shares: Mapping[str, Fraction], n: int, leve
             notes.append(f"{row.question} is asked of some: {sentence}.")
         wide = "is at least half of its whole range"
         if row.margin >= row.of / 2:
-            notes.append(f"{row.question}: {_margin_text(row, row.margin)} {wide}: it would tell next to nothing.")
+            notes.append(f"{row.question}: {margin_text(row, row.margin)} {wide}: it would tell next to nothing.")
         elif row.small_margin is not None and row.small_margin >= row.of / 2:
-            subgroup_margin = f"{_margin_text(row, row.small_margin)} in the smallest subgroup {wide}"
+            subgroup_margin = f"{margin_text(row, row.small_margin)} in the smallest subgroup {wide}"
             notes.append(f"{row.question}: {subgroup_margin}: there it would tell next to nothing.")
     return notes
 
