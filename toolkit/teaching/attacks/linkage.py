@@ -214,8 +214,8 @@ class Match:
 def recognize(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, day_scale: float = 30.0) -> Match:
     """Find a person among anonymous ratings from a few approximately known ones: the Netflix attack.
 
-    For each known item that a user rated, the score is e**(-|difference of stars| / 1.5) + e**(-|difference of
-    days| / 30), divided by ln(1 + raters of the item), so that rare items count more.
+    For each known item that a user rated, the score is ``e**(-|stars - stars'| / 1.5) + e**(-|days - days'| / 30)``,
+    divided by ln(1 + raters of the item), so that rare items count more.
 
     Parameters
     ----------
