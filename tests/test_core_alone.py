@@ -28,6 +28,7 @@ CHECKED = {  # modules that import a package of an extra, and who has asked for 
     "survey/serving/connection.py": "toolkit/survey/serving/background.py",
     "teaching/classroom.py": "toolkit/teaching/classroom.py",
     "teaching/explorers/": "toolkit/teaching/explorers/__init__.py",
+    "teaching/breaches.py": "toolkit/show/__init__.py",
 }
 GIVEN = {  # functions that get an object of the package
     "frames/": "a frame",
@@ -86,7 +87,7 @@ def call(wanted, *runs):
 call(
     "works",
     lambda: design.randomize(["yes", "no"]), lambda: repr(shares), shares._repr_html_, shares.interval,
-    lambda: shares.test(0.5), lambda: repr(planned), planned._repr_html_, planned.ways, lambda: repr(parts),
+    lambda: shares.test(0.5), lambda: repr(planned), planned._repr_html_, planned.trust_models, lambda: repr(parts),
     lambda: repr(survey.plan(500)), lambda: repr(survey), survey._repr_html_, survey.consent_text,
     lambda: survey.save("survey.json"), lambda: Survey.load("survey.json"),
     lambda: survey.preview().save("preview.html"), lambda: survey.preview()._repr_html_(),

@@ -20,7 +20,7 @@ from toolkit import Question, Survey, forced
 from dataclasses import replace
 from toolkit.survey.consent.page_data import headings
 from toolkit.survey.export import codebook
-from toolkit.survey.serving.page import content
+from toolkit.survey.serving.page import page_content
 
 code, sign = sys.argv[1:]
 asked = Question("cheated", "Cheated?", design=forced("1/6", "1/6"), mode="guided")
@@ -29,7 +29,7 @@ survey.save("survey.toml")
 survey = Survey.load("survey.toml")
 told = survey.consent_text().splitlines()
 assert told[0].endswith(sign), told
-page = content(survey)
+page = page_content(survey)
 words = page["words"][code]
 same = {name for name, text in words.items() if sign not in str(text)}
 titles = {"head_link", "head_declined"}  # of screens that have no heading of their own

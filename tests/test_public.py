@@ -46,5 +46,5 @@ def test_rooms_and_names_of_upper_floors_are_there_when_they_are_asked_for() -> 
     )
     expected = ["False", "toolkit.analysis toolkit.show Survey", "collect plan", "estimates likert logistic"]
     assert run("\n".join(asked)).splitlines() == expected
-    with pytest.raises(AttributeError, match="no attribute 'fourier'"):
+    with pytest.raises(AttributeError, match="No toolkit attribute fourier"):
         _ = toolkit.fourier

@@ -8,6 +8,9 @@ import pytest
 
 from toolkit import forced, k_ary
 from toolkit.analysis import (
+    LogisticFit,
+    MultinomialFit,
+    PredictorFit,
     Replicates,
     Sample,
     cheater_detection,
@@ -72,9 +75,9 @@ WEIGHTED: dict[str, Any] = {
 
 def results(fit: Any) -> list[float]:
     numbers = [fit.value, fit.se, fit.llf, fit.n]
-    if hasattr(fit, "margins"):
+    if hasattr(fit, "margins") and not isinstance(fit, PredictorFit):
         numbers += [fit.margins().value, fit.margins().se]
-    if hasattr(fit, "data") and not fit.provenance.penalized:
+    if isinstance(fit, LogisticFit | MultinomialFit) and not fit.provenance.penalized:
         numbers += [fit.margins(respondents="sample").se]
     if hasattr(fit, "agreement"):
         numbers += [float(fit.difference), fit.difference.se, fit.agreement.p]

@@ -89,7 +89,7 @@ def shown(page: Page, cells: dict[str, str], name: str) -> Shown:
 def open_notebook(lab: Lab, page: Page, cells: dict[str, str], first: str = "") -> Page:
     """A notebook with one widget a cell, run."""
     sources = [
-        f"import json\nfrom toolkit import show\n{first}",
+        f"import json\nfrom toolkit import show\nfrom toolkit.teaching import explorers\n{first}",
         *(f"{name} = {code}\n{name}" for name, code in cells.items()),
     ]
     book = nbformat.v4.new_notebook(

@@ -423,7 +423,7 @@ def test_a_tablet_locks_after_14_days_without_a_server(station):
 
 
 def test_a_tablet_lets_nobody_in_when_it_hears_that_the_survey_is_closed(station, monkeypatch):
-    monkeypatch.setattr("toolkit.survey.serving.server.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("toolkit.survey.serving.server.STATE_SECONDS", 0.0)
     tablet, link = station(asked(field={"station": "interviewer"}))
     set_up(tablet, link)
     tablet.site.memory.state = State.CLOSED

@@ -346,7 +346,7 @@ def test_the_next_wave_takes_links_and_port_and_a_change_waits_until_both_are_cl
     next_wave = panel(wave=2, access="token", minimum=1)
     second, _ = prepare(next_wave, "sqlite:///2.db", ServeOptions(again="sqlite:///1.db"))
     assert (second._store.invitations(), second._store.get_setting(PORT)) == ([bytes(32)], "8123")
-    assert second.preview() == second.survey.preview() != first.preview()
+    assert second.survey.preview() != first.survey.preview()
     for collector in (first, second):
         body = json.dumps({"answers": {"cheated": 1, "faculty": 0}, "understood": True, "person": "a" * 32})
         collector._store.invite([bytes([1] * 32)])

@@ -101,7 +101,7 @@ def test_a_schema_with_something_else_in_it_is_left_alone(postgres, tmp_path, mo
     schema = url.partition("schema=")[2]
     with psycopg.connect(url.partition("&schema=")[0], autocommit=True) as owner:
         owner.execute(f"CREATE TABLE {schema}.mine (x int)")
-        with pytest.raises(ValueError, match="must hold nothing but the collection, got 1 more"):
+        with pytest.raises(ValueError, match="must hold nothing but the collection, got 1 other"):
             delete(url)
         owner.execute(f"DROP TABLE {schema}.mine")
         delete(url)

@@ -202,9 +202,9 @@ BOUNDS = [
     ("tradeoff", "margin", 0.04, "one of 0.01, 0.02, 0.03, 0.05, 0.1, got 0.04"),
     ("weeks", "weeks", 521, "at most 520"),
     ("weeks", "epsilon", 9.0, "between"),
-    ("reconstruction_game", "sums", 0, "at least 1"),
-    ("reconstruction_game", "sums", 1601, "at most 1,600"),
-    ("reconstruction_game", "noise", -1.0, "between 0 and 1600.0"),
+    ("reconstruction", "sums", 0, "at least 1"),
+    ("reconstruction", "sums", 1601, "at most 1,600"),
+    ("reconstruction", "noise", -1.0, "between 0 and 1600.0"),
 ]
 
 
@@ -212,9 +212,9 @@ BOUNDS = [
 @pytest.mark.parametrize(("maker", "name", "value", "rule"), BOUNDS)
 def test_each_explorer_has_its_bounds_at_the_door_and_later(maker, name, value, rule):
     with pytest.raises(ValueError, match=f"`{name}` must (lie|be) {rule}"):
-        getattr(show, maker)(**{name: value})
+        getattr(explorers, maker)(**{name: value})
     with pytest.raises(ValueError, match=f"`{name}` must (lie|be) {rule}"):
-        getattr(show, maker)().set_trait(name, value)
+        getattr(explorers, maker)().set_trait(name, value)
 
 
 @pytest.mark.parametrize("setting", [{"share": "half"}, {"people": 2.5}, {"way": 3}])
@@ -232,22 +232,22 @@ def test_ends_that_are_not_strict_are_taken_and_settings_are_synced():
 
 
 GUESSED = {
-    "explore_design": "You guessed 3 points; at this setting it is 6.2.",
-    "explore_budget": "You guessed 3 of 100; at this setting it is 74.",
-    "explore_tradeoff": "You guessed 3 people; at this setting it is 4,310.",
-    "explore_mechanism": "You guessed 3 units; at this setting it is 3.00.",
-    "explore_composition": "You guessed 3 as total ε; at this setting it is 3.25.",
-    "reconstruction_game": "You guessed 3 of 100; at this setting it is 85.",
-    "explore_outlier": "You guessed 3 thousand; at this setting it is 2.82.",
-    "explore_weeks": "You guessed 3 records; at this setting it is 19.0.",
-    "explore_learning": "You guessed 3 of 100; at this setting it is 84.5.",
+    "design": "You guessed 3 points; at this setting it is 6.2.",
+    "budget": "You guessed 3 of 100; at this setting it is 74.",
+    "tradeoff": "You guessed 3 people; at this setting it is 4,310.",
+    "mechanism": "You guessed 3 units; at this setting it is 3.00.",
+    "composition": "You guessed 3 as total ε; at this setting it is 3.25.",
+    "reconstruction": "You guessed 3 of 100; at this setting it is 85.",
+    "outlier": "You guessed 3 thousand; at this setting it is 2.82.",
+    "weeks": "You guessed 3 records; at this setting it is 19.0.",
+    "learning": "You guessed 3 of 100; at this setting it is 84.5.",
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("maker", GUESSED)
 def test_a_guess_is_held_against_the_number_that_the_sentences_say(maker):
-    widget = getattr(show, maker)(guess=True)
+    widget = getattr(explorers, maker)(guess=True)
     assert (widget.guess, widget.verdict()) == (True, "")
     widget.prediction = 3
     assert widget.verdict() == GUESSED[maker]
@@ -258,14 +258,14 @@ def test_a_guess_is_held_against_the_number_that_the_sentences_say(maker):
 @pytest.mark.slow
 @pytest.mark.parametrize("maker", GUESSED)
 def test_the_code_that_is_copied_makes_the_same_widget(maker):
-    widget = getattr(show, maker)()
+    widget = getattr(explorers, maker)()
     plain, table = type(widget)(), widget.table
     assert (repr(plain), plain.guess, widget.guess) == (repr(widget), False, False)  # both begin alike
     widget.set_trait(*(("epsilon", 0.75) if widget.has_trait("epsilon") else ("noise", 10.0)))
     assert widget.table is table  # it goes to the browser once
     first, second = widget.code().split("\n")
-    assert first == "from toolkit import show"
-    assert repr(eval(second, {"show": show})) == repr(widget)  # noqa: S307 — made a line before
+    assert first == "from toolkit.teaching import explorers"
+    assert repr(eval(second, {"explorers": explorers})) == repr(widget)  # noqa: S307 — made a line before
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ HEADS = st.builds(
 @pytest.mark.slow
 @given(
     batch=st.lists(ENTRIES, max_size=8),
-    head=HEADS,
+    info=HEADS,
     found=st.sets(st.sampled_from(KEYS)),
     recorded=st.sets(st.sampled_from(TOKENS)),
     others=st.sets(st.sampled_from(TOKENS)),

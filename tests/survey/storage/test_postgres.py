@@ -414,7 +414,7 @@ def test_a_lost_connection_is_made_anew_without_anybody_noticing(store: Collecti
         (errors.DeadlockDetected, "the collection must be free, got a lock", 1),
         (errors.SerializationFailure, "the collection must be free, got a lock", 1),
         (errors.DiskFull, "the database's disk must have room", 30),
-        (errors.InsufficientPrivilege, "the role must be allowed to do this", 30),
+        (errors.InsufficientPrivilege, "the role must have the privilege", 30),
         (errors.ReadOnlySqlTransaction, "the database must be writable", 30),
         (errors.UndefinedTable, "the database must be available, got UndefinedTable (42P01): send it again", 5),
     ],
@@ -524,7 +524,7 @@ def test_a_collection_that_is_exchanged_is_not_written_to(
 def test_a_session_that_cannot_be_made_silent_is_closed(store: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     made, connect = [], psycopg.connect
     monkeypatch.setattr(psycopg, "connect", lambda **options: made.append(connect(**options)) or made[-1])
-    monkeypatch.setattr("toolkit.survey.storage.postgres._SILENT", "no statement")
+    monkeypatch.setattr("toolkit.survey.storage.postgres._HIDE_PARAMETERS", "no statement")
     with pytest.raises(StoreError, match="must be available, got SyntaxError"):
         store.count()
     assert [one.closed for one in made] == [True]
@@ -589,7 +589,7 @@ def test_who_may_only_read_reads_and_still_may_after_closing(
     assert server_has(looking, "transaction_read_only") == "on"
     looking.close()
     writing = open_store(postgres.url(schema, user=schema))
-    with pytest.raises(StoreError, match="must be allowed to do this"):
+    with pytest.raises(StoreError, match="must have the privilege"):
         writing.add([entry()])
     writing.close()
     ask(f"DROP OWNED BY {schema}; DROP ROLE {schema}")

@@ -228,7 +228,7 @@ def test_closing_that_was_interrupted_is_finished_later(store: Collection, path:
     one = entry("one", by="a")
     store.add([one])
     with monkeypatch.context() as broken:
-        broken.setattr(sqlite.SqliteEngine, "finish", interrupted)
+        broken.setattr(sqlite.SqliteEngine, "finish_closing", interrupted)
         with pytest.raises(KeyboardInterrupt):
             store.set_state(State.CLOSED)
     assert store.state() is State.CLOSED

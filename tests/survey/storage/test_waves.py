@@ -265,7 +265,7 @@ def test_a_collection_of_an_earlier_toolkit_gets_a_panel_when_it_is_amended(plac
         patch.setattr(collection, "with_panel", lambda survey, _: survey)
         first.create(panel())
     assert first.survey().panel is None
-    with pytest.raises(ValueError, match=r"the wave before must have a panel, got one of toolkit .* without"):
+    with pytest.raises(ValueError, match=r"the previous wave must have a panel, got one of toolkit .* without"):
         second.create_next_wave(panel(wave=2), first)
     with pytest.raises(ValueError, match="got another 'panel'"):
         first.amend(panel(panel=Panel("ab" * 16, panel().loss.amount)))  # that of another study

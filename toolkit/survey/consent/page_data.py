@@ -193,8 +193,7 @@ def shown_question(
             for option in options
         ]
 
-    local = localized(question, languages[0])
-    randomizer = question.memo or question.design
+    local, randomizer = localized(question, languages[0]), question.memo or question.design
     return {
         "name": question.name,
         "kind": question.kind,
