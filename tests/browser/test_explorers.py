@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.explorers import Shown, open_notebook, shown
 from tests.browser.lab import in_kernel
-from toolkit import show
+from toolkit.teaching import explorers
 from toolkit.teaching.explorers import budget_explorer, mechanism_explorer, tradeoff_explorer
 from toolkit.teaching.explorers.budget_explorer import BudgetExplorer
 from toolkit.teaching.explorers.mechanism_explorer import MechanismExplorer
@@ -110,7 +110,7 @@ def test_a_late_echo_does_not_undo_a_newer_move(page, name):
     """JupyterLab sends back what it was sent. On a slow machine that comes between two keys, and the slider
     once jumped back.
     """
-    explorer = eval(CELLS[name], {"show": show})  # noqa: S307 — the cells of this file
+    explorer = eval(CELLS[name], {"explorers": explorers})  # noqa: S307 — the cells of this file
     state = {trait: explorer.get_state()[trait] for trait in explorer.get_state() if not trait.startswith("_")}
     seen = page.evaluate(ECHO, [explorer._esm, json.dumps(state, default=str)])
     assert len(set(seen["words"])) == 3
