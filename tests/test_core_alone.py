@@ -105,7 +105,7 @@ call(
     "collect",
     survey.plan(500).to_frame, nothing.to_frame, nothing.summary, there.reports, there.results,
     lambda: there.export("reports.csv"),
-    lambda: estimate(survey, {"cheated": ["yes"]}),
+    lambda: estimate(survey, {"cheated": ["yes"]}), lambda: tally(survey, {"cheated": ["yes"]}),
     lambda: collect(survey),
     lambda: collect(survey, database="postgresql://nowhere/x"),
     lambda: collect(blind, database="sqlite:///blind.db"),
@@ -114,10 +114,7 @@ call(
     IssuerKey.generate,
     lambda: IssuerKey.load("key.pem"), lambda: Issuer(3233, 17).verify(b"", b""),
 )
-call(
-    "analysis",
-    findings.to_frame, lambda: estimates([1], {"a": design}), lambda: tally(survey, {"cheated": ["yes"]}),
-)
+call("analysis", findings.to_frame, lambda: estimates([1], {"a": design}))
 call("accounting", lambda: compose([Pure(1)] * 3, rule="pld", delta=1e-6))
 # refused for what it is, with nothing installed that could read it
 call(

@@ -16,7 +16,7 @@ from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import DataFrame
 from toolkit.core.checks import whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.extras import extra
+from toolkit.core.extras import check_extras, extra
 from toolkit.frames.counts import Group, counted, has_column
 from toolkit.local.anchor import attention_counts
 from toolkit.local.birthdays import days, shift
@@ -66,6 +66,7 @@ def tally(
     0     year       1      1
     1     year       2      2
     """
+    check_extras("narwhals", name="collect")
     groups, least = checked_groups(survey, by), _least(survey, minimum)
     rows = [
         {"question": question.name, **dict(zip(groups, group, strict=True)), "report": report, "count": count}

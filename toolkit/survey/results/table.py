@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.arrays import DataFrame
 from toolkit.core.checks import is_missing, refuse
-from toolkit.core.extras import extra
+from toolkit.core.extras import check_extras, extra
 from toolkit.frames.counts import Group, rows_by
 from toolkit.survey.questions.errors import error_location
 from toolkit.survey.questions.question import Question, accepts, code_labels
@@ -106,6 +106,7 @@ class GroupedRows:
     """Rows of a frame by group, and by the plain answers that decide which questions are asked, each counted once."""
 
     def __init__(self, survey: Survey, reports: DataFrame, groups: tuple[str, ...]) -> None:
+        check_extras("narwhals", name="collect")
         self._survey, self._reports, self._groups = survey, reports, groups
         self._counts: dict[tuple[str, ...], list[tuple[Mapping[str, Any], int]]] = {}
 
