@@ -146,7 +146,7 @@ def test_a_docstring_begins_with_what_the_thing_is() -> None:
 
 def refusals(tree: ast.Module) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "refuse":
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "reject":
             yield node
 
 

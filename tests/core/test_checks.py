@@ -70,7 +70,7 @@ def test_a_level_lies_strictly_between_0_and_1(bad: object) -> None:
 )
 def test_what_holds_more_than_two_things_may_be_data_and_is_not_quoted(received: object, quoted: str) -> None:
     with pytest.raises(ValueError, match=re.escape(f"it must be so, got {quoted}: else not.")):
-        checks.refuse("it must be so", received, "else not")
+        checks.reject("it must be so", received, "else not")
 
 
 def test_what_is_read_warns_of_nothing_and_what_fails_tells_nothing() -> None:

@@ -16,7 +16,7 @@ from toolkit.analysis.regression.rows import design_of
 from toolkit.analysis.reports import Designs, checked_designs, with_matrix
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, as_array
-from toolkit.core.checks import explain_call, refuse
+from toolkit.core.checks import explain_call, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.posterior import simplex_draws
@@ -132,7 +132,7 @@ class Association:
         seen = counts[counts.any(axis=1)][:, counts.any(axis=0)]
         if min(seen.shape) < 2 or (self.drawn is not None and not self.drawn.df[0]):
             rule = "of each question at least two reports must have come"
-            refuse(rule, "only one of a question", "nothing can go together with it")
+            reject(rule, "only one of a question", "nothing can go together with it")
         result = chi_squared(seen) if self.drawn is None else self.drawn
         return replace(result, method=f"independence: {result.method}")
 
@@ -140,7 +140,7 @@ class Association:
         """A function of the four shares: by the delta method; by draws where a share is not above 0."""
         if self.shape != (2, 2):
             rule = "both questions must have two answers"
-            refuse(rule, f"{self.shape[0]} and {self.shape[1]}", "use .table and .test() for more")
+            reject(rule, f"{self.shape[0]} and {self.shape[1]}", "use .table and .test() for more")
         shares, df = np.asarray(self.table.value), int(getattr(self.table.basis, "df", 0))
         if shares.min() > 0:
             slope = gradient(shares)
@@ -168,7 +168,7 @@ class Association:
     def _draws(self) -> Array:
         if self.counts is None:
             rule = "of a sample every pair must have a share above 0"
-            refuse(rule, "one that has not", "an odds ratio needs it; see .table")
+            reject(rule, "one that has not", "an odds ratio needs it; see .table")
         counts = self.counts.ravel()
         likely = (counts + 1) / (counts + 1).sum()
         score = np.linalg.pinv(self.design.matrix)
@@ -224,7 +224,7 @@ def association(
         all_of_them = {one.name: design_of(designs, one.name) for one in designs.questions}
         designs = {name: design for name, design in all_of_them.items() if design is not None}
     if unknown := [str(name) for name in questions if name not in designs]:
-        refuse(
+        reject(
             "`questions` must name two of the designs",
             ", ".join(unknown),
             f"there are {', '.join(map(str, designs))}"[:200],
@@ -233,17 +233,17 @@ def association(
     models = {name: as_design(model) for name, model in checked_designs(wanted).items()}
     if len(models) != 2:
         remedy = f"name two by questions=(…): {', '.join(map(str, models))}"[:200]
-        refuse("`designs` must be two", len(models), f"an association is of two answers; {remedy}")
+        reject("`designs` must be two", len(models), f"an association is of two answers; {remedy}")
     (a, first), (b, second) = models.items()
     names = a, b
     if not (with_matrix(first) and with_matrix(second)):
-        refuse("both designs must have a matrix", "one that has none", "its reports have no joint table", TypeError)
+        reject("both designs must have a matrix", "one that has none", "its reports have no joint table", TypeError)
     joint, shape = first.joint(second), (len(first.options), len(second.options))
     kinds = (len(first.report_options), len(second.report_options))
     if isinstance(data, list | tuple) or (isinstance(data, np.ndarray) and data.ndim == 2):
         counts = as_array(data)
         if counts.shape != kinds:
-            refuse(f"a table of counts must be {kinds[0]} by {kinds[1]}", f"shape {counts.shape}", "reports by reports")
+            reject(f"a table of counts must be {kinds[0]} by {kinds[1]}", f"shape {counts.shape}", "reports by reports")
         checked = checked_counts(counts.ravel(), counts.size)
         return Association(names, joint, joint.estimate_counts(checked), shape, checked.reshape(kinds))
     findings = estimates(data, models, sample=sample, missing=missing)

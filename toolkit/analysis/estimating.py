@@ -26,7 +26,7 @@ from toolkit.analysis.reports import (
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, DataFrame
-from toolkit.core.checks import choice, explain_call, is_missing, refuse
+from toolkit.core.checks import choice, explain_call, is_missing, reject
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
@@ -92,12 +92,12 @@ def estimates(
     questions, absent = _of_survey(designs, names, columns)
     models = checked_designs(questions)
     if len(set(names)) < len(names):
-        refuse("`by` must name each column once", "one that comes twice", "a group has one value of it")
+        reject("`by` must name each column once", "one that comes twice", "a group has one value of it")
     if both := [name for name in names if name in models]:
         consequence = "people cannot be sorted by a hidden answer"
-        refuse("`by` must name columns that nothing hides", ", ".join(both), consequence)
+        reject("`by` must name columns that nothing hides", ", ".join(both), consequence)
     if sample is not None and not isinstance(sample, Sample | Replicates):
-        refuse("`sample` must be a Sample or Replicates", type(sample).__name__, _SAMPLE, TypeError)
+        reject("`sample` must be a Sample or Replicates", type(sample).__name__, _SAMPLE, TypeError)
     codes = (missing,) if isinstance(missing, str | int | float) else tuple(missing)
     readers = {name: Reader(name, model, codes) for name, model in models.items()}
     way = checked_method(method)
@@ -106,7 +106,7 @@ def estimates(
         rows_in_order(frame)  # else refused
         source = SampleSource(frame, names, readers, sample.resolve(frame))
     if not source.groups():
-        refuse("the frame must have a row that is in a group", "none", "there is nothing to estimate from")
+        reject("the frame must have a row that is in a group", "none", "there is nothing to estimate from")
     rows = tuple(one for name in models for one in source.group_estimates(name, way))
     notes = (*ungrouped_notes(source.ungrouped(), names), *absent)
     if sample is None:
@@ -121,7 +121,7 @@ def _of_survey(designs: Designs, by: tuple[str, ...], columns: Sequence[Any]) ->
     questions = [one for one in designs.questions if one.kind != "text" and one.name not in by]
     there = {one.name: question_model(one) for one in questions if one.name in columns}
     if not there:
-        refuse("the frame must have a column of the survey", "none", ", ".join(one.name for one in questions[:8]))
+        reject("the frame must have a column of the survey", "none", ", ".join(one.name for one in questions[:8]))
     lost = ", ".join(one.name for one in questions if one.name not in columns)
     return there, (f"the frame has no column of the survey's {lost}",) if lost else ()
 
@@ -130,12 +130,12 @@ def _group_names(by: object) -> tuple[str, ...]:
     if hasattr(by, "to_numpy"):
         name = getattr(by, "name", None)
         remedy = f"write by={name!r}" if isinstance(name, str) else 'write by="city"'
-        refuse("`by` must be names of columns", f"a {type(by).__name__}", remedy, TypeError)
+        reject("`by` must be names of columns", f"a {type(by).__name__}", remedy, TypeError)
     names: tuple[Any, ...] = () if by is None else (by,)
     if isinstance(by, Iterable) and not isinstance(by, str):
         names = tuple(by)
     if bad := [name for name in names if not isinstance(name, str)]:
-        refuse("`by` must be names of columns", type(bad[0]).__name__, "columns go by name, as texts", TypeError)
+        reject("`by` must be names of columns", type(bad[0]).__name__, "columns go by name, as texts", TypeError)
     return names
 
 
@@ -242,11 +242,11 @@ class CountSource:
     def homogeneity(self, name: str, method: str | None = None) -> TableTest:
         """Whether all groups have the same shares, by the counts of reports."""
         if method is not None:
-            refuse("`method` must be left out without a sample", repr(method)[:40], "counts have one test")
+            reject("`method` must be left out without a sample", repr(method)[:40], "counts have one test")
         design = self.readers[name].design
         if not with_matrix(design):
             rule = "homogeneity is tested through a matrix"
-            refuse(rule, type(design).__name__, "compare .differences(…)", TypeError)
+            reject(rule, type(design).__name__, "compare .differences(…)", TypeError)
         return homogeneity(design, list(self.counts(name).values()))
 
     def counts(self, name: str) -> dict[Group, Array]:

@@ -14,7 +14,7 @@ from toolkit import __version__
 from toolkit.analysis.homogeneity import TableTest
 from toolkit.analysis.paper_table import escape, latex, paper_rows
 from toolkit.analysis.reports import GroupEstimate, QuestionModel, entry, of_shares, with_matrix
-from toolkit.core.checks import choice, explain_call, refuse
+from toolkit.core.checks import choice, explain_call, reject
 from toolkit.core.checks import level as checked_level
 from toolkit.core.estimate import Estimate, loss_of_both
 from toolkit.core.extras import extra
@@ -104,13 +104,13 @@ class Findings:
 
     def _refuse_nothing(self, name: str) -> NoReturn:
         why = "it is free text, or there are no reports, or too few to show: see notes()"
-        refuse("the question must have something to estimate", f"{name!r}", why, KeyError)
+        reject("the question must have something to estimate", f"{name!r}", why, KeyError)
 
     def _check(self, *names: str) -> None:
         for name in names:
             if name not in self.designs:
                 rule = "the question must be one of the designs' columns"
-                refuse(rule, repr(name)[:40], f"they are {', '.join(self.designs)}", KeyError)
+                reject(rule, repr(name)[:40], f"they are {', '.join(self.designs)}", KeyError)
 
     def _key(self, group: Group) -> Any:
         return group[0] if len(self.by) == 1 else group
@@ -121,7 +121,7 @@ class Findings:
         if not self.by or group not in known:
             listed = ", ".join(repr(self._key(one)) for one in sorted(known, key=in_order)[:8])
             there = f"they are {listed}" if self.by else "there are none: estimate with by=… first"
-            refuse("`reference` must be one of the groups", repr(key)[:60], there)
+            reject("`reference` must be one of the groups", repr(key)[:60], there)
         return group
 
     def differences(self, reference: object, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
@@ -150,7 +150,7 @@ class Findings:
         base = {one.question: one for one in self.group_estimates if one.group == other}
         others = [one for one in self.group_estimates if one.group != other and one.question in base]
         if not others:
-            refuse("there must be another group than the reference", "none", "there is nothing to compare")
+            reject("there must be another group than the reference", "none", "there is nothing to compare")
         for one in others:
             gap = self.source.difference(one.question, one.group, other)
             gaps += [entry(gap, i) if np.ndim(gap.value) else gap for i in range(len(gap.labels))]
@@ -201,7 +201,7 @@ class Findings:
         one, other = self.designs[first], self.designs[second]
         binary = all(len(design.options) == len(design.report_options) == 2 for design in (one, other))
         if first == second or not binary:
-            refuse(
+            reject(
                 "`difference` takes two yes/no questions", f"{first!r} and {second!r}", "see .differences(…) for groups"
             )
         changes = {
@@ -214,7 +214,7 @@ class Findings:
         """By group, or the single one; without those of too few people."""
         enough = {group: estimate for group, estimate in estimates.items() if (estimate.n or 0) >= self.minimum}
         if not enough:
-            refuse(f"at least {self.minimum:,} people must have answered", "fewer", "wait for more reports")
+            reject(f"at least {self.minimum:,} people must have answered", "fewer", "wait for more reports")
         return {self._key(group): estimate for group, estimate in enough.items()} if self.by else enough[()]
 
     def joint(self, first: str, second: str) -> Any:
@@ -233,7 +233,7 @@ class Findings:
         self._check(first, second)
         one, other = self.designs[first], self.designs[second]
         if first == second or not (with_matrix(one) and with_matrix(other)):
-            refuse(
+            reject(
                 "`joint` takes two questions with a matrix each", f"{first!r} and {second!r}", "others have no pairs"
             )
         return self._shown(self.source.pairs(first, second, one.joint(other)))
@@ -256,10 +256,10 @@ class Findings:
         """
         self._check(name)
         if not self.by:
-            refuse("groups must be there to be compared", "none", "estimate with by=…")
+            reject("groups must be there to be compared", "none", "estimate with by=…")
         if sum(one.question == name for one in self.group_estimates) < len(self.source.groups()):
             rule = f"at least {self.minimum:,} people must have answered in each group"
-            refuse(rule, "fewer in one", "wait for more reports")
+            reject(rule, "fewer in one", "wait for more reports")
         return self.source.homogeneity(name, method)
 
     @cached_property
@@ -452,7 +452,7 @@ class Findings:
             if one.used
         }
         if not drawn:
-            refuse("there must be shares to draw", "none", "numbers have units of their own, see to_frame()")
+            reject("there must be shares to draw", "none", "numbers have units of their own, see to_frame()")
         from toolkit.show.plots import estimate_intervals
 
         return estimate_intervals(drawn, level=level, ax=ax)

@@ -13,7 +13,7 @@ from toolkit.analysis.reports import GroupEstimate, QuestionModel, Reader, empty
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample, described, df_of, weights_of
 from toolkit.core.arrays import Array, Codes, Labels, Mask
-from toolkit.core.checks import choice, is_missing, refuse
+from toolkit.core.checks import choice, is_missing, reject
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, fit_notes
@@ -35,7 +35,7 @@ class SampleSource:
     def _columns(self) -> dict[str, tuple[list[Any], Codes]]:
         table, names = rows_in_order(self.frame), [*self.by, *self.readers]
         if lost := [name for name in names if name not in table.columns]:
-            refuse("the frame must have every column", f"none called {', '.join(lost)}", "columns go by name")
+            reject("the frame must have every column", f"none called {', '.join(lost)}", "columns go by name")
         return {name: number_cells(table[name]) for name in names}
 
     @cached_property
@@ -108,7 +108,7 @@ class SampleSource:
 
     def group_estimates(self, name: str, method: str) -> list[GroupEstimate]:
         if method != "moment":
-            refuse("with a `sample` the method must be 'moment'", repr(method), "weights go with scores alone")
+            reject("with a `sample` the method must be 'moment'", repr(method), "weights go with scores alone")
         design, (values, places) = self.readers[name].design, self._read(name)
         scored = _scores_of(design, values)
         known = np.array([value is not None for value in values])[places]
@@ -195,7 +195,7 @@ class SampleSource:
         kinds = len(design.report_options)
         if choice(method or ("rao-scott" if kinds else "wald"), "method", ("rao-scott", "wald")) == "rao-scott":
             if not kinds:
-                refuse("'rao-scott' needs reports of few kinds", design.name, "use method='wald'")
+                reject("'rao-scott' needs reports of few kinds", design.name, "use method='wald'")
             return self._rao_scott(self._places[1], self._codes(name), (len(self.groups()), kinds))
         scores, (sample, noise) = self._scores(name), self._sample(design)
         flat = scores[:, None] if scores.ndim == 1 else scores[:, :-1]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import floats, refuse
+from toolkit.core.checks import floats, reject
 from toolkit.core.inference.special import chdtrc, fdtrc, xlogy
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import checked_counts
@@ -85,9 +85,9 @@ def homogeneity(design: Design, tables: Sequence[Any]) -> TableTest:
     counts = floats(tables, "tables")
     if counts.ndim != 2 or counts.shape[1] != len(design.report_options):
         rule = f"counts must have {len(design.report_options)} columns, one a report"
-        refuse(rule, f"shape {counts.shape}", "one row per group")
+        reject(rule, f"shape {counts.shape}", "one row per group")
     if len(counts) < 2 or not counts.any(axis=1).all():
-        refuse("at least two groups must have reports", len(counts), "there is nothing to compare")
+        reject("at least two groups must have reports", len(counts), "there is nothing to compare")
     counts = np.array([checked_counts(row, counts.shape[1]) for row in counts])
     if design.matrix.shape[0] == design.matrix.shape[1]:
         return chi_squared(counts)
@@ -107,7 +107,7 @@ def wald_f(difference: Array, cov: Array, df: int) -> TableTest:
     q = len(difference)
     rest = df - q + 1
     if rest < 1:
-        refuse(
+        reject(
             "a sample must have more clusters than differences that are tested", f"{df} df", "merge options or groups"
         )
     wald = float(difference @ np.linalg.solve(cov, difference))

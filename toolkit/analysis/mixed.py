@@ -24,7 +24,7 @@ from toolkit.analysis.regression.rows import Codes, ModelRows, People, check_ord
 from toolkit.analysis.regression.scoring import Evaluation, negative_hessian, newton
 from toolkit.analysis.reports import Asked, Data
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.checks import choice, reject, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.core.inference.intervals import Interval, Mapped
@@ -232,12 +232,12 @@ class MixedFit(Fit):
         frame = as_frame(census)
         sizes = floats(column(frame, count, "`count`"))
         if sizes is None or np.any(~np.isfinite(sizes) | (sizes < 0)) or sizes.sum() <= 0:
-            refuse("`count` must be numbers of people", "others", "cells are weighted by them")
+            reject("`count` must be numbers of people", "others", "cells are weighted by them")
         values = np.zeros(len(sizes)) if by is None else column(frame, by, "`by`")
         labels = list(dict.fromkeys(values.tolist()))
         weights = np.array([np.where(values == label, sizes, 0.0) for label in labels])
         if np.any(weights.sum(axis=1) <= 0):
-            refuse("every part of the population must have people", "one without", "it has no prevalence")
+            reject("every part of the population must have people", "one without", "it has no prevalence")
         names = ("population",) if by is None else tuple(map(str, labels))
         each = weights / weights.sum(axis=1, keepdims=True)
         matrix, places = self.covariates.matrix_of(frame), self._places(frame)
@@ -451,11 +451,11 @@ def mixed_logistic(
     (('Intercept',), True)
     """
     if not 9 <= whole(nodes, "nodes") <= MOST_NODES:
-        refuse(f"`nodes` must be at least 9, at most {MOST_NODES}", nodes, "fewer give no gradient of the sum")
+        reject(f"`nodes` must be at least 9, at most {MOST_NODES}", nodes, "fewer give no gradient of the sum")
     check_order(data)
     rows = read_rows(formula, data, design, design_by, {"clusters": group, "weights": weights}, missing)
     if len(rows.channel.options) != 2:
-        refuse("`design` must have two options", len(rows.channel.options), "the truth is yes or no")
+        reject("`design` must have two options", len(rows.channel.options), "the truth is yes or no")
     labels = column(rows.covariates.data, group, "the groups").tolist()
     places = {label: place for place, label in enumerate(dict.fromkeys(labels))}
     codes = np.array([places[label] for label in labels], dtype=np.intp)
@@ -479,7 +479,7 @@ def _group_weights(rows: ModelRows, codes: Codes, first: Codes) -> Array:
     row_weights = rows.people.weights[first]
     if not np.array_equal(row_weights[codes], rows.people.weights):
         rule = "weights must be the same for all rows of a group"
-        refuse(rule, "others", "weights within groups must be scaled, and the standard deviation depends on how")
+        reject(rule, "others", "weights within groups must be scaled, and the standard deviation depends on how")
     return np.asarray(row_weights / row_weights.mean())
 
 

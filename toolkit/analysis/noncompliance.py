@@ -17,7 +17,7 @@ import numpy as np
 
 from toolkit.analysis.regression.fit import AnswerFit
 from toolkit.core.arrays import Array, Codes, Label, Values
-from toolkit.core.checks import Number, choice, probability, refuse
+from toolkit.core.checks import Number, choice, probability, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.core.inference.contrasts import limits_of
@@ -133,17 +133,17 @@ def _last_report(estimate: object, design: Design | None) -> tuple[float, float]
     """Return the probability of the last report from people without and with the last option."""
     if not isinstance(estimate, Estimate):
         remedy = "as design.estimate(…) or estimates(…)['question'] returns it"
-        refuse("the estimate must be an Estimate", type(estimate).__name__, remedy, TypeError)
+        reject("the estimate must be an Estimate", type(estimate).__name__, remedy, TypeError)
     if np.ndim(estimate.value):
-        refuse("the estimate must be of one share", f"{len(estimate.labels)} values", "take two answers together")
+        reject("the estimate must be of one share", f"{len(estimate.labels)} values", "take two answers together")
     if design is not None:
         if design.matrix.shape != (2, 2):
             rule = "`design` must have two answers and two reports"
-            refuse(rule, f"shape {design.matrix.shape}", "join answers or reports")
+            reject(rule, f"shape {design.matrix.shape}", "join answers or reports")
         return float(design.matrix[0, 1]), float(design.matrix[1, 1])
     basis = estimate.basis
     if not isinstance(basis, Shares) or basis.given.shape != (1, 2):
-        refuse("the estimate must be made by a design of two answers and two reports", "another", "give design=…")
+        reject("the estimate must be made by a design of two answers and two reports", "another", "give design=…")
     return float(basis.without[0, 0]), float(basis.given[0, 0])  # the report that is counted first is the last one
 
 
@@ -184,7 +184,7 @@ def _adjusted(estimate: Estimate, row: tuple[float, float], behavior: str, share
         slope = (1 - share) * (yes - no) + share * (r - no)
         if slope * (yes - no) <= 0:
             rule = "reports of carriers must still differ from those of others"
-            refuse(rule, f"a share of {share:g}", "take a smaller share")
+            reject(rule, f"a share of {share:g}", "take a smaller share")
         return estimate.rescaled((yes - no) / slope)
     return estimate.rescaled(1 / (1 - share), share * (no - r) / ((1 - share) * (yes - no)))
 
@@ -268,7 +268,7 @@ class ComplianceSensitivity:
         checked = checked * len(self.groups) if len(checked) == 1 else checked
         if len(checked) != len(self.groups) or max(checked) >= 1:
             rule = f"there must be a share below 1 for each of {', '.join(self.groups)}"
-            refuse(rule, f"{shares}", "one number is for all of them")
+            reject(rule, f"{shares}", "one number is for all of them")
         estimate: Estimate = self.source.at(self.behavior, checked)
         return estimate
 
@@ -423,13 +423,13 @@ def compliance_sensitivity(
         estimates = result if isinstance(result, Mapping) else {"everybody": result}
         if len(estimates) not in (1, 2):
             rule = "`result` must be a fit, an estimate, or two estimates by name"
-            refuse(rule, len(estimates), "give two, which are subtracted")
+            reject(rule, len(estimates), "give two, which are subtracted")
         rows = tuple(_last_report(estimate, design) for estimate in estimates.values())
         source: Any = _ShareSource(tuple(estimates.values()), rows)
         return ComplianceSensitivity(tuple(map(str, estimates)), behavior, float(null), level, source)
     if quantity is None:
         remedy = f"give a label such as {result.labels[-1]!r}, or a function of the fit"
-        refuse("`quantity` must say which result of the fit to follow", "nothing", remedy)
+        reject("`quantity` must say which result of the fit to follow", "nothing", remedy)
     names, groups = _two_groups(result, by)
     source = _FitSource(result, groups, quantity if callable(quantity) else itemgetter(quantity))
     return ComplianceSensitivity(names, behavior, float(null), level, source)
@@ -442,10 +442,10 @@ def _two_groups(fit: AnswerFit, by: Values | None) -> tuple[tuple[str, ...], Cod
         return ("everybody",), np.zeros(rows, dtype=np.intp)
     values = fit.covariates.values(by) if isinstance(by, str) else array_of(by)
     if len(values) != rows:
-        refuse("`by` must have one value for each row of the fit", f"{len(values)} for {rows}", "align it with the fit")
+        reject("`by` must have one value for each row of the fit", f"{len(values)} for {rows}", "align it with the fit")
     names, groups = np.unique(values.astype(str), return_inverse=True)
     if len(names) != 2:
-        refuse("`by` must make two groups", len(names), "join its values into two")
+        reject("`by` must make two groups", len(names), "join its values into two")
     label = f"{by} = " if isinstance(by, str) else ""
     return tuple(f"{label}{name}" for name in names), groups.reshape(-1)
 
@@ -535,21 +535,21 @@ def identification_bounds(
         limits = share.interval(level_of_each)
         if np.isnan([*limits]).any():
             reason = at_random(share, level_of_each) if limits.empty else "its reports say nothing of the error"
-            refuse("an anchor must have an interval", "none", reason)
+            reject("an anchor must have an interval", "none", reason)
         ends = [min(max(1 - float(limit), 0.0), 1.0) for limit in limits]
     else:
         level_of_each = level
         numbers = [share] if isinstance(share, str) or not isinstance(share, Sequence) else share
         ends = [float(probability(end, "share")) for end in numbers]
     if not arms:
-        refuse("there must be an estimate", "none", "give one, or one for each arm")
+        reject("there must be an estimate", "none", "give one, or one for each arm")
     ranges = [_bounds_of_arm(arm, _last_report(arm, design), ends, behavior, level_of_each) for arm in arms]
     low, high, least, most = (
         float(pick(values)) for pick, values in zip((max, min, max, min), zip(*ranges, strict=True), strict=True)
     )
     if least > most:
         remedy = "more people do not follow, or they behave otherwise: raise `share` or change `behavior`"
-        refuse("the arms must have a share in common", "none at this level", remedy)
+        reject("the arms must have a share in common", "none at this level", remedy)
     # Arms whose points contradict each other within their errors agree somewhere between them.
     low, high = (low, high) if low <= high else ((low + high) / 2,) * 2
     return IdentificationBounds(low, high, Interval(min(least, low), max(most, high), level, "bounds"))

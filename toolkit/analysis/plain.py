@@ -10,7 +10,7 @@ import numpy as np
 from toolkit.analysis.reports import AnalyzedQuestion, QuestionModel
 from toolkit.analysis.sampling.units import ALIKE
 from toolkit.core.arrays import Array, Codes, Counts, Label, Labels
-from toolkit.core.checks import Number, exact, limits, refuse
+from toolkit.core.checks import Number, exact, limits, reject
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Shares, Student
@@ -105,15 +105,15 @@ def plain(
     """
     if (options is None) == (bounds is None):
         received = "none" if options is None else "both"
-        refuse("exactly one of options and bounds must be given", received, "answers are one or the other")
+        reject("exactly one of options and bounds must be given", received, "answers are one or the other")
     if bounds is not None:
         return Plain("number", (), limits(bounds, consequence="answers lie between them"))
     if isinstance(options, str):
         consequence = "its letters would become the options"
-        refuse("`options` must be a list of labels", "one string", consequence, TypeError)
+        reject("`options` must be a list of labels", "one string", consequence, TypeError)
     labels = tuple(options or ())
     if not labels or len({str(label) for label in labels}) < len(labels):
-        refuse("`options` must be different labels", f"{len(labels)} of them", "answers go by label")
+        reject("`options` must be different labels", f"{len(labels)} of them", "answers go by label")
     return Plain("ticks" if multiple else "choice", labels)
 
 

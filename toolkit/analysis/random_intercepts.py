@@ -8,7 +8,7 @@ import numpy as np
 from toolkit.analysis.regression.rows import Codes
 from toolkit.analysis.regression.scoring import Evaluation, maximize, newton
 from toolkit.core.arrays import Array
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.inference.special import expit
 
 LEAST = 1e-150
@@ -164,7 +164,7 @@ def maximum(model: GroupModel, plain: Evaluation) -> tuple[GroupModel, Evaluatio
             return model, point
         model, point = finer, finer.evaluate(point.params)
     rule = "the likelihood must have its maximum at finite coefficients, and be known there to .01"
-    refuse(rule, f"one that is not, with {model.nodes // 2} nodes", "use fewer covariates, or more reports per group")
+    reject(rule, f"one that is not, with {model.nodes // 2} nodes", "use fewer covariates, or more reports per group")
 
 
 def _same_loglike(finer: GroupModel, point: Evaluation) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NewType, Protocol, TypeAlias, TypeGuard, 
 import numpy as np
 
 from toolkit.core.arrays import Array, DataFrame, Labels, Values
-from toolkit.core.checks import is_missing, refuse
+from toolkit.core.checks import is_missing, reject
 from toolkit.core.covers import Covers
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, IntervalBasis
@@ -92,17 +92,17 @@ if not TYPE_CHECKING:  # `help` shows the name
 def checked_designs(designs: object) -> dict[str, QuestionModel]:
     """What was asked in each column: the object itself, or the data that its `to_dict` wrote."""
     if not isinstance(designs, dict) or not designs:
-        refuse("`designs` must be randomizers by column", type(designs).__name__, "{'report': design}", TypeError)
+        reject("`designs` must be randomizers by column", type(designs).__name__, "{'report': design}", TypeError)
     models = {}
     for name, design in designs.items():
         if not isinstance(name, str):
-            refuse("columns must be named by text", type(name).__name__, "{'report': design}", TypeError)
+            reject("columns must be named by text", type(name).__name__, "{'report': design}", TypeError)
         rule = f"the design of {name!r} must be a randomizer, or what its to_dict wrote"
         if isinstance(design, str):
-            refuse(rule, "a word", "write warner('3/4') and not 'warner': its numbers matter", TypeError)
+            reject(rule, "a word", "write warner('3/4') and not 'warner': its numbers matter", TypeError)
         model = restore(design) if isinstance(design, dict) else design
         if not isinstance(model, QuestionModel) or isinstance(model, type):
-            refuse(rule, type(design).__name__, "see toolkit.local, or plain(…)", TypeError)
+            reject(rule, type(design).__name__, "see toolkit.local, or plain(…)", TypeError)
         models[name] = model
     return models
 
@@ -146,7 +146,7 @@ class Reader:
         for code in self.missing:
             if self._labels.get(cell_key(code)) is not None or self._by_word(_plain(code)) is not None:
                 rule = f"`missing` must not name a report of {self.name!r}"
-                refuse(rule, repr(code)[:40], "it would be a report and none")
+                reject(rule, repr(code)[:40], "it would be a report and none")
 
     @cached_property
     def _missing(self) -> frozenset[Any]:
@@ -202,10 +202,10 @@ class Reader:
         read = [(self.read(cell), count) for cell, count in cells]
         strange = sum(count for value, count in read if value is STRANGE)
         if strange:
-            self._refuse(strange, sum(count for _, count in read))
+            self._reject(strange, sum(count for _, count in read))
         return read
 
-    def _refuse(self, strange: int, rows: int) -> None:
+    def _reject(self, strange: int, rows: int) -> None:
         labels = self.design.report_options
         known = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
         rule = f"the column {self.name!r} must hold reports of its design{f' ({known})' if known else ''}"
@@ -220,7 +220,7 @@ class Reader:
         # Where no row is a report, a code for no answer is not what is missing.
         advice = "" if mapped and strange == rows else self.advice
         remedy = "; ".join(filter(None, (mapped, advice)))
-        refuse(rule, f"{strange:,} of {rows:,} rows with something else", remedy)
+        reject(rule, f"{strange:,} of {rows:,} rows with something else", remedy)
 
 
 def _plain(cell: object) -> Any:

@@ -23,7 +23,7 @@ from toolkit.audit.events import Event, search
 from toolkit.audit.running import FEWEST, Law, Pair, Runner, law_of, loss_of, named_pairs, pairs_for, protocol
 from toolkit.audit.verdict import Trial, Verdict
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, refuse, whole
+from toolkit.core.checks import Number, reject, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import gammaincc
 from toolkit.core.loss import Approx, Loss, Pure
@@ -320,7 +320,7 @@ def audit(
 def _claim(mechanism: object, epsilon: Number | None, delta: Number) -> Loss | None:
     if epsilon is None:
         if delta != 0:
-            refuse("`delta` must come with `epsilon`", delta, "a claim has both")
+            reject("`delta` must come with `epsilon`", delta, "a claim has both")
         return loss_of(mechanism)
     return Approx(epsilon, delta) if delta != 0 else Pure(epsilon)
 

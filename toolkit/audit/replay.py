@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.audit.running import named_pairs, pairs_for, protocol, takes_rng, value_of
-from toolkit.core.checks import Number, choice, exact, refuse
+from toolkit.core.checks import Number, choice, exact, reject
 from toolkit.core.inference.digits import concise
 
 
@@ -86,10 +86,10 @@ def replay(
     """
     choice(norm, "norm", ("l1", "l2"))
     if not takes_rng(mechanism):
-        refuse("`mechanism` must take `rng`", "none", "its noise cannot be replayed", TypeError)
+        reject("`mechanism` must take `rng`", "none", "its noise cannot be replayed", TypeError)
     declared = sensitivity if sensitivity is not None else getattr(mechanism, "sensitivity", None)
     if declared is None:
-        refuse("`sensitivity` must be given", "none", "the movement is held against it", TypeError)
+        reject("`sensitivity` must be given", "none", "the movement is held against it", TypeError)
     limit = float(exact(declared, "sensitivity"))
     pairs = named_pairs(neighbors) if neighbors is not None else pairs_for(mechanism)
     run, _ = protocol(mechanism)

@@ -16,7 +16,7 @@ import numpy as np
 
 from toolkit.audit.coding import WIDEST
 from toolkit.core.arrays import Values
-from toolkit.core.checks import floats, refuse, whole
+from toolkit.core.checks import floats, reject, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
@@ -36,9 +36,9 @@ def named_pairs(neighbors: object) -> dict[str, Pair]:
         pairs = {f"pair {i + 1}": pair for i, pair in enumerate(neighbors)}
     else:
         rule = "`neighbors` must be two inputs in a tuple, or a list of such"
-        refuse(rule, type(neighbors).__name__, "see shapes", TypeError)
+        reject(rule, type(neighbors).__name__, "see shapes", TypeError)
     if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs.values()):
-        refuse(
+        reject(
             "each of `neighbors` must be two inputs", "another number", "one person changes the first into the second"
         )
     return {name: (pair[0], pair[1]) for name, pair in pairs.items()}
@@ -57,7 +57,7 @@ def pairs_for(mechanism: Any) -> dict[str, Pair]:
         sensitivity = float(mechanism.sensitivity)
         pairs: dict[str, Pair] = {"at 0": (0.0, sensitivity), "at 1000": (1000 * sensitivity, 1001 * sensitivity)}
         return pairs | ({"whole": (0, int(sensitivity))} if sensitivity == int(sensitivity) else {})
-    refuse("`neighbors` must be given", "none", "nothing says what this mechanism can be asked about", TypeError)
+    reject("`neighbors` must be given", "none", "nothing says what this mechanism can be asked about", TypeError)
 
 
 def shapes(size: int, *, sensitivity: float = 1.0) -> dict[str, Pair]:
@@ -161,7 +161,7 @@ def protocol(mechanism: object) -> tuple[Callable[[Any, Rng], Any], Callable[[An
         return mechanism.release, None
     if not callable(mechanism):
         rule = "`mechanism` must have `randomize` or `release`, or be a function of the data"
-        refuse(rule, type(mechanism).__name__, "it cannot be run", TypeError)
+        reject(rule, type(mechanism).__name__, "it cannot be run", TypeError)
     if not takes_rng(mechanism):
         return (lambda value, _: mechanism(value)), None
     needed = inspect.signature(mechanism).parameters["rng"].default is inspect.Parameter.empty

@@ -24,7 +24,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
 
-from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.checks import choice, reject, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Approx, AsymptoticPromise, Loss, Pure, Zcdp, shown
 
@@ -58,23 +58,23 @@ def check_ceiling(ceiling: object) -> Loss:
     """A loss that can be a ceiling: finite, with a delta below 1, and of no more than some 77 digits."""
     if not isinstance(ceiling, Pure | Approx | Zcdp):
         kind = type(ceiling).__name__
-        refuse("`ceiling` must be Pure, Approx or Zcdp", kind, "Pure(1.0) allows epsilon 1 in all", TypeError)
+        reject("`ceiling` must be Pure, Approx or Zcdp", kind, "Pure(1.0) allows epsilon 1 in all", TypeError)
     if ceiling.amount == math.inf or (isinstance(ceiling, Approx) and ceiling.slack == 1):
-        refuse("`ceiling` must be a limit", ceiling, "a ledger that refuses nothing protects nobody")
+        reject("`ceiling` must be a limit", ceiling, "a ledger that refuses nothing protects nobody")
     if any(max(part.numerator, part.denominator) >= _DIGITS for part in parts(ceiling)):
-        refuse("`ceiling` must have fewer digits", "more than 77", "it is written into the record")
+        reject("`ceiling` must have fewer digits", "more than 77", "it is written into the record")
     return ceiling
 
 
 def converted(loss: object, ceiling: Loss) -> Loss:
     """The loss in the ceiling's currency, where that is safe; where it is not, the refusal says what to do."""
     if isinstance(loss, AsymptoticPromise):
-        refuse("a charge must be a proven loss", loss, loss.reason, BudgetError)
+        reject("a charge must be a proven loss", loss, loss.reason, BudgetError)
     if not isinstance(loss, Pure | Approx | Zcdp):
         kind = type(loss).__name__
-        refuse("a charge must be Pure, Approx or Zcdp", kind, "write Pure(0.1) for epsilon 0.1", TypeError)
+        reject("a charge must be Pure, Approx or Zcdp", kind, "write Pure(0.1) for epsilon 0.1", TypeError)
     if loss.amount == math.inf:
-        refuse("a charge must be finite", loss, "such a release has no privacy that a budget could count", BudgetError)
+        reject("a charge must be finite", loss, "such a release has no privacy that a budget could count", BudgetError)
     if isinstance(loss, type(ceiling)):
         return loss
     if (isinstance(loss, Zcdp) and loss.amount == 0) or (isinstance(loss, Approx) and loss.slack == 0):
@@ -84,7 +84,7 @@ def converted(loss: object, ceiling: Loss) -> Loss:
             loss.to_zcdp() if isinstance(ceiling, Zcdp) else loss.to_approx() if isinstance(ceiling, Approx) else loss
         )
     rule = f"a ledger with a ceiling in {' and '.join(symbols(ceiling))} cannot count this charge"
-    refuse(rule, loss, _remedy(loss, ceiling), BudgetError)
+    reject(rule, loss, _remedy(loss, ceiling), BudgetError)
 
 
 def price_of(priced: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
@@ -125,7 +125,7 @@ def fitted(spent: Loss, charge: Loss, ceiling: Loss) -> tuple[Loss, Loss]:
             for i in short
         )
         rule = "a charge must fit into what remains of the ceiling"
-        refuse(rule, " and ".join(words), "nothing was charged or released", BudgetError)
+        reject(rule, " and ".join(words), "nothing was charged or released", BudgetError)
     return type(ceiling)(*charged), type(ceiling)(*after)
 
 
@@ -189,11 +189,11 @@ def agreed_unit(known: str | None, stated: str | None, times: int | None = None)
         if known is None or stated is None or UNITS.index(stated) >= UNITS.index(known):
             rule = "`times`, or `events` of a stream, is for a charge about a finer unit than the ledger's"
             consequence = "it says how many of them one of the ledger's has; Ledger(…, unit='person') has one"
-            refuse(rule, f"{stated or 'no unit'} in a ledger about {known or 'no unit'}", consequence, BudgetError)
+            reject(rule, f"{stated or 'no unit'} in a ledger about {known or 'no unit'}", consequence, BudgetError)
         return known, f"at most {number:,} {stated}{'s' * (number > 1)} of one {known}, charged together"
     if known is not None and stated not in (None, known):
         received = f"a charge about one {stated} in a ledger about one {known}"
-        refuse("a ledger counts what one unit loses", received, _REMEDIES[str(stated)].format(known=known), BudgetError)
+        reject("a ledger counts what one unit loses", received, _REMEDIES[str(stated)].format(known=known), BudgetError)
     return known or stated, ""
 
 
@@ -209,7 +209,7 @@ def agreed_neighbors(known: str | None, stated: str | None) -> str | None:
             else "a promise about changed records does not cover coming and going; open another ledger"
         )
         received = f"{stated!r} in a ledger about {known!r}"
-        refuse("a ledger counts one neighbor relation", received, remedy, BudgetError)
+        reject("a ledger counts one neighbor relation", received, remedy, BudgetError)
     return stated
 
 
@@ -315,12 +315,12 @@ def follow(place: Place, rows: Iterable[tuple[Row, str]], remedy: str = COPY) ->
     for row, link in rows:
         number = place.number + 1
         if row[0] != number or link != link_of(place.link, row):
-            refuse(_CHAIN, f"charge {number} changed, moved or missing", unknown, RecordError)
+            reject(_CHAIN, f"charge {number} changed, moved or missing", unknown, RecordError)
         entry = entry_of(row)
         kinds = {type(loss) for loss in (entry.charged, entry.total, place.total)}
         if len(kinds) > 1 or entry.total != place.total + entry.charged:
             received = f"a total after charge {number} that is not the sum of the charges"
-            refuse(_CHAIN, received, unknown, RecordError)
+            reject(_CHAIN, received, unknown, RecordError)
         place = Place(number, link, entry.total)
         yield place, entry
 
@@ -351,7 +351,7 @@ def read(text: str) -> Loss:
         return _KINDS[kind](*map(Fraction, amounts))
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         consequence = "what was spent is not known"
-        refuse("the ledger's file must be undamaged", "a loss that cannot be read", consequence, RecordError)
+        reject("the ledger's file must be undamaged", "a loss that cannot be read", consequence, RecordError)
 
 
 def digest(content: list[object]) -> str:
@@ -401,7 +401,7 @@ class MemoryRecord:
     @staticmethod
     def _refuse_copy(received: str) -> NoReturn:
         remedy = "two copies would spend the budget twice; give it a path"
-        refuse("a ledger in memory stays in its process", received, remedy, TypeError)
+        reject("a ledger in memory stays in its process", received, remedy, TypeError)
 
 
 class Register(Protocol):

@@ -28,7 +28,7 @@ from toolkit.budget.charges import (
 )
 from toolkit.budget.ledger_file import FileRecord
 from toolkit.budget.report import Report, frame_of, html_of, report_of
-from toolkit.core.checks import explain_call, refuse, whole
+from toolkit.core.checks import explain_call, reject, whole
 from toolkit.core.extras import check_extras
 from toolkit.core.loss import Loss, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
@@ -120,10 +120,10 @@ class Ledger:
             if simulation != self._simulated:
                 rule = "a ledger of a simulation stays one, and no other becomes one"
                 consequence = "what it holds would be taken for the other; use another file"
-                refuse(rule, f"simulated={self._simulated} for a file with simulated={simulation}", consequence)
+                reject(rule, f"simulated={self._simulated} for a file with simulated={simulation}", consequence)
             if before != ceiling:
                 remedy = "a budget that can be raised is none; see `Ledger.open(path)`"
-                refuse("a ledger keeps its ceiling", f"{ceiling!r} for a file with {before!r}", remedy)
+                reject("a ledger keeps its ceiling", f"{ceiling!r} for a file with {before!r}", remedy)
             last = record.last()
             self._neighbors = agreed_neighbors(relation or (last.neighbors if last else None), self._neighbors)
             self._unit, _ = agreed_unit(counted or (last.unit if last else None), self._unit)
@@ -173,7 +173,7 @@ class Ledger:
         """
         if rng is not None and check_rng(rng) is not None and not self._simulated:
             consequence = "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)"
-            refuse("a release must be drawn with rng=None", "a generator", consequence)
+            reject("a release must be drawn with rng=None", "a generator", consequence)
         return rng
 
     @property
@@ -380,7 +380,7 @@ class Ledger:
             What the mechanism released.
         """
         if not isinstance(mechanism, Mechanism):
-            refuse(
+            reject(
                 "`mechanism` must have a loss and a release method",
                 type(mechanism).__name__,
                 "nothing was charged; it comes first, then the value",
@@ -473,7 +473,7 @@ class Ledger:
             return None
         name = _label(label)
         if not name:
-            refuse("a stream of a ledger that is kept needs a label", "none", "`resume(label)` goes on with it")
+            reject("a stream of a ledger that is kept needs a label", "none", "`resume(label)` goes on with it")
         if isinstance(self._record, FileRecord):
             from toolkit.budget.stream_file import StreamFile
 
@@ -558,8 +558,8 @@ def _label(text: str | None) -> str:
     if text is None:
         return ""
     if not isinstance(text, str):
-        refuse("a label must be text", type(text).__name__, "it says in the record what the charge was for", TypeError)
+        reject("a label must be text", type(text).__name__, "it says in the record what the charge was for", TypeError)
     if len(text) > _LONGEST_LABEL or not text.isprintable():
         rule = f"a label must be one line of at most {_LONGEST_LABEL} printable characters"
-        refuse(rule, f"{len(text)}", "it is never deleted")
+        reject(rule, f"{len(text)}", "it is never deleted")
     return text

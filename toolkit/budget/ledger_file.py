@@ -44,7 +44,7 @@ from toolkit.budget.charges import (
     row_of,
     written,
 )
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 
 if TYPE_CHECKING:
     import sqlite3
@@ -140,7 +140,7 @@ class DurableRecord:
         if note.exists():
             known = f"; {note.name} knows of it, and is in the way of a new beginning until it is removed"
         consequence = f"what was spent since is missing from it{known}"
-        refuse(f"the ledger's {self._KIND} must only grow", received, consequence, RecordError)
+        reject(f"the ledger's {self._KIND} must only grow", received, consequence, RecordError)
 
     def _connected(self) -> AbstractContextManager[Any]:
         raise NotImplementedError
@@ -165,7 +165,7 @@ class FileRecord(DurableRecord):
                 self._refuse_older("no file")
             if not make:
                 rule, remedy = "a ledger that is opened must be there", "a new one is made by Ledger(Pure(1.0), path)"
-                refuse(rule, f"no file {self.name} in {self.path.parent}", remedy, RecordError)
+                reject(rule, f"no file {self.name} in {self.path.parent}", remedy, RecordError)
         with self._connected("rwc" if make else "rw") as database:
             if make and is_empty(database):
                 if noted:
@@ -174,7 +174,7 @@ class FileRecord(DurableRecord):
             if marks(database) in ((APPLICATION, 1), (APPLICATION, 2)):
                 take_over(database)
             if marks(database) != (APPLICATION, VERSION):
-                refuse(_RULES["NOTADB"], self.path.name, "something else or a later version made it", RecordError)
+                reject(_RULES["NOTADB"], self.path.name, "something else or a later version made it", RecordError)
             self._open(database, noted)
 
     @property
@@ -203,7 +203,7 @@ class FileRecord(DurableRecord):
         except sqlite3.Error as error:
             name = str(getattr(error, "sqlite_errorname", "SQLITE_ERROR")).removeprefix("SQLITE_")
             rule = next((rule for code, rule in _RULES.items() if name.startswith(code)), "the ledger's file must work")
-            refuse(rule, f"“{error}” for {self.path.name}", "nothing was released", RecordError)
+            reject(rule, f"“{error}” for {self.path.name}", "nothing was released", RecordError)
 
 
 def connect(path: Path, mode: str) -> "sqlite3.Connection":

@@ -34,7 +34,7 @@ from psycopg import IsolationLevel, errors, sql
 
 from toolkit.budget.charges import COPY, Head, Publication, RecordError
 from toolkit.budget.ledger_file import DurableRecord, execute_all, head_row, note_of, one, read_note
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.postgres import address, check_encoding, qualified, set_locally
 
 _WAIT = "60s"
@@ -174,12 +174,12 @@ class Schema:
                 connection.rollback()
         except errors.InsufficientPrivilege:
             rule = f"the role must be allowed to do this in schema {self.name}"
-            refuse(rule, "one that may not", consequence, RecordError)
+            reject(rule, "one that may not", consequence, RecordError)
         except (errors.UndefinedTable, errors.InvalidSchemaName):
-            refuse(rule, f"none in schema {self.name}", consequence, RecordError)
+            reject(rule, f"none in schema {self.name}", consequence, RecordError)
         except psycopg.Error as error:
             kind = f"{type(error).__name__}{f' ({error.sqlstate})' if error.sqlstate else ''}"
-            refuse("the ledger's database must be there and work", kind, consequence, RecordError)
+            reject("the ledger's database must be there and work", kind, consequence, RecordError)
 
     def lock(self, database: LedgerTransaction) -> None:
         """Until this transaction ends, nobody else has it."""
@@ -286,14 +286,14 @@ class StreamSchema:
 
     def check_new(self) -> None:
         if self.exists() or note_of(self.beside).exists():
-            refuse("a new stream needs a new schema", self.name, "`Ledger.resume` goes on with an old one")
+            reject("a new stream needs a new schema", self.name, "`Ledger.resume` goes on with an old one")
 
     def create(self, text: str) -> None:
         """All at once, in one transaction."""
         with self.connected() as database:
             self.schema.lock(database)
             if self.schema.is_there(database):
-                refuse("a new stream needs a new schema", self.name, "another process was first; its stream goes on")
+                reject("a new stream needs a new schema", self.name, "another process was first; its stream goes on")
             self.schema.make(database, _STREAM)
             database.execute("INSERT INTO main.head VALUES (?)", (text,))
             database.connection.commit()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from toolkit import __version__
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.covers import Covers
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.digits import round_up, short
@@ -107,22 +107,22 @@ class ReleaseFacts:
 def _files(path: str | os.PathLike[str], *, overwrite: bool) -> dict[str, Path]:
     """Return the paths of the table, the page and the facts, if they can be written."""
     if not isinstance(path, str | os.PathLike):
-        refuse("`path` must be a text or a Path", type(path).__name__, "files are written there", TypeError)
+        reject("`path` must be a text or a Path", type(path).__name__, "files are written there", TypeError)
     base = Path(path)
     suffix = base.suffix.lower()
     if suffix in _OTHER_FILES:
         rule = "`path` must have no suffix, or one of .csv, .json, .md, .html, .docx and .pdf"
         consequence = f'publish("{base.stem}") writes {base.stem}.csv, which spreadsheets open'
-        refuse(rule, base.suffix, f"{consequence}; to_frame() is for other files")
+        reject(rule, base.suffix, f"{consequence}; to_frame() is for other files")
     page = suffix if suffix in (".html", ".docx", ".pdf") else ".md"
     base = base.with_suffix("") if suffix in (".csv", ".json", page) else base
     suffixes = {"csv": ".csv", "page": page, "json": ".json"}
     files = {name: base.with_name(f"{base.name}{suffix}") for name, suffix in suffixes.items()}
     if not base.parent.is_dir():
-        refuse("`path` must be in an existing folder", str(base.parent), "nothing was written; create the folder first")
+        reject("`path` must be in an existing folder", str(base.parent), "nothing was written; create the folder first")
     existing = [file.name for file in files.values() if file.exists()]
     if existing and not overwrite:
-        refuse("a publication must not replace another", ", ".join(existing), "overwrite=True replaces the files")
+        reject("a publication must not replace another", ", ".join(existing), "overwrite=True replaces the files")
     return files
 
 

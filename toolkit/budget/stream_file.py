@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from toolkit.budget.charges import Entry, RecordError, digest, entry_of, row_of
 from toolkit.budget.ledger_file import connect, execute_all, marks, note_of, one, read_note, write_note
 from toolkit.central.stream.total import RunningTotal
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.randomness import Rng
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ class StreamFile:
     def check_new(self) -> None:
         if self.beside.exists() or note_of(self.beside).exists():
             received = self.name if self.beside.exists() else f"{note_of(self.beside).name}, the note of an older one"
-            refuse("a new stream needs a new file", received, "`Ledger.resume` goes on with an old one")
+            reject("a new stream needs a new file", received, "`Ledger.resume` goes on with an old one")
         if not self.beside.parent.is_dir():
-            refuse("the folder of a stream's file must exist", self.beside.parent.name, "nothing was charged")
+            reject("the folder of a stream's file must exist", self.beside.parent.name, "nothing was charged")
 
     def create(self, text: str) -> None:
         begun = self.beside.with_name(f"{self.name}-new-{os.urandom(6).hex()}")
@@ -93,7 +93,7 @@ class StreamFile:
                 database.execute("COMMIT")
             _appear(begun, self.beside)
         except FileExistsError:
-            refuse("a new stream needs a new file", self.name, "another process was first; its stream goes on")
+            reject("a new stream needs a new file", self.name, "another process was first; its stream goes on")
         finally:
             begun.unlink(missing_ok=True)
 
@@ -108,13 +108,13 @@ class StreamFile:
         except sqlite3.Error as error:
             exists = self.beside.exists()
             received = f"“{error}” for {self.name}" if exists else f"no file {self.name} in {self.beside.parent}"
-            refuse("a stream's file must be there and writable", received, "nothing was published", RecordError)
+            reject("a stream's file must be there and writable", received, "nothing was published", RecordError)
 
     def check_version(self, database: "sqlite3.Connection") -> None:
         if marks(database) == (_APPLICATION, 1):
             _take_over(database)
         elif marks(database) != (_APPLICATION, _VERSION):
-            _refuse(self, "something else or a later version")
+            _reject(self, "something else or a later version")
 
     def begin(self, database: "sqlite3.Connection") -> None:
         database.execute("BEGIN IMMEDIATE")
@@ -140,10 +140,10 @@ class KeptStream:
         for period, (number, _, noisy) in enumerate(rows, start=1):
             links.append(digest([links[-1], number, noisy]))
             if number != period:
-                _refuse(place, "one with a period missing")
+                _reject(place, "one with a period missing")
         self._link = links[-1]
         if noted and (noted[0] > len(rows) or noted[1] != links[noted[0]]):
-            _refuse(place, "an older one or another")
+            _reject(place, "an older one or another")
 
     @classmethod
     def create(cls, place: StreamPlace, total: RunningTotal, entry: Entry) -> "KeptStream":
@@ -195,13 +195,13 @@ class KeptStream:
     def _at(self, database: object, period: int) -> None:
         (last,) = one(database, "SELECT coalesce(max(number), 0) FROM main.periods")
         if last != period:
-            _refuse(self.place, f"one after period {last} for a stream after period {period}")
+            _reject(self.place, f"one after period {last} for a stream after period {period}")
 
 
-def _refuse(place: StreamPlace, received: str) -> NoReturn:
+def _reject(place: StreamPlace, received: str) -> NoReturn:
     note = f"; {note_of(place.beside).name} knows the last period" if note_of(place.beside).exists() else ""
     rule = f"{place.name} must hold what its stream has published"
-    refuse(rule, received, f"a period must not be published twice{note}", RecordError)
+    reject(rule, received, f"a period must not be published twice{note}", RecordError)
 
 
 def _appear(begun: Path, path: Path) -> None:

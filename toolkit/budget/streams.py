@@ -15,7 +15,7 @@ from toolkit.budget.publishing import PublicationRegister, ReleaseFacts
 from toolkit.budget.stream_file import KeptStream, StreamPlace
 from toolkit.central.stream.total import RunningTotal
 from toolkit.core.arrays import DataFrame
-from toolkit.core.checks import quietly, refuse
+from toolkit.core.checks import quietly, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng
@@ -74,11 +74,11 @@ class Stream:
         with self._lock:
             if self._own is not None and self._own != own:
                 rule = "people must be counted by the stream in all periods, or in none"
-                refuse(rule, "both", "who was counted elsewhere would be counted too often")
+                reject(rule, "both", "who was counted elsewhere would be counted too often")
             if not self._whole:
                 rule = "a stream must be resumed after its file could not be written"
                 consequence = "what the file holds decides where it goes on; nothing was published"
-                refuse(rule, "another period", consequence, RuntimeError)
+                reject(rule, "another period", consequence, RuntimeError)
             if self._kept is not None:
                 self._kept.check(self.total.period)
             visits = Visits(self._visits.per_person, self._visits.seen if own else None)
@@ -107,7 +107,7 @@ class Stream:
         if (self.total.per_person is None) != (person is None):
             rule = "`count` takes each row for a record at event level, and `person` at user level"
             consequence = "the promise is about what is counted"
-            refuse(rule, f"{'no' if person is None else 'a'} `person`, {self.total.unit}", consequence)
+            reject(rule, f"{'no' if person is None else 'a'} `person`, {self.total.unit}", consequence)
         table = Frame(frame)
         rows = grouping(table, where)
         if person is None:
@@ -145,13 +145,13 @@ class Stream:
 def check_openable(total: RunningTotal, place: StreamPlace | None, simulated: bool) -> None:
     """Refuse what could not be opened, before anything is charged."""
     if not isinstance(total, RunningTotal):
-        refuse("a stream must be a RunningTotal", type(total).__name__, "nothing was charged", TypeError)
+        reject("a stream must be a RunningTotal", type(total).__name__, "nothing was charged", TypeError)
     if total.period:
         rule = "a total must be new when it is opened"
-        refuse(rule, f"one after {total.period} periods", "what was published before was not paid for")
+        reject(rule, f"one after {total.period} periods", "what was published before was not paid for")
     if total._seeded and not simulated:
         rule = "a release must be drawn with rng=None"
-        refuse(rule, "a generator", "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)")
+        reject(rule, "a generator", "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)")
     if place is not None:
         place.check_new()
 
@@ -162,12 +162,12 @@ def resumed(place: StreamPlace, ledger: Account, entries: tuple[Entry, ...], rng
     number = store.entry.number
     if number > len(entries) or entries[number - 1] != store.entry:
         rule = "a stream goes on under the ledger that paid for it"
-        refuse(rule, f"{place.name}, paid for elsewhere", "its loss is not in this ledger")
+        reject(rule, f"{place.name}, paid for elsewhere", "its loss is not in this ledger")
     total = store.total(rng)
     if total._seeded != store.seeded:
         rule = "a stream whose noise came from a generator is resumed with one, and no other is"
         consequence = "its numbers would be taken for those of the other kind"
-        refuse(rule, "a generator" if total._seeded else "none", consequence)
+        reject(rule, "a generator" if total._seeded else "none", consequence)
     stream = Stream(total, ledger, store.entry, store)
     counts, noisy = store.periods()
     last = total._resume(counts, noisy)

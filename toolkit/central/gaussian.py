@@ -22,7 +22,7 @@ from toolkit.central.noise.grid import (
 from toolkit.central.noise.laws import NoiseLaw, NormalLaw, RoundedNormalLaw
 from toolkit.central.release import Additive
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, choice, explain_call, positive, refuse
+from toolkit.core.checks import Number, choice, explain_call, positive, reject
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import ndtri
 from toolkit.core.loss import Approx, Zcdp
@@ -70,7 +70,7 @@ class Gaussian(Additive):
         object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
         sensible(self._sigma, "sigma", NO_END)
         if not isinstance(self.loss, Approx | Zcdp):
-            refuse(
+            reject(
                 "`loss` must be Approx or Zcdp",
                 type(self.loss).__name__,
                 "Gaussian noise is not purely private",
@@ -78,11 +78,11 @@ class Gaussian(Additive):
             )
         proven = self.zcdp <= self.loss if isinstance(self.loss, Zcdp) else self._is_private(self.loss)
         if not proven:
-            refuse(f"`variance` must be large enough for {self.loss}", float(self.variance), "the claim would not hold")
+            reject(f"`variance` must be large enough for {self.loss}", float(self.variance), "the claim would not hold")
 
     def _is_private(self, loss: Approx) -> bool:
         if not 0 < loss.slack < 1 or loss.amount == math.inf or loss.amount == 0:
-            refuse("epsilon must be above 0 and finite, delta between 0 and 1", loss, NO_END)
+            reject("epsilon must be above 0 and finite, delta between 0 and 1", loss, NO_END)
         return is_private(Fraction(loss.amount), loss.slack, self._sigma / self.sensitivity)
 
     @classmethod
@@ -120,10 +120,10 @@ class Gaussian(Additive):
             ratio = least_ratio(amount, slack)
         else:
             if calibration == "classic" and amount > 1:
-                refuse("`epsilon` must be at most 1 for the classic calibration", epsilon, "use the analytic one")
+                reject("`epsilon` must be at most 1 for the classic calibration", epsilon, "use the analytic one")
             ratio = root_of_log_ratio(Fraction(5, 4) if calibration == "classic" else Fraction(2), amount, slack)
             if not is_private(amount, slack, ratio):
-                refuse(
+                reject(
                     f"`epsilon` must be small for the {calibration} formula", epsilon, "its noise is too little here"
                 )
         return cls(Approx(amount, slack), (ratio * reach) ** 2, reach)

@@ -21,7 +21,7 @@ from toolkit.central.noise.grid import (
 from toolkit.central.noise.laws import GeometricLaw, LaplaceLaw, NoiseLaw, RadialLaw
 from toolkit.central.release import Additive
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, choice, explain_call, positive, refuse, whole
+from toolkit.core.checks import Number, choice, explain_call, positive, reject, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng
@@ -68,7 +68,7 @@ class Laplace(Additive):
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
-            refuse(
+            reject(
                 "`loss` must be Pure(epsilon)", type(self.loss).__name__, "Laplace noise is purely private", TypeError
             )
         positive(self.loss.amount, "epsilon", NO_END)
@@ -201,7 +201,7 @@ class Laplace(Additive):
     @lru_cache(maxsize=128)  # noqa: B019  (mechanisms are public, and small)
     def _integer_noise(self, size: int) -> tuple[LatticeSampler, int]:
         if self.norm == "l2" and size > 1:
-            refuse("whole noise needs norm 'l1'", "'l2'", "a direction is not whole; `noisy` adds its noise on a grid")
+            reject("whole noise needs norm 'l1'", "'l2'", "a direction is not whole; `noisy` adds its noise on a grid")
         return laplace_sampler(self._exact_scale), 0
 
     def _add_noise(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:

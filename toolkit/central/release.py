@@ -13,7 +13,7 @@ import numpy as np
 from toolkit.central.noise.grid import Noisy, PrivateValue, read
 from toolkit.central.noise.laws import NoiseBasis, NoiseLaw
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, refuse
+from toolkit.core.checks import Number, reject
 from toolkit.core.checks import level as check_level
 from toolkit.core.covers import NOISE, Covers
 from toolkit.core.estimate import SIMULATED, Estimate
@@ -39,7 +39,7 @@ def released(
     if labels is not None:
         names = tuple(getattr(labels, "tolist", lambda: labels)())
     if len(names) != size:
-        refuse("`labels` must name each entry of `value`", f"{len(names)} labels", f"there are {size} entries")
+        reject("`labels` must name each entry of `value`", f"{len(names)} labels", f"there are {size} entries")
     return Estimate(
         value=number,
         se=law.sd if scalar else np.full(size, law.sd),
@@ -184,7 +184,7 @@ class Preview:
         if self.noise is None or self.noise.per_value is None or n is None:
             rule = "the error must follow from public things alone"
             consequence = "of a mean or a spread say the number of values; of a quantile it depends on the data"
-            refuse(rule, "none that does" if self.noise is None else "no n", consequence)
+            reject(rule, "none that does" if self.noise is None else "no n", consequence)
         return self.noise.per_value / n
 
     def _rows(self) -> list[tuple[str, str]]:

@@ -34,7 +34,7 @@ from toolkit.central.noise.grid import (
 )
 from toolkit.central.sparse import AboveThreshold as AboveThreshold
 from toolkit.core.arrays import Array, ArrayLike, Steps
-from toolkit.core.checks import Number, explain_call, positive, refuse
+from toolkit.core.checks import Number, explain_call, positive, reject
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import WORD, Rng, below, big_below, check_rng, falls_below, words
 from toolkit.core.sampling import discrete_laplace, exp_enclosure, exp_of, floor_log2
@@ -219,9 +219,9 @@ def lower_powers(logs: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
 def check_base(base: PrivateValue, size: int) -> npt.NDArray[Any]:
     """Weights of the candidates before any score: not negative, not all 0."""
     if base.size != size:
-        refuse("`base` must have one weight for each candidate", f"{base.size} weights", f"there are {size} candidates")
+        reject("`base` must have one weight for each candidate", f"{base.size} weights", f"there are {size} candidates")
     if base.entries.min() < 0 or base.entries.max() <= 0:
-        refuse("`base` must not be negative, nor all 0", "such a weight", "it is a measure")
+        reject("`base` must not be negative, nor all 0", "such a weight", "it is a measure")
     return np.asarray(base.entries)
 
 
@@ -242,7 +242,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
-            refuse("`loss` must be Pure(epsilon)", type(self.loss).__name__, "the choice is purely private", TypeError)
+            reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "the choice is purely private", TypeError)
         positive(self.loss.amount, "epsilon", NO_END)
         object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
         sensible(self._rate, "epsilon / (2 sensitivity)", NO_END)
@@ -426,11 +426,11 @@ class Exponential(Selection):
         spacing = _spacing(limits) if exponent is None else int(exponent)
         first = _first_steps(limits, spacing)
         if len(first) != np.size(scores) + 1:
-            refuse("`edges` must be one more than `scores`", f"{len(first)} edges", "they enclose the intervals")
+            reject("`edges` must be one more than `scores`", f"{len(first)} edges", "they enclose the intervals")
         if first[-1] == first[0]:
-            refuse("`exponent` must leave a candidate between the outer edges", spacing, "choose a finer grid")
+            reject("`exponent` must leave a candidate between the outer edges", spacing, "choose a finer grid")
         if np.diff(first).min() < 0:
-            refuse("`edges` must not decrease", "edges out of order", "sort them")
+            reject("`edges` must not decrease", "edges out of order", "sort them")
         return float(self._choose_step(first, scores, source) * Fraction(2) ** spacing)
 
     def _choose_step(self, first: Steps, scores: ArrayLike, rng: Rng = None) -> int:
@@ -566,7 +566,7 @@ def _read_scores(scores: object) -> PrivateValue:
 def _check_lengths(candidates: Sequence[Any], scores: PrivateValue) -> None:
     if len(candidates) != scores.size:
         received = f"{len(candidates)} and {scores.size} scores"
-        refuse("`candidates` must have one score each", received, "pair them first")
+        reject("`candidates` must have one score each", received, "pair them first")
 
 
 def _item(candidates: Sequence[Any], index: int) -> Any:
@@ -587,7 +587,7 @@ def _spacing(edges: npt.NDArray[Any]) -> int:
     """An exponent for the grid of points: fine against the distance of the outer edges, not finer than floats."""
     low, high = Fraction(edges[0].item()), Fraction(edges[-1].item())
     if low >= high:
-        refuse("the outer `edges` must be apart", "none or reversed", "there is no point between them")
+        reject("the outer `edges` must be apart", "none or reversed", "there is no point between them")
     return max(floor_log2(high - low) - 32, floor_log2(max(abs(low), abs(high))) - 52)
 
 
@@ -595,7 +595,7 @@ def _first_steps(edges: npt.NDArray[Any], exponent: int) -> npt.NDArray[np.int64
     """For each edge the first step of the grid not below it; the last edge belongs to the last interval."""
     low, high = (Fraction(edges[i].item()) / Fraction(2) ** exponent for i in (0, -1))
     if max(abs(low), abs(high)) > 2**53:
-        refuse("`exponent` must not be finer than 2**-53 of the outer edges", exponent, "floats are no finer")
+        reject("`exponent` must not be finer than 2**-53 of the outer edges", exponent, "floats are no finer")
     start, end = -(-low.numerator // low.denominator), high.numerator // high.denominator + 1
     if edges.dtype == np.int64 and exponent == 0:
         return np.append(np.clip(edges[:-1], start, end), end)

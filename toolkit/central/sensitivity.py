@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import Number, choice, limits, refuse, whole
+from toolkit.core.checks import Number, choice, limits, reject, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.frames.persons import ONE, Caps
 
@@ -127,7 +127,7 @@ def worst_case(
     choice(norm, "norm", ("l1", "l2"))
     options = list(values)
     if len(options) < 2 and relation == "replace":
-        refuse("`values` must hold at least two values", len(options), "nothing could be replaced")
+        reject("`values` must hold at least two values", len(options), "nothing could be replaced")
     number = _pairs_in_all(len(options), size, relation)
     complete = number <= whole(limit, "limit")
     source = np.random.default_rng(0) if rng is None else rng
@@ -252,7 +252,7 @@ def counts(*groups: Sequence[str], neighbors: Neighbors) -> Sensitivity:
     """
     relation = check_neighbors(neighbors)
     if not groups or any(isinstance(group, str) or not len(group) for group in groups):
-        refuse("each group must be a list of counts", "no list", "a group is what excludes one another", TypeError)
+        reject("each group must be a list of counts", "no list", "a group is what excludes one another", TypeError)
     # Within a group a new answer moves two counts by one each: L1 and squared length are both 2.
     moves = sum(2 if relation == "replace" and len(group) > 1 else 1 for group in groups)
     return Sensitivity(Fraction(moves), Fraction(moves), relation)
@@ -284,7 +284,7 @@ def variance(bounds: Bounds, n: int, *, neighbors: Neighbors, ddof: int = 1) -> 
     low, high = limits(bounds)
     size = whole(n, "n", least=2)
     if ddof not in (0, 1):
-        refuse("`ddof` must be 0 or 1", ddof, "the sum of squares is divided by n - ddof")
+        reject("`ddof` must be 0 or 1", ddof, "the sum of squares is divided by n - ddof")
     return _scalar((high - low) ** 2 * (size - 1) / (size * (size - ddof)), _with_public_n(neighbors, "a variance"))
 
 
@@ -359,5 +359,5 @@ def _with_public_n(neighbors: Neighbors, statistic: str) -> str:
     relation = check_neighbors(neighbors)
     if relation == "add_remove":
         remedy = "there n is private; release the sum and the count, and divide"
-        refuse(f"{statistic} must have a public n", "neighbors='add_remove'", remedy)
+        reject(f"{statistic} must have a public n", "neighbors='add_remove'", remedy)
     return relation

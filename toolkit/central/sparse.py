@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import NoReturn
 
 from toolkit.central.noise.grid import NO_END, NO_NOISE, grid_exponent, read, rounded_sensitivity, sensible, steps_of
-from toolkit.core.checks import Number, exact, positive, refuse, whole
+from toolkit.core.checks import Number, exact, positive, reject, whole
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.sampling import discrete_laplace
@@ -94,14 +94,14 @@ class AboveThreshold:
         """
         if os.getpid() != self._process:
             rule = "`ask` must stay in the process that made the object"
-            refuse(rule, "another process", "both would spend one noise")
+            reject(rule, "another process", "both would spend one noise")
         answer = read(value)
         if not answer.scalar:
-            refuse("`value` must be one number", f"{answer.size} numbers", "ask for each in turn", TypeError)
+            reject("`value` must be one number", f"{answer.size} numbers", "ask for each in turn", TypeError)
         with self._lock:
             if not self.open:
                 rule = "`ask` must come before the last yes"
-                refuse(rule, "a question after it", "all of epsilon is spent", RuntimeError)
+                reject(rule, "a question after it", "all of epsilon is spent", RuntimeError)
             noise = int(discrete_laplace(2 * self._scale, 1, self._rng)[0])
             above = steps_of(Fraction(answer.entries), self._exponent) + noise >= self._bar
             if above:
@@ -114,7 +114,7 @@ class AboveThreshold:
         return steps_of(self.threshold, self._exponent) + int(discrete_laplace(self._scale, 1, self._rng)[0])
 
     def __reduce__(self) -> NoReturn:
-        refuse("an AboveThreshold must not be copied or pickled", "a copy", "both would spend one noise", TypeError)
+        reject("an AboveThreshold must not be copied or pickled", "a copy", "both would spend one noise", TypeError)
 
     def __repr__(self) -> str:
         state = f"{self._left} of {self.count} yeses left" if self.open else "stopped"

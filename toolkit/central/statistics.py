@@ -21,7 +21,7 @@ from toolkit.central.noise.laws import NoiseLaw
 from toolkit.central.release import CellNoise, released
 from toolkit.central.sensitivity import Sensitivity
 from toolkit.core.arrays import Array, Steps
-from toolkit.core.checks import exact, refuse, whole
+from toolkit.core.checks import exact, reject, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.frames.persons import ONE, Caps
@@ -136,13 +136,13 @@ class Edges:
     @classmethod
     def of(cls, edges: Iterable[Any]) -> "Edges":
         if isinstance(edges, str) or not isinstance(edges, Iterable):
-            refuse(
+            reject(
                 "`edges` must be a list of numbers", type(edges).__name__, "a bin lies between two of them", TypeError
             )
         limits = np.array([float(exact(edge, "edges")) for edge in edges])
         if len(limits) < 2 or np.any(np.diff(limits) <= 0):
             rule = "`edges` must be at least two increasing numbers"
-            refuse(rule, f"{len(limits)} numbers", "a bin lies between two edges")
+            reject(rule, f"{len(limits)} numbers", "a bin lies between two edges")
         return cls(limits)
 
     @property
@@ -167,5 +167,5 @@ def _first(rows: int, sums: Sequence[int]) -> int | None:
 
 def _enough(n: int, least: int) -> int:
     if n < least:
-        refuse(f"a column must have at least {least} rows", n, "under 'replace' their number is public")
+        reject(f"a column must have at least {least} rows", n, "under 'replace' their number is public")
     return n

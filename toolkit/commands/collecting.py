@@ -15,7 +15,7 @@ from toolkit.commands import (
     print_error,
     running_here,
 )
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.survey.serving.options import ServeOptions, add_arguments
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ def _delete(options: Options) -> None:
         title, description = describe_deletable(options.database)
     echo(description)
     if not options.yes and _typed_title() != title:
-        refuse("the title of the collection must be typed, or --yes given", "something else", "nothing was deleted")
+        reject("the title of the collection must be typed, or --yes given", "something else", "nothing was deleted")
     echo("Deleted.", *delete(options.database))
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from toolkit.commands import Options, Subparsers, add_command, echo
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 
 
 def add(commands: Subparsers) -> None:
@@ -80,7 +80,7 @@ def _plan(options: Options) -> None:
     except TypeError as problem:  # from a shell, an argument of the wrong type is a wrong value
         raise ValueError(str(problem)) from problem
     except OverflowError:
-        refuse("numbers must be below 1e308", "a larger one", "nothing can be computed with it")
+        reject("numbers must be below 1e308", "a larger one", "nothing can be computed with it")
     echo(repr(solution), f"invite {solution.invited:,} people", *solution.notes)
 
 
@@ -90,11 +90,11 @@ def _design(name: str, arguments: Sequence[str]) -> Any:
 
     known = {key: maker for key, maker in makers().items() if key not in _UNPLANNED}
     if name not in known:
-        refuse(f"`design` must be one of {', '.join(known)}", repr(name)[:40], "try warner")
+        reject(f"`design` must be one of {', '.join(known)}", repr(name)[:40], "try warner")
     pairs = [argument.partition("=") for argument in arguments]
     for key, sign, _ in pairs:
         if not sign:
-            refuse(
+            reject(
                 "what a design takes must be written as NAME=VALUE", repr(key)[:40], "for example forced yes=1/6 no=1/6"
             )
     filled = {key: _values_from_text(value, whole=True) for key, _, value in pairs}

@@ -4,7 +4,7 @@ import shlex
 from pathlib import Path
 
 from toolkit.commands import Options, Subparsers, add_command, echo, print_error
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.teaching.checking import grade, read_answers
 from toolkit.teaching.copies import write
 
@@ -48,7 +48,7 @@ def _new(options: Options) -> None:
     path = Path(options.path)
     if path.suffix != ".toml" or not options.path.isprintable():
         consequence = "the survey is written as TOML, which has comments"
-        refuse("`path` must be the name of a .toml file", repr(path.name)[:60], consequence)
+        reject("`path` must be the name of a .toml file", repr(path.name)[:60], consequence)
     from toolkit.studio.surveys import EXAMPLES
 
     text = EXAMPLES["exam"].read_text(encoding="utf-8").replace("survey.toml", _quoted(path))
@@ -56,7 +56,7 @@ def _new(options: Options) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        refuse("`path` must be a new file", f"{options.path}, which exists", "nothing is overwritten", FileExistsError)
+        reject("`path` must be a new file", f"{options.path}, which exists", "nothing is overwritten", FileExistsError)
     echo(f"wrote {path}", f"Change it, then try: toolkit check {_quoted(path)}")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.commands import Options, Subparsers, add_command, echo, print_error
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.survey.plan import plan_table
 from toolkit.survey.questions.survey_fields import statements
 
@@ -69,7 +69,7 @@ def _check(options: Options) -> None:
 
     survey = Survey.load(options.survey)
     if options.n is None and options.subgroup is not None:
-        refuse("`--subgroup` must come with `--n`", "none", "a margin needs a number of people")
+        reject("`--subgroup` must come with `--n`", "none", "a margin needs a number of people")
     echo(repr(survey), f"hash {survey.hash}", f"program {code_hash()}", "", survey.consent_text(options.language))
     echo(*_reminders(survey, options.language))
     if options.dpia is not None:
@@ -98,7 +98,7 @@ def _write_sheet(survey: "Survey", path: Path, language: str | None) -> None:
     from toolkit.survey.dpia import sheet, sheet_html
 
     if path.suffix not in (".md", ".html"):
-        refuse("`--dpia` must name a .md or .html file", path.name, "the sheet is written as one of them")
+        reject("`--dpia` must name a .md or .html file", path.name, "the sheet is written as one of them")
     written = sheet if path.suffix == ".md" else sheet_html
     path.write_text(written(survey, language), encoding="utf-8")
     echo(f"wrote {path}")

@@ -37,7 +37,7 @@ ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 Called = TypeVar("Called", bound=Callable[..., Any])
 
 
-def refuse(rule: str, received: object, consequence: str, error: Callable[[str], Exception] = ValueError) -> NoReturn:
+def reject(rule: str, received: object, consequence: str, error: Callable[[str], Exception] = ValueError) -> NoReturn:
     """Raise `error` with the message "rule, got received: consequence."
 
     A collection of more than two entries is named by its type, because it may be data that were passed by mistake.
@@ -61,7 +61,7 @@ def quietly(
         raise
     except BaseException:  # noqa: S110  (reported below, where no cause is chained)
         pass
-    refuse(rule, received, consequence, error)
+    reject(rule, received, consequence, error)
 
 
 class _Silence:
@@ -118,24 +118,24 @@ def exact(value: Number, name: str) -> Fraction:
     0.3 pays for 0.1 and 0.2.
     """
     if isinstance(value, bool | np.bool_):
-        refuse(f"`{name}` must be a number", value, "a truth value is not a quantity", TypeError)
+        reject(f"`{name}` must be a number", value, "a truth value is not a quantity", TypeError)
     if isinstance(value, str):
         if (power := _POWER.search(value)) and abs(float(power.group(1))) > LARGEST_POWER:
             rule = f"`{name}` must have a power of ten from -{LARGEST_POWER} to {LARGEST_POWER}"
-            refuse(rule, repr(value)[:60], "its digits would fill the memory")
+            reject(rule, repr(value)[:60], "its digits would fill the memory")
         try:
             return Fraction(value.strip())
         except (ValueError, ZeroDivisionError):
             consequence = "it cannot be read as one"
-            refuse(f"`{name}` must be a number or a fraction such as '2/3'", repr(value)[:60], consequence)
+            reject(f"`{name}` must be a number or a fraction such as '2/3'", repr(value)[:60], consequence)
     if isinstance(value, int | np.integer | Fraction):
         return Fraction(int(value)) if not isinstance(value, Fraction) else value
     if isinstance(value, float | np.floating):
         number = float(value)
         if not math.isfinite(number):
-            refuse(f"`{name}` must be a finite number", number, "it has no exact value")
+            reject(f"`{name}` must be a finite number", number, "it has no exact value")
         return Fraction(repr(number))
-    refuse(f"`{name}` must be a number", type(value).__name__, "it has no exact value", TypeError)
+    reject(f"`{name}` must be a number", type(value).__name__, "it has no exact value", TypeError)
 
 
 def probability(value: Number, name: str) -> Fraction:
@@ -147,7 +147,7 @@ def probability(value: Number, name: str) -> Fraction:
     number = exact(value, name)
     if not 0 <= number <= 1:
         percent = f": of {value} percent write {float(number / 100):g}" if 1 < number <= 100 else ""
-        refuse(f"`{name}` must lie between 0 and 1", value, f"it is a probability{percent}")
+        reject(f"`{name}` must lie between 0 and 1", value, f"it is a probability{percent}")
     if isinstance(value, float | np.floating) and number.denominator > DENOMINATOR_LIMIT:
         simple = number.limit_denominator(10**6)
         if float(simple) == float(value):
@@ -160,7 +160,7 @@ def positive(value: Number, name: str, consequence: str = "only a positive numbe
     """Return a finite number above zero as an exact fraction."""
     number = exact(value, name)
     if number <= 0:
-        refuse(f"`{name}` must be above 0", value, consequence)
+        reject(f"`{name}` must be above 0", value, consequence)
     return number
 
 
@@ -172,9 +172,9 @@ def limits(
     try:
         low, high = (exact(limit, name) for limit in (() if isinstance(pair, str) else pair))
     except (TypeError, ValueError):
-        refuse(f"`{name}` must be two finite numbers", received, consequence)
+        reject(f"`{name}` must be two finite numbers", received, consequence)
     if low >= high:
-        refuse(f"the lower of `{name}` must be below the upper", received, consequence)
+        reject(f"the lower of `{name}` must be below the upper", received, consequence)
     return low, high
 
 
@@ -185,7 +185,7 @@ def level(value: Number) -> float:
         return value
     number = exact(value, "level")
     if not 0 < number < 1:
-        refuse("`level` must lie strictly between 0 and 1", value, "0.95 asks for a 95 % interval")
+        reject("`level` must lie strictly between 0 and 1", value, "0.95 asks for a 95 % interval")
     return float(number)
 
 
@@ -193,12 +193,12 @@ def whole(value: object, name: str, *, least: int = 1, most: int | None = None) 
     """Return a whole number from `least` to `most`; truth values and fractions are refused."""
     number = int(value) if isinstance(value, int | np.integer | float | np.floating) and value == value // 1 else None
     if number is None or isinstance(value, bool | np.bool_):
-        refuse(f"`{name}` must be a whole number", _quoted(value), "it counts things", TypeError)
+        reject(f"`{name}` must be a whole number", _quoted(value), "it counts things", TypeError)
     if number < least:
-        refuse(f"`{name}` must be at least {least}", number, "fewer make no sense here")
+        reject(f"`{name}` must be at least {least}", number, "fewer make no sense here")
     if most is not None and number > most:
         received = number if number < 10**20 else "a number of more than 20 digits"
-        refuse(f"`{name}` must be at most {most:,}", received, "more would be of no use, and fill the memory")
+        reject(f"`{name}` must be at most {most:,}", received, "more would be of no use, and fill the memory")
     return number
 
 
@@ -207,24 +207,24 @@ def choice(value: object, name: str, allowed: Sequence[str]) -> str:
     if value not in allowed:
         normalized = str(value).strip().lower()
         consequence = f"write {normalized!r}" if normalized in allowed else "nothing else is defined"
-        refuse(f"`{name}` must be one of {', '.join(allowed)}", repr(value), consequence)
+        reject(f"`{name}` must be one of {', '.join(allowed)}", repr(value), consequence)
     return str(value)
 
 
 def neighbors(value: object) -> str:
     """Return the neighbor relation: "replace" (a record changes, n is public) or "add_remove" (one comes or goes)."""
     if isinstance(value, str) and value in _ALSO:
-        refuse(f"`neighbors` must be one of {', '.join(NEIGHBORS)}", repr(value), f"here it is {_ALSO[value]!r}")
+        reject(f"`neighbors` must be one of {', '.join(NEIGHBORS)}", repr(value), f"here it is {_ALSO[value]!r}")
     return choice(value, "neighbors", NEIGHBORS)
 
 
 def labels(values: object, name: str) -> tuple[str | int, ...]:
     """Return at least two distinct labels, strings or whole numbers."""
     if isinstance(values, str):
-        refuse(f"`{name}` must be a list of labels", "one string", "its letters would become the options", TypeError)
+        reject(f"`{name}` must be a list of labels", "one string", "its letters would become the options", TypeError)
     if isinstance(values, Set) or not isinstance(values, Iterable):
         remedy = "options have an order, and one has nothing to hide behind"
-        refuse(f"`{name}` must be a list of labels", type(values).__name__, remedy, TypeError)
+        reject(f"`{name}` must be a list of labels", type(values).__name__, remedy, TypeError)
     names = tuple(values)
     # Types are collected first, so that a million labels of the usual types need no loop.
     if not {type(label) for label in names} <= {str, int}:
@@ -232,13 +232,13 @@ def labels(values: object, name: str) -> tuple[str | int, ...]:
         for label in names:
             if isinstance(label, bool) or not isinstance(label, str | int):
                 consequence = "labels are written to JSON"
-                refuse(f"`{name}` must be strings or whole numbers", type(label).__name__, consequence, TypeError)
+                reject(f"`{name}` must be strings or whole numbers", type(label).__name__, consequence, TypeError)
     if len(names) < 2:
-        refuse(f"`{name}` must hold at least two labels", len(names), "one option has nothing to hide behind")
+        reject(f"`{name}` must hold at least two labels", len(names), "one option has nothing to hide behind")
     mixed = len({isinstance(label, str) for label in names}) > 1  # then 1 and "1" would look alike
     if len(set(map(str, names) if mixed else names)) < len(names):
         consequence = "equal labels cannot be told apart"
-        refuse(f"`{name}` must be distinct", f"{len(names)} labels with repetitions", consequence)
+        reject(f"`{name}` must be distinct", f"{len(names)} labels with repetitions", consequence)
     return names
 
 
@@ -333,7 +333,7 @@ def _refuse_call(
     if example and (public != name or not owner or f"{public}(" in example):
         reasons.append(f"write {example}")
     reasons = list(dict.fromkeys(filter(None, reasons))) or [f"see help({public})"]
-    refuse(rule, received, "; ".join(reasons), TypeError)
+    reject(rule, received, "; ".join(reasons), TypeError)
 
 
 def _nearest(argument: str, names: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Dec
 from fractions import Fraction
 from typing import Any, TypeAlias, cast
 
-from toolkit.core.checks import Number, choice, exact, explain_call, refuse
+from toolkit.core.checks import Number, choice, exact, explain_call, reject
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.extras import extra
 from toolkit.core.loss import Amount, Approx, Loss, Pure, Zcdp
@@ -168,7 +168,7 @@ def pld_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
     """The epsilon at `delta` of losses {epsilon: how many of them}; each loss is rounded up to the grid."""
     if delta < 100 * _TAIL_ERROR:
         consequence = "its tails are floating-point sums"
-        refuse(f"rule='pld' needs a delta of at least {float(100 * _TAIL_ERROR)}", float(delta), consequence)
+        reject(f"rule='pld' needs a delta of at least {float(100 * _TAIL_ERROR)}", float(delta), consequence)
     tool, parameters = _module("privacy_loss_distribution"), _module("common").DifferentialPrivacyParameters
     kinds, interval = _on_grid(steps)
     composed = tool.identity(value_discretization_interval=interval)
@@ -285,7 +285,7 @@ def parallel(losses: Iterable[Loss], *, neighbors: str) -> Loss:
         return pure.to_approx(min(Fraction(1), Fraction(_largest(deltas, touched)))) if deltas else pure
     if deltas:
         consequence = "convert the Zcdp first with .to_approx(delta)"
-        refuse("Approx and Zcdp have no common measure", "both", consequence, TypeError)
+        reject("Approx and Zcdp have no common measure", "both", consequence, TypeError)
     return Zcdp(_largest(((Zcdp(0) + loss).amount for loss in group), touched))
 
 
@@ -305,7 +305,7 @@ class _Parts:
     def check(self, delta: Fraction) -> Fraction:
         if not self.delta <= delta <= 1:
             own = f"from {float(self.delta):.4g}, the sum of the losses' own, to 1"
-            refuse(f"`delta` must lie {own}", float(delta), "it is the delta of all together")
+            reject(f"`delta` must lie {own}", float(delta), "it is the delta of all together")
         return delta
 
     def plain(self) -> Pure | Approx:
@@ -339,7 +339,7 @@ def _checked(losses: Iterable[Loss]) -> tuple[Loss, ...]:
     for loss in listed:
         if not isinstance(loss, Pure | Approx | Zcdp) or not isinstance(losses, Iterable):
             consequence = "nothing else can be added up; write [Pure(1), Pure(2)]"
-            refuse("`losses` must be a list of Pure, Approx or Zcdp", type(loss).__name__, consequence, TypeError)
+            reject("`losses` must be a list of Pure, Approx or Zcdp", type(loss).__name__, consequence, TypeError)
     return cast(tuple[Loss, ...], listed)
 
 
@@ -350,7 +350,7 @@ def _without_delta(parts: _Parts, rule: str) -> Loss:
         return parts.plain() + Zcdp(parts.rho) if Approx in parts.currencies else Zcdp(_rho(parts))
     if rule == "zcdp" and not parts.delta:
         return Zcdp(_rho(parts))
-    refuse(f"rule='{rule}' needs `delta`", "none", "it buys a smaller epsilon with a small delta; try delta=1e-6")
+    reject(f"rule='{rule}' needs `delta`", "none", "it buys a smaller epsilon with a small delta; try delta=1e-6")
 
 
 def _rho(parts: _Parts) -> Fraction:
@@ -375,7 +375,7 @@ def _optimal(parts: _Parts, spare: Fraction) -> Fraction:
     if steps is None:
         kinds = f"{sum(parts.steps.values())} of {len(parts.steps)} kinds"
         consequence = "use rule='best', or 'pld' for many kinds"
-        refuse("rule='optimal' takes some 100,000 losses, few of them different", kinds, consequence)
+        reject("rule='optimal' takes some 100,000 losses, few of them different", kinds, consequence)
     return optimal_epsilon(steps, spare)
 
 
@@ -391,10 +391,10 @@ def _pld(parts: _Parts, spare: Fraction) -> Fraction:
 
 def _need(parts: _Parts, spare: Fraction, rule: str) -> None:
     if parts.rho and rule != "zcdp":
-        refuse(f"rule='{rule}' takes Pure and Approx", "a Zcdp", "rule='zcdp' and rule='best' take all three")
+        reject(f"rule='{rule}' takes Pure and Approx", "a Zcdp", "rule='zcdp' and rule='best' take all three")
     if not spare:
         consequence = f"rule='{rule}' pays with what is left of it"
-        refuse("`delta` must exceed the sum of the losses' own", float(parts.delta), consequence)
+        reject("`delta` must exceed the sum of the losses' own", float(parts.delta), consequence)
 
 
 def _tanh_half_up(epsilon: Fraction) -> Fraction:

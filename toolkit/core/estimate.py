@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike, Label
-from toolkit.core.checks import Number, choice, exact, explain_call, positive, refuse
+from toolkit.core.checks import Number, choice, exact, explain_call, positive, reject
 from toolkit.core.checks import level as checked_level
 from toolkit.core.composition import parallel
 from toolkit.core.covers import Covers, ErrorSource
@@ -51,7 +51,7 @@ def estimate_frame(rows: Sequence[tuple[Any, ...]], axes: tuple[str, ...]) -> "p
 def cross_tab(frame: "pd.DataFrame", wide: str, axes: tuple[str, ...]) -> "pd.DataFrame":
     """The estimates with the keys of one axis side by side; both in the order that they have."""
     if len(axes) < 2:
-        refuse("only a table by two or more columns is a cross-tab", f"{len(axes)}", "see to_frame() without wide")
+        reject("only a table by two or more columns is a cross-tab", f"{len(axes)}", "see to_frame() without wide")
     place = axes.index(choice(wide, "wide", axes))
     rest = [axis for axis in axes if axis != wide]
     across = frame.index.get_level_values(place).unique()
@@ -76,7 +76,7 @@ _SHOWN = 1000  # rows in a notebook: a page of a million would stop the browser
 def _no_sum(_: object, other: object) -> NoReturn:
     rule = "an estimate has `-`, with another or with a number, and `/` with another"
     consequence = ".rescaled(100) is percent, .map(…) any function, .contrast(…) a sum of its entries"
-    refuse(rule, f"another operation with {type(other).__name__}", consequence, TypeError)
+    reject(rule, f"another operation with {type(other).__name__}", consequence, TypeError)
 
 
 @explain_call(
@@ -296,7 +296,7 @@ class Estimate(Publishable):
         if label not in self.labels:
             known = ", ".join(repr(one) for one in self.labels[:8]) + (", …" if len(self.labels) > 8 else "")
             remedy = ".value is the number, or all of them by place"
-            refuse(f"an estimate has the entries {known}", repr(label), remedy, LookupError)
+            reject(f"an estimate has the entries {known}", repr(label), remedy, LookupError)
         if np.ndim(self.value) == 0:
             return self
         index = self.labels.index(label)
@@ -460,7 +460,7 @@ class Estimate(Publishable):
 
     def __float__(self) -> float:
         if isinstance(self.value, np.ndarray):
-            refuse("only a scalar estimate is a float", f"{len(self.labels)} values", "use .value", TypeError)
+            reject("only a scalar estimate is a float", f"{len(self.labels)} values", "use .value", TypeError)
         return float(self.value)
 
     def __repr__(self) -> str:
@@ -636,7 +636,7 @@ def _is_one(first: Estimate, second: Estimate) -> bool:
     if all(np.array_equal(*pair, equal_nan=True) for pair in pairs):
         rule = "two entries must be taken from one object, or from estimates that differ"
         remedy = "name the estimate and index it twice; for independent groups, subtract the whole estimates first"
-        refuse(rule, "entries of two estimates with the same numbers", remedy)
+        reject(rule, "entries of two estimates with the same numbers", remedy)
     return False
 
 
@@ -644,7 +644,7 @@ def _dependent_difference(first: Estimate, origin: Origin, second: Estimate, oth
     """First - second, both made of the entries of one estimate."""
     gradient = origin.gradient - other.gradient
     if not gradient.any():
-        refuse("a difference must be of two entries", "one and itself", "it is always 0")
+        reject("a difference must be of two entries", "one and itself", "it is always 0")
     value, se = float(first.value - second.value), contrasts.error(origin.whole.cov, gradient)
     both = replace(first, notes=tuple(dict.fromkeys((*first.notes, *second.notes))))
     label = f"{text_or_int(first.labels[0])} less {text_or_int(second.labels[0])}"
@@ -674,11 +674,11 @@ def _dependent_quotient(first: Estimate, origin: Origin, second: Estimate, other
 
 def _comparable(first: Estimate, second: Estimate, what: str) -> None:
     if first is second:
-        refuse(f"a {what} must be of two estimates", "one and itself", "they are not independent")
+        reject(f"a {what} must be of two estimates", "one and itself", "they are not independent")
     same = first.labels == second.labels
     if np.shape(first.value) != np.shape(second.value) or (np.ndim(first.value) and not same):
         both = " and ".join(", ".join(map(str, one.labels[:8])) for one in (first, second))
-        refuse(f"a {what} must be of estimates with the same labels", both, "entries go by label")
+        reject(f"a {what} must be of estimates with the same labels", both, "entries go by label")
 
 
 def _of_both(first: Estimate, second: Estimate, what: str, **numbers: Any) -> Estimate:

@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 
 # A package that several extras bring is offered with the first of them, unless the caller names another.
 _EXTRAS = {
@@ -48,7 +48,7 @@ def check_extras(*modules: str, name: str | None = None) -> None:
         if find_spec(package) is None:
             offer = name or next((offered for offered, packages in _EXTRAS.items() if package in packages), None)
             command = f"pip install 'privacy-survey-toolkit[{offer}]'" if offer else f"pip install {package}"
-            refuse(f"{package} must be installed for this", "none", f"run {command}", MissingExtraError)
+            reject(f"{package} must be installed for this", "none", f"run {command}", MissingExtraError)
 
 
 def check_engine(frame: object) -> None:
@@ -59,7 +59,7 @@ def check_engine(frame: object) -> None:
         if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST[package]:
             required = f"{package}>={'.'.join(map(str, _OLDEST[package]))}"
             consequence = f"older versions read data differently; run pip install '{required}'"
-            refuse(f"frames must be of {required}", version, consequence, MissingExtraError)
+            reject(f"frames must be of {required}", version, consequence, MissingExtraError)
 
 
 _MANY = 64  # fewer pieces are finished before anyone could read a progress bar

@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
-from toolkit.core.checks import Number, exact, explain_call, refuse, whole
+from toolkit.core.checks import Number, exact, explain_call, reject, whole
 from toolkit.core.inference.digits import concise, digits_up
 from toolkit.core.rounding import exp_below, float_up, log_up
 from toolkit.core.search import bisect, bracket
@@ -171,7 +171,7 @@ class Approx:
 
     def __add__(self, other: "Loss") -> "Loss":
         if isinstance(other, Zcdp):
-            refuse("Approx and Zcdp have no sum", "both", "convert the Zcdp first with .to_approx(delta)", TypeError)
+            reject("Approx and Zcdp have no sum", "both", "convert the Zcdp first with .to_approx(delta)", TypeError)
         if isinstance(other, Pure):
             return Approx(self.amount + other.amount, self.slack)
         if isinstance(other, Approx):
@@ -249,7 +249,7 @@ class Zcdp:
         """
         slack = _delta(delta)
         if slack == 0:
-            refuse("`delta` must be above 0 to convert a Zcdp", delta, "no finite epsilon bounds it at delta 0")
+            reject("`delta` must be above 0 to convert a Zcdp", delta, "no finite epsilon bounds it at delta 0")
         if self.amount == 0 or self.rho == math.inf:
             return Approx(self.rho, slack)
         extra = Fraction(_best_order(self.rho, log_up(1 / slack)))
@@ -275,10 +275,10 @@ class Zcdp:
         (Zcdp(0.024356), True)
         """
         if not isinstance(target, Approx):
-            refuse("`target` must be Approx", type(target).__name__, "write Approx(1, 1e-6)", TypeError)
+            reject("`target` must be Approx", type(target).__name__, "write Approx(1, 1e-6)", TypeError)
         if target.slack == 0 or target.amount == math.inf:
             consequence = "no finite rho is the largest within it"
-            refuse("`target` must have a finite epsilon and a delta above 0", target, consequence)
+            reject("`target` must have a finite epsilon and a delta above 0", target, consequence)
 
         def exceeds(rho: float) -> bool:
             return not cls(rho) <= target
@@ -388,14 +388,14 @@ def _amount(value: Number, name: str) -> Amount:
         return math.inf
     number = exact(value, name)
     if number < 0:
-        refuse(f"`{name}` must not be negative", value, "a loss is never below zero")
+        reject(f"`{name}` must not be negative", value, "a loss is never below zero")
     return number
 
 
 def _delta(value: Number) -> Fraction:
     number = exact(value, "delta")
     if not 0 <= number <= 1:
-        refuse("`delta` must lie between 0 and 1", value, "it is a probability")
+        reject("`delta` must lie between 0 and 1", value, "it is a probability")
     return number
 
 
@@ -461,10 +461,10 @@ def subsampled(loss: Loss, rate: Number) -> Pure | Approx:
     """
     share = exact(rate, "rate")
     if not 0 <= share <= 1:
-        refuse("`rate` must lie between 0 and 1", rate, "it is the chance to be in the sample")
+        reject("`rate` must lie between 0 and 1", rate, "it is the chance to be in the sample")
     if isinstance(loss, Zcdp) or not isinstance(loss, Pure | Approx):
         consequence = "convert a Zcdp first with .to_approx(delta)"
-        refuse("`loss` must be Pure or Approx", type(loss).__name__, consequence, TypeError)
+        reject("`loss` must be Pure or Approx", type(loss).__name__, consequence, TypeError)
     epsilon = math.inf if share else 0.0
     if loss.amount != math.inf and loss.amount < 700:
         above = 1 / exp_below(-Fraction(loss.amount))

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 
 _LETTERS, _LENGTH = set("abcdefghijklmnopqrstuvwxyz0123456789_"), 63
 _DEFAULTS = {"connect_timeout": 5, "keepalives_idle": 10, "tcp_user_timeout": 10_000, "client_encoding": "utf8"}
@@ -27,11 +27,11 @@ def address(url: str, schema: str) -> tuple[dict[str, Any], str]:
     schema = next((option.removeprefix("schema=") for option in options if option.startswith("schema=")), schema)
     if not schema or set(schema) - _LETTERS or schema[0].isdigit() or len(schema) > _LENGTH:
         rule = "`schema` must be small letters, digits and _"
-        refuse(rule, repr(schema), "PostgreSQL would ask for quotes everywhere else")
+        reject(rule, repr(schema), "PostgreSQL would ask for quotes everywhere else")
     try:
         own = conninfo_to_dict(f"{start}?{'&'.join(one for one in options if not one.startswith('schema='))}")
     except psycopg.Error:  # its words would quote the URL, and with it a password
-        refuse("`database` must be a URL as in postgresql://user@host/database", "another", "PostgreSQL cannot read it")
+        reject("`database` must be a URL as in postgresql://user@host/database", "another", "PostgreSQL cannot read it")
     return {**_DEFAULTS, **own}, schema
 
 
@@ -50,4 +50,4 @@ def set_locally(connection: psycopg.Connection[Any], settings: Mapping[str, str]
 def check_encoding(encoding: str) -> None:
     """Refuse a database whose `server_encoding` is not UTF8."""
     if encoding != "UTF8":
-        refuse("the database must have the encoding UTF8", "another", "not every language could be stored")
+        reject("the database must have the encoding UTF8", "another", "not every language could be stored")

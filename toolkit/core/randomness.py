@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 
 Rng: TypeAlias = np.random.Generator | None
 
@@ -38,7 +38,7 @@ def check_rng(rng: object) -> Rng:
     if rng is None or isinstance(rng, np.random.Generator):
         return rng
     rule = "`rng` must be None (operating-system randomness) or a numpy.random.Generator"
-    refuse(rule, type(rng).__name__, "write numpy.random.default_rng(seed) for a simulation", TypeError)
+    reject(rule, type(rng).__name__, "write numpy.random.default_rng(seed) for a simulation", TypeError)
 
 
 def words(count: int, bits: int, rng: Rng = None) -> Words:
@@ -59,7 +59,7 @@ def below(bound: int, size: int, rng: Rng = None) -> npt.NDArray[np.uint64]:
     browser's randomizer does the same with 32-bit words, and gives the same integers for the same words.
     """
     if not 1 <= bound <= 2**64:
-        refuse("`bound` must lie between 1 and 2**64", bound, "larger integers are drawn with `big_below`")
+        reject("`bound` must lie between 1 and 2**64", bound, "larger integers are drawn with `big_below`")
     bits = 32 if bound <= 2**32 else 64
     mask = np.uint64((1 << (bound - 1).bit_length()) - 1)
     drawn = np.empty(size, dtype=np.uint64)
@@ -75,7 +75,7 @@ def below(bound: int, size: int, rng: Rng = None) -> npt.NDArray[np.uint64]:
 def big_below(bound: int, rng: Rng = None) -> int:
     """One integer, uniform on 0 … bound-1, for a bound of any size."""
     if bound < 1:
-        refuse("`bound` must be at least 1", bound, "there is no integer to draw")
+        reject("`bound` must be at least 1", bound, "there is no integer to draw")
     bits = (bound - 1).bit_length()
     while True:
         candidate = int.from_bytes(words(-(-bits // 8), 8, rng).tobytes(), "little") & ((1 << bits) - 1)

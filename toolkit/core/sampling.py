@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import Number, positive, refuse, whole
+from toolkit.core.checks import Number, positive, reject, whole
 from toolkit.core.randomness import WORD, Enclosure, Rng, below, big_below, falls_below, words
 
 _WORD = 16
@@ -412,7 +412,7 @@ def radial_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
     """One vector of integers, Pr[k] proportional to e**(-|k| / scale), for a scale of at least 2**10."""
     unit, size = positive(scale, "scale"), whole(dimension, "dimension")
     if unit < LEAST_SCALE:
-        refuse(f"`scale` must be at least {LEAST_SCALE}", float(unit), "choose a finer grid")
+        reject(f"`scale` must be at least {LEAST_SCALE}", float(unit), "choose a finer grid")
     intervals = _intervals(size)
     while True:
         chosen = intervals.draw_one(rng)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 
 from toolkit.core.arrays import ArrayLike, Steps, project_onto_simplex
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import reject, whole
 from toolkit.core.covers import Covers
 from toolkit.core.loss import Loss
 from toolkit.core.rounding import apportion
@@ -100,7 +100,7 @@ def tidied(values: ArrayLike, total: int | None) -> Steps:
     """
     table = np.asarray(values, dtype=np.float64)
     if table.ndim == 0 or not np.all(np.isfinite(table)):
-        refuse("only a table of numbers can be tidied", "a single number, or NaN", "its cells share a total")
+        reject("only a table of numbers can be tidied", "a single number, or NaN", "its cells share a total")
     known = max(0, round(float(table.sum()))) if total is None else whole(total, "total", least=0)
     return np.array(apportion(project_onto_simplex(table, known).tolist(), known), dtype=np.int64)
 
@@ -175,7 +175,7 @@ class Publishable:
         """
         if self.release is None:
             consequence = "a document says what it cost and which ledger paid"
-            refuse("only what a curator released can be published", "another estimate", consequence)
+            reject("only what a curator released can be published", "another estimate", consequence)
         return self.release.publish(self, path, title=title, level=level, overwrite=overwrite)
 
     def tidied(self, total: int | None = None) -> Self:
@@ -194,7 +194,7 @@ class Publishable:
             Whole numbers without an error.
         """
         if self.release is not None and "tables" in self.release.query:
-            refuse("only one table can be tidied", "several", "tidied apart they would not agree any more")
+            reject("only one table can be tidied", "several", "tidied apart they would not agree any more")
         cells = tidied(self.value, total)
         unknown = np.full(len(cells), math.nan)
         return replace(  # type: ignore[type-var]

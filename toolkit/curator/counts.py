@@ -12,7 +12,7 @@ from toolkit.central.publishing.agreeing import AgreeingTables
 from toolkit.central.sensitivity import table_counts
 from toolkit.central.statistics import LinearStatistic
 from toolkit.core.arrays import Array, Codes, Label, Steps
-from toolkit.core.checks import Number, refuse
+from toolkit.core.checks import Number, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng
@@ -31,7 +31,7 @@ def count(query: Query) -> Release[Any]:
     """Describe the count of the selected rows, in total or by group."""
     if not query.rows.is_part and query.unit.n is not None:
         consequence = "the number of all rows is public: read len(frame)"
-        refuse("`where` or `by` must be given under 'replace'", "none", consequence)
+        reject("`where` or `by` must be given under 'replace'", "none", consequence)
     sensitivity = table_counts(query.rows.cells, query.unit.neighbors, query.unit.caps)
     statistic = LinearStatistic(sensitivity, int)
     return noisy_sums(query, "count", [statistic], [partial(counted, query.frame, query.rows)])
@@ -43,7 +43,7 @@ def histogram(
     """Describe a count by one column: of each option, or of bins between edges."""
     if (options is None) == (edges is None):
         received = "none" if options is None else "both"
-        refuse(
+        reject(
             "exactly one of `options` and `edges` must be given",
             received,
             "write options=[…] for values, or edges=[0, 10, 20] for bins",
@@ -54,7 +54,7 @@ def histogram(
         axis = Keys.of(query.frame, column, as_list(options, "options"), "options")
     else:
         if isinstance(edges, int):
-            refuse("`edges` must be a list", "a number", "edges are public: write edges=[0, 10, 20]", TypeError)
+            reject("`edges` must be a list", "a number", "edges are public: write edges=[0, 10, 20]", TypeError)
         axis = Bins(column, values.name, statistics.Edges.of(as_list(edges, "edges")))
     return replace(count(query.by(axis)), label=f"histogram of {values.name}{query.rows.words}")
 
@@ -143,23 +143,23 @@ def _tables(frame: Frame, by: Sequence[By]) -> tuple[tuple[Keys, ...], tuple[tup
     if cells > MOST_CELLS or not any(groupings):
         received = f"{cells:,} cells" if any(groupings) else "no column"
         rule = f"`by` must be a list of tables with 1 to {MOST_CELLS:,} cells in all"
-        refuse(rule, received, "each is a mapping of columns to their keys; {} is the total")
+        reject(rule, received, "each is a mapping of columns to their keys; {} is the total")
     for grouping in groupings:
         indices = []
         for axis in axes_of(frame, grouping) if grouping else ():
             index = next((i for i, other in enumerate(axes) if other.name == axis.name), len(axes))
             if index < len(axes) and axes[index].items != axis.items:
                 rule = f"column {axis.name} must have the same keys in all tables"
-                refuse(rule, "others", "tables of different rows cannot agree: give it the same list of keys")
+                reject(rule, "others", "tables of different rows cannot agree: give it the same list of keys")
             if ALL in axis.labels:
-                refuse(f"a key must not be called {ALL!r}", repr(ALL), "rename it: it stands for all rows of a table")
+                reject(f"a key must not be called {ALL!r}", repr(ALL), "rename it: it stands for all rows of a table")
             indices.append(index)
             axes += [axis] if index == len(axes) else []
         tables.append(tuple(sorted(indices)))
     if len(set(tables)) < len(tables):
-        refuse("`by` must be a list of different tables", "one of them twice", "remove it: each is paid for")
+        reject("`by` must be a list of different tables", "one of them twice", "remove it: each is paid for")
     if prod(len(axis.items) for axis in axes) >= _MAX_JOINT_CELLS:
-        refuse("the columns of all tables must have less than 2**62 cells together", "more", "ask for fewer")
+        reject("the columns of all tables must have less than 2**62 cells together", "more", "ask for fewer")
     return tuple(axes), tuple(tables)
 
 
@@ -167,7 +167,7 @@ def _keys_by_column(table: object) -> dict[Any, list[Any]]:
     if not isinstance(table, Mapping):
         rule = "each table of `by` must be a mapping of columns to their keys"
         remedy = 'write by=[{"region": ["north", "south"]}, {}]; {} is the total'
-        refuse(rule, type(table).__name__, remedy, TypeError)
+        reject(rule, type(table).__name__, remedy, TypeError)
     return {label: as_list(keys, "by") for label, keys in table.items()}
 
 

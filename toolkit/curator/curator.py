@@ -11,7 +11,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.central.release import Preview
 from toolkit.central.selection import Exponential
 from toolkit.core.arrays import DataFrame, Label
-from toolkit.core.checks import ENDS, Number, choice, explain_call, quietly, refuse
+from toolkit.core.checks import ENDS, Number, choice, explain_call, quietly, reject
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
@@ -515,11 +515,11 @@ class ReleaseMethods(Generic[Result]):
         query = self._query(epsilon, rho, where, by)
         if choice(method, "method", ("exponential", "smooth")) == "smooth":
             if step is not None:
-                refuse("`step` is said only for method='exponential'", step, "the other has its own grid")
+                reject("`step` is said only for method='exponential'", step, "the other has its own grid")
             return self._run(robust.smooth(query, "median", column, bounds, missing), rng)
         if missing is not None:
             rule = "`missing` is said only for method='smooth'"
-            refuse(rule, missing, "the other leaves missing values out")
+            reject(rule, missing, "the other leaves missing values out")
         return self._run(quantiles.quantiles(query, column, "1/2", bounds, step), rng)
 
     def location(
@@ -796,7 +796,7 @@ class ReleaseMethods(Generic[Result]):
         if not options or not callable(score):
             received = "no candidate" if not options else type(score).__name__
             rule = "`choose` needs candidates and a score, a function of frame and candidate"
-            refuse(rule, received, "write choose([1, 2], score, sensitivity=1, epsilon=0.5)")
+            reject(rule, received, "write choose([1, 2], score, sensitivity=1, epsilon=0.5)")
 
         def read() -> list[float]:
             table = self._frame.copy()
@@ -813,7 +813,7 @@ class ReleaseMethods(Generic[Result]):
             """Refuse an unknown name, with the method that does it."""
             methods = ", ".join(method for method in dir(type(self)) if not method.startswith("_"))
             remedy = _ALTERNATIVES.get(name, "see help(Curator)")
-            refuse(f"a curator has {methods}", f"`{name}`", remedy, AttributeError)
+            reject(f"a curator has {methods}", f"`{name}`", remedy, AttributeError)
 
 
 @explain_call('Curator(frame, Ledger(Pure(1.0)), neighbors="replace")', **_WHY)
@@ -877,12 +877,12 @@ class Curator(ReleaseMethods[Estimate]):
         rows_in_group: int | None = None,
     ) -> None:
         if not isinstance(ledger, Ledger):
-            refuse("`ledger` must be a Ledger", type(ledger).__name__, "write Ledger(Pure(1.0))", TypeError)
+            reject("`ledger` must be a Ledger", type(ledger).__name__, "write Ledger(Pure(1.0))", TypeError)
         self._frame, self.ledger, self.neighbors = Frame(frame), ledger, check_neighbors(neighbors)
         if (person is None) != (rows is None) or (person is None and (groups or rows_in_group)):
             rule = "`person` and `rows` must be given together, `groups` and `rows_in_group` with them"
             consequence = 'write person="id", rows=3; without `person` each row is a person'
-            refuse(rule, "one without the other", consequence)
+            reject(rule, "one without the other", consequence)
         persons = n = None
         if person is not None and rows is not None:
             persons = Persons.of(self._frame, person, Caps(rows, groups, rows_in_group))
@@ -902,7 +902,7 @@ class Curator(ReleaseMethods[Estimate]):
         estimate = quietly(lambda: release.draw(release.read(), source), rule, consequence="the charge remains")
         if estimate is CHANGED:
             rule, consequence = "the table of a curator must not change", "make a new Curator; the charge remains"
-            refuse(rule, "another number of rows than it had at first", consequence, RuntimeError)
+            reject(rule, "another number of rows than it had at first", consequence, RuntimeError)
         if not isinstance(estimate, Estimate):
             return estimate
         estimate = release.document(release.describe(estimate), ledger, entry)

@@ -10,7 +10,7 @@ from toolkit.central.publishing.keys import KeyThreshold, RangeFinder, TopK
 from toolkit.central.release import chosen
 from toolkit.central.sensitivity import table_counts
 from toolkit.core.arrays import Label, Steps
-from toolkit.core.checks import Number, exact, refuse, whole
+from toolkit.core.checks import Number, exact, reject, whole
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
@@ -28,7 +28,7 @@ def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:
     """Describe the values of a column whose noisy counts reach a threshold, with these counts."""
     if delta is None:
         rule = "`delta` must be given for unknown keys"
-        refuse(rule, "none", "it bounds the probability that a rare key is released: write delta=1e-6")
+        reject(rule, "none", "it bounds the probability that a rare key is released: write delta=1e-6")
     rows, unit, name = query.rows, query.unit, query.frame.column(column).name
     caps = unit.caps
     check_keys(query.frame.column(column))
@@ -50,7 +50,7 @@ def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release
     """Describe the outer edges of the powers of two between which many values lie."""
     rows, unit, name = query.rows, query.unit, query.frame.column(column, numbers=True).name
     if not isinstance(powers, tuple | list) or len(powers) != 2:
-        refuse("`powers` must be two whole numbers", type(powers).__name__, "write powers=(-31, 32)")
+        reject("`powers` must be two whole numbers", type(powers).__name__, "write powers=(-31, 32)")
     first, last = powers
     bins = 2 * (whole(last, "powers", least=-(10**6)) - whole(first, "powers", least=-(10**6)) + 1)
     noise = query.price.noise(table_counts(max(bins, 1), unit.neighbors, unit.caps))
@@ -82,7 +82,7 @@ def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[
     limits = {"rows": unit.caps.most(1), "together": unit.caps.most(whole(k, "k"))}
     mechanism = make(query.price.amount, k, neighbors=unit.neighbors, **limits)
     if mechanism.k > counts_query.rows.cells:
-        refuse("`k` must be at most the number of options", k, f"write k={counts_query.rows.cells} for all of them")
+        reject("`k` must be at most the number of options", k, f"write k={counts_query.rows.cells} for all of them")
 
     def draw(counts: Steps, rng: Rng) -> Estimate:
         indices = mechanism.choose(counts, rng)

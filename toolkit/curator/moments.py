@@ -15,7 +15,7 @@ import numpy as np
 from toolkit.central import statistics, tables
 from toolkit.central.release import CellNoise
 from toolkit.core.arrays import Array, Label
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
 from toolkit.curator.release import PRODUCTS, STEPS, Query, Release, by_column, noisy_sums
 from toolkit.frames.reader import summed, summed_pairs
@@ -29,7 +29,7 @@ def mean(query: Query, column: Label | list[Label], bounds: BoundsByColumn, miss
     if isinstance(column, list):
         if len(set(column)) < len(column) or not column:
             received = "repetitions" if column else "none"
-            refuse("`column` must list distinct columns, and at least one", received, 'write mean(["x", "y"], …)')
+            reject("`column` must list distinct columns, and at least one", received, 'write mean(["x", "y"], …)')
         variables, noise_unit = _variables(query, column, bounds, missing), PRODUCTS
     else:
         variables, noise_unit = [query.variable(column, bounds, missing)], STEPS

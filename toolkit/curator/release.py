@@ -25,7 +25,7 @@ from toolkit.central.sensitivity import Sensitivity
 from toolkit.central.statistics import Statistic
 from toolkit.central.tables import Composed, side_by_side
 from toolkit.core.arrays import Label
-from toolkit.core.checks import Number, exact, positive, refuse
+from toolkit.core.checks import Number, exact, positive, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Affine
 from toolkit.core.loss import Loss
@@ -63,7 +63,7 @@ class Price:
         if rho is not None and epsilon is None:
             return cls(positive(rho, "rho", NO_END), False)
         consequence = "epsilon buys Laplace noise; rho buys Gaussian noise, in a ledger with a Zcdp ceiling"
-        refuse("exactly one of `epsilon` and `rho` must be given", "none" if epsilon is None else "both", consequence)
+        reject("exactly one of `epsilon` and `rho` must be given", "none" if epsilon is None else "both", consequence)
 
     @lru_cache(maxsize=256)  # noqa: B019  (amounts and sensitivities are public and small)
     def noise(self, sensitivity: Sensitivity) -> Laplace | Gaussian:
@@ -294,14 +294,14 @@ def resolve_missing(missing: object, limits: Bounds) -> tuple[Fraction | None, s
         return None, "missing dropped"
     if missing is None:
         remedy = 'write missing="drop" to drop them, or the number that replaces them'
-        refuse("`missing` must be given for missing values", "nothing", remedy)
+        reject("`missing` must be given for missing values", "nothing", remedy)
     if isinstance(missing, str) and not any(map(str.isdigit, missing)):
         remedy = 'write missing="drop" to drop them'
-        refuse('`missing` must be "drop" or a number', repr(missing)[:40], remedy)
+        reject('`missing` must be "drop" or a number', repr(missing)[:40], remedy)
     fill = exact(missing, "missing")  # type: ignore[arg-type]
     if not limits.low <= fill <= limits.high:
         rule = '`missing` must be "drop" or a number within the bounds'
-        refuse(rule, missing, f"write missing={written(float(limits.low))}, for example")
+        reject(rule, missing, f"write missing={written(float(limits.low))}, for example")
     return fill, f"missing counted as {written(float(fill))}"
 
 
@@ -309,11 +309,11 @@ def by_column(values: Any, label: Label, name: str) -> Any:
     """Return the entry of `values` for one column: bounds are a mapping by column, `missing` may hold for all."""
     if isinstance(values, Mapping):
         if label not in values:
-            refuse(f"`{name}` must have an entry for each column", "fewer", f"add the columns that {name}={{…}} lacks")
+            reject(f"`{name}` must have an entry for each column", "fewer", f"add the columns that {name}={{…}} lacks")
         return values[label]
     if name == "bounds":
         rule = "`bounds` must be a mapping from column to (low, high) when several columns are given"
-        refuse(rule, type(values).__name__, 'write bounds={"x": (0, 1), "y": (0, 100)}', TypeError)
+        reject(rule, type(values).__name__, 'write bounds={"x": (0, 1), "y": (0, 100)}', TypeError)
     return values
 
 

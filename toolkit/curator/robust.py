@@ -12,7 +12,7 @@ import numpy as np
 
 from toolkit.central.release import chosen
 from toolkit.core.arrays import Array, Codes, Label
-from toolkit.core.checks import Number, exact, probability, refuse
+from toolkit.core.checks import Number, exact, probability, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator.release import CHANGED, Query, Release, resolve_missing
@@ -29,7 +29,7 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
     from toolkit.central.robust.inverse import COVERS, InverseSensitivity
 
     if not isinstance(estimator, Huber):
-        refuse(
+        reject(
             "`estimator` must be a Huber",
             getattr(estimator, "__name__", repr(estimator)),
             "write Huber(1.345): only its score is bounded and monotone",
@@ -65,7 +65,7 @@ def trimmed_mean(query: Query, column: Label, trim: Number, bounds: BoundsLike, 
     """Describe the mean without a share of the rows at each end."""
     share = probability(trim, "trim")
     if share >= exact("1/2", "trim"):
-        refuse("`trim` must be below 1/2", trim, "trim=0.1 drops a tenth of the rows at each end")
+        reject("`trim` must be below 1/2", trim, "trim=0.1 drops a tenth of the rows at each end")
     return smooth(query, "trimmed", column, bounds, missing, lambda n: {"trim": math.floor(share * n)})
 
 
@@ -93,7 +93,7 @@ def smooth(
         middle = written(float(mechanism.bounds.low + mechanism.bounds.high) / 2)
         rule = "`missing` must be a number with smooth noise: the number that replaces missing values"
         consequence = f"without it the number of values would be private; write missing={middle}, for example"
-        refuse(rule, "none" if missing is None else repr(missing), consequence)
+        reject(rule, "none" if missing is None else repr(missing), consequence)
 
     def read() -> "Summary | None":
         values = numbers.floats()
@@ -114,10 +114,10 @@ def smooth(
 def _check_smooth(query: Query, name: str) -> None:
     if query.unit.neighbors != "replace":
         consequence = "it needs a public number of rows; use quantile or location instead"
-        refuse(f"a {name} with smooth noise needs neighbors='replace'", repr(query.unit.neighbors), consequence)
+        reject(f"a {name} with smooth noise needs neighbors='replace'", repr(query.unit.neighbors), consequence)
     if not query.price.is_epsilon or query.rows.is_part:
         rule = "method='smooth' takes `epsilon`, and no `where`, `by` or `rho`"
-        refuse(rule, "others", "use method='exponential', or leave them out")
+        reject(rule, "others", "use method='exponential', or leave them out")
     if query.unit.persons is not None:
         consequence = "its sensitivity to several rows is unknown; use count, sum, mean or quantile"
-        refuse("this statistic needs one row a person", f"a curator with {query.unit.persons.words}", consequence)
+        reject("this statistic needs one row a person", f"a curator with {query.unit.persons.words}", consequence)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Mask
-from toolkit.core.checks import ENDS, refuse
+from toolkit.core.checks import ENDS, reject
 from toolkit.frames.engines import cells
 from toolkit.frames.engines.cells import Day, Moment
 from toolkit.frames.frame import Frame, as_list
@@ -96,7 +96,7 @@ def condition(frame: Frame, where: object) -> Condition:
         meant = f'{{"{equal[1]}": {equal[2]}}}' if equal else '{"city": "north", "age": between(30, 39)}'
         rule = "`where` must be a mapping of columns to values, or a function of one row"
         consequence = f"write {meant}; a mask may depend on other people's rows, which no sensitivity counts"
-        refuse(rule, type(where).__name__, consequence, TypeError)
+        reject(rule, type(where).__name__, consequence, TypeError)
     _check_function(where)
     return OfFunction(tuple(label for label in frame.labels if label is not None), where)
 
@@ -106,7 +106,7 @@ def _items(frame: Frame, label: object, value: object) -> list[Any]:
     name = frame.column(label).name
     if isinstance(value, tuple) and not isinstance(value, Day | Moment):
         remedy = "write [30, 40] for either of two values, between(30, 40) for the range"
-        refuse(f"a condition on column {name} must not be a tuple", "one", remedy, TypeError)
+        reject(f"a condition on column {name} must not be a tuple", "one", remedy, TypeError)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return [value[()]]
     if isinstance(value, str | bytes | Range | SpecialValue) or not isinstance(value, Iterable):
@@ -119,9 +119,9 @@ def _items(frame: Frame, label: object, value: object) -> list[Any]:
     listed = as_list(value, f"where[{name!r}]")
     if any(item is OTHER for item in listed):
         rule = f"a condition on column {name} must say what it asks for"
-        refuse(rule, "OTHER", "it is a key of tables: what the keys beside it leave")
+        reject(rule, "OTHER", "it is a key of tables: what the keys beside it leave")
     if not listed:
-        refuse(f"a condition on column {name} must ask for something", "an empty list", "no row could meet it")
+        reject(f"a condition on column {name} must ask for something", "an empty list", "no row could meet it")
     return listed
 
 
@@ -129,12 +129,12 @@ def _check_function(where: Callable[..., Any]) -> None:
     """One that cannot be called with a row would hold for none, and one that returns no answer for all."""
     if inspect.iscoroutinefunction(where) or inspect.isgeneratorfunction(where):
         consequence = "that would count as yes for every row"
-        refuse("`where` must return its answer", "a coroutine or generator", consequence, TypeError)
+        reject("`where` must return its answer", "a coroutine or generator", consequence, TypeError)
     try:
         inspect.signature(where).bind({})
     except TypeError:
         received = "a function of other arguments"
-        refuse("`where` must take one argument, a row", received, "it could hold for no row", TypeError)
+        reject("`where` must take one argument, a row", received, "it could hold for no row", TypeError)
     except ValueError:  # some functions of C say nothing about their arguments
         return
 

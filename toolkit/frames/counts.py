@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from toolkit.core.arrays import DataFrame
-from toolkit.core.checks import is_missing, refuse
+from toolkit.core.checks import is_missing, reject
 from toolkit.core.extras import extra
 
 Counts = Mapping[Any, int]
@@ -69,10 +69,10 @@ def columns_of(reports: DataFrame) -> list[str]:
     try:
         return list(nw.from_native(reports).lazy().collect_schema().names())
     except nw.exceptions.DuplicateError:
-        refuse("columns must have names of their own", "one that comes twice", "it is not said which is meant")
+        reject("columns must have names of their own", "one that comes twice", "it is not said which is meant")
     except TypeError:
         rule = "reports must be a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis"
-        refuse(rule, type(reports).__name__, "it has no columns that can be counted", TypeError)
+        reject(rule, type(reports).__name__, "it has no columns that can be counted", TypeError)
 
 
 def _columns(reports: DataFrame, names: Sequence[str]) -> Any:
@@ -85,7 +85,7 @@ def _columns(reports: DataFrame, names: Sequence[str]) -> Any:
     if missing:
         rule = "the reports must have a column for each question, and for each group"
         consequence = f"there are {', '.join(map(str, there[:20]))}{', …' if len(there) > 20 else ''}"
-        refuse(rule, f"none called {', '.join(missing)}", consequence)
+        reject(rule, f"none called {', '.join(missing)}", consequence)
     return frame.select(list(names))
 
 
@@ -99,7 +99,7 @@ def _tallied(chosen: Any, columns: Sequence[str]) -> Any:
         return chosen.group_by(list(columns)).agg(nw.len().alias(number)).collect("pandas")
     except TypeError:  # of pandas; others can count lists
         rule, received = "columns must hold values that can be told apart", "some that cannot, such as lists"
-    refuse(rule, received, "rows are counted by them", TypeError)
+    reject(rule, received, "rows are counted by them", TypeError)
 
 
 def _plain(value: object) -> Any:

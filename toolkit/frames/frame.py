@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, DataFrame, Mask
-from toolkit.core.checks import Result, quietly, refuse
+from toolkit.core.checks import Result, quietly, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import check_engine
 from toolkit.frames.engines import streams
@@ -101,7 +101,7 @@ class Frame:
         known = [(type(label), label, place) for place, label in enumerate(self.labels) if label is not None]
         self._places: dict[tuple[type, object], int] = {(kind, label): place for kind, label, place in known}
         if len(self._places) < len(known):
-            refuse("the columns of `frame` must have distinct names", "repetitions", "a name must mean one column")
+            reject("the columns of `frame` must have distinct names", "repetitions", "a name must mean one column")
 
     def __len__(self) -> int:
         if self.source is None:
@@ -119,7 +119,7 @@ class Frame:
             more = f" and {len(self.names) - 20} more" if len(self.names) > 20 else ""
             rule = f"`column` must be one of {', '.join(self.names[:20])}{more}"
             received = repr(label) if isinstance(label, str) else number
-            refuse(rule, received, "columns go by name, and case matters")
+            reject(rule, received, "columns go by name, and case matters")
         if place not in self._columns:
             self._columns[place] = self._column(place)
         column = self._columns[place]
@@ -196,7 +196,7 @@ def _recognized(table: object) -> str:
         default = "its columns are read by name; most other frames have to_pandas() or to_arrow()"
         rule = "`frame` must be a frame of pandas, polars or PySpark, a pyarrow Table or a DuckDB relation"
         remedy = _REMEDIES.get((origin, kind.__name__), default)
-        refuse(rule, f"{origin} {kind.__name__}", remedy, TypeError)
+        reject(rule, f"{origin} {kind.__name__}", remedy, TypeError)
     check_engine(table)
     return engine
 
@@ -455,12 +455,12 @@ def as_list(values: object, name: str) -> list[Any]:
     text = isinstance(values, str | bytes | bytearray | memoryview)
     table = isinstance(values, Mapping) or hasattr(values, "columns") or getattr(values, "ndim", 1) != 1
     if text or table or not isinstance(values, Iterable):
-        refuse(f"`{name}` must be a list", type(values).__name__, "a single one is written [value]", TypeError)
+        reject(f"`{name}` must be a list", type(values).__name__, "a single one is written [value]", TypeError)
     if isinstance(values, Set) and not isinstance(values, MappingView):
         rule = f"`{name}` must be in the order in which it is told"
-        refuse(rule, "a set, which has none", "write a list, sorted(…) say", TypeError)
+        reject(rule, "a set, which has none", "write a list, sorted(…) say", TypeError)
     listed = values.to_pylist() if hasattr(values, "to_pylist") else values  # an array of arrow
     listed = list(islice(listed, MOST_CELLS + 1))
     if len(listed) > MOST_CELLS:
-        refuse(f"`{name}` must have at most {MOST_CELLS:,} entries", "more", "nothing was read or charged")
+        reject(f"`{name}` must have at most {MOST_CELLS:,} entries", "more", "nothing was read or charged")
     return listed

@@ -28,7 +28,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from toolkit.core.arrays import Codes, Label, Mask, Steps
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import reject, whole
 from toolkit.frames.engines import cells
 from toolkit.frames.engines.column import Column
 from toolkit.frames.engines.streams import TAG_BITS, EngineTable, text_tag
@@ -84,7 +84,7 @@ class Visits:
             How many are counted.
         """
         if isinstance(people, str | bytes):
-            refuse("`people` must be a list of names", "one text", "its letters would be people", TypeError)
+            reject("`people` must be a list of names", "one text", "its letters would be people", TypeError)
         present = {name for name in people if _is_name(name)}
         with _ONE_BY_ONE:
             counted = [name for name in present if self._seen.get(name, 0) < self.per_person]
@@ -307,7 +307,7 @@ def check_names(frame: Frame, label: object) -> str:
     column = frame.column(label)
     if column.kind.name == "other":
         rule = f"column {column.name} must say whose a row is"
-        refuse(rule, column.kind.words, "they cannot be compared", TypeError)
+        reject(rule, column.kind.words, "they cannot be compared", TypeError)
     return column.name
 
 
@@ -367,7 +367,7 @@ def check_keys(column: Column) -> None:
     """Refuse a type whose values are all but unique, or cannot be compared."""
     if column.kind.name in ("moment", "other"):
         rule = f"column {column.name} must hold text, numbers, truth values or dates"
-        refuse(rule, column.kind.words, "their values would be no keys of a table", TypeError)
+        reject(rule, column.kind.words, "their values would be no keys of a table", TypeError)
 
 
 def people_by_key(column: Column, counted: Mask) -> dict[Any, int]:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, Label, Steps
-from toolkit.core.checks import Number, exact, limits, positive, refuse
+from toolkit.core.checks import Number, exact, limits, positive, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.sampling import floor_log2
 from toolkit.frames.conditions import EVERY_ROW, Condition, Where, condition
@@ -134,12 +134,12 @@ def axes_of(frame: Frame, by: object) -> tuple[Keys, ...]:
     """The columns of `by` with their keys, each read once."""
     if not isinstance(by, Mapping):
         remedy = 'keys are public, so they are given: by={"region": ["north", "south"]}'
-        refuse("`by` must be a mapping of columns to their keys", type(by).__name__, remedy, TypeError)
+        reject("`by` must be a mapping of columns to their keys", type(by).__name__, remedy, TypeError)
     listed = {label: as_list(keys, "by") for label, keys in dict(by.items()).items()}
     cells = math.prod(len(keys) for keys in listed.values())
     if not listed or cells > MOST_CELLS:
         received = f"{cells:,} cells" if listed else "none"
-        refuse(f"`by` must have 1 to {MOST_CELLS:,} cells", received, "every cell is released, empty ones too")
+        reject(f"`by` must have 1 to {MOST_CELLS:,} cells", received, "every cell is released, empty ones too")
     return tuple(Keys.of(frame, label, keys, "by") for label, keys in listed.items())
 
 
@@ -213,7 +213,7 @@ class Bounds:
         if not _floats_hold(low, high):
             rule = "`bounds` must lie within ±1e140, and at least 1e-140 and a floating-point step apart"
             remedy = "values between them are rounded to a fine grid; choose a larger or smaller unit"
-            refuse(rule, f"{float(low):g} and {float(high):g}", remedy)
+            reject(rule, f"{float(low):g} and {float(high):g}", remedy)
         return _gridded(low, high, bits)
 
     def with_step(self, step: Number) -> "Bounds":
@@ -221,7 +221,7 @@ class Bounds:
         width = positive(step, "step")
         if not (self.high - self.low) / 2**20 <= width <= self.high - self.low:
             rule = "`step` must be between 2**-20 of the distance of the bounds and all of it"
-            refuse(rule, step, "it spaces the candidates")
+            reject(rule, step, "it spaces the candidates")
         return Bounds(self.low, self.high, width)
 
     @cached_property
@@ -287,7 +287,7 @@ class Bounds:
         """
         if squares and self.span > _SQUARED:
             remedy = f"Bounds.of(bounds, {SQUARE_BITS}) adds them up exactly"
-            refuse("squares need a coarser grid", f"{self.span:,} steps", remedy)
+            reject("squares need a coarser grid", f"{self.span:,} steps", remedy)
         starts, second = np.arange(0, len(values), _PACKED), 0
         totals = np.empty(len(starts), dtype=np.int64)
         for part, bits in self._parts(values, -(2**_SHIFT)):

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import DataFrame, Mask
-from toolkit.core.checks import is_missing, quietly, refuse
+from toolkit.core.checks import is_missing, quietly, reject
 from toolkit.core.extras import extra
 
 Values = npt.NDArray[Any]
@@ -42,14 +42,14 @@ def column(data: Any, values: Any, what: str) -> Values:
     """A column by its name, or the values themselves; one-dimensional, as long as the data."""
     if isinstance(values, str):
         if values not in names(data):
-            refuse(f"{what} must be a column of the data", repr(values), f"there are {listed(data) or 'none'}")
+            reject(f"{what} must be a column of the data", repr(values), f"there are {listed(data) or 'none'}")
         values = data[values]
     elif not same_index(values, data):
-        refuse(f"{what} must have the index of the data", "another", "values and rows would be mixed up")
+        reject(f"{what} must have the index of the data", "another", "values and rows would be mixed up")
     array = array_of(values)
     if array.ndim != 1 or len(array) != height(data):
         received = f"shape {array.shape} for {height(data)} rows"
-        refuse(f"{what} must have one value for each row of the data", received, "rows and values must match")
+        reject(f"{what} must have one value for each row of the data", received, "rows and values must match")
     return array
 
 
@@ -85,9 +85,9 @@ def as_frame(data: object) -> Any:
     labels = names(data)
     if isinstance(data, np.ndarray) or not labels or type(data).__name__ == "RecordBatch":
         consequence = "a formula names its columns; arrays are given in place of the formula and the data"
-        refuse("`data` must be a frame with named columns", type(data).__name__, consequence, TypeError)
+        reject("`data` must be a frame with named columns", type(data).__name__, consequence, TypeError)
     if len(set(labels)) < len(labels):
-        refuse("columns must have names of their own", "one that comes twice", "it is not said which is meant")
+        reject("columns must have names of their own", "one that comes twice", "it is not said which is meant")
     return data
 
 
@@ -97,7 +97,7 @@ def rows_in_order(frame: object) -> Any:
         return extra("narwhals").from_native(frame, eager_only=True)
     except TypeError:
         remedy = "collect it first, as a frame of pandas, polars or pyarrow"
-        refuse("with a `sample` the frame must hold its rows in order", type(frame).__name__, remedy, TypeError)
+        reject("with a `sample` the frame must hold its rows in order", type(frame).__name__, remedy, TypeError)
 
 
 def absent(values: Values) -> Mask:
@@ -193,13 +193,13 @@ def distinct_rows(data: DataFrame, labels: Sequence[str], times: str | None, cou
     """
     nw = extra("narwhals")
     if lost := [name for name in (*labels, *((times,) if times else ())) if name not in names(data)]:
-        refuse("the data must have every column", f"none called {', '.join(lost)}", "columns go by name")
+        reject("the data must have every column", f"none called {', '.join(lost)}", "columns go by name")
     number = nw.len() if times is None else nw.col(times).sum()
     rows = nw.from_native(data).lazy().group_by(list(labels)).agg(number.alias(count))
     table = rows.head(_MOST + 1).collect("pandas").to_native()
     if len(table) > _MOST:
         advice = "group covariates into bands, or collect the rows first"
-        refuse(f"the data must have at most {_MOST:,} different rows", "more", advice)
+        reject(f"the data must have at most {_MOST:,} different rows", "more", advice)
     return table
 
 
@@ -217,7 +217,7 @@ def numbers(values: Values, what: str) -> npt.NDArray[np.float64]:
     """Finite floats; what cannot be read as a number is refused without being quoted."""
     array = floats(values)
     if array is None:
-        refuse(f"{what} must be numbers", f"values of type {values.dtype}", "they are calculated with", TypeError)
+        reject(f"{what} must be numbers", f"values of type {values.dtype}", "they are calculated with", TypeError)
     if count := int(np.count_nonzero(~np.isfinite(array))):
-        refuse(f"{what} must be finite", f"{count} of {array.size} that are not", "no sum of them would be")
+        reject(f"{what} must be finite", f"{count} of {array.size} that are not", "no sum of them would be")
     return array

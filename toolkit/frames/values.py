@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Codes, Mask
-from toolkit.core.checks import explain_call, refuse
+from toolkit.core.checks import explain_call, reject
 from toolkit.frames.engines import cells
 from toolkit.frames.engines.cells import Day, Moment
 from toolkit.frames.engines.column import DAY, Column, Kind
@@ -77,18 +77,18 @@ def value_of(item: object, name: str) -> Value:
     key = cells.key(item)
     if key is cells.NOTHING:
         rule = f"{name} must not be None, NaN, NA or NaT"
-        refuse(rule, "one of them", "write MISSING, from toolkit, to ask for missing values")
+        reject(rule, "one of them", "write MISSING, from toolkit, to ask for missing values")
     if isinstance(item, bool | np.bool_):
         return bool(item)
     if isinstance(key, Day | Moment | str):
         return key
     if isinstance(key, int | float | Fraction):
         if isinstance(key, float) and not math.isfinite(key):
-            refuse(f"{name} must be finite", "an infinite number", "it equals no measured value")
+            reject(f"{name} must be finite", "an infinite number", "it equals no measured value")
         return Fraction(item) if isinstance(item, Decimal | Fraction) else Fraction(key)
     received = type(item).__name__
     consequence = "nothing else can be compared; ranges are written between(low, high), or *bands(…) in a list"
-    refuse(f"{name} must be text, a number, a truth value, a date or a datetime", received, consequence, TypeError)
+    reject(f"{name} must be text, a number, a truth value, a date or a datetime", received, consequence, TypeError)
 
 
 def plain(items: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
@@ -132,13 +132,13 @@ def check_kinds(values: Sequence[Value], kind: Kind, name: str) -> None:
         if not isinstance(value, _FITS[kind.name]) or (isinstance(value, bool) and kind.name in ("whole", "number")):
             written = " or ".join(_WRITTEN[sort] for sort in _FITS[kind.name])
             remedy = f"write {written}" if written else "only MISSING can be asked for"
-            refuse(f"{name} holds {kind.words}", _WORDS[type(value)], f"it can never be there; {remedy}", TypeError)
+            reject(f"{name} holds {kind.words}", _WORDS[type(value)], f"it can never be there; {remedy}", TypeError)
         if isinstance(value, Moment) and kind.name == "moment" and value.zoned != kind.zoned:
             remedy = "give the datetime a time zone" if kind.zoned else "leave the time zone out"
-            refuse(f"{name} holds {kind.words}", "a datetime of the other sort", remedy, TypeError)
+            reject(f"{name} holds {kind.words}", "a datetime of the other sort", remedy, TypeError)
     if kind.name in ("moment", "object") and {Day, Moment} <= {type(value) for value in values}:
         rule = f"{name} must be compared with dates or with datetimes"
-        refuse(rule, "both", "a date means the whole day, a datetime one moment")
+        reject(rule, "both", "a date means the whole day, a datetime one moment")
 
 
 def check_clock(column: Column, name: str) -> None:
@@ -147,7 +147,7 @@ def check_clock(column: Column, name: str) -> None:
         column.empty().ticks(local=True)
     except Exception:
         rule = f"{name} must have a time zone that is known here"
-        refuse(rule, "another", "days begin and end by its clock; compare datetimes")
+        reject(rule, "another", "days begin and end by its clock; compare datetimes")
 
 
 def fitted(value: Value, kind: Kind, name: str) -> Any:
@@ -168,7 +168,7 @@ def fitted(value: Value, kind: Kind, name: str) -> Any:
     if not possible:
         rule = f"a value for {name} must be one that its type can hold"
         consequence = f"it holds {kind.words}, and never this one"
-        refuse(rule, text_of(value) if len(text_of(value)) < _LONG else "a very long number", consequence)
+        reject(rule, text_of(value) if len(text_of(value)) < _LONG else "a very long number", consequence)
     if kind.long:
         return compared(stored)
     return float(stored) if kind.name in ("truth", "number") else int(stored)
@@ -179,7 +179,7 @@ def _spelled(text: str, name: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        refuse(f"a text for {name} must be Unicode", "half of a surrogate pair", "it can never be there")
+        reject(f"a text for {name} must be Unicode", "half of a surrogate pair", "it can never be there")
     return text
 
 
@@ -188,7 +188,7 @@ def ends(span: Range, kind: Kind, name: str) -> tuple[Any, Any]:
     exactly; both are then included, whichever was not before. Python objects are compared with the range.
     """
     if kind.name in ("text", "truth", "other"):
-        refuse(f"{name} holds {kind.words}", "a range", "only numbers and dates lie between others", TypeError)
+        reject(f"{name} holds {kind.words}", "a range", "only numbers and dates lie between others", TypeError)
     if kind.one_by_one:
         return compared(span.low), compared(span.high)
     if kind.name == "number":
@@ -202,7 +202,7 @@ def ends(span: Range, kind: Kind, name: str) -> tuple[Any, Any]:
         high = math.ceil(top) - 1 if span.below else math.floor(top)
     if low > high or low > limits[1] or high < limits[0]:
         rule = f"a range for {name} must hold a value of its type"
-        refuse(rule, span.words, f"it holds {kind.words}, and none lies between")
+        reject(rule, span.words, f"it holds {kind.words}, and none lies between")
     return max(low, limits[0]), min(high, limits[1])
 
 
@@ -360,10 +360,10 @@ def between(low: object, high: object) -> Range:
     first, last = (_end(end, "an end of between(low, high)") for end in (low, high))
     if not _ordered(first, last):
         rule = "between(low, high) must have two numbers, two dates, or two datetimes, with or without a zone"
-        refuse(rule, "two of different sorts", "nothing lies between them", TypeError)
+        reject(rule, "two of different sorts", "nothing lies between them", TypeError)
     if first > last:  # type: ignore[operator]
         received = f"{text_of(first)} and {text_of(last)}"
-        refuse("between(low, high) must have low at most high", received, "nothing lies there")
+        reject("between(low, high) must have low at most high", received, "nothing lies there")
     return Range(first, last)
 
 
@@ -387,14 +387,14 @@ def bands(*edges: object) -> list[Range]:
     """
     ends = [_end(edge, "an edge of bands(…)") for edge in edges]
     if len(ends) < 2:
-        refuse("bands(…) must have at least two edges", len(ends), "a band lies between two of them")
+        reject("bands(…) must have at least two edges", len(ends), "a band lies between two of them")
     for low, high in pairwise(ends):
         if not _ordered(low, high):
             rule = "the edges of bands(…) must be numbers, dates, or datetimes, all with a time zone or none"
-            refuse(rule, "edges of different sorts", "they have no order", TypeError)
+            reject(rule, "edges of different sorts", "they have no order", TypeError)
         if not low < high:  # type: ignore[operator]
             received = f"{text_of(low)} before {text_of(high)}"
-            refuse("the edges of bands(…) must increase", received, "a band begins where the one before it ends")
+            reject("the edges of bands(…) must increase", received, "a band begins where the one before it ends")
     return [Range(low, high, below=place + 2 < len(ends)) for place, (low, high) in enumerate(pairwise(ends))]
 
 
@@ -492,9 +492,9 @@ class Keys:
         twice = any(a[0] == b[0] and (b[1] < a[2] or (b[1] == a[2] and not a[3])) for a, b in pairwise(spans))
         if not self.items or twice or len(set(marks)) < len(marks):
             received = "none" if not self.items else "repetitions, as the column holds them"
-            refuse(f"`{name}` must be distinct, and at least one", received, "each row is counted once")
+            reject(f"`{name}` must be distinct, and at least one", received, "each row is counted once")
         if OTHER in marks and self.items[-1] is not OTHER:
-            refuse(f"OTHER must be the last of `{name}`", "another place", "it holds all that the others leave")
+            reject(f"OTHER must be the last of `{name}`", "another place", "it holds all that the others leave")
 
 
 def _end(value: object, name: str) -> Value:
@@ -509,7 +509,7 @@ def _end(value: object, name: str) -> Value:
     elif cells.key(value) is cells.NOTHING:
         fault = "a missing value", "it lies in no range; MISSING asks for missing values"
     if fault is not None:
-        refuse(f"{name} must be a number, a date or a datetime", *fault, TypeError)
+        reject(f"{name} must be a number, a date or a datetime", *fault, TypeError)
     return value_of(value, name)
 
 

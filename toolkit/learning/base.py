@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from toolkit.central.laplace import Laplace
 from toolkit.central.release import html_table
 from toolkit.core.arrays import ArrayLike, DataFrame, Mask
-from toolkit.core.checks import Number, Result, choice, exact, positive, quietly, refuse
+from toolkit.core.checks import Number, Result, choice, exact, positive, quietly, reject
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp, warn_if_weak
@@ -34,7 +34,7 @@ FILLS = {"drop": "leave their row out", "middle": "count as the middle of the bo
 
 def randomness_of(ledger: Any, rng: Rng) -> Rng:
     if not hasattr(ledger, "charge"):
-        refuse("`ledger` must be a Ledger", type(ledger).__name__, "it pays: Ledger(Pure(1.0))", TypeError)
+        reject("`ledger` must be a Ledger", type(ledger).__name__, "it pays: Ledger(Pure(1.0))", TypeError)
     source: Rng = ledger.source(rng)
     return source
 
@@ -45,7 +45,7 @@ class LeftBehind:
     def charge(self, *_: object, **__: object) -> None:
         rule = "a fit must be charged to the ledger of its learner"
         consequence = "set_params(ledger=…) first; in a search use n_jobs=1"
-        refuse(rule, "a learner that was pickled or sent to another process", consequence)
+        reject(rule, "a learner that was pickled or sent to another process", consequence)
 
     source = charge
 
@@ -66,17 +66,17 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
     def _claimed_loss(self) -> Loss:
         if (self.epsilon is None) == (self.rho is None):
             received = "neither" if self.epsilon is None else "both"
-            refuse("exactly one of `epsilon` and `rho` must be given", received, "a fit costs what they say")
+            reject("exactly one of `epsilon` and `rho` must be given", received, "a fit costs what they say")
         if self.rho is not None:
             if self.delta is not None:
-                refuse("`delta` goes with `epsilon`", "it with `rho`", "a Zcdp has none")
+                reject("`delta` goes with `epsilon`", "it with `rho`", "a Zcdp has none")
             return Zcdp(positive(self.rho, "rho"))
         amount = positive(self.epsilon, "epsilon", "at 0 no finite noise is enough")  # type: ignore[arg-type]
         if self.delta is None:
             return Pure(amount)
         slack = exact(self.delta, "delta")
         if not Fraction(1, 10**300) <= slack < 1:
-            refuse("`delta` must lie between 1e-300 and 1", self.delta, "it is a probability")
+            reject("`delta` must lie between 1e-300 and 1", self.delta, "it is a probability")
         return Approx(amount, slack)
 
     def _opened(self, x: DataFrame | ArrayLike, y: object, *, target: bool = True) -> Examples:
@@ -84,7 +84,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         pairs, relation = examples(x, y, target=target), check_neighbors(self.neighbors)
         rows = pairs.rows
         if relation == "replace" and rows.count() == 0:
-            refuse("there must be rows", "0 sample(s) while a minimum of 1 is required", "nobody to replace")
+            reject("there must be rows", "0 sample(s) while a minimum of 1 is required", "nobody to replace")
         self.n_features_in_ = rows.columns
         if rows.names is not None:
             self.feature_names_in_ = np.array(rows.names, dtype=object)
@@ -95,7 +95,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
     def _scale(self, rows: Table, *, intercept: bool = True) -> Scale:
         """The public scales of a table. `missing` is always asked for: one missing number may decide the type of X."""
         if self.missing is None:
-            refuse(
+            reject(
                 "`missing` must say what a missing number counts as",
                 "nothing",
                 'write missing="drop" to leave such rows out, "middle" for the middle of the bounds, or the '
@@ -121,14 +121,14 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         """A table with the same columns as those of the fit."""
         name = type(self).__name__
         if not hasattr(self, "loss_"):
-            refuse(f"{name} must be fitted first", "no weights", "call `fit`", NotFittedError)
+            reject(f"{name} must be fitted first", "no weights", "call `fit`", NotFittedError)
         rows, expected = table(x), getattr(self, "feature_names_in_", None)
         if expected is not None and rows.names is not None and list(expected) != list(rows.names):
             rule = "The feature names should match those that were passed during fit"
-            refuse(rule, "others or another order", "weights would meet the wrong columns")
+            reject(rule, "others or another order", "weights would meet the wrong columns")
         if rows.columns != self.n_features_in_:
             rule = f"X has {rows.columns} features, but {name} is expecting {self.n_features_in_} features as input"
-            refuse(rule, f"{rows.columns}", "weights would meet the wrong columns")
+            reject(rule, f"{rows.columns}", "weights would meet the wrong columns")
         return rows
 
     def __sklearn_clone__(self) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from toolkit.budget.ledger import Ledger
 from toolkit.central.selection import Exponential
 from toolkit.core.arrays import ArrayLike, DataFrame, number
-from toolkit.core.checks import Number, positive, probability, quietly, refuse
+from toolkit.core.checks import Number, positive, probability, quietly, reject
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, big_below, check_rng
@@ -70,7 +70,7 @@ def choose_classifier(
     classifiers, relation = list(candidates), check_neighbors(neighbors)
     if not classifiers or not all(callable(getattr(one, "predict", None)) for one in classifiers):
         received = "none" if not classifiers else "one without `predict`"
-        refuse("`candidates` must be fitted classifiers", received, "the best of them is sought", TypeError)
+        reject("`candidates` must be fitted classifiers", received, "the best of them is sought", TypeError)
     truth = one_column(y).column
     mechanism, source = Exponential.for_epsilon(epsilon), check_rng(rng)
     if ledger is not None:
@@ -159,7 +159,7 @@ def best_of(
     """
     each, chance = positive(epsilon, "epsilon"), probability(stop, "stop")
     if not 0 < chance < 1:
-        refuse("`stop` must lie strictly between 0 and 1", stop, "the number of runs must be random")
+        reject("`stop` must lie strictly between 0 and 1", stop, "the number of runs must be random")
     relation, source = check_neighbors(neighbors), check_rng(rng)
     if ledger is not None:
         source = randomness_of(ledger, rng)

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from toolkit.budget.ledger import Ledger
 from toolkit.core.arrays import Array, ArrayLike, DataFrame, Label, Mask
-from toolkit.core.checks import Number, choice, positive, probability, refuse, whole
+from toolkit.core.checks import Number, choice, positive, probability, reject, whole
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.frames.engines.column import Column
@@ -99,29 +99,29 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
         else:
             ridge = 1 / float(positive(self.C, "C"))
         if not 1e-6 <= ridge <= 1e9:
-            refuse("`C` must lie between 1e-9 and 1e6", self.C, "no solver could tell the minimum")
+            reject("`C` must lie between 1e-9 and 1e6", self.C, "no solver could tell the minimum")
         if self.method == "output":
             return OutputPerturbation(loss, ridge, margins, size, rows, self.neighbors)
         if self.method == "descent":
             return self._descent(loss, ridge, size, rows)
         if self.neighbors != "replace":
             rule = "method='objective' needs neighbors='replace'"
-            refuse(rule, self.neighbors, "its tolerance needs a public number of rows; method='output' takes both")
+            reject(rule, self.neighbors, "its tolerance needs a public number of rows; method='output' takes both")
         if isinstance(loss, Zcdp):
             rule = "method='objective' needs `epsilon`, with or without `delta`"
-            refuse(rule, "rho", "its cost is no Zcdp; method='output' takes all three")
+            reject(rule, "rho", "its cost is no Zcdp; method='output' takes all three")
         return ObjectivePerturbation(loss, ridge, margins, size, rows, scaling.widest)
 
     def _descent(self, loss: Loss, ridge: float, size: int, rows: int) -> NoisyGradientDescent:
         if self.neighbors == "replace":
             people = rows
         elif self.people is None:
-            refuse("`people` must be said where their number is private", "none", "a guess sets the pace")
+            reject("`people` must be said where their number is private", "none", "a guess sets the pace")
         else:
             people = whole(self.people, "people")
         share = probability(self.rate, "rate")
         if share == 0:
-            refuse("`rate` must be above 0", self.rate, "nobody would take part")
+            reject("`rate` must be above 0", self.rate, "nobody would take part")
         return NoisyGradientDescent(
             loss, ridge, self._margins(), size, people, self.neighbors, whole(self.steps, "steps"), share
         )
@@ -359,7 +359,7 @@ class PrivateSVC(PrivateLinearClassifier):
     def _margins(self) -> MarginLoss:
         width = float(positive(self.width, "width", "a corner has no bounded curvature"))
         if not 1e-3 <= width <= 1:
-            refuse("`width` must lie between 0.001 and 1", self.width, "the hinge has its corner at 1")
+            reject("`width` must lie between 0.001 and 1", self.width, "the hinge has its corner at 1")
         return HuberHinge(width)
 
 
@@ -382,16 +382,16 @@ def default_strength(loss: Loss, size: int, method: str, curvature: float) -> fl
 
 def _check_rows(rows: int) -> None:
     if rows > MOST_ROWS:
-        refuse(f"there must be at most {MOST_ROWS} rows", rows, "sums would lose too many digits")
+        reject(f"there must be at most {MOST_ROWS} rows", rows, "sums would lose too many digits")
 
 
 def _two(classes: Sequence[Label]) -> tuple[Any, Any]:
     """The two classes, as Python's own values."""
     if isinstance(classes, str) or not hasattr(classes, "__iter__"):
-        refuse("`classes` must be two labels", type(classes).__name__, "they are given, not found", TypeError)
+        reject("`classes` must be two labels", type(classes).__name__, "they are given, not found", TypeError)
     labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
     if not all(isinstance(label, str | int | float) for label in labels):
-        refuse("`classes` must be texts or numbers", "others", "labels are compared with them", TypeError)
+        reject("`classes` must be texts or numbers", "others", "labels are compared with them", TypeError)
     if len(labels) != 2 or labels[0] == labels[1]:
-        refuse("`classes` must be two labels", f"{len(labels)}", "a linear score tells two classes apart")
+        reject("`classes` must be two labels", f"{len(labels)}", "a linear score tells two classes apart")
     return labels[0], labels[1]

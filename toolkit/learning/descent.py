@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.extras import extra
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, below
@@ -50,12 +50,12 @@ class NoisyGradientDescent:
     def __post_init__(self) -> None:
         if isinstance(self.loss, Pure) or (self.rate < 1 and isinstance(self.loss, Zcdp)):
             needed = "`rho`, or `epsilon` with `delta`" if self.rate == 1 else "`epsilon` with `delta`"
-            refuse(f"method='descent' at this rate needs {needed}", self.loss, "Gaussian noise costs that")
+            reject(f"method='descent' at this rate needs {needed}", self.loss, "Gaussian noise costs that")
         if self.rate < 1 and self.neighbors != "add_remove":
             rule = "a `rate` below 1 needs neighbors='add_remove'"
-            refuse(rule, self.neighbors, "what a random part of the people costs is known for those who come or go")
+            reject(rule, self.neighbors, "what a random part of the people costs is known for those who come or go")
         if self.rate < 1 and self._error > _FOR_GRID * self._slack:
-            refuse("`delta` must be larger for so many steps", float(self._slack), "a grid is no normal law")
+            reject("`delta` must be larger for so many steps", float(self._slack), "a grid is no normal law")
 
     @property
     def _slack(self) -> Fraction:
@@ -114,5 +114,5 @@ def sampled_sigma(epsilon: float, delta: float, rate: float, steps: int) -> floa
     """The least noise, to three digits, whose cost stays within epsilon."""
     sigma = least(lambda noise: sampled_epsilon(noise, delta, rate, steps) <= epsilon, 0.0, 1.0, close=1e-3, most=2**19)
     if math.isinf(sigma):
-        refuse("`epsilon` must be larger for so many steps", epsilon, "no noise of a sensible size is enough")
+        reject("`epsilon` must be larger for so many steps", epsilon, "no noise of a sensible size is enough")
     return sigma

@@ -12,7 +12,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.central.laplace import Laplace
 from toolkit.central.sparse import AboveThreshold
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, exact, positive, quietly, refuse, whole
+from toolkit.core.checks import Number, exact, positive, quietly, reject, whole
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.learning.base import randomness_of
@@ -137,14 +137,14 @@ class Thresholdout:
             After the last answer.
         """
         if os.getpid() != self._process:
-            refuse("`ask` must stay in its process", "another process", "both would spend one noise")
+            reject("`ask` must stay in its process", "another process", "both would spend one noise")
         here, there = _scores(training, "training"), _scores(holdout, "holdout")
         if there.rows != self.n:
-            refuse("`holdout` must have a score for each of its rows", there.rows, f"there are {self.n}")
+            reject("`holdout` must have a score for each of its rows", there.rows, f"there are {self.n}")
         with self._lock:
             if not self._bar.open:
                 rule = "a question must come before the last answer of the holdout"
-                refuse(rule, f"one after {self.answers}", "the formal loss was fixed for so many", RuntimeError)
+                reject(rule, f"one after {self.answers}", "the formal loss was fixed for so many", RuntimeError)
             mean, other = _mean(here), _mean(there)
             self.asked += 1
             if not self._bar.ask(abs(other - mean)):
@@ -153,7 +153,7 @@ class Thresholdout:
             return Answered(float(self._noise.release(other, rng=self._rng)), True)
 
     def __reduce__(self) -> NoReturn:
-        refuse("a Thresholdout must not be copied or pickled", "a copy", "both would answer", TypeError)
+        reject("a Thresholdout must not be copied or pickled", "a copy", "both would answer", TypeError)
 
     def __repr__(self) -> str:
         mark = "" if self._rng is None else "; simulated, no privacy claim"
@@ -168,7 +168,7 @@ def _scores(scores: ArrayLike, name: str) -> TargetColumn:
     target = one_column(scores)
     target.column.adds_up(f"`{name}`, a column of scores,")
     if target.rows == 0:
-        refuse(f"`{name}` must have scores", "none", "their mean is asked for", TypeError)
+        reject(f"`{name}` must have scores", "none", "their mean is asked for", TypeError)
     return target
 
 

@@ -23,7 +23,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, Transf
 from toolkit.budget.ledger import Ledger
 from toolkit.central.gaussian import Gaussian
 from toolkit.core.arrays import Array, ArrayLike, DataFrame, Mask, first_largest
-from toolkit.core.checks import Number, refuse, whole
+from toolkit.core.checks import Number, reject, whole
 from toolkit.core.loss import Approx, Loss, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.frames.engines.column import Column
@@ -48,7 +48,7 @@ class Moments:
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Approx | Zcdp):
             remedy = "for so many numbers Gaussian noise is the least, and it is not purely private"
-            refuse("moments need `rho`, or `epsilon` with `delta`", self.loss, remedy)
+            reject("moments need `rho`, or `epsilon` with `delta`", self.loss, remedy)
 
     @property
     def entries(self) -> int:
@@ -247,7 +247,7 @@ def _solved(matrix: Array, products: Array, sigma: float) -> Array:
 
 def _ends(bounds: object) -> tuple[float, float]:
     if bounds is None or isinstance(bounds, str) or not hasattr(bounds, "__len__") or len(bounds) != 2:
-        refuse("`target_bounds` must be (low, high)", "none", "one person's y could move everything")
+        reject("`target_bounds` must be (low, high)", "none", "one person's y could move everything")
     return ends(bounds, "target_bounds", "y is cut to them")
 
 
@@ -334,7 +334,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         features = rows.columns
         count = features if self.n_components is None else whole(self.n_components, "n_components")
         if count > features:
-            refuse("`n_components` must be at most the number of columns", count, f"X has {features}")
+            reject("`n_components` must be at most the number of columns", count, f"X has {features}")
         scaling = self._scale(rows)
         moments = Moments(self._claimed_loss(), features + 1, self.neighbors)
         matrix, _ = self._released(

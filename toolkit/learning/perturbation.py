@@ -31,7 +31,7 @@ from scipy.special import expit
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, positive, refuse, whole
+from toolkit.core.checks import Number, positive, reject, whole
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, below, big_below
 from toolkit.core.sampling import Integers, floor_log2, gaussian_sampler, laplace_sampler
@@ -248,7 +248,7 @@ def cubic_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
     """One vector of integers, Pr[k] proportional to e**(-max |k_i| / scale); scale at least the dimension."""
     unit, size = positive(scale, "scale"), whole(dimension, "dimension")
     if unit < size:
-        refuse("`scale` must be at least the dimension", float(unit), "choose a finer grid")
+        reject("`scale` must be at least the dimension", float(unit), "choose a finer grid")
     sampler = laplace_sampler(unit)
     while True:
         radius = 0

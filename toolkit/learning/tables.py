@@ -18,7 +18,7 @@ from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
 
 from toolkit.core.arrays import Array, ArrayLike, Codes, DataFrame, number, objects
-from toolkit.core.checks import exact, limits, positive, quietly, refuse
+from toolkit.core.checks import exact, limits, positive, quietly, reject
 from toolkit.frames import values
 from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.frame import SOURCES, Frame, column_of, engine_of
@@ -63,21 +63,21 @@ class TargetColumn:
 def table(x: DataFrame | ArrayLike) -> Table:
     """A matrix, a list of rows, or a frame of pandas, polars or pyarrow; refused by type and shape alone."""
     if issparse(x):
-        refuse("X must be a dense table", "a sparse matrix", "write X.toarray()", TypeError)
+        reject("X must be a dense table", "a sparse matrix", "write X.toarray()", TypeError)
     if not isinstance(x, np.ndarray):
         if engine_of(x) is not None:
             if engine_of(x) in SOURCES:
-                refuse("X must be in memory", f"{engine_of(x)}", "its rows have no order; collect it first", TypeError)
+                reject("X must be in memory", f"{engine_of(x)}", "its rows have no order; collect it first", TypeError)
             return _frame(Frame(cast("DataFrame", x)))
         x = np.asarray(x) if hasattr(x, "__array__") else _matrix(_listed(x))
     kind, shape = x.dtype.kind, x.shape
     if kind == "c":
-        refuse("X must hold real numbers", "complex ones", "Complex data not supported")
+        reject("X must hold real numbers", "complex ones", "Complex data not supported")
     if kind not in "biufO":
-        refuse("X must be a table of numbers", f"dtype {x.dtype}", "text and dates have no size")
+        reject("X must be a table of numbers", f"dtype {x.dtype}", "text and dates have no size")
     if x.ndim != 2 or shape[1] == 0:
         few = f"{shape[1]} feature(s) (shape={shape}) while a minimum of 1 is required" if x.ndim == 2 else ""
-        refuse("X must have rows and columns", few or f"shape {shape}", "Reshape your data")
+        reject("X must have rows and columns", few or f"shape {shape}", "Reshape your data")
     return Table(shape[1], None, lambda: numbers(x), lambda: shape[0])
 
 
@@ -90,7 +90,7 @@ def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
         return Examples(rows, column, lambda: iter([(rows.read(), column)]))
     if target and not named:
         remedy = "rows of an engine have no order that another column could follow: fit(frame, 'target')"
-        refuse("y must name a column of X", type(y).__name__, remedy, TypeError)
+        reject("y must name a column of X", type(y).__name__, remedy, TypeError)
     frame = Frame(x)
     goal = [frame.column(y)] if named else []
     rows, labels = _frame(frame, y if named else None), [one for one in frame.labels if not named or one != y]
@@ -128,9 +128,9 @@ def places(column: Column, classes: tuple[Any, ...]) -> Callable[[Column], Codes
 def one_column(y: Any, rows: int | None = None) -> TargetColumn:
     """The target, one cell for each row. An entry of a list is a cell, whatever it is."""
     if y is None:
-        refuse("a learner requires y to be passed, but the target y is None", "None", "nothing is learnt")
+        reject("a learner requires y to be passed, but the target y is None", "None", "nothing is learnt")
     if issparse(y):
-        refuse("y must be a column", "a sparse matrix", "write y.toarray()", TypeError)
+        reject("y must be a column", "a sparse matrix", "write y.toarray()", TypeError)
     if isinstance(y, np.ndarray) and y.ndim == 1:
         target = TargetColumn(numpy_column(y), len(y))
     elif engine_of(y) is not None or (hasattr(y, "__array__") and getattr(y, "ndim", 1) != 1):
@@ -144,7 +144,7 @@ def one_column(y: Any, rows: int | None = None) -> TargetColumn:
     if rows is not None and target.rows != rows:
         _refuse_shape(getattr(y, "shape", (target.rows,)))
     if isinstance(y, np.ndarray) and y.dtype.kind == "c":
-        refuse("y must hold labels or real numbers", "complex ones", "Complex data not supported")
+        reject("y must hold labels or real numbers", "complex ones", "Complex data not supported")
     return target
 
 
@@ -163,20 +163,20 @@ def _only_column(y: Any) -> TargetColumn:
 
 
 def _refuse_shape(shape: tuple[int, ...]) -> None:
-    refuse("y should be a 1d array with one cell for each row of X", f"shape {shape}", "no pairs")
+    reject("y should be a 1d array with one cell for each row of X", f"shape {shape}", "no pairs")
 
 
 def _listed(x: DataFrame | ArrayLike) -> list[Any]:
     if isinstance(x, Iterable) and not isinstance(x, str | bytes | dict):
         return list(x)
-    refuse("data must be an array, lists or a frame", type(x).__name__, "its cells cannot be found", TypeError)
+    reject("data must be an array, lists or a frame", type(x).__name__, "its cells cannot be found", TypeError)
 
 
 def _matrix(rows: list[Any]) -> npt.NDArray[Any]:
     """An array of objects, so that no cell decides what the others are read as."""
     lengths = {len(row) if issubclass(type(row), list | tuple | np.ndarray) else -1 for row in rows}
     if len(lengths) > 1:
-        refuse("rows must have the same length", f"{len(lengths)} lengths", "columns would be cut short")
+        reject("rows must have the same length", f"{len(lengths)} lengths", "columns would be cut short")
     if lengths in ({-1}, set()):
         return objects(rows)
     return objects(chain.from_iterable(rows)).reshape(len(rows), lengths.pop())
@@ -188,7 +188,7 @@ def _frame(frame: Frame, target: str | None = None) -> Table:
     ]
     columns = [column.adds_up(f"{name} of X") for column, name, _ in listed]
     if not columns:
-        refuse("X must have columns", "0 feature(s) while a minimum of 1 is required", "nothing is learnt")
+        reject("X must have columns", "0 feature(s) while a minimum of 1 is required", "nothing is learnt")
     texts = tuple(label for *_, label in listed if isinstance(label, str))
     names = texts if len(texts) == len(columns) else None
     return Table(len(columns), names, lambda: _cells(columns), lambda: len(frame))
@@ -273,7 +273,7 @@ def scale(
     """The scale from one pair of bounds for all columns, one for each, or a mapping by name."""
     if bounds is None and row_norm is None:
         consequence = "how far one person can move the weights depends on them, and they must not be read from data"
-        refuse("`bounds` or `row_norm` must be said", "neither", consequence)
+        reject("`bounds` or `row_norm` must be said", "neither", consequence)
     low, high = np.array(_pairs(bounds, features, names), dtype=float).T
     if bounds is None:
         middle, half = np.zeros(features), np.ones(features)
@@ -283,10 +283,10 @@ def scale(
         middle, half = np.zeros(features), np.maximum(np.abs(low), np.abs(high))
     longest = math.sqrt(features) if row_norm is None else float(positive(row_norm, "row_norm"))
     if not 1e-100 <= longest <= _FAR:
-        refuse("`row_norm` must lie between 1e-100 and 1e100", row_norm, "its square must be a float")
+        reject("`row_norm` must lie between 1e-100 and 1e100", row_norm, "its square must be a float")
     fill = (low + high) / 2 if isinstance(missing, str) else np.full(features, float(exact(missing, "missing")))
     if not np.all((low <= fill) & (fill <= high)):
-        refuse("a number for `missing` must lie within all bounds", missing, "numbers are cut to them")
+        reject("a number for `missing` must lie within all bounds", missing, "numbers are cut to them")
     return Scale(low, high, middle, half, longest, intercept, fill, drop=missing == "drop")
 
 
@@ -296,13 +296,13 @@ def _pairs(bounds: Any, features: int, names: Sequence[str] | None) -> list[tupl
     if isinstance(bounds, Mapping):
         if names is None or set(bounds) != set(names):
             received = f"{len(bounds)} names for {features} columns"
-            refuse("`bounds` by name must name each column of X", received, "a column without bounds has no scale")
+            reject("`bounds` by name must name each column of X", received, "a column without bounds has no scale")
         bounds = [bounds[name] for name in names]
     pairs = list(bounds)
     if len(pairs) == 2 and not any(hasattr(one, "__len__") and not isinstance(one, str) for one in pairs):
         pairs = [tuple(pairs)] * features
     if len(pairs) != features:
-        refuse("`bounds` must be a pair, or a pair for each column", f"{len(pairs)}", f"X has {features}")
+        reject("`bounds` must be a pair, or a pair for each column", f"{len(pairs)}", f"X has {features}")
     return [ends(pair, "bounds", "numbers are cut to them") for pair in pairs]
 
 
@@ -310,5 +310,5 @@ def ends(pair: Any, name: str, consequence: str) -> tuple[float, float]:
     """Two public numbers, the lower first, within ±1e100."""
     low, high = map(float, limits(pair, name, consequence))
     if not -_FAR <= low < high <= _FAR:
-        refuse(f"`{name}` must lie within ±{_FAR:g}, and apart as floats", f"{low:g} and {high:g}", consequence)
+        reject(f"`{name}` must lie within ±{_FAR:g}, and apart as floats", f"{low:g} and {high:g}", consequence)
     return low, high

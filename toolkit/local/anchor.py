@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike, Values
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, edge_fit, fit_notes, wald_fit
@@ -162,7 +162,7 @@ def corrected(
     second = encode(anchor, other.report_options, "anchor").codes
     if len(first) != len(second):
         consequence = "they are read in pairs"
-        refuse("`reports` and `anchor` must be of the same people", f"{len(first)} and {len(second)}", consequence)
+        reject("`reports` and `anchor` must be of the same people", f"{len(first)} and {len(second)}", consequence)
     shape = (len(design.report_options), len(other.report_options))
     pairs = np.bincount(first.astype(np.intp) * shape[1] + second, minlength=shape[0] * shape[1])
     return corrected_counts(design, pairs.reshape(shape), anchor_design=other, truth=truth)
@@ -176,13 +176,13 @@ def corrected_counts(
     shape, counts = (len(design.report_options), len(other.report_options)), np.asarray(table)
     if counts.shape != shape:
         consequence = "it counts people"
-        refuse(f"`table` must be {shape[0]} by {shape[1]}, reports by anchor reports", f"{counts.shape}", consequence)
+        reject(f"`table` must be {shape[0]} by {shape[1]}, reports by anchor reports", f"{counts.shape}", consequence)
     people = checked_counts(counts.ravel(), counts.size)
     n, worth, care = int(people.sum()), report_scores(design), _care(other, truth)
     naive = (people.reshape(shape).sum(axis=1) @ worth) / n
     follow = float(people.reshape(shape).sum(axis=0) @ care) / n
     if follow <= 0:
-        refuse("the anchor must show that some followed the instructions", "none", "the reports then say nothing")
+        reject("the anchor must show that some followed the instructions", "none", "the reports then say nothing")
     random = worth.mean(axis=0)
     value = random + (naive - random) / follow
     # What one person adds to the error: their own score, and their part in the correction of everybody's.
@@ -201,13 +201,13 @@ def _care(design: Design, truth: str | int | None) -> Array:
     row = _row(design, truth)
     apart = row - 1 / len(row)
     if float(apart @ apart) < 1e-12:
-        refuse("the anchor must tell followers from the others", "an even row", "its reports look like random ones")
+        reject("the anchor must tell followers from the others", "an even row", "its reports look like random ones")
     return np.asarray(apart / (apart @ apart))
 
 
 def _row(design: Design, truth: str | int | None) -> Array:
     if truth is not None and truth not in design.options:
-        refuse("`truth` must be an option of the anchor", repr(truth), "it is everybody's true answer")
+        reject("`truth` must be an option of the anchor", repr(truth), "it is everybody's true answer")
     return np.asarray(design.matrix[0 if truth is None else design.options.index(truth)])
 
 

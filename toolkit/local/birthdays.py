@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.local import questions
 from toolkit.local.design import Design
 
@@ -23,10 +23,10 @@ def span(months: str) -> tuple[int, int]:
     names = [part.strip().lower() for part in str(months).split("-")]
     if len(names) > 2 or any(name not in MONTHS for name in names):
         rule = 'months must be written as "jan-apr", with jan, feb, mar, apr, may, jun, jul, aug, sep, oct, nov, dec'
-        refuse(rule, repr(months)[:40], "their days are counted")
+        reject(rule, repr(months)[:40], "their days are counted")
     first, last = MONTHS.index(names[0]), MONTHS.index(names[-1])
     if (last - first) % 12 == 11:
-        refuse("months must leave some out", repr(months)[:40], "everybody is born in one of the twelve")
+        reject("months must leave some out", repr(months)[:40], "everybody is born in one of the twelve")
     return first, last
 
 
@@ -81,7 +81,7 @@ def shift(design: Design, truth: float) -> float:
     """Return how far an estimate of `truth` moves if the innocent share is one percentage point larger than assumed."""
     share = innocent_share(design)
     if share is None or design.procedure not in _MAKERS:
-        refuse("`design` must ask an innocent question", design.name, "there is no share that could be another")
+        reject("`design` must ask an innocent question", design.name, "there is no share that could be another")
     other = _MAKERS[design.procedure](share + Fraction(1, 100))
     shares = np.array([1 - truth, truth])
     return float(np.linalg.solve(design.matrix.T, shares @ other.matrix)[1] - truth)

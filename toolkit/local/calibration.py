@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, labels, positive, refuse, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, labels, positive, reject, whole
 from toolkit.core.rounding import best_below, exp_below
 
 Options: TypeAlias = int | Sequence[str | int]
@@ -26,9 +26,9 @@ def checked_epsilon(epsilon: Number) -> Fraction:
     """
     exact_epsilon = positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
     if exact_epsilon > _MOST:
-        refuse(f"`epsilon` must be at most {_MOST}", epsilon, "beyond it a 32-bit draw almost never hides anything")
+        reject(f"`epsilon` must be at most {_MOST}", epsilon, "beyond it a 32-bit draw almost never hides anything")
     if exact_epsilon < _LEAST:
-        refuse("`epsilon` must be large enough for 32-bit odds", "less than 1e-100", "every answer would hide")
+        reject("`epsilon` must be large enough for 32-bit odds", "less than 1e-100", "every answer would hide")
     number = float(exact_epsilon)
     while Fraction(repr(number)) > exact_epsilon:
         number = math.nextafter(number, 0)
@@ -41,7 +41,7 @@ def odds(epsilon: Number, *, inside: int, outside: int) -> tuple[int, int]:
     a, b = best_below(factor, others=-(-outside // inside), limit=DENOMINATOR_LIMIT // inside)
     if a == b:
         consequence = "the report would say nothing about the answer"
-        refuse("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
+        reject("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
     return a, b
 
 
@@ -51,9 +51,9 @@ def check_odds(
     """Refuse weights of which the first is not the larger, or that one 32-bit word cannot draw with."""
     if likelier <= other:
         rule = f"`{names[0]}` must be above `{names[1]}`"
-        refuse(rule, f"{likelier} and {other}", f"else the {of} tells nothing")
+        reject(rule, f"{likelier} and {other}", f"else the {of} tells nothing")
     if total > DENOMINATOR_LIMIT:
-        refuse("the weights must sum to at most 2**32", total, "one 32-bit word must be enough")
+        reject("the weights must sum to at most 2**32", total, "one 32-bit word must be enough")
 
 
 def threshold_above(factor: Fraction) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.local import numeric, oracles, questions
 from toolkit.local.design import Design
 from toolkit.local.numeric.bounded import Hybrid, OneBit, Piecewise
@@ -86,16 +86,16 @@ def check_arguments(maker: Maker, given: Collection[str], *, label: str, example
     accepted = parameters(maker)
     for name in given:
         if name not in accepted:
-            refuse(f"`{label}` takes {', '.join(accepted)}", repr(name)[:40], "check its spelling")
+            reject(f"`{label}` takes {', '.join(accepted)}", repr(name)[:40], "check its spelling")
     for name, needed in accepted.items():
         if needed and name not in given:
-            refuse(f"`{label}` needs {name}", f"only {', '.join(given)}" if given else "nothing", example)
+            reject(f"`{label}` needs {name}", f"only {', '.join(given)}" if given else "nothing", example)
 
 
 def restore(data: dict[str, Any]) -> Randomizer:
     """The randomizer that `to_dict` wrote; data without a kind is a design's."""
     if not isinstance(data, dict):
-        refuse("a randomizer's data must be a dictionary", type(data).__name__, "write it with to_dict()", TypeError)
+        reject("a randomizer's data must be a dictionary", type(data).__name__, "write it with to_dict()", TypeError)
     if "kind" not in data:
         return Design.from_dict(data)
     kinds = {cls.name: cls for entry in CATALOGUE.values() for cls in entry.kinds}
@@ -103,4 +103,4 @@ def restore(data: dict[str, Any]) -> Randomizer:
         if name == data["kind"]:
             randomizer: Randomizer = cls.from_dict(data)
             return randomizer
-    refuse(f"`kind` must be one of {', '.join(sorted(kinds))}", repr(data["kind"])[:40], "nothing else is defined")
+    reject(f"`kind` must be one of {', '.join(sorted(kinds))}", repr(data["kind"])[:40], "nothing else is defined")

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, first_largest
-from toolkit.core.checks import Number, exact, floats, probability, refuse
+from toolkit.core.checks import Number, exact, floats, probability, reject
 from toolkit.core.inference.digits import concise
 from toolkit.local.design import Design
 from toolkit.local.matrix.moments import forced_form, scores
@@ -56,7 +56,7 @@ class Compliance:
             object.__setattr__(self, way, float(probability(getattr(self, way), way)))
         if self._followers <= 0:
             consequence = "else the reports say nothing"
-            refuse("some people must follow the instructions", f"{self._followers:.3g} of them", consequence)
+            reject("some people must follow the instructions", f"{self._followers:.3g} of them", consequence)
 
     @property
     def _followers(self) -> float:

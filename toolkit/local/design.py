@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Codes, Labels, Values, project_onto_simplex
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, explain_call, labels, refuse, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, explain_call, labels, reject, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, fit_notes
@@ -91,7 +91,7 @@ class Design(Randomizer):
         object.__setattr__(self, "procedure", procedures.checked(procedure, table, self.report_options))
         if not (self._form.truth != 0 if self._form else np.linalg.matrix_rank(self.matrix) == len(self.options)):
             consequence = "the reports would say nothing about some answers"
-            refuse("the rows must tell the truths apart", "dependent rows", consequence)
+            reject("the rows must tell the truths apart", "dependent rows", consequence)
 
     @classmethod
     def from_matrix(
@@ -458,7 +458,7 @@ class Design(Randomizer):
         fields = {"name", "options", "report_options", "denominator", "weights"}
         if not isinstance(data, dict) or set(data) - {"procedure"} != fields:
             rule = f"a design must have the fields {', '.join(sorted(fields))}"
-            refuse(rule, "others", "write it with to_dict()")
+            reject(rule, "others", "write it with to_dict()")
         if "procedure" in data:
             return cls(**{**data, "procedure": data["procedure"] or None})
         design = cls(**data)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Literal, TypeGuard, TypeVar
 
 from toolkit.core.arrays import Array, Labels
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import reject, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng
@@ -301,7 +301,7 @@ def from_plain(cls: type[T], data: object, kind: str) -> T:
     if not isinstance(data, dict) or set(data) != names | {"kind"} or data["kind"] != kind:
         listed = ", ".join(sorted(names))
         consequence = "write it with to_dict()"
-        refuse(f"the data of a {kind!r} must have that kind and the fields {listed}", "others", consequence)
+        reject(f"the data of a {kind!r} must have that kind and the fields {listed}", "others", consequence)
     return cls(**{name: data[name] for name in names})
 
 
@@ -323,7 +323,7 @@ def fraction(value: object, name: str) -> Fraction:
     ):
         return Fraction(value[0], value[1])
     rule = f"`{name}` must be a fraction or two integers, the second positive"
-    refuse(rule, type(value).__name__, "it must be exact", TypeError)
+    reject(rule, type(value).__name__, "it must be exact", TypeError)
 
 
 def _plain(value: object) -> Any:

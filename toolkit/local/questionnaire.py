@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, explain_call, refuse, whole
+from toolkit.core.checks import Number, explain_call, reject, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.digits import concise
 from toolkit.core.loss import Pure
@@ -63,11 +63,11 @@ class Questionnaire:
     def __post_init__(self) -> None:
         if not self.questions or len(dict(self.questions)) < len(self.questions):
             consequence = "reports go by name"
-            refuse("a questionnaire must have questions, each with a name of its own", len(self.questions), consequence)
+            reject("a questionnaire must have questions, each with a name of its own", len(self.questions), consequence)
         keep_whole(self, asked=1)
         if self.asked > len(self.questions):
             consequence = "nobody is asked twice"
-            refuse(f"`asked` must be at most {len(self.questions)}, the number of questions", self.asked, consequence)
+            reject(f"`asked` must be at most {len(self.questions)}, the number of questions", self.asked, consequence)
 
     @property
     def loss(self) -> Pure:
@@ -101,14 +101,14 @@ class Questionnaire:
         people = {len(reports) for reports in drawn.values()}
         if len(people) != 1:
             consequence = "drop the incomplete"
-            refuse("every question must have an answer of every person", "columns of different lengths", consequence)
+            reject("every question must have an answer of every person", "columns of different lengths", consequence)
         choices = self._choices(people.pop(), generator)
         return {name: drawn[name][choices[:, number]] for number, (name, _) in enumerate(self.questions)}
 
     def _refuse_other_names(self, names: Mapping[str, Any]) -> None:
         missing = [name for name, _ in self.questions if name not in names]
         if missing:
-            refuse("every question must be there", f"none called {', '.join(missing)}", "they go by name")
+            reject("every question must be there", f"none called {', '.join(missing)}", "they go by name")
 
     def _choices(self, people: int, rng: Rng) -> npt.NDArray[np.bool_]:
         """Who is asked what: `asked` questions a row, by the first steps of a shuffle."""
@@ -199,7 +199,7 @@ class Questionnaire:
         """
         if not isinstance(data, dict) or set(data) != {"kind", "asked", "questions"} or data["kind"] != "questionnaire":
             consequence = "write it with to_dict()"
-            refuse("a questionnaire must have the fields kind, asked and questions", "others", consequence)
+            reject("a questionnaire must have the fields kind, asked and questions", "others", consequence)
         return cls(tuple((name, restore(question)) for name, question in data["questions"].items()), data["asked"])
 
     def __repr__(self) -> str:
@@ -242,7 +242,7 @@ def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 
     if not isinstance(makers, Mapping) or not all(callable(make) for make in makers.values()):
         received = "designs" if isinstance(makers, Mapping) else type(makers).__name__
         consequence = f"what each may cost follows from their number; write {_CALL}"
-        refuse("`makers` must be functions of an epsilon, by question", received, consequence, TypeError)
+        reject("`makers` must be functions of an epsilon, by question", received, consequence, TypeError)
     total, count = checked_epsilon(epsilon), whole(asked, "asked")
     each = checked_epsilon(total / count)
     return Questionnaire(tuple((name, make(each)) for name, make in makers.items()), count)

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from toolkit.core.arrays import Labels
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, explain_call, labels, probability, refuse, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, explain_call, labels, probability, reject, whole
 from toolkit.local.calibration import Options, odds, option_labels
 from toolkit.local.design import Design
 from toolkit.local.matrix.procedures import COMPARISON, NEITHER, Procedure
@@ -86,7 +86,7 @@ def forced(yes: Number, no: Number) -> Design:
     """
     say_yes, say_no = probability(yes, "yes"), probability(no, "no")
     if say_yes + say_no >= 1:
-        refuse("`yes` + `no` must be below 1", say_yes + say_no, "someone must be left to answer truthfully")
+        reject("`yes` + `no` must be below 1", say_yes + say_no, "someone must be left to answer truthfully")
     return _binary(1 - say_no, say_yes, "forced", procedure="forced")
 
 
@@ -119,7 +119,7 @@ def unrelated(p: Number, prevalence: Number) -> Design:
     """
     share, innocuous = probability(p, "p"), probability(prevalence, "prevalence")
     if share == 0:
-        refuse("`p` must be above 0", share, "nobody would be asked the sensitive question")
+        reject("`p` must be above 0", share, "nobody would be asked the sensitive question")
     return _binary(share + (1 - share) * innocuous, (1 - share) * innocuous, "unrelated", procedure="unrelated")
 
 
@@ -150,7 +150,7 @@ def mangat(p: Number) -> Design:
     """
     share = probability(p, "p")
     if share == 0:
-        refuse("`p` must be above 0", share, "everyone would say yes")
+        reject("`p` must be above 0", share, "everyone would say yes")
     return _binary(Fraction(1), 1 - share, "mangat")
 
 
@@ -185,7 +185,7 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     """
     red_yes, red_no = probability(p_yes, "p_yes"), probability(p_no, "p_no")
     if red_yes == red_no:
-        refuse("`p_yes` must differ from `p_no`", red_yes, "with equal decks a report says nothing about the answer")
+        reject("`p_yes` must differ from `p_no`", red_yes, "with equal decks a report says nothing about the answer")
     count = whole(draws, "draws", most=_MOST_CARDS)
     rows = [
         [math.comb(count, r) * red**r * (1 - red) ** (count - r) for r in range(count + 1)] for red in (red_no, red_yes)
@@ -259,7 +259,7 @@ def triangular(p: Number) -> Design:
     """
     share = probability(p, "p")
     if share == 1:
-        refuse("`p` must be below 1", share, "everyone would report at least one")
+        reject("`p` must be below 1", share, "everyone would report at least one")
     return _binary(Fraction(1), share, "triangular", NEITHER)
 
 
@@ -306,7 +306,7 @@ def _table_of(options: Options, instead: str) -> Labels:
     listed = options if isinstance(options, int | np.integer) else labels(options, "options")
     count = listed if isinstance(listed, int | np.integer) else len(listed)
     if count > TABLE_LIMIT:
-        refuse(f"`options` must be at most {TABLE_LIMIT} for a design, which is a table", f"{count} options", instead)
+        reject(f"`options` must be at most {TABLE_LIMIT} for a design, which is a table", f"{count} options", instead)
     return option_labels(listed)
 
 
@@ -339,23 +339,23 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
     if isinstance(probabilities, Mapping):
         if set(probabilities) != set(names):
             rule = f"`probabilities` must name every option once ({', '.join(map(str, names[:8]))})"
-            refuse(rule, ", ".join(map(str, [*probabilities][:8])), "each option needs its share")
+            reject(rule, ", ".join(map(str, [*probabilities][:8])), "each option needs its share")
         probabilities = [probabilities[name] for name in names]
     if isinstance(probabilities, str) or not isinstance(probabilities, Iterable):
         received = type(probabilities).__name__
-        refuse("`probabilities` must be a list", received, "each option needs its share", TypeError)
+        reject("`probabilities` must be a list", received, "each option needs its share", TypeError)
     shares = [probability(p, "probabilities") for p in probabilities]
     if len(shares) != len(names):
-        refuse(f"`probabilities` must hold {len(names)} numbers", len(shares), "each option needs its share")
+        reject(f"`probabilities` must hold {len(names)} numbers", len(shares), "each option needs its share")
     truth = 1 - sum(shares, Fraction(0))
     if truth <= 0:
-        refuse("`probabilities` must sum to less than 1", 1 - truth, "someone must be left to answer truthfully")
+        reject("`probabilities` must sum to less than 1", 1 - truth, "someone must be left to answer truthfully")
     denominator = min(math.lcm(*(share.denominator for share in shares)), DENOMINATOR_LIMIT)
     others = [math.ceil(share * denominator) for share in shares]  # exact, or up: to the private side
     truthful = denominator - sum(others)
     if truthful <= 0:
         consequence = "32-bit draws would hide every answer"
-        refuse("`probabilities` must leave more than 2**-32 for the truth", 1 - truth, consequence)
+        reject("`probabilities` must leave more than 2**-32 for the truth", 1 - truth, consequence)
     weights = np.tile(np.array(others, dtype=np.int64), (len(names), 1)) + truthful * np.eye(len(names), dtype=np.int64)
     return Design(weights, denominator, names, name="forced", procedure="forced")
 
@@ -364,10 +364,10 @@ def _share(p: Number | None, epsilon: Number | None) -> Fraction:
     """The probability p of a design that takes it or an epsilon, where no epsilon took its place."""
     if p is None or epsilon is not None:
         consequence = "each determines the other"
-        refuse("exactly one of `p` and `epsilon` must be given", "both" if p is not None else "none", consequence)
+        reject("exactly one of `p` and `epsilon` must be given", "both" if p is not None else "none", consequence)
     share = probability(p, "p")
     if share == Fraction(1, 2):
-        refuse("`p` must differ from 1/2", share, "at 1/2 a report says nothing about the answer")
+        reject("`p` must differ from 1/2", share, "at 1/2 a report says nothing about the answer")
     return share
 
 

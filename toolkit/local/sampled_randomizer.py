@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from toolkit.core.arrays import Array, ArrayLike, Label, Labels, Values
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.rounding import log_up
@@ -57,10 +57,10 @@ class SampledRandomizer(Randomizer):
 
     def scores(self, reports: Values, option: Label | None = None) -> Array:  # noqa: ARG002  those with scores take them
         consequence = "its estimate is no mean: use `estimate` or `quantiles`"
-        refuse("`randomizer` must have reports with scores", type(self).__name__, consequence, TypeError)
+        reject("`randomizer` must have reports with scores", type(self).__name__, consequence, TypeError)
 
     def _score_range(self) -> tuple[Array, Array]:
-        refuse("`randomizer` must have reports with scores", type(self).__name__, "its estimate is no mean", TypeError)
+        reject("`randomizer` must have reports with scores", type(self).__name__, "its estimate is no mean", TypeError)
 
     def to_dict(self) -> dict[str, Any]:
         return plain(self, self.name)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Values, project_onto_simplex
-from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.checks import choice, reject, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
@@ -135,7 +135,7 @@ class Memo:
             if not isinstance(design, Design) or design.matrix.shape != (2, 2):
                 received = design if isinstance(design, Design) else type(design).__name__
                 consequence = "a memo says yes or no"
-                refuse(f"`{name}` must be a design with two options and two reports", received, consequence, TypeError)
+                reject(f"`{name}` must be a design with two options and two reports", received, consequence, TypeError)
 
     @cached_property
     def design(self) -> Design:
@@ -251,7 +251,7 @@ class Memo:
         codes = encode(answers, self.permanent.options, "answers").codes
         if np.shape(memos) != (len(codes), 2):
             consequence = "remember(n) makes them"
-            refuse("`memos` must have a row for each answer", f"shape {np.shape(memos)} for {len(codes)}", consequence)
+            reject("`memos` must have a row for each answer", f"shape {np.shape(memos)} for {len(codes)}", consequence)
         current = np.asarray(memos)[np.arange(len(codes)), codes]
         sent, labels = self.fresh._randomize_codes(current, check_rng(rng)), self.fresh.report_options
         either = numbers_are_labels(labels) or looks_like_others(labels)
@@ -403,7 +403,7 @@ class Memo:
         """
         if not isinstance(data, dict) or set(data) != {"kind", "permanent", "fresh"} or data["kind"] != KIND:
             rule = f"the data of a {KIND!r} must have that kind and the fields permanent, fresh"
-            refuse(rule, "others", "write it with to_dict()")
+            reject(rule, "others", "write it with to_dict()")
         return cls(Design.from_dict(data["permanent"]), Design.from_dict(data["fresh"]))
 
     def _browser_data(self) -> dict[str, Any]:
@@ -427,7 +427,7 @@ class Memo:
         )
         if len(first_codes) != len(second_codes):
             consequence = "reports are paired by position"
-            refuse(
+            reject(
                 "both waves must be of the same people",
                 f"{len(first_codes)} and {len(second_codes)} reports",
                 consequence,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, exact, refuse
+from toolkit.core.checks import Number, exact, reject
 from toolkit.core.inference.special import bdtr, betainc, ndtr, ndtri, rel_entr
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
@@ -241,7 +241,7 @@ class Accuracy:
     def normal_power(self, n: ArrayLike) -> Any:
         """Return the power by the normal approximation, for the most informative option."""
         if self.other is None or self.shift is None:
-            refuse("a power needs `detect`", "none", "give the share that the test should detect: detect=0.2")
+            reject("a power needs `detect`", "none", "give the share that the test should detect: detect=0.2")
         before, after = np.sqrt(self.variance(n)), np.sqrt(self.variance(n, self.other))
         with np.errstate(divide="ignore", invalid="ignore"):
             z = (self.shift - critical(self.level, self.sides) * before) / after
@@ -323,7 +323,7 @@ class Case:
             return None, None
         if not has_matrix(randomizer) or randomizer.matrix.shape != (2, 2) or np.ndim(self.prevalence):
             rule = "`assurance` must be for one yes/no question with two reports"
-            refuse(rule, randomizer.name, "leave it out: the margin is then that of the expected width")
+            reject(rule, randomizer.name, "leave it out: the margin is then that of the expected width")
         (no, yes), share = randomizer.matrix[:, 1], float(self.prevalence)
         assured = Assured(self.assurance, float(no + (yes - no) * share), float(yes - no))
         return assured, Assured(self.assurance, share, 1.0)
@@ -340,7 +340,7 @@ class Case:
             return randomizer
         if not has_matrix(randomizer):
             remedy = "leave it out, or ask a yes/no question"
-            refuse("`compliance` needs a design with a matrix", type(randomizer).__name__, remedy)
+            reject("`compliance` needs a design with a matrix", type(randomizer).__name__, remedy)
         return self.field.compliance._effective_design(randomizer)
 
 
@@ -355,7 +355,7 @@ def spread_of(randomizer: Randomizer, truth: Any, sd: Number | None) -> Variance
         return _split(randomizer, truth)
     if "sd" not in inspect.signature(randomizer.variance).parameters:
         advice = "this one estimates a distribution: plan it by `plan_by_simulation`"
-        refuse("a plan must be for shares or for a mean", randomizer.name, advice)
+        reject("a plan must be for shares or for a mean", randomizer.name, advice)
     if sd is not None:
         return _split(randomizer, truth, sd=sd)
     center = float(exact(truth, "prevalence"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, exact, read_shares, refuse
+from toolkit.core.checks import Number, exact, read_shares, reject
 from toolkit.core.inference.digits import concise
 from toolkit.local.design import Design
 from toolkit.local.questions import warner
@@ -162,14 +162,14 @@ def roc_limit(false_alarms: ArrayLike, epsilon: Number) -> Array:
     """
     share, factor = read_shares(false_alarms, "false_alarms"), math.exp(_epsilon(epsilon))
     if np.any((share < 0) | (share > 1)):
-        refuse("`false_alarms` must lie between 0 and 1", "others", "write shares such as 0.05")
+        reject("`false_alarms` must lie between 0 and 1", "others", "write shares such as 0.05")
     return np.minimum(factor * share, 1 - (1 - share) / factor)
 
 
 def roc(design: Design) -> Array:
     """Return the corners of the ROC curve: rows of (false alarms, yes detected), from (0, 0) to (1, 1)."""
     if len(design.options) != 2:
-        refuse("`design` must have two options", len(design.options), "give a yes/no design")
+        reject("`design` must have two options", len(design.options), "give a yes/no design")
     no, yes = design.matrix
     with np.errstate(divide="ignore"):
         order = np.argsort(-(yes / no), kind="stable")
@@ -203,22 +203,22 @@ def people_at_equal_epsilon(design: Design, prevalence: ArrayLike) -> float:
     """
     if len(design.options) != 2 or not math.isfinite(design.epsilon):
         rule = "`design` must have two options and a finite epsilon"
-        refuse(rule, design, "give a yes/no design in which every report is possible for both answers")
+        reject(rule, design, "give a yes/no design in which every report is possible for both answers")
     best = warner(epsilon=design.epsilon)
     return float(design.variance(prevalence, 1)) / float(best.variance(prevalence, 1))
 
 
 def _belief(design: Design, prior: Number) -> float:
     if len(design.options) != 2:
-        refuse("`design` must have two options", len(design.options), "give a yes/no design")
+        reject("`design` must have two options", len(design.options), "give a yes/no design")
     belief = exact(prior, "prior")
     if not 0 <= belief <= 1:
-        refuse("`prior` must lie between 0 and 1", prior, "write a probability such as 0.1")
+        reject("`prior` must lie between 0 and 1", prior, "write a probability such as 0.1")
     return float(belief)
 
 
 def _epsilon(epsilon: Number) -> float:
     number = exact(epsilon, "epsilon")
     if number < 0:
-        refuse("`epsilon` must not be negative", epsilon, "write 1.0, for example")
+        reject("`epsilon` must not be negative", epsilon, "write 1.0, for example")
     return float(number)

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.local.protocol import Randomizer
 
 Family = Callable[..., Randomizer]
@@ -22,7 +22,7 @@ def check_family(family: object) -> None:
     name = _name(family)
     if not callable(family):
         rule = "`design` must be a randomizer or a family"
-        refuse(rule, type(family).__name__, "warner is a family, warner(0.7) a design", TypeError)
+        reject(rule, type(family).__name__, "warner is a family, warner(0.7) a design", TypeError)
     try:
         parameters = inspect.signature(family).parameters
     except (TypeError, ValueError):
@@ -35,7 +35,7 @@ def check_family(family: object) -> None:
             f"give the design itself, {name}({arguments}), which has its own epsilon; or a function with the "
             "parameter `epsilon`"
         )
-        refuse("a family must take the keyword `epsilon`", signature, advice)
+        reject("a family must take the keyword `epsilon`", signature, advice)
     single = (epsilon.POSITIONAL_ONLY, epsilon.POSITIONAL_OR_KEYWORD, epsilon.KEYWORD_ONLY)
     needed = [
         key
@@ -44,7 +44,7 @@ def check_family(family: object) -> None:
     ]
     if needed:
         filled = ", ".join(f"{key}=…" for key in needed)
-        refuse(
+        reject(
             "a family must need nothing but `epsilon`",
             signature,
             f"fill in the rest: functools.partial({name}, {filled})",
@@ -56,10 +56,10 @@ def member(family: Family, epsilon: float) -> Randomizer:
     check_family(family)
     randomizer = family(epsilon=epsilon)
     if not is_randomizer(randomizer):
-        refuse("a family must make a randomizer", type(randomizer).__name__, "warner(epsilon=1.0) is one", TypeError)
+        reject("a family must make a randomizer", type(randomizer).__name__, "warner(epsilon=1.0) is one", TypeError)
     if not randomizer.epsilon <= epsilon:
         rule = "a family must make a randomizer that costs at most the epsilon it is given"
-        refuse(
+        reject(
             rule, f"{randomizer.epsilon:.6g} for {epsilon:.6g} from {_name(family)}", "nothing can be promised with it"
         )
     return randomizer

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, positive, refuse, whole
+from toolkit.core.checks import Number, exact, positive, reject, whole
 from toolkit.local.compliance import WAYS, Compliance
 
 __all__ = ["Compliance", "Field", "checked_field"]
@@ -120,14 +120,14 @@ def checked_field(
 def _at_least_one(weighting: Number) -> float:
     number = exact(weighting, "weighting")
     if number < 1:
-        refuse("`weighting` must be at least 1", weighting, "it is 1 + cv**2 of the weights")
+        reject("`weighting` must be at least 1", weighting, "it is 1 + cv**2 of the weights")
     return float(number)
 
 
 def _share(value: Number, name: str) -> float:
     number = exact(value, name)
     if not 0 < number <= 1:
-        refuse(f"`{name}` must be a share above 0 and at most 1", value, "write 0.25 for a quarter of the people")
+        reject(f"`{name}` must be a share above 0 and at most 1", value, "write 0.25 for a quarter of the people")
     return float(number)
 
 
@@ -136,5 +136,5 @@ def _compliance(shares: Mapping[str, Number] | Compliance | None) -> Compliance 
         return shares
     if not isinstance(shares, Mapping) or not set(shares) <= set(WAYS):
         rule = f"`compliance` must map {', '.join(WAYS)} to shares"
-        refuse(rule, "something else", 'write compliance={"self_protective": 0.1}')
+        reject(rule, "something else", 'write compliance={"self_protective": 0.1}')
     return Compliance(**dict(shares))  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolkit.core.arrays import as_array
-from toolkit.core.checks import Number, exact, explain_call, positive, refuse, whole
+from toolkit.core.checks import Number, exact, explain_call, positive, reject, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.extras import extra
 from toolkit.local.design import has_matrix
@@ -330,12 +330,12 @@ def _unknown(design: object, goals: Mapping[str, Any], *, testing: bool) -> str:
     if goals[idle] is not None:
         missing = "" if testing else "; give `detect`, what the power is for"
         rule = f"`{idle}` must be left out {'with' if testing else 'without'} `detect`"
-        refuse(rule, goals[idle], f"plan a margin or a test{missing}")
+        reject(rule, goals[idle], f"plan a margin or a test{missing}")
     names = ["epsilon", "n", goal]
     if is_randomizer(design):
         if goals["epsilon"] is not None:
             consequence = "the design has its own; or give a family"
-            refuse("`epsilon` must be left out when the design is given", goals["epsilon"], consequence)
+            reject("`epsilon` must be left out when the design is given", goals["epsilon"], consequence)
         names.remove("epsilon")
     else:
         check_family(design)
@@ -344,7 +344,7 @@ def _unknown(design: object, goals: Mapping[str, Any], *, testing: bool) -> str:
         names_left = " and ".join(f"`{name}`" for name in left_out)
         received = f"{names_left} left out" if left_out else "all of them"
         advice = f"give {len(left_out) - 1} more of them" if left_out else "leave out the one to solve for"
-        refuse(f"exactly one of {', '.join(names[:-1])} and {names[-1]} must be left out", received, advice)
+        reject(f"exactly one of {', '.join(names[:-1])} and {names[-1]} must be left out", received, advice)
     return left_out[0]
 
 
@@ -359,18 +359,18 @@ def _checked(case: Case, goals: Mapping[str, Any], solved: str) -> _Goal:
     power = None if goals["power"] is None else exact(goals["power"], "power")
     if power is not None and not 1 - case.level < power < 1:
         rule = f"`power` must lie between {1 - case.level:.3g} and 1"
-        refuse(rule, goals["power"], "write 0.8 for 80 percent")
+        reject(rule, goals["power"], "write 0.8 for 80 percent")
     _check_people(case.field, people)
     shares = case.randomizer(epsilon or 1.0).bounds is None
     if margin is not None and shares and margin >= 1:
         consequence = "a share lies between 0 and 1, and 3 percentage points are 0.03"
-        refuse("`margin` must be below 1", goals["margin"], consequence)
+        reject("`margin` must be below 1", goals["margin"], consequence)
     if case.detect is not None and np.shape(case.detect) != np.shape(case.prevalence):
         rule = "`detect` must be written as `prevalence` is"
-        refuse(rule, "another number of shares", "give as many shares as `prevalence` has")
+        reject(rule, "another number of shares", "give as many shares as `prevalence` has")
     accuracy = case.accuracy(epsilon or 1.0)  # checks the prevalence, before any search
     if accuracy.shift is not None and not np.any(accuracy.shift > 0):
-        refuse("`detect` must differ from `prevalence`", case.detect, "there is nothing to detect")
+        reject("`detect` must differ from `prevalence`", case.detect, "there is nothing to detect")
     target = Target(margin, None if power is None else float(power), shares)
     return _Goal(solved, epsilon, people, target)
 
@@ -381,10 +381,10 @@ def _check_people(field: Field, n: int | None) -> None:
     if n is None or most is None or n <= most:
         return
     if n > (field.population or 0):
-        refuse(f"`n` must be at most the population, {field.population:,}", f"{n:,}", "nobody is asked twice")
+        reject(f"`n` must be at most the population, {field.population:,}", f"{n:,}", "nobody is asked twice")
     consequence = f"{field.invited(n):,} would have to be invited, and nobody is invited twice"
     rule = f"`n` must be at most {most:,}, as many as answer when all {field.population:,} are invited"
-    refuse(rule, f"{n:,}", consequence)
+    reject(rule, f"{n:,}", consequence)
 
 
 def _planned(case: Case, goal: _Goal) -> Plan:
@@ -486,13 +486,13 @@ def _assurance(assurance: Number | None, detect: object) -> float | None:
     share = float(exact(assurance, "assurance"))
     if detect is not None or not 0.5 <= share < 1:
         rule = "`assurance` must be from 0.5 to below 1, for a margin and not with `detect`"
-        refuse(rule, assurance, "write assurance=0.9 if nine of ten surveys should keep the margin")
+        reject(rule, assurance, "write assurance=0.9 if nine of ten surveys should keep the margin")
     return share
 
 
 def _sides(sides: object) -> int:
     if whole(sides, "sides") not in (1, 2):
-        refuse("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
+        reject("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
     return int(sides)  # type: ignore[call-overload, no-any-return]
 
 

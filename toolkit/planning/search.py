@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.search import least_whole
 from toolkit.planning.accuracy import MOST_COUNTED, Assured, Case, Precision, critical
 
@@ -108,7 +108,7 @@ def _explain_people(accuracy: Precision, target: Target, most: int) -> None:
         if most
         else "nobody answers"
     )
-    refuse(f"the target must be within reach of {who}", target, gives, OutOfReach)
+    reject(f"the target must be within reach of {who}", target, gives, OutOfReach)
 
 
 def epsilon_for(case: Case, target: Target, n: int) -> float:
@@ -123,7 +123,7 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
         # An exact power is not monotone, so that an epsilon that reaches it by chance may have been missed.
         none = "no epsilon was found that keeps" if counted else "no epsilon reaches"
         remedy = f"even direct questioning has {target.attained(best, n)}; ask more people"
-        refuse(f"{none} the target with {n:,} people", target, remedy, OutOfReach)
+        reject(f"{none} the target with {n:,} people", target, remedy, OutOfReach)
 
     def kept(epsilon: float) -> bool:
         return target.kept(case.accuracy(epsilon), n)
@@ -144,7 +144,7 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
         least = MOST_EPSILON
         if not kept(least):
             rule = f"the target with {n:,} people must need an epsilon of at most {MOST_EPSILON:g}"
-            refuse(rule, target, "ask more people", OutOfReach)
+            reject(rule, target, "ask more people", OutOfReach)
     if counted:
         return _lower_epsilon(case, target, n, least)
     return least if case.randomizer(least).matrix is not None else _less(missed, least)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, explain_call, refuse, whole
+from toolkit.core.checks import Number, explain_call, reject, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import chunks, extra
@@ -138,5 +138,5 @@ def _detects(result: Any, error: float, null: float) -> bool:
     p = result.test(null).p if isinstance(result, Estimate) else getattr(result, "p", result)
     if np.ndim(p) or not isinstance(p, int | float | np.number) or p < 0 or p > 1:
         remedy = "return one p-value, one Estimate, or whether something was detected"
-        refuse("`analysis` must lead to one test", type(result).__name__, remedy, TypeError)
+        reject("`analysis` must lead to one test", type(result).__name__, remedy, TypeError)
     return bool(p <= error)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, explain_call, positive, refuse, whole
+from toolkit.core.checks import Number, exact, explain_call, positive, reject, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.extras import extra
 from toolkit.core.search import bisect
@@ -135,17 +135,17 @@ def budget_for(
     total = exact(not_above(positive(epsilon, "epsilon")), "epsilon")  # the float that is reported, exactly
     people, confidence = whole(n, "n"), check_level(level)
     if not questions:
-        refuse("`questions` must hold at least one question", "none", 'write {"cheated": (warner, 0.2)}')
+        reject("`questions` must hold at least one question", "none", 'write {"cheated": (warner, 0.2)}')
     if not isinstance(questions, Mapping) or not all(
         isinstance(question, tuple | list) and len(question) == 2 for question in questions.values()
     ):
         consequence = 'write {"cheated": (warner, 0.2)}'
-        refuse("each question must be a family and a guess of the truth", "others", consequence, TypeError)
+        reject("each question must be a family and a guess of the truth", "others", consequence, TypeError)
     cases = {name: Case(family, truth, confidence) for name, (family, truth) in questions.items()}
     for name, case in cases.items():
         if case.fixed:
             rule = "each question must be a family, a function of epsilon"
-            refuse(rule, f"a fixed design for {name!r}", "its epsilon is fixed; write warner in place of warner(0.7)")
+            reject(rule, f"a fixed design for {name!r}", "its epsilon is fixed; write warner in place of warner(0.7)")
     proportions = _weights(questions, weights) if weights is not None else _even_margins(cases, float(total))
     shares = _exact_shares(proportions, total)
     margins = {name: float(case.accuracy(float(shares[name])).margin(people)) for name, case in cases.items()}
@@ -156,7 +156,7 @@ def budget_for(
 
 def _weights(questions: Mapping[str, Any], weights: Mapping[str, Number]) -> dict[str, float]:
     if set(weights) != set(questions):
-        refuse("`weights` must name every question once", "other names", "use the names of `questions`")
+        reject("`weights` must name every question once", "other names", "use the names of `questions`")
     return {
         name: float(positive(weights[name], "weights", "a question without budget tells nothing")) for name in questions
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.checks import Number, exact, explain_call, refuse
+from toolkit.core.checks import Number, exact, explain_call, reject
 from toolkit.core.extras import extra
 from toolkit.core.inference.digits import concise
 from toolkit.local.protocol import Randomizer
@@ -173,18 +173,18 @@ def plan_survey(
     field = checked_field(1, population, response, 1, None, deff, weighting)
     needs: list[tuple[str, str, str, float, str, int, int]] = []
     if not all(isinstance(mapping, Mapping) for mapping in (designs, wishes, prevalence)):
-        refuse("designs, wishes and guesses must be mappings by question", "others", _CALL, TypeError)
+        reject("designs, wishes and guesses must be mappings by question", "others", _CALL, TypeError)
     for name, wish_or_wishes in wishes.items():
         if not isinstance(wish_or_wishes, Mapping | list | tuple):
-            refuse("a wish must be a mapping, or several", type(wish_or_wishes).__name__, _CALL, TypeError)
+            reject("a wish must be a mapping, or several", type(wish_or_wishes).__name__, _CALL, TypeError)
         if name not in designs:
-            refuse("wishes must be of hidden questions", repr(name)[:60], f"they are {', '.join(designs)}")
+            reject("wishes must be of hidden questions", repr(name)[:60], f"they are {', '.join(designs)}")
         needs += [
             (name, *_needed(designs[name], wish, prevalence.get(name), level, field))
             for wish in ([wish_or_wishes] if isinstance(wish_or_wishes, Mapping) else wish_or_wishes)
         ]
     if not needs:
-        refuse("there must be a wish", "none", "{'cheated': {'margin': 0.03}}")
+        reject("there must be a wish", "none", "{'cheated': {'margin': 0.03}}")
     most = max(people for *_, people in needs)
     rows = tuple(
         Needed(name, purpose, group, share, target, n, people, field.invited(people), people == most)
@@ -192,7 +192,7 @@ def plan_survey(
     )
     if field.population is not None and field.invited(most) > field.population:
         rule = f"the population must hold the {field.invited(most):,} people to invite"
-        refuse(rule, f"{field.population:,}", "nobody is asked twice; wish for less")
+        reject(rule, f"{field.population:,}", "nobody is asked twice; wish for less")
     return PeopleNeeded(rows, _notes(rows, field))
 
 
@@ -203,12 +203,12 @@ def _needed(design: Any, wish: object, guess: object, level: Number, field: Fiel
     """Return purpose, group, its share, target, people in the group, and people in total."""
     purpose, terms = _purpose(wish)
     if guess is None and purpose in ("margin", "test"):
-        refuse("`prevalence` must hold a guess for each question", "none for one", 'write prevalence={"cheated": 0.2}')
+        reject("`prevalence` must hold a guess for each question", "none for one", 'write prevalence={"cheated": 0.2}')
     if purpose == "difference":
         return _difference(design, terms, level, field)
     share = exact(terms.pop("subgroup", 1), "subgroup")
     if not 0 < share <= 1:
-        refuse("`subgroup` must be a share above 0 and at most 1", share, "write 0.25 for a quarter of the people")
+        reject("`subgroup` must be a share above 0 and at most 1", share, "write 0.25 for a quarter of the people")
     shared: dict[str, Any] = {"level": level}
     if purpose == "slope":
         slope_plan = plan_slope(design, **{"power": _POWER, **terms}, **shared)
@@ -230,7 +230,7 @@ def _needed(design: Any, wish: object, guess: object, level: Number, field: Fiel
 def _difference(design: Any, terms: dict[str, Any], level: Number, field: Field) -> _Row:
     shares = [exact(share, "groups") for share in terms.pop("groups", ("1/2", "1/2"))]
     if len(shares) != 2 or min(shares) <= 0 or sum(shares) > 1:
-        refuse("`groups` must be the shares of two groups", f"{len(shares)} of them", "('1/2', '1/2')")
+        reject("`groups` must be the shares of two groups", f"{len(shares)} of them", "('1/2', '1/2')")
     pair, power = terms["difference"], terms.get("power", _POWER)
     difference_plan = plan_difference(
         design,
@@ -250,15 +250,15 @@ def _difference(design: Any, terms: dict[str, Any], level: Number, field: Field)
 def _purpose(wish: object) -> tuple[str, dict[str, Any]]:
     """Return the kind of a goal, by the key that only this kind has."""
     if not isinstance(wish, Mapping):
-        refuse("a wish must be a mapping", type(wish).__name__, "{'margin': 0.03}", TypeError)
+        reject("a wish must be a mapping", type(wish).__name__, "{'margin': 0.03}", TypeError)
     keys = {options[0]: purpose for purpose, options in _PURPOSES.items()}
     purposes = [keys[key] for key in wish if key in keys]
     if len(purposes) != 1:
-        refuse(f"a wish must have one of {', '.join(keys)}", f"{len(purposes)} of them", "write a list of wishes")
+        reject(f"a wish must have one of {', '.join(keys)}", f"{len(purposes)} of them", "write a list of wishes")
     purpose = purposes[0]
     if unknown := [str(key) for key in wish if key not in _PURPOSES[purpose]]:
         rule = f"a wish for a {purpose} may have {', '.join(_PURPOSES[purpose])}"
-        refuse(rule, ", ".join(unknown)[:60], "leave the others out")
+        reject(rule, ", ".join(unknown)[:60], "leave the others out")
     return purpose, dict(wish)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike, first_largest
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import erfcx, ndtr, ndtri
 from toolkit.core.search import bisect_each, bisect_whole, bracket
@@ -233,5 +233,5 @@ def _answer(case: Case, solved: str, epsilon: float, n: int, target: Target) -> 
 
 def check_delta(delta: float) -> float:
     if not 0 < delta < 1:
-        refuse("`delta` must lie strictly between 0 and 1", delta, "shuffling gains nothing at 0; 1e-6 is usual")
+        reject("`delta` must lie strictly between 0 and 1", delta, "shuffling gains nothing at 0; 1e-6 is usual")
     return float(delta)

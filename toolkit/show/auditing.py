@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter
 
 from toolkit.audit.bounds import clopper_pearson
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, axes, draws, finish, named_curves
 
 _ERROR = 0.01  # shared by all limits of all bars
@@ -48,7 +48,7 @@ def outcome_ratios(
     a, b = (np.asarray(runs, dtype=np.float64) for runs in (first, second))
     if a.ndim != 1 or b.ndim != 1 or not len(a) or not len(b):
         shapes = f"shapes {a.shape} and {b.shape}"
-        refuse("outcomes must be numbers, one a run", shapes, "choose one entry of the output")
+        reject("outcomes must be numbers, one a run", shapes, "choose one entry of the output")
     edges, names = _cells(np.concatenate([a, b]), cells)
     counts = (np.bincount(np.searchsorted(edges, x, "right"), minlength=len(names)) for x in (a, b))
     low, high, seen = _log_ratios(*counts)

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
 from toolkit.local import oracles
 from toolkit.local.compliance import WAYS, Compliance
@@ -65,7 +65,7 @@ def conduct_lines(design: Design, prevalence: float, *, most: float = 0.3, ax: A
     <Picture: estimate of a true 10 % when 20 % do not follow: say the harmless thing -2 %, answer at random 18 %, ...>
     """
     if len(design.options) != 2:
-        refuse("`design` must have two options to draw its estimate", len(design.options), "one line shows one share")
+        reject("`design` must have two options to draw its estimate", len(design.options), "one line shows one share")
     ax, shares, words = axes(ax, width=7.2, height=3.8), np.linspace(0, most, 61), []
     for way in WAYS:
         label, colour, dash = _CONDUCT[way]

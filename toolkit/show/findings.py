@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.frames.counts import Group
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure, percent, percent_ticks, png_bundle
 from toolkit.show.tables import dot_and_bar, interval_row, misfit
@@ -59,12 +59,12 @@ class _Line:
 def findings(results: Results, *, level: float = 0.95) -> Sheet:
     """Draw estimates as dots with intervals, one row per question, option and group: what `results.plot()` shows."""
     if not results.group_estimates:
-        refuse("there must be something to draw", "no findings", "; ".join(results.notes()) or "wait for reports")
+        reject("there must be something to draw", "no findings", "; ".join(results.notes()) or "wait for reports")
     panels = _panels(results, level)
     if not panels:
-        refuse("there must be shares or means to draw", "distributions alone", "results[name] is one of them")
+        reject("there must be shares or means to draw", "distributions alone", "results[name] is one of them")
     if (rows := sum(map(len, panels))) > _MOST_ROWS:
-        refuse(f"a picture holds at most {_MOST_ROWS} estimates", rows, "draw fewer groups, or see to_frame()")
+        reject(f"a picture holds at most {_MOST_ROWS} estimates", rows, "draw fewer groups, or see to_frame()")
     heights = [_height(lines) for lines in panels]
     canvas = new_figure(width=8.2, height=_LINE * sum(heights) + 0.75 * len(panels) + 0.6)
     axes = canvas.subplots(len(panels), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from toolkit.core.checks import level as checked_level
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.show.canvas import (
     BLUE,
     GREY,
@@ -88,7 +88,7 @@ def along(fit: Any, variable: str, *, level: float = 0.95, ax: Axes | None = Non
     <Picture: mean prediction along x with 95 % intervals: 50 % at -1, 50 % at 1>
     """
     if not hasattr(fit, "margins"):
-        refuse("the fit must have margins to draw", type(fit).__name__, "draw its coefficients: plot() without a name")
+        reject("the fit must have margins to draw", type(fit).__name__, "draw its coefficients: plot() without a name")
     grid, numeric = _grid(fit.covariates, variable)
     estimate = fit.margins(variable, levels=grid)
     limits = estimate.interval(checked_level(level))

@@ -11,7 +11,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.patches import Rectangle
 
 from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
 from toolkit.local.design import Design
 from toolkit.show.canvas import (
@@ -104,7 +104,7 @@ def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = N
     <Picture: belief in yes, before and after a report: from 25 % it becomes 14 % after “no”, 40 % after “yes”>
     """
     if len(design.options) != 2:
-        refuse("`design` must have two options to draw beliefs", len(design.options), "one axis holds one belief")
+        reject("`design` must have two options to draw beliefs", len(design.options), "one axis holds one belief")
     ax = axes(ax, width=7.2, height=4)
     grid = np.linspace(0, 1, 201)
     beliefs = np.array([design.posterior(x)[1] for x in grid])
@@ -246,10 +246,10 @@ def _named(estimates: Any) -> Mapping[str, Estimate]:
     """Estimates by name; of a survey's results, what to write instead."""
     if isinstance(estimates, Results):
         instead = "results.plot() draws them all"
-        refuse("`estimates` must be estimates by name", "the results of a survey", instead, TypeError)
+        reject("`estimates` must be estimates by name", "the results of a survey", instead, TypeError)
     if isinstance(estimates, Estimate):
-        refuse("`estimates` must be several estimates", "one", 'write {"all": estimate}', TypeError)
+        reject("`estimates` must be several estimates", "one", 'write {"all": estimate}', TypeError)
     named = estimates if isinstance(estimates, Mapping) else {str(i + 1): one for i, one in enumerate(estimates)}
     if strange := [type(one).__name__ for one in named.values() if not isinstance(one, Estimate)]:
-        refuse("`estimates` must be estimates", strange[0], "a number has no interval to draw", TypeError)
+        reject("`estimates` must be estimates", strange[0], "a number has no interval to draw", TypeError)
     return named

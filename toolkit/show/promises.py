@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, draws, finish, percent, percent_ticks
 
 Law = Mapping[Any, Any]
@@ -45,7 +45,7 @@ def output_laws(
     <Picture: how likely each release is: without Alice most often 0 (60 %), with Alice most often 1 (60 %)>
     """
     if not 2 <= len(laws) <= len(_LOOKS):
-        refuse("`laws` must be two or three", len(laws), "they are compared in one picture")
+        reject("`laws` must be two or three", len(laws), "they are compared in one picture")
     outputs = _outputs(laws.values())
     few = len(outputs) <= _MOST_LABELS  # then they are wide, and a legend would lie on them
     ax, edges = axes(ax, width=7.2 if few else 6.4), np.arange(len(outputs) + 1) - 0.5

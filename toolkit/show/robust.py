@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from toolkit.central.robust.estimators import MEstimator
 from toolkit.central.robust.influence import influence
 from toolkit.central.robust.smooth import local_sensitivity, smooth_sensitivity
-from toolkit.core.checks import Number, choice, limits, refuse
+from toolkit.core.checks import Number, choice, limits, reject
 from toolkit.show.canvas import BLUE, GREY, ORANGE, SKY, VERMILLION, axes, draws, finish, named_curves, percent
 
 _CURVES = ((BLUE, "-", "o"), (VERMILLION, "--", "s"), (ORANGE, "-.", "D"), (SKY, ":", "^"))
@@ -43,7 +43,7 @@ def accuracy_curves(
     """
     choice(across, "across", tuple(_ACROSS))
     if not 1 <= len(curves) <= len(_CURVES):
-        refuse(f"`curves` must be one to {len(_CURVES)}", len(curves), "they are drawn in one picture")
+        reject(f"`curves` must be one to {len(_CURVES)}", len(curves), "they are drawn in one picture")
     ax, words = axes(ax), []
     for name, places, shares in named_curves(ax, curves, _CURVES, size=6):
         ends = " and ".join(f"{percent(shares[i])} at {places[i]:g}" for i in (0, -1))
@@ -87,7 +87,7 @@ def influence_functions(
     <Picture: influence at the normal law: mean without bound, Huber at most 1.64>
     """
     if not 1 <= len(estimators) <= len(_LOOKS):
-        refuse(f"`estimators` must be one to {len(_LOOKS)}", len(estimators), "they are drawn in one picture")
+        reject(f"`estimators` must be one to {len(_LOOKS)}", len(estimators), "they are drawn in one picture")
     ax, x, words = axes(ax), np.linspace(-reach, reach, 601), []
     for (name, estimator), (colour, dash) in zip(estimators.items(), _LOOKS, strict=False):
         curve = influence(estimator, population)
@@ -130,7 +130,7 @@ def sensitivities(
     <Picture: median: local 0, smooth 60.7, global 100>
     """
     if not statistics:
-        refuse("`statistics` must name at least one", "none", "each is a row of the picture")
+        reject("`statistics` must name at least one", "none", "each is a row of the picture")
     ax, words = axes(ax, height=1.2 + 0.55 * len(statistics)), []
     low, high = limits(bounds)
     for row, (name, statistic) in enumerate(statistics.items()):

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from toolkit.central.stream.comparison import NAMES, crossing, error
-from toolkit.core.checks import floats, refuse, whole
+from toolkit.core.checks import floats, reject, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, draws, finish
@@ -76,7 +76,7 @@ def published(
     <Picture: 4 published numbers, 95 % intervals up to ± ...>
     """
     if not estimates:
-        refuse("there must be something published", "no estimate", "each is a point of the picture")
+        reject("there must be something published", "no estimate", "each is a point of the picture")
     ax, weeks = axes(ax), np.arange(1, len(estimates) + 1)
     values = np.array([float(estimate) for estimate in estimates])
     reach = np.array([float(estimate.interval().high) - float(estimate) for estimate in estimates])

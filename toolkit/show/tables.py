@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval
 from toolkit.show.canvas import BLUE, INK, ORANGE, SKY, VERMILLION, axes, draws, finish, name_rows, percent
@@ -44,7 +44,7 @@ def table(
     """
     labels = [label if isinstance(label, tuple) else (label,) for label in estimate.labels]
     if len(labels) > _MOST_ROWS or not labels:
-        refuse(f"a picture holds 1 to {_MOST_ROWS} cells", len(labels), "draw fewer, or see to_frame()")
+        reject(f"a picture holds 1 to {_MOST_ROWS} cells", len(labels), "draw fewer, or see to_frame()")
     values, interval = np.atleast_1d(estimate.value).astype(float), estimate.interval(level)
     low, high = (np.atleast_1d(limit) for limit in interval)
     keys = list(dict.fromkeys(label[-1] for label in labels))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.budget.ledger import Ledger
-from toolkit.core.checks import choice, exact, refuse
+from toolkit.core.checks import choice, exact, reject
 from toolkit.core.loss import Pure
 from toolkit.curator.curator import Curator
 from toolkit.studio import notebooks
@@ -59,7 +59,7 @@ class Curating:
         if self._ledger_path(table).exists() and any(
             session.get(name) != before[name] for name in ("ceiling", "neighbors")
         ):
-            refuse("a ledger keeps its ceiling and its promise", "others", "a budget that can be raised is none")
+            reject("a ledger keeps its ceiling and its promise", "others", "a budget that can be raised is none")
         choice(session.get("neighbors"), "neighbors", ("replace", "add_remove"))
         Pure(exact(session.get("ceiling", ""), "ceiling"))
         new = {**{name: session.get(name, _NEW[name]) for name in _NEW}, "statistics": [*released, *planned]}
@@ -76,7 +76,7 @@ class Curating:
         session, _ = self._session(table)
         statistics = session["statistics"]
         if not isinstance(place, int) or not 0 <= place < len(statistics):
-            refuse("a statistic must be one that is planned", repr(place)[:40], "each is released once")
+            reject("a statistic must be one that is planned", repr(place)[:40], "each is released once")
         source = self._table(table, session)
         if self._statistic(source, session, statistics[place]).get("hash") != hash:
             raise ConflictError(self.state(table))
@@ -94,7 +94,7 @@ class Curating:
     def publish(self, table: str, name: str) -> dict[str, Any]:
         """Write the pages of what was released; if that fails, it can be done again as long as the studio runs."""
         if name not in self._unpublished:
-            refuse("only what was released since the start can be published", "another", "its numbers are in the plan")
+            reject("only what was released since the start can be published", "another", "its numbers are in the plan")
         try:
             self._unpublished[name].publish(self.folder.root / f"{name}.html", overwrite=True)
         except (OSError, ValueError) as problem:
@@ -136,7 +136,7 @@ class Curating:
         content = path.read_bytes() if path.exists() else b""
         session = {**_NEW, **tomllib.loads(content.decode())}
         if not isinstance(session["columns"], dict) or not isinstance(session["statistics"], list):
-            refuse("a plan of releases must have columns and statistics", "others", f"correct or delete {path.name}")
+            reject("a plan of releases must have columns and statistics", "others", f"correct or delete {path.name}")
         return {**session, "columns": {**session["columns"]}, "statistics": [*session["statistics"]]}, content
 
     def _unchanged(self, table: str, expected: str) -> dict[str, Any]:
@@ -181,10 +181,10 @@ class Curating:
             return {**line, "published": one.get("file") not in self._unpublished}
         try:
             if source.header is None:
-                refuse("the first line must be known", "nothing about it", "say whether it names the columns")
+                reject("the first line must be known", "nothing about it", "say whether it names the columns")
             names, keywords, code = call(one, _about(source, session))
             if one["verb"] == "count" and session["neighbors"] == "replace" and "by" not in keywords:
-                refuse(
+                reject(
                     "rows must be counted by a column", "all of them", "how many there are is public by your promise"
                 )
             ledger = self._ledger(source.path.name, session)
@@ -215,13 +215,13 @@ def call(one: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[list[Any],
     names = [] if verb == "count" else [one.get("column", "")]
     keywords: dict[str, Any] = {}
     if names and not (isinstance(names[0], str) and names[0]):
-        refuse("a statistic must have a column", "none", "choose one")
+        reject("a statistic must have a column", "none", "choose one")
     about = columns.get(names[0], {}) if names else {}
     if verb in _OF_NUMBERS and about.get("type") == "text":
-        refuse(f"`{names[0]}` must hold numbers", "text", "say so; then a cell that is not a number counts as missing")
+        reject(f"`{names[0]}` must hold numbers", "text", "say so; then a cell that is not a number counts as missing")
     if verb in _BOUNDED:
         if not {"low", "high"} <= set(about):
-            refuse(f"`{names[0]}` must have bounds", "none", "say what is possible, or pay for a proposal of bounds")
+            reject(f"`{names[0]}` must have bounds", "none", "say what is possible, or pay for a proposal of bounds")
         keywords["bounds"] = (about["low"], about["high"])
         keywords |= {} if verb == "median" else {"missing": "drop"}
     if verb == "histogram":
@@ -237,12 +237,12 @@ def _categories(name: object, about: Mapping[str, Any]) -> Sequence[Any]:
     """What can be in a column, in the type of its cells."""
     options = about.get("options")
     if not isinstance(options, list) or not options:
-        refuse(f"`{name}` must have categories", "none", "write what is possible; it is not read from the data")
+        reject(f"`{name}` must have categories", "none", "write what is possible; it is not read from the data")
     if about.get("type") == "text":
         return [str(option) for option in options]
     if about.get("type") != "number":
         return options
     values = [number(option) for option in options]
     if not all(map(math.isfinite, values)):
-        refuse(f"categories of `{name}` must be numbers", "text", "it holds numbers, so no row could have another")
+        reject(f"categories of `{name}` must be numbers", "text", "it holds numbers, so no row could have another")
     return [int(value) if value.is_integer() else value for value in values]

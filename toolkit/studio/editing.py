@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import date, time
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.extras import extra
 
 ORIGIN = "#"
@@ -72,7 +72,7 @@ def edited(text: str, data: Mapping[str, Any], *, toml: bool = True) -> str:
     if result is None or not _reads_as(result, content):
         result = _merged(text, before, content)
     if not _reads_as(result, content):
-        refuse("what is written must read back as what was meant", "another text", "edit the file by hand")
+        reject("what is written must read back as what was meant", "another text", "edit the file by hand")
     return result
 
 

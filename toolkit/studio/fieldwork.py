@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.checks import choice, reject, whole
 from toolkit.studio import notebooks
 from toolkit.studio.checking import examples, quiet
 from toolkit.studio.folder import ConflictError, Folder, fingerprint
@@ -55,7 +55,7 @@ class Fieldwork:
                 rule = "a rehearsal and a real collection must have databases of their own"
                 other = "a rehearsal" if collector.survey.rehearsal else "a real collection"
                 consequence = "it stays as it is; give the file of this survey another name"
-                refuse(rule, f"{other} in {path.name!r}", consequence, _ForeignError)
+                reject(rule, f"{other} in {path.name!r}", consequence, _ForeignError)
             yield collector
         finally:
             collector._disconnect()
@@ -150,7 +150,7 @@ class Fieldwork:
         self._check(file, hash)
         if not self._database(file, "real")[0].exists() and (words := examples(self._surveys.data(file))):
             consequence = "write your own first, as questions and answers stay as they are when the survey is open"
-            refuse("a survey must be in your words", f"the example {words[0][2]!r}", consequence)
+            reject("a survey must be in your words", f"the example {words[0][2]!r}", consequence)
         with quiet():
             survey = self._surveys.load(file)
             key, address = self._issuer_key(survey), self._reach(reach or {})
@@ -162,7 +162,7 @@ class Fieldwork:
         """Where it listens and what people open; files of TLS must be in the folder, too."""
         known = ("host", "public_url", "certificate", "private_key", "plain_http_beyond_this_machine")
         if strange := [name for name in settings if name not in known]:
-            refuse(f"`reach` has the fields {', '.join(known)}", repr(strange[0])[:40], "nothing else is defined")
+            reject(f"`reach` has the fields {', '.join(known)}", repr(strange[0])[:40], "nothing else is defined")
         options = {name: value for name, value in settings.items() if value not in (None, "", False)}
         for name in ("certificate", "private_key"):
             if name in options:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 
 _NAME = re.compile(r"[^\W_.][\w .()-]{0,99}")  # a letter or a digit, then what every system allows in a name
 SURVEYS, TABLES = (".toml", ".json"), (".csv", ".parquet")
@@ -34,7 +34,7 @@ class Folder:
     def __init__(self, root: str | Path) -> None:
         self.root, self._turn = Path(root).expanduser().resolve(), threading.Lock()
         if not self.root.is_dir():
-            refuse("`folder` must be a folder that is there", str(root)[:80], "make it first", NotADirectoryError)
+            reject("`folder` must be a folder that is there", str(root)[:80], "make it first", NotADirectoryError)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -58,19 +58,19 @@ class Folder:
         """Return where a file of this folder is, or would be; refuse all that could lie elsewhere."""
         if not isinstance(name, str) or not _NAME.fullmatch(name) or name.endswith((" ", ".")):
             rule = "a file must be named by letters, digits, spaces, dots and dashes, without a folder"
-            refuse(rule, repr(name)[:60], "the studio reads and writes in its own folder alone")
+            reject(rule, repr(name)[:60], "the studio reads and writes in its own folder alone")
         if endings and not name.lower().endswith(endings):
-            refuse(f"the file must end in {' or '.join(endings)}", repr(name)[:60], "its name says what it holds")
+            reject(f"the file must end in {' or '.join(endings)}", repr(name)[:60], "its name says what it holds")
         path = self.root / name
         if path.is_symlink():
-            refuse("a file must not be a link", repr(name)[:60], "it could lead out of the folder")
+            reject("a file must not be a link", repr(name)[:60], "it could lead out of the folder")
         return path
 
     def existing(self, name: object, *endings: str) -> Path:
         """Return where a file of this folder is; refuse if it is not there."""
         path = self.path(name, *endings)
         if not path.is_file():
-            refuse("the file must be there", f"no file {path.name!r}", "it was moved, or deleted", FileNotFoundError)
+            reject("the file must be there", f"no file {path.name!r}", "it was moved, or deleted", FileNotFoundError)
         return path
 
     def read(self, name: object, *endings: str) -> bytes:
@@ -81,7 +81,7 @@ class Folder:
         path = self.path(name)
         if new and path.exists():
             consequence = "nothing is overwritten; rename that file or move it away first"
-            refuse("the name must be a new one", f"{name!r}, which exists", consequence, FileExistsError)
+            reject("the name must be a new one", f"{name!r}, which exists", consequence, FileExistsError)
         beside = self.root / f"{secrets.token_hex(8)}.part"
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)

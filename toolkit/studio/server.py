@@ -25,7 +25,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 from urllib.parse import urlsplit
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.extras import MissingExtraError
 from toolkit.studio import checking
 from toolkit.studio.curating import Curating
@@ -145,7 +145,7 @@ class Gate:
         front = None if public_url is None else urlsplit(public_url)
         if front is not None and (front.scheme not in ("http", "https") or not front.hostname):
             rule = "`public_url` must be an address such as https://hub.example/user/ann/proxy/8899/"
-            refuse(rule, repr(public_url), "give the address that the browser shows for the proxy")
+            reject(rule, repr(public_url), "give the address that the browser shows for the proxy")
         self.base = f"{own[0]}/" if public_url is None else f"{public_url.rstrip('/')}/"
         self._origins = {*own, *([] if front is None else [f"{front.scheme}://{front.netloc}"])}
         self._hosts = {urlsplit(one).netloc.lower() for one in self._origins}

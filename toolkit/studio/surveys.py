@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import choice, reject
 from toolkit.studio import checking, notebooks
 from toolkit.studio.editing import edited, is_safe, plain
 from toolkit.studio.folder import RELEASED, SESSION, SURVEYS, TABLES, ConflictError, Folder, fingerprint
@@ -76,7 +76,7 @@ class Surveys:
         """Write what differs, if the file is still the one with this hash."""
         content = self.unchanged(file, hash, speak)
         if not isinstance(data, dict):
-            refuse("a survey must be a table", type(data).__name__, "nothing was written", TypeError)
+            reject("a survey must be a table", type(data).__name__, "nothing was written", TypeError)
         text = edited(content.decode(), data, toml=file.lower().endswith(".toml")).encode()
         if text != content:
             self.folder.write(file, text)
@@ -92,7 +92,7 @@ class Surveys:
     def _step(self, file: str, known: str, speak: str, back: dict[str, Any], forth: dict[str, Any]) -> dict[str, Any]:
         content = self.unchanged(file, known, speak)
         if file not in back:
-            refuse("there must be something to undo", "nothing", "only what was done since the start can be undone")
+            reject("there must be something to undo", "nothing", "only what was done since the start can be undone")
         self.folder.write(file, back[file][-1])
         self._seen[file] = back[file].pop()
         forth.setdefault(file, []).append(content)
@@ -135,7 +135,7 @@ def _read(file: str, content: bytes) -> dict[str, Any]:
     text = content.decode("utf-8")
     data = plain(tomllib.loads(text) if file.lower().endswith(".toml") else json.loads(text))
     if not isinstance(data, dict):
-        refuse("a survey must be a table", type(data).__name__, "open another file", TypeError)
+        reject("a survey must be a table", type(data).__name__, "open another file", TypeError)
     return data
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.extras import extra
 
 
@@ -80,7 +80,7 @@ def number(text: object) -> float:
 
 def _refuse_table(path: Path) -> NoReturn:
     """In words of our own: a reader's may quote a cell."""
-    refuse("a table must be readable", f"{path.name}, which is not", "save it anew as CSV or Parquet")
+    reject("a table must be readable", f"{path.name}, which is not", "save it anew as CSV or Parquet")
 
 
 def _of_parquet(path: Path) -> list[FileColumn]:

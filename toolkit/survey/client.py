@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.extras import extra
 
 _STATIC = Path(__file__).parent / "static"
@@ -18,7 +18,7 @@ NAMES = tuple(sorted(path.name for path in _STATIC.iterdir() if path.suffix in (
 def asset(name: str) -> bytes:
     """Return the content of a file of the page."""
     if name not in NAMES:
-        refuse(f"`name` must be one of {', '.join(NAMES)}", repr(name)[:40], "the page has no other files")
+        reject(f"`name` must be one of {', '.join(NAMES)}", repr(name)[:40], "the page has no other files")
     return (_STATIC / name).read_bytes()
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.survey.consent.statement import THIS_MACHINE, check_network_exposure
 from toolkit.survey.export import write
 from toolkit.survey.results import Results, estimate
@@ -142,7 +142,7 @@ class Collector:
         """The link for respondents: what you said that they use, or the server's own address."""
         url = self.status().url
         if url is None:
-            refuse(
+            reject(
                 "there must be a server to link to", "none", "start it again with collect()", background.CollectError
             )
         return url
@@ -260,7 +260,7 @@ class Collector:
         """
         if self._store.state() is not State.CLOSED:
             rule = "a report must be of a closed collection"
-            refuse(rule, "one that goes on", "it would be out of date at once; close() it, or see results()")
+            reject(rule, "one that goes on", "it would be out of date at once; close() it, or see results()")
         results = self.results(by, method=method)
         return (results if registration is None else results.registered(registration)).report(path, level=level)
 
@@ -288,9 +288,9 @@ class Collector:
         from toolkit.survey.serving.access import new_tokens, token_hash, token_link
 
         if self.survey.access == "open":
-            refuse("links that work once need access by token or blind", "open", "everybody may answer anyway")
+            reject("links that work once need access by token or blind", "open", "everybody may answer anyway")
         if self._store.state() is State.CLOSED:
-            refuse("invitations need a collection that is not closed", "closed", "nobody could use them")
+            reject("invitations need a collection that is not closed", "closed", "nobody could use them")
         url, tokens = self.url, new_tokens(count)  # without an address no token is made
         self._store.invite(token_hash(token) for token in tokens)
         return [token_link(url, token) for token in tokens]
@@ -321,7 +321,7 @@ class Collector:
 
         if self.survey.field is None:
             rule = "a station needs a survey that says how it is asked there"
-            refuse(rule, "none", 'write [field] and station = "kiosk" or "interviewer" into it, and access = "token"')
+            reject(rule, "none", 'write [field] and station = "kiosk" or "interviewer" into it, and access = "token"')
         link, tokens = new_station_link(self.url, uses)
         self._store.invite((token_hash(token) for token in tokens), station=True)
         return link
@@ -362,7 +362,7 @@ class Collector:
                 "what waits for them on tablets could never be opened. Let every tablet send what waits, and remove "
                 "its station; or give them up with close(anyway=True) or `toolkit close --anyway`"
             )
-            refuse(rule, f"{out:,} that {'is' if out == 1 else 'are'} out", remedy)
+            reject(rule, f"{out:,} that {'is' if out == 1 else 'are'} out", remedy)
         server = background.find(self.database)
         if server is not None:
             server.stop()
@@ -537,7 +537,7 @@ def check_exists(database: str) -> None:
     beside = ", ".join(sorted(one.name for one in path.parent.glob("*.db"))[:5])
     rule = "there must be a collection in the database"
     consequence = f"databases there are: {beside}" if beside else "collect(survey) makes one; or name another database"
-    refuse(rule, f"no file {path.name!r} in {str(path.parent)!r}", consequence, StoreError)
+    reject(rule, f"no file {path.name!r} in {str(path.parent)!r}", consequence, StoreError)
 
 
 def _check_earlier(again: str | None) -> None:
@@ -546,13 +546,13 @@ def _check_earlier(again: str | None) -> None:
     if running is not None:
         rule = "the wave before must have no server when the next one starts"
         consequence = "it has the port that phones know; close that wave first (toolkit close with its --database)"
-        refuse(rule, f"one that runs at {running.url}", consequence, background.CollectError)
+        reject(rule, f"one that runs at {running.url}", consequence, background.CollectError)
 
 
 def _load_survey(path: object) -> Survey:
     if not isinstance(path, str | Path):
         rule = "`survey` must be a Survey, or the path of its file"
-        refuse(rule, type(path).__name__, "make one with Survey(…)", TypeError)
+        reject(rule, type(path).__name__, "make one with Survey(…)", TypeError)
     return Survey.load(path)
 
 
@@ -561,7 +561,7 @@ def _open(collector: Collector) -> None:
     state = collector._store.state()
     if state is State.CLOSED:
         consequence = "closing is final: use another database"
-        refuse("the collection must not be closed", "closed", consequence, background.CollectError)
+        reject("the collection must not be closed", "closed", consequence, background.CollectError)
     if state is State.DRAFT:
         collector.resume()
 
@@ -578,7 +578,7 @@ def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Pa
     if not target.exists():
         if store.get_setting(ISSUER) is not None:
             rule = "the collection's issuer key must be there"
-            refuse(rule, f"no file {target}", "bring it back, or name it by issuer_key=")
+            reject(rule, f"no file {target}", "bring it back, or name it by issuer_key=")
         IssuerKey.generate().save(str(target))
     load_issuer_key(store, target)
     if keep:
@@ -670,8 +670,8 @@ def delete(database: str) -> list[str]:
 def _check_deletable(store: Collection, url: str) -> None:
     state = store.state()
     if state is not State.CLOSED:
-        refuse("a collection must be closed before it is deleted", state.value, "close it first; nothing was deleted")
+        reject("a collection must be closed before it is deleted", state.value, "close it first; nothing was deleted")
     if background.find(url) is not None:
-        refuse(
+        reject(
             "a collection must have no server when it is deleted", "one that runs", "stop it first; nothing was deleted"
         )

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import choice, reject
 from toolkit.core.extras import check_extras, extra
 from toolkit.core.tables import harmless
 from toolkit.local.protocol import Randomizer
@@ -50,12 +50,12 @@ def write(
     """
     target = Path(path)
     if target.suffix not in SUFFIXES:
-        refuse(f"a file of reports must end in {' or '.join(SUFFIXES)}", repr(target.suffix), "nothing was written")
+        reject(f"a file of reports must end in {' or '.join(SUFFIXES)}", repr(target.suffix), "nothing was written")
     if target.suffix in _NEEDS:
         check_extras(_NEEDS[target.suffix])
     book = None if survey is None else codebook(survey, [*remarks, _CHANNELS] if CHANNEL in frame else remarks)
     if survey is None and _NEEDS.get(target.suffix) == "pyreadstat":
-        refuse(f"a {target.suffix} file must have a survey", "none", "its codes and labels come from there")
+        reject(f"a {target.suffix} file must have a survey", "none", "its codes and labels come from there")
     with _private(target) as file:
         if target.suffix == ".csv":
             frame.map(harmless).to_csv(file, index=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.checks import Number, exact, refuse, whole
+from toolkit.core.checks import Number, exact, reject, whole
 from toolkit.core.checks import level as checked_level
 from toolkit.core.extras import extra
 from toolkit.core.inference.digits import concise, round_up
@@ -102,7 +102,7 @@ class SurveyPlan:
         by_name = {question.question: question for question in self.questions}
         if name not in by_name:
             rule = f"a question of this plan must be one of {', '.join(by_name)}"
-            refuse(rule, repr(name)[:60], "there is no other", KeyError)
+            reject(rule, repr(name)[:60], "there is no other", KeyError)
         return by_name[name]
 
     def to_frame(self) -> "pd.DataFrame":
@@ -172,7 +172,7 @@ def planned(
     """Return the precision with n people, or the number of people that all wishes need; see `Survey.plan`."""
     if (n is None) == (wishes is None):
         received = "none" if n is None else "both"
-        refuse("exactly one of n and wishes must be given", received, "the other follows")
+        reject("exactly one of n and wishes must be given", received, "the other follows")
     if n is not None:
         return margins(title, questions, n, **options)
     designs = {question.name: question.design for question in questions if question.design is not None}
@@ -201,7 +201,7 @@ def margins(
     field = checked_field(1, None, 1, 1, None, deff, weighting)
     estimable = [question for question in questions if question.kind != "text"]
     if strange := [name for name in guesses if name not in {question.name for question in estimable}]:
-        refuse(
+        reject(
             "`prevalence` must be guesses by question", repr(strange[0])[:60], "there is no such question to estimate"
         )
     smallest, sorting, notes = _smallest(questions, subgroup)
@@ -307,7 +307,7 @@ def _smallest(questions: Sequence[Question], subgroup: Number | None) -> tuple[F
     if subgroup is not None:
         share = exact(subgroup, "subgroup")
         if not 0 < share <= 1:
-            refuse(
+            reject(
                 "`subgroup` must be a share above 0 and at most 1", subgroup, "it says how many of the people are in it"
             )
         return share, "", [f"The smallest subgroup has {float(100 * share):.3g} % of the people, as given."]

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import reject, whole
 from toolkit.core.extras import extra
 from toolkit.core.randomness import check_rng, drawer
 from toolkit.survey.questions.question import Question, accepts
@@ -82,7 +82,7 @@ def rehearse(
     if links is None and survey.access == "token" and hasattr(collector, "invitations"):
         links = collector.invitations(len(people))
     if links is not None and len(links) < len(people):
-        refuse("there must be a link for each person", f"{len(links)} for {len(people)}", "each works once")
+        reject("there must be a link for each person", f"{len(links)} for {len(people)}", "each works once")
     tried = _as_served(url, survey, replace(survey, rehearsal=True))
     tokens = [None if links is None else link.partition("#t=")[2] for link in (links or [""] * len(people))]
     bodies = [
@@ -113,7 +113,7 @@ def _check_answers(survey: Survey, answers: Mapping[str, Any]) -> None:
         value = answers[question.name]
         if value is not None and not accepts(question, value):
             rule = f"an answer to {question.name} must be one that a phone would send"
-            refuse(rule, "another", "see the question's bounds, and that a number is whole where it must be")
+            reject(rule, "another", "see the question's bounds, and that a number is whole where it must be")
 
 
 def _where(collector: Any, arguments: Sequence[Any]) -> tuple[Survey, str, Sequence[Any]]:
@@ -126,7 +126,7 @@ def _where(collector: Any, arguments: Sequence[Any]) -> tuple[Survey, str, Seque
         good = isinstance(getattr(collector, "survey", None), Survey)
     if not good or not 1 <= len(rest) <= 2:
         rule = f"`rehearse` takes a collection that was opened as a rehearsal, and up to {most} arguments more"
-        refuse(rule, f"{type(collector).__name__} and {len(arguments)} more", f"write {example}", TypeError)
+        reject(rule, f"{type(collector).__name__} and {len(arguments)} more", f"write {example}", TypeError)
     if isinstance(collector, Survey):
         return collector, arguments[0], rest
     return collector.survey, collector.url, rest
@@ -143,7 +143,7 @@ def _frame(survey: Survey, answers: Any, rng: np.random.Generator) -> Any:
         answers = {survey.questions[0].name: list(answers)}
     if not isinstance(answers, Mapping):
         rule = "`answers` must be a number of people, or their true answers"
-        refuse(rule, type(answers).__name__, "one row per person, one column per question", TypeError)
+        reject(rule, type(answers).__name__, "one row per person, one column per question", TypeError)
     return extra("pandas", "collect").DataFrame(dict(answers))
 
 
@@ -168,7 +168,7 @@ def _people(survey: Survey, answers: Any, rng: np.random.Generator) -> list[dict
     if missing := [question.name for question in survey.questions if question.name not in answers.columns]:
         rule = "`answers` must have a column of true answers for each question"
         received = f"none called {', '.join(missing)} among {', '.join(map(str, answers.columns))}"
-        refuse(rule, received, "columns go by the questions' names")
+        reject(rule, received, "columns go by the questions' names")
     rows = answers.itertuples(index=False, name=None)
     return [{PERSON: row_number, **dict(zip(answers.columns, row, strict=True))} for row_number, row in enumerate(rows)]
 
@@ -185,7 +185,7 @@ def _as_served(url: str, survey: Survey, tried: Survey) -> Survey:
         return served
     is_real = replace(survey, rehearsal=False, **fields).hash in page
     received = "a real collection" if is_real else "something else at this address"
-    refuse("a rehearsal must have a collection of its own", received, "open one with collect(survey, rehearsal=True)")
+    reject("a rehearsal must have a collection of its own", received, "open one with collect(survey, rehearsal=True)")
 
 
 def _message(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.random.Generator) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def _truth(question: Question, answer: Any) -> Any:
 def _code(question: Question, answer: object) -> int:
     names = [str(option) for option in question.options]
     if str(answer) not in names:
-        refuse(f"an answer to {question.name} must be one of its options", "another", "nobody could tap it")
+        reject(f"an answer to {question.name} must be one of its options", "another", "nobody could tap it")
     return names.index(str(answer))
 
 

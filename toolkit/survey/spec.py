@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
-from toolkit.core.checks import Number, choice, explain_call, refuse
+from toolkit.core.checks import Number, choice, explain_call, reject
 from toolkit.core.loss import Amount, Pure
 from toolkit.planning.survey_size import PeopleNeeded
 from toolkit.survey.consent import linter
@@ -295,7 +295,7 @@ class Survey:
             if question.name == name:
                 return question
         names = ", ".join(question.name for question in self.questions)
-        refuse(f"a question of this survey must be one of {names}", repr(name)[:60], "there is no other", KeyError)
+        reject(f"a question of this survey must be one of {names}", repr(name)[:60], "there is no other", KeyError)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON and TOML, without nulls, in which designs are their integers.
@@ -355,7 +355,7 @@ class Survey:
     @classmethod
     def _arguments(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(data, Mapping):
-            refuse("a survey must be a table", type(data).__name__, "see to_dict()", TypeError)
+            reject("a survey must be a table", type(data).__name__, "see to_dict()", TypeError)
         refuse_unknown(data, [field.name for field in declared_fields(cls)], "a survey")
         for name, why in _NEEDED.items():
             if name not in data:

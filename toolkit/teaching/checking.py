@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 
 SLIPS: dict[str, tuple[tuple[Callable[[float], float], str], ...]] = {
     "percent": (
@@ -243,7 +243,7 @@ def compared(exercise: str, answer: object) -> Reply:
     """What is said to an answer; it is not noted that it was given."""
     parts = _answers().get(exercise)
     if parts is None:
-        refuse("`exercise` must be one of the course", repr(exercise), "there is nothing to compare with")
+        reject("`exercise` must be one of the course", repr(exercise), "there is nothing to compare with")
     answers = _several(answer)
     if any(one is Ellipsis or one is None for one in answers):
         return Reply(exercise, False, "no answer yet. Put it in place of the three dots.")
@@ -356,9 +356,9 @@ def grade(answers: Mapping[str, Any], of: str = "P.") -> list[Mark]:
     """
     names = [name for name in _answers() if name.startswith(of)]
     if not names:
-        refuse("`of` must be the beginning of an exercise's name", repr(of)[:60], "there is nothing to grade")
+        reject("`of` must be the beginning of an exercise's name", repr(of)[:60], "there is nothing to grade")
     if unknown := sorted(set(answers) - set(names)):
-        refuse(f"answers must be to {', '.join(names)}", repr(unknown[0])[:60], "it would count for nothing")
+        reject(f"answers must be to {', '.join(names)}", repr(unknown[0])[:60], "it would count for nothing")
     marks = []
     for name in names:
         right = right_parts(name, answers.get(name, ()))
@@ -373,4 +373,4 @@ def read_answers(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         received, remedy = f"{path.name}: {problem}", 'write a line for each exercise, such as "P.1" = [1.5, 3]'
-        refuse("a hand-in must be a TOML file", received, remedy)
+        reject("a hand-in must be a TOML file", received, remedy)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import reject, whole
 from toolkit.core.extras import check_extras
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def own_address() -> str:
             address = "127.0.0.1"
     if ipaddress.ip_address(address).is_loopback:
         instead = "join a wireless network or a phone's hotspot, or use the printed cards"
-        refuse("this machine must be on a network that the phones are on, too", "none", instead, ConnectionError)
+        reject("this machine must be on a network that the phones are on, too", "none", instead, ConnectionError)
     return address
 
 
@@ -110,7 +110,7 @@ def certificate(folder: str | Path, address: str, *, days: int = 7) -> Certifica
     check_extras("cryptography")
     lasts = whole(days, "days")
     if lasts > _LONGEST:
-        refuse(f"`days` must be at most {_LONGEST}", days, "make a new one for another course")
+        reject(f"`days` must be at most {_LONGEST}", days, "make a new one for another course")
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     files = place / "certificate.pem", place / "private.pem"
@@ -162,7 +162,7 @@ def open_class(
     collector = start(survey, f"sqlite:///{Path(folder) / 'class.db'}", served)
     if (there := urlsplit(collector.url).hostname) != here:
         instead = "the network has changed: close the collection, or take another folder"
-        refuse("the collection must be served at this machine's address", there, instead, ConnectionError)
+        reject("the collection must be served at this machine's address", there, instead, ConnectionError)
     return collector
 
 

@@ -14,7 +14,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 
 _STARTER = Path(__file__).parent / "starter"
 _CHECKOUT = Path(__file__).parents[2]
@@ -48,7 +48,7 @@ def course() -> Path:
         if all((place / folder).is_dir() for folder in FOLDERS):
             return place
     remedy = "install a wheel, or work in a checkout of the project"
-    refuse("the notebooks must come with the package", "none", remedy, OSError)
+    reject("the notebooks must come with the package", "none", remedy, OSError)
 
 
 def dataset(name: str) -> Path:
@@ -77,7 +77,7 @@ def dataset(name: str) -> Path:
     folder = course() / "data"
     if (folder / name) not in folder.rglob("*.*"):
         tables = ", ".join(sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.csv")))
-        refuse("`name` must be a table of the course", repr(name)[:60], f"there are {tables}", FileNotFoundError)
+        reject("`name` must be a table of the course", repr(name)[:60], f"there are {tables}", FileNotFoundError)
     return folder / name
 
 
@@ -85,7 +85,7 @@ def write(target: Path, kind: str = "", *, install: bool = False) -> None:
     """Copy notebooks and data into a folder that has none: for a "student" without solutions, outputs and keys."""
     for folder in FOLDERS:
         if (target / folder).exists():
-            refuse(
+            reject(
                 f"`folder` must hold no {folder} yet", str(target / folder), "nothing is overwritten", FileExistsError
             )
     kinds = {".ipynb", ".md", ".png", ".csv"} | ({".toml"} if kind == "teacher" else set())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.extras import check_extras, extra
 
 _STYLE = (
@@ -100,7 +100,7 @@ class Document:
             ".pdf": self._pdf,
         }
         if suffix not in makers:
-            refuse(f"a document must end in {', '.join(makers)}", repr(target.suffix), "nothing was written")
+            reject(f"a document must end in {', '.join(makers)}", repr(target.suffix), "nothing was written")
         content = makers[suffix]()
         target.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace"))
         return target
@@ -122,7 +122,7 @@ class Document:
         office = shutil.which("soffice") or shutil.which("libreoffice")
         if browser is None and office is None:
             rule = "for a PDF there must be a Chromium or LibreOffice on this machine"
-            refuse(rule, "neither", "write .html, and print it from a browser")
+            reject(rule, "neither", "write .html, and print it from a browser")
         with tempfile.TemporaryDirectory() as folder:
             source, out = Path(folder, "page.html" if browser else "page.docx"), Path(folder, "page.pdf")
             if browser:
@@ -136,7 +136,7 @@ class Document:
                 command += ["--convert-to", "pdf", "--outdir", folder, str(source)]
             run = subprocess.run(command, capture_output=True, timeout=180, check=False)  # noqa: S603
             if run.returncode or not out.is_file():
-                refuse("the program that prints must end well", f"code {run.returncode}", "write .html and print that")
+                reject("the program that prints must end well", f"code {run.returncode}", "write .html and print that")
             return out.read_bytes()
 
 

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias, TypeVar
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 
 K = TypeVar("K")
 V = TypeVar("V", covariant=True)
@@ -73,9 +73,9 @@ def checked_words(value: object, name: str, longest: int) -> str | Text:
         return checked_string(value, name, longest)
     if not isinstance(value, Mapping):
         rule = f"`{name}` must be a string, or strings by language"
-        refuse(rule, type(value).__name__, 'write {"en": "…", "de": "…"}, in TOML {en = "…", de = "…"}', TypeError)
+        reject(rule, type(value).__name__, 'write {"en": "…", "de": "…"}, in TOML {en = "…", de = "…"}', TypeError)
     if not value:
-        refuse(f"`{name}` must not be empty", "no language", "people must be able to read it")
+        reject(f"`{name}` must not be empty", "no language", "people must be able to read it")
     return Frozen(
         {checked_language(code): checked_string(words, f"{name}.{code}", longest) for code, words in value.items()}
     )
@@ -83,15 +83,15 @@ def checked_words(value: object, name: str, longest: int) -> str | Text:
 
 def checked_string(words: object, name: str, longest: int) -> str:
     if not isinstance(words, str):
-        refuse(f"`{name}` must be a string", type(words).__name__, "it is shown to people as it is", TypeError)
+        reject(f"`{name}` must be a string", type(words).__name__, "it is shown to people as it is", TypeError)
     if not words.strip():
         rule = f"`{name}` must not be empty"
-        refuse(rule, "only spaces" if words else "an empty string", "people must be able to read it")
+        reject(rule, "only spaces" if words else "an empty string", "people must be able to read it")
     if len(words) > longest:
-        refuse(f"`{name}` must have at most {longest} characters", len(words), "nobody reads more on a phone")
+        reject(f"`{name}` must have at most {longest} characters", len(words), "nobody reads more on a phone")
     if strange := _STRANGE.search(words):
         rule = f"`{name}` must be plain text"
-        refuse(rule, f"the character {character_name(strange.group())}", "line breaks and tabs are allowed")
+        reject(rule, f"the character {character_name(strange.group())}", "line breaks and tabs are allowed")
     return words
 
 
@@ -130,7 +130,7 @@ def looks(text: str) -> str:
 def checked_language(code: object) -> str:
     """Return a language code such as "en", "de-AT" or "zh-Hant"; refuse anything else."""
     if not isinstance(code, str) or not _CODE.fullmatch(code):
-        refuse(
+        reject(
             "a language must be a code such as en, de or pt-BR", repr(code)[:40], "browsers and screen readers go by it"
         )
     return code

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from string import Formatter
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.texts.multilingual import Frozen, Text, isolated, right_to_left
 
 _FOLDER = Path(__file__).parent / "languages"
@@ -94,7 +94,7 @@ def phrases(language: str = "en", own: Own | None = None, *also: str) -> Mapping
             known, needed = ", ".join(LANGUAGES), len(english.keys() - _IF_NEEDED)
             rule = f"a language must be one of {known}, or `words` must hold all of its {needed} {OWN}… sentences"
             fault = f"without {OWN}{key}" if key not in sentences else f"with other {{…}} in {OWN}{key}"
-            refuse(rule, f"{language!r} {fault}", "people must be able to read what they are promised")
+            reject(rule, f"{language!r} {fault}", "people must be able to read what they are promised")
     return Frozen(_set_apart(sentences, language))
 
 
@@ -135,19 +135,19 @@ def raw_words(language: str, own: Mapping[str, str]) -> dict[str, str]:
 def _complete(language: str, own: Mapping[str, str]) -> dict[str, str]:
     english = _file("en")["page"]
     if unknown := sorted(set(own) - english.keys()):
-        refuse(f"words must be named as in en.toml ({len(english)} names)", unknown[0][:40], "the page does not say it")
+        reject(f"words must be named as in en.toml ({len(english)} names)", unknown[0][:40], "the page does not say it")
     if base_language(language) and (promised := sorted(set(own) - ASKING)):
         rule = f"`words` in {language!r} may put otherwise what asks, not what is promised"
-        refuse(rule, promised[0], "reworded, it could be untrue")
+        reject(rule, promised[0], "reworded, it could be untrue")
     words = raw_words(language, own)
     if missing := sorted(english.keys() - words.keys()):
         rule = f"the page must have all its words in {language!r}"
         received = f"{len(missing)} missing, such as {missing[0]!r}"
-        refuse(rule, received, f"known are {', '.join(LANGUAGES)}; give others as `words`")
+        reject(rule, received, f"known are {', '.join(LANGUAGES)}; give others as `words`")
     for name, text in own.items():
         if set(_SLOT.findall(text)) != set(_SLOT.findall(english[name])):
             expected = " ".join(_SLOT.findall(english[name])) or "nothing in braces"
-            refuse(f"the words {name!r} in {language!r} must hold {expected}", "others", "values are put there")
+            reject(f"the words {name!r} in {language!r} must hold {expected}", "others", "values are put there")
     return {**_set_apart(words, language), "direction": "rtl" if right_to_left(language) else "ltr"}
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Values, as_array
-from toolkit.core.checks import Number, probability, refuse
+from toolkit.core.checks import Number, probability, reject
 from toolkit.core.checks import level as check_level
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -161,27 +161,27 @@ def read_groups(design: TwoGroupDesign, reports: Values, p: Chances, group: Valu
     """Counts of no and yes of two groups, in the order of `p`; or reports, and their groups by name in `p`."""
     if not isinstance(p, Mapping) and (not isinstance(p, Sequence) or isinstance(p, str)):
         remedy = "(0.2, 0.8), or {group: 0.2, other: 0.8}"
-        refuse("`p` must hold a probability for each group", type(p).__name__, remedy, TypeError)
+        reject("`p` must hold a probability for each group", type(p).__name__, remedy, TypeError)
     chances = [float(probability(one, "p")) for one in (p.values() if isinstance(p, Mapping) else p)]
     if len(chances) != 2:
-        refuse("there must be two groups", len(chances), "their odds are compared")
+        reject("there must be two groups", len(chances), "their odds are compared")
     if chances[0] == chances[1]:
-        refuse("the groups must have different probabilities", f"{chances[0]:g} twice", "equal ones tell nothing apart")
+        reject("the groups must have different probabilities", f"{chances[0]:g} twice", "equal ones tell nothing apart")
     if group is None:
         table = as_array(reports)
         if table.shape != (2, 2):
             rule = f"counts must be two rows, how many {' and '.join(design.reports)} in each group"
-            refuse(rule, f"shape {table.shape}", "or give reports, and `group` for their groups")
+            reject(rule, f"shape {table.shape}", "or give reports, and `group` for their groups")
         counts = np.array([checked_counts(row, 2) for row in table])
     else:
         codes, groups = encode(reports, design.reports, "reports").codes, array_of(group)
         if groups.shape != codes.shape:
             received = f"{groups.shape} for {codes.shape}"
-            refuse("`group` must have one group for each report", received, "they belong together")
+            reject("`group` must have one group for each report", received, "they belong together")
         places = group_places(groups, chances_by_group(p))
         counts = np.bincount(2 * places + codes, minlength=4).reshape(2, 2).astype(float)
     if (small := counts.sum(axis=1).min()) < 2:
-        refuse("each group must have at least two people", int(small), "there would be no variance")
+        reject("each group must have at least two people", int(small), "there would be no variance")
     return GroupCounts(design, counts, (chances[0], chances[1]))
 
 
@@ -189,7 +189,7 @@ def chances_by_group(p: object) -> dict[Any, float]:
     """The probability that tells each group apart, by the group's name."""
     if not isinstance(p, Mapping):
         rule = "`p` must be a mapping, {group: probability}"
-        refuse(rule, type(p).__name__, "it says which group is which", TypeError)
+        reject(rule, type(p).__name__, "it says which group is which", TypeError)
     return {name: float(probability(chance, "p")) for name, chance in p.items()}
 
 
@@ -200,7 +200,7 @@ def group_places(groups: npt.NDArray[Any], chances: Mapping[Any, float]) -> npt.
         places[groups == name] = place
     if unknown := int(np.count_nonzero(places < 0)):
         received = f"{unknown} of {len(places)} that are not"
-        refuse("every report must be of one of the groups in `p`", received, "its odds are not known")
+        reject("every report must be of one of the groups in `p`", received, "its odds are not known")
     return places
 
 
@@ -382,7 +382,7 @@ def crosswise_in(groups: GroupCounts) -> ExtendedCrosswise:
     first, second = groups.p
     if abs(first + second - 1) > 1e-9:
         received = f"{first:g} and {second:g}"
-        refuse("the two probabilities must sum to 1", received, "mirrored odds are what makes the test")
+        reject("the two probabilities must sum to 1", received, "mirrored odds are what makes the test")
     one, other = (crosswise(p).estimate_counts(row) for p, row in zip(groups.p, groups.counts, strict=True))
     pooled = groups.counts[0] + groups.counts[1][::-1]
     same = pooled[1] / pooled.sum()

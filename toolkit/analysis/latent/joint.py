@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Mask
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.inference.special import expit
 
 _SPREAD = "spread of people"
@@ -62,7 +62,7 @@ class JointLaw:
         two, first = len(most) == 2 and not self.single, len(cells) * self.single
         many = (most[0] + 2) ** 2 if two else first + sum(most) + 2
         if many > _MOST_ANSWERS:
-            refuse(f"people must have at most {_MOST_ANSWERS} ways to answer", many, "leave out method='ml'")
+            reject(f"people must have at most {_MOST_ANSWERS} ways to answer", many, "leave out method='ml'")
         matrices = []
         for carrier, long in itertools.product((0, 1), (0, 1)):
             if two:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from toolkit.analysis.latent.group_counts import ModelTest, in_errors
 from toolkit.analysis.sampling.units import ALIKE
 from toolkit.core.arrays import Array, Codes, Mask, Values
-from toolkit.core.checks import explain_call, refuse, whole
+from toolkit.core.checks import explain_call, reject, whole
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
@@ -243,21 +243,21 @@ def _of_lists(
 def _truths(values: Any, name: str) -> Mask:
     numbers = _numbers(values, name)
     if np.any((numbers != 0) & (numbers != 1)):
-        refuse(f"`{name}` must be true or false", "something else", "it says who is in which group")
+        reject(f"`{name}` must be true or false", "something else", "it says who is in which group")
     return np.asarray(numbers == 1)
 
 
 def _same_length(*columns: npt.NDArray[Any]) -> None:
     if len({len(one) for one in columns}) > 1:
         lengths = ", ".join(str(len(one)) for one in columns)
-        refuse("all columns must be of the same people", f"lengths {lengths}", "rows belong together")
+        reject("all columns must be of the same people", f"lengths {lengths}", "rows belong together")
 
 
 def mean_difference(short: Array, long: Array, method: str) -> Estimate:
     """The difference of two independent means, with Welch's degrees of freedom, rounded down."""
     if min(len(short), len(long)) < 2:
         rule = f"each list must be told by at least two people ({method})"
-        refuse(rule, f"{len(short)} and {len(long)}", "there would be no variance")
+        reject(rule, f"{len(short)} and {len(long)}", "there would be no variance")
     parts = np.array([long.var(ddof=1) / len(long), short.var(ddof=1) / len(short)])
     value, se = float(long.mean() - short.mean()), float(np.sqrt(parts.sum()))
     notes = (ALIKE,) if np.ptp(short) == np.ptp(long) == 0 else ()
@@ -270,11 +270,11 @@ def _numbers(values: Any, name: str) -> Array:
     plain = isinstance(values, Iterable) and not hasattr(values, "to_numpy")
     numbers = floats(list(values) if plain else values)
     if numbers is None:
-        refuse(f"`{name}` must be numbers", "something else", "they are averaged", TypeError)
+        reject(f"`{name}` must be numbers", "something else", "they are averaged", TypeError)
     if numbers.ndim != 1 or len(numbers) < 2:
-        refuse(f"`{name}` must hold at least two answers", f"shape {numbers.shape}", "there would be no variance")
+        reject(f"`{name}` must hold at least two answers", f"shape {numbers.shape}", "there would be no variance")
     if bad := int(np.count_nonzero(~np.isfinite(numbers))):
-        refuse(f"`{name}` must be finite", f"{bad} of {len(numbers)} that are not", "leave missing answers out first")
+        reject(f"`{name}` must be finite", f"{bad} of {len(numbers)} that are not", "leave missing answers out first")
     return numbers
 
 
@@ -286,7 +286,7 @@ def item_counts(values: object, most: int | Codes, rule: str) -> Array:
     """How many items people told: whole numbers from 0 to `most`, one limit or one per person."""
     counts = floats(values)
     if counts is None:
-        refuse("counts must be whole numbers", "something else", "they count items", TypeError)
+        reject("counts must be whole numbers", "something else", "they count items", TypeError)
     if bad := int(np.count_nonzero((counts < 0) | (counts > most) | (counts != np.floor(counts)))):
-        refuse(rule, f"{bad} of {len(counts)} that are not", "they count items")
+        reject(rule, f"{bad} of {len(counts)} that are not", "they count items")
     return counts

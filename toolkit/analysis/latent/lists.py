@@ -35,7 +35,7 @@ from toolkit.analysis.regression.scoring import Error, Evaluation, least_remaini
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Mask, Values
-from toolkit.core.checks import choice, explain_call, refuse, whole
+from toolkit.core.checks import choice, explain_call, reject, whole
 from toolkit.core.covers import ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
@@ -221,7 +221,7 @@ def list_experiment(
         only_with_formula({"data": data, **law, **columns, **sampling, "se": se, "missing": missing})
         return list_of_counts(counts, treatment, most)
     if data is None:
-        refuse("a formula must go with `data`", "none", "it names columns")
+        reject("a formula must go with `data`", "none", "it names columns")
     return _fit(counts, data, most, {"treatment": treatment, **columns}, law, sampling, missing, se)
 
 
@@ -260,7 +260,7 @@ def _fit(
 def _is_joint(second: bool, single: bool, control: str, rest: Mapping[str, object]) -> bool:
     """Whether all that a person tells is taken together; what no such likelihood knows is refused."""
     if second and single:
-        refuse("`second` must go without `control_items`", "both", "these are two designs")
+        reject("`second` must go without `control_items`", "both", "these are two designs")
     if not (second or single or control == "logit-normal"):
         return False
     why = "no likelihood of them with several lists, single items or a normal spread is offered"
@@ -294,14 +294,14 @@ def _read(
 def _with_sums(formula: str, data: Data, treatment: object, control_items: Sequence[str], most: int) -> Any:
     """Those with the short list were asked item by item: their count is the sum; the others have no single items."""
     if len(control_items) != most:
-        refuse("`control_items` must name the items of the short list", len(control_items), f"there are {most}")
+        reject("`control_items` must name the items of the short list", len(control_items), f"there are {most}")
     frame, left = as_frame(data), sides(formula)[0]
     treated = encode(column(frame, treatment, "`treatment`"), ("no", "yes"), "treatment").codes == 1
     single = []
     for name in control_items:
         values = floats(column(frame, name, "a control item"))
         if values is None or np.any(~treated & ~np.isnan(values) & (values != 0) & (values != 1)):
-            refuse(f"the control item {name!r} must be 0 or 1", "something else", "it says who has it")
+            reject(f"the control item {name!r} must be 0 or 1", "something else", "it says who has it")
         single.append(np.where(treated, 0.0, values))
         frame = with_column(frame, name, single[-1])
     counts = floats(column(frame, left, "answers"))
@@ -344,7 +344,7 @@ def _difference(people: People, told: Array, treated: Mask, method: str) -> tupl
 
 def _only_for(options: Mapping[str, object], other: str, received: str, why: str) -> None:
     if names := ", ".join(f"`{name}`" for name, there in options.items() if there):
-        refuse(f"{names} must go with {other}", received, why)
+        reject(f"{names} must go with {other}", received, why)
 
 
 def _counts(values: npt.NDArray[Any], treated: Mask, most: int) -> Array:
@@ -353,7 +353,7 @@ def _counts(values: npt.NDArray[Any], treated: Mask, most: int) -> Array:
     for arm, name in ((treated, "long"), (~treated, "short")):
         if (people := int(arm.sum())) < 2:
             rule = "each list must have at least two people"
-            refuse(rule, f"{people} with the {name} one", "they are compared")
+            reject(rule, f"{people} with the {name} one", "they are compared")
     return counts
 
 
@@ -484,7 +484,7 @@ def _finite(name: str, curve: Array | None) -> Array:
     if curve is None:
         rule = f"the curve of {name} must have its least squares at finite coefficients"
         received = "one that turns into a step, as where nobody or everybody of a group has an item"
-        refuse(rule, received, "leave out such an item, use fewer covariates, or ask more people")
+        reject(rule, received, "leave out such an item, use fewer covariates, or ask more people")
     return curve
 
 

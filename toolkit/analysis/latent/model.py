@@ -29,7 +29,7 @@ from toolkit.analysis.regression.scoring import (
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
 from toolkit.core.inference.special import chdtrc, expit
@@ -77,7 +77,7 @@ def only_with_formula(options: Mapping[str, object]) -> None:
         return value is None or (isinstance(value, str | bool) and value == _DEFAULTS.get(name))
 
     if given := ", ".join(f"`{name}`" for name, value in options.items() if not is_default(name, value)):
-        refuse(f"{given} must go with a formula", "counts or reports", 'write "report ~ 1" and give `data`')
+        reject(f"{given} must go with a formula", "counts or reports", 'write "report ~ 1" and give `data`')
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,7 +344,7 @@ def _identified(information: Array) -> tuple[str, ...]:
     least = float(np.linalg.eigvalsh(information / np.outer(scale, scale))[0])
     if least < _UNIDENTIFIED:
         consequence = "a second group with other odds, or a second list, identifies them"
-        refuse("the answers must tell the parameters apart", f"a least eigenvalue of {least:.1g}", consequence)
+        reject("the answers must tell the parameters apart", f"a least eigenvalue of {least:.1g}", consequence)
     return (FORM_ONLY,) if least < _BY_FORM else ()
 
 

@@ -40,7 +40,7 @@ from toolkit.analysis.regression.scoring import Error
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import explain_call, refuse
+from toolkit.core.checks import explain_call, reject
 from toolkit.core.inference.special import expit, softmax
 from toolkit.local.matrix.encoding import encode
 from toolkit.local.two_groups import TWO_GROUP_DESIGNS, TwoGroupDesign
@@ -380,7 +380,7 @@ def _fit(
         only_with_formula({"data": data, design.other: formula, **options})
         return read_groups(design, reports, p, group)
     if data is None or group is None:
-        refuse("a formula must go with `data` and `group`", "one without them", "it names columns, and odds by group")
+        reject("a formula must go with `data` and `group`", "one without them", "it names columns, and odds by group")
     se, missing = options["se"], options["missing"]
     sampling = {key: value for key, value in options.items() if key not in ("se", "missing")}
     chances, further = chances_by_group(p), {} if formula is None else {design.other: formula}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array, Codes, DataFrame, Mask
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.extras import extra
 from toolkit.frames.table import (
     Values,
@@ -52,7 +52,7 @@ class Covariates:
         if not isinstance(name, str) or name not in self.variables:
             received = repr(name) if isinstance(name, str) else type(name).__name__
             known = ", ".join(self.variables) or "none"
-            refuse("a variable must be a covariate of the formula", received, f"there are {known}")
+            reject("a variable must be a covariate of the formula", received, f"there are {known}")
         if isinstance(self.data, np.ndarray):
             return np.asarray(self.matrix[:, self.labels.index(name)])
         return column(self.data, name, "a variable")
@@ -77,7 +77,7 @@ def sides(formula: str) -> tuple[str, str]:
     name = left.strip().removeprefix("`").removesuffix("`")
     if not tilde or not name or not right.strip() or "~" in right:
         rule = "`formula` must have one name, a tilde and the covariates, as in 'cheated ~ female + age'"
-        refuse(rule, repr(formula) if isinstance(formula, str) else type(formula).__name__, "it cannot be read")
+        reject(rule, repr(formula) if isinstance(formula, str) else type(formula).__name__, "it cannot be read")
     return name, right.strip()
 
 
@@ -85,7 +85,7 @@ def variables(right: str, data: object) -> tuple[str, ...]:
     """The columns that the right side of a formula speaks of; what is no column is refused by name."""
     mentioned, there = set(map(str, _formula(right).required_variables)), names(data)
     if unknown := sorted(name for name in mentioned if name not in there and name.partition(".")[0] != "np"):
-        refuse("covariates must be columns of the data", ", ".join(map(repr, unknown)), f"there are {listed(data)}")
+        reject("covariates must be columns of the data", ", ".join(map(repr, unknown)), f"there are {listed(data)}")
     return tuple(sorted(mentioned & set(there)))
 
 
@@ -146,7 +146,7 @@ def from_arrays(given: object) -> Covariates:
 def _with_ones(count: int, new: object) -> Array:
     columns = _columns(new)
     if columns.shape[1] != count:
-        refuse(f"new data must have {count} columns", columns.shape[1], "the fit has as many")
+        reject(f"new data must have {count} columns", columns.shape[1], "the fit has as many")
     return np.column_stack([np.ones(len(columns)), columns])
 
 
@@ -154,7 +154,7 @@ def _columns(values: object) -> Array:
     table = np.column_stack(list(values.values())) if isinstance(values, dict) else array_of(values)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2:
-        refuse("covariates must be a table", f"{table.ndim} dimensions", "there is one row per person")
+        reject("covariates must be a table", f"{table.ndim} dimensions", "there is one row per person")
     return numbers(table, "covariates")
 
 
@@ -164,13 +164,13 @@ def _formula(right: str) -> Any:
     formulaic = extra("formulaic")
     if number := re.search(r"`\s*[\d.]+\s*`", right):
         consequence = "it would be read as the number; give the column another name"
-        refuse("no column in a formula may be called like a number", number.group(), consequence)
+        reject("no column in a formula may be called like a number", number.group(), consequence)
     try:
         formula = formulaic.Formula(right)
         formula.required_variables  # noqa: B018  # a part that is no Python is found only here
     except (formulaic.errors.FormulaicError, SyntaxError):
         grammar = "see its grammar: a + b, a:b, a*b, C(a), log(a)"
-        refuse("`formula` must be one that formulaic reads", repr(right), grammar)
+        reject("`formula` must be one that formulaic reads", repr(right), grammar)
     return formula
 
 
@@ -178,10 +178,10 @@ def _matrix_of(formula_or_spec: Any, data: object) -> Any:
     frame = _without_arrow(with_text_as_objects(as_frame(data)), set(map(str, formula_or_spec.required_variables)))
     matrix, problem = _compute_matrix(formula_or_spec, frame)
     if problem == "levels":
-        refuse("categories must be those that the fit has seen", "others", "they have no coefficient")
+        reject("categories must be those that the fit has seen", "others", "they have no coefficient")
     if matrix is None:
         consequence = "covariates are numbers, truth values or text, and functions of them"
-        refuse("every part of a formula must be computable from the data", problem, consequence)
+        reject("every part of a formula must be computable from the data", problem, consequence)
     return matrix
 
 
@@ -212,24 +212,24 @@ def _again(spec: Any, new: object) -> Array:
     frame = as_frame(new)
     needs = tuple(sorted(str(name) for name in spec.required_variables if str(name) in names(frame)))
     if missing := int(np.count_nonzero(absent_in(frame, needs))):
-        refuse("covariates must not be missing", f"{missing} rows with missing values", "they have no prediction")
+        reject("covariates must not be missing", f"{missing} rows with missing values", "they have no prediction")
     return np.asarray(_matrix_of(spec.update(materializer=None), frame), dtype=np.float64)
 
 
 def _checked(matrix: Array, labels: tuple[str, ...]) -> Array:
     if len(set(labels)) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
-        refuse("coefficients must have names of their own", f"{twice!r} twice", "give a column another name")
+        reject("coefficients must have names of their own", f"{twice!r} twice", "give a column another name")
     bad = ~np.isfinite(matrix).all(axis=0)
     if bad.any():
         name = labels[int(np.argmax(bad))]
         count = int(np.count_nonzero(~np.isfinite(matrix).all(axis=1)))
-        refuse("covariates must be finite", f"{count} rows that are not, in {name!r}", "no sum of them would be")
+        reject("covariates must be finite", f"{count} rows that are not, in {name!r}", "no sum of them would be")
     if matrix.shape[1] == 0:
-        refuse("a model must have a coefficient", "none", "write 1 for an intercept alone")
+        reject("a model must have a coefficient", "none", "write 1 for an intercept alone")
     if len(matrix) < matrix.shape[1]:
         received = f"{len(matrix)} for {matrix.shape[1]}"
-        refuse("there must be as many rows as coefficients", received, "they would not be determined")
+        reject("there must be as many rows as coefficients", received, "they would not be determined")
     return matrix
 
 
@@ -264,7 +264,7 @@ def _refuse_dependent(labels: tuple[str, ...], dependent: Mask) -> None:
     if dependent.any():
         label, remedy = labels[int(np.argmax(dependent))], "leave it out, or one of the others"
         rule = "no column may be a combination of the columns before it"
-        refuse(rule, repr(label), f"its coefficient is not determined: {remedy}")
+        reject(rule, repr(label), f"its coefficient is not determined: {remedy}")
 
 
 def _check_kind(data: object, name: str, *, bare: bool) -> None:
@@ -273,21 +273,21 @@ def _check_kind(data: object, name: str, *, bare: bool) -> None:
     cells = values.tolist() if values.dtype.kind in "OUT" else []
     if any(isinstance(cell, list | dict | set | tuple | np.ndarray) for cell in cells):
         rule = f"the column {name!r} must hold one value in each row"
-        refuse(rule, "lists", "a covariate is one thing: make a column of each", TypeError)
+        reject(rule, "lists", "a covariate is one thing: make a column of each", TypeError)
     declared = categories(data, name)
     if declared is not None:
         if declared[1]:
             remedy = f"leave them out, as by data[{name!r}].cat.remove_unused_categories()"
             received = f"{declared[1]} that nobody has"
-            refuse(f"every category of {name!r} must have people", received, f"they have no coefficient; {remedy}")
+            reject(f"every category of {name!r} must have people", received, f"they have no coefficient; {remedy}")
         return
     rule, category = f"the column {name!r} must hold numbers or categories", f"or write C({name}) for categories"
     if bare and (values.dtype.kind in "mM" or (cells and all(isinstance(cell, date | timedelta) for cell in cells))):
         remedy = f"they have no unit; make days of them, as by (date - first).days, {category}"
-        refuse(rule, "dates or times", remedy, TypeError)
+        reject(rule, "dates or times", remedy, TypeError)
     if bare and cells and all(map(_is_number, cells)):
         remedy = f"each would be a category of its own; convert the column, as by astype(float), {category}"
-        refuse(rule, "numbers stored as text", remedy, TypeError)
+        reject(rule, "numbers stored as text", remedy, TypeError)
 
 
 def _is_number(cell: object) -> bool:

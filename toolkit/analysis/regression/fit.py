@@ -14,7 +14,7 @@ from toolkit.analysis.regression.rows import Channel, ModelRows, People
 from toolkit.analysis.regression.tables import FitTable, p_value
 from toolkit.analysis.reports import Data
 from toolkit.core.arrays import Array, ArrayLike, Values
-from toolkit.core.checks import choice, exact, refuse
+from toolkit.core.checks import choice, exact, reject
 from toolkit.core.covers import SAMPLED, Covers
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
@@ -166,7 +166,7 @@ class Fit:
     def covariates(self) -> Covariates:
         """The matrix of covariates, and how it is made from a frame."""
         received = type(self).__name__
-        refuse("the fit must have margins to draw", received, "draw its coefficients: plot() without a name")
+        reject("the fit must have margins to draw", received, "draw its coefficients: plot() without a name")
 
     def __getitem__(self, label: str) -> Estimate:
         """Return the coefficient with this label; the difference of two takes their covariance into account."""
@@ -195,12 +195,12 @@ class Fit:
         if not isinstance(weights, Mapping) or not weights:
             rule = "weights must be numbers by label, as in {'female': 1, 'male': -1}"
             received = "none" if isinstance(weights, Mapping) else type(weights).__name__
-            refuse(rule, received, "give one for each coefficient of the sum", TypeError)
+            reject(rule, received, "give one for each coefficient of the sum", TypeError)
         row = np.zeros(len(self.labels))
         for label, weight in weights.items():
             if label not in self.labels:
                 known = ", ".join(map(str, self.labels))
-                refuse("a coefficient must be one of the labels", repr(label), f"they are {known}")
+                reject("a coefficient must be one of the labels", repr(label), f"they are {known}")
             row[self.labels.index(label)] = exact(weight, "weight")
         return row
 
@@ -244,7 +244,7 @@ class Fit:
         """Return exponentials of the coefficients, with their limits, and errors by the delta method."""
         if not self.ratio_name:
             rule = "`exp` needs a link whose coefficients are logarithms of ratios"
-            refuse(rule, "another", "leave out `exp`: exponentials have no meaning here")
+            reject(rule, "another", "leave out `exp`: exponentials have no meaning here")
         return self.coefficients.map(np.exp, np.exp)
 
     def _series(self, values: ArrayLike) -> "pd.Series[Any]":
@@ -456,7 +456,7 @@ class Fit:
 
     def _influence(self) -> Array:
         rule = "respondents='sample' needs a fit of logistic() or multinomial()"
-        refuse(rule, type(self).__name__, "use respondents='fixed'")
+        reject(rule, type(self).__name__, "use respondents='fixed'")
 
     def compare(self, smaller: "Fit") -> Comparison:
         """Test this model against a smaller one nested in it, fitted to the same rows.
@@ -477,17 +477,17 @@ class Fit:
         added = self._added(smaller)
         if self.provenance.penalized or smaller.provenance.penalized:
             remedy = "fit both without `penalty`: penalized likelihoods have no ratio test"
-            refuse("models to compare must not be penalized", "penalty='jeffreys'", remedy)
+            reject("models to compare must not be penalized", "penalty='jeffreys'", remedy)
         if self.provenance.df is None:
             statistic = max(2 * (self.llf - smaller.llf), 0.0)
             df = len(self.labels) - len(smaller.labels)
             return Comparison(statistic, df, float(chdtrc(df, statistic)), "likelihood ratio")
         if len(added) != len(self.labels) - len(smaller.labels):
             rule = "the smaller model must have the coefficients of the larger, less some"
-            refuse(rule, "others", "Wald's test sets coefficients to zero; write both formulas alike")
+            reject(rule, "others", "Wald's test sets coefficients to zero; write both formulas alike")
         if self.provenance.df < len(added):
             rule = "there must be more sampling units than coefficients to test"
-            refuse(rule, str(self.provenance.df), "compare with a model that lacks fewer coefficients")
+            reject(rule, str(self.provenance.df), "compare with a model that lacks fewer coefficients")
         test = wald_f(self.value[added], self.cov[np.ix_(added, added)], self.provenance.df)
         return Comparison(test.statistic, len(added), test.p, "Wald, F")
 
@@ -495,20 +495,20 @@ class Fit:
         """Return the indices of the coefficients that the smaller model lacks."""
         rule = "models to compare must be of one kind, through the same designs and rows"
         if type(self) is not type(smaller):
-            refuse(rule, type(smaller).__name__, "fit both by the same function")
+            reject(rule, type(smaller).__name__, "fit both by the same function")
         mine, other = self.provenance, smaller.provenance
         same = len(mine.reports) == len(other.reports) and all(
             np.array_equal(first, second) for first, second in zip(mine.reports, other.reports, strict=True)
         )
         if not same:
-            refuse(rule, "others", "fit both to the same reports, rows and weights")
+            reject(rule, "others", "fit both to the same reports, rows and weights")
         added = [index for index, label in enumerate(self.labels) if label not in smaller.labels]
         # The smaller model is nested if its columns lie in the span of the larger model's columns.
         residual = other.columns - mine.columns @ np.linalg.lstsq(mine.columns, other.columns, rcond=None)[0]
         tolerance = 1e-8 * np.abs(other.columns).max(initial=1)
         if len(self.labels) <= len(smaller.labels) or np.abs(residual).max(initial=0) > tolerance:
             remedy = "call compare on the larger model: larger.compare(smaller)"
-            refuse("the other model must be a smaller one inside this one", "another", remedy)
+            reject("the other model must be a smaller one inside this one", "another", remedy)
         return added
 
     def __repr__(self) -> str:

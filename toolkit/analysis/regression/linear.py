@@ -18,7 +18,7 @@ from toolkit.analysis.regression.rows import Answers, People, read_answers, repo
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Mask, Values
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import choice, reject
 from toolkit.core.covers import ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
@@ -174,14 +174,14 @@ def linear(
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
     answers = read_answers(f"`{parts[0]}` ~ {right}", data, named, sampling, missing)
     if lacking := [part for part in parts if part not in designs]:
-        refuse("`design` must name every outcome", f"none of {', '.join(lacking)}", "None is for a plain number")
+        reject("`design` must name every outcome", f"none of {', '.join(lacking)}", "None is for a plain number")
     outcomes = [_scores(answers.columns[part if i else "answers"], designs[part], part) for i, part in enumerate(parts)]
     known = [designs[part] for part in parts]
     loss = None if any(one is None for one in known) else Pure(sum(one.loss.epsilon for one in known))
     if treatment is None:
         return _fit(answers, np.column_stack(outcomes), tuple(parts) if len(parts) > 1 else ("",), se, (known, loss))
     if len(parts) > 1:
-        refuse("an item sum must be one number", f"{len(parts)} outcomes", "its two parts are told apart")
+        reject("an item sum must be one number", f"{len(parts)} outcomes", "its two parts are told apart")
     on = encode(answers.columns["treatment"], ("no", "yes"), "treatment").codes == 1
     return _fit(answers, outcomes[0][:, None], ("", _OTHERS), se, (known, loss), on[:, None])
 
@@ -193,13 +193,13 @@ def _scores(values: npt.NDArray[Any], design: object, name: str) -> Array:
     if getattr(design, "matrix", None) is not None:
         binary = with_matrix(design)
         if len(binary.options) != 2:
-            refuse(
+            reject(
                 f"the design of {name!r} must have two options", len(binary.options), "for more there is multinomial()"
             )
         return np.asarray(report_scores(binary)[report_codes(values, binary, ()), -1])
     if not hasattr(design, "scores"):
         rule = f"the reports of {name!r} must have scores, as those of one_bit(…) have"
-        refuse(rule, type(design).__name__, "least squares are of scores", TypeError)
+        reject(rule, type(design).__name__, "least squares are of scores", TypeError)
     return np.asarray(design.scores(values), dtype=np.float64)
 
 
@@ -213,14 +213,14 @@ def _fit(
         columns, back = np.column_stack([columns * on, columns]), np.asarray(np.kron(np.eye(2), back))
     kind = None if se is None else choice(se, "se", ("HC1", "HC3"))
     if kind is not None and people.complex:
-        refuse("`se` must be left out with weights, strata or clusters", repr(se), "errors are those of the sample")
+        reject("`se` must be left out with weights, strata or clusters", repr(se), "errors are those of the sample")
     weighted = columns * people.row_weights[:, None]
     bread = np.asarray(np.linalg.inv(columns.T @ weighted), dtype=np.float64)
     at = bread @ (weighted.T @ outcomes)
     left = outcomes - columns @ at
     df = people.df if people.complex else people.n - columns.shape[1]
     if df < 1:
-        refuse("there must be more people than coefficients", people.n, "there would be no error")
+        reject("there must be more people than coefficients", people.n, "there would be no error")
     wide = np.kron(np.eye(outcomes.shape[1]), bread)
     cov = wide @ _spread(people, columns, left, bread, kind) @ wide
     turn = np.kron(np.eye(outcomes.shape[1]), back)
@@ -264,7 +264,7 @@ def _spread(people: People, columns: Array, left: Array, bread: Array, kind: str
     if kind != "HC1" and not people.complex:
         rest = 1 - np.einsum("ij,jk,ik->i", columns, bread, columns)
         if alone := int(np.count_nonzero(rest < 1e-9)):
-            refuse("every coefficient must rest on several people", f"{alone} alone", "it would have no robust error")
+            reject("every coefficient must rest on several people", f"{alone} alone", "it would have no robust error")
         left = left / rest[:, None]
     scores = np.concatenate([columns * one[:, None] for one in left.T], axis=1)
     if people.complex:

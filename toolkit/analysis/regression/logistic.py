@@ -27,7 +27,7 @@ from toolkit.analysis.regression.scoring import (
 from toolkit.analysis.reports import Asked, Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import choice, explain_call, refuse
+from toolkit.core.checks import choice, explain_call, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
 from toolkit.core.inference.special import expit, ndtr
@@ -245,7 +245,7 @@ class LogisticFit(AnswerFit):
 
     def _influence(self) -> Array:
         if self.provenance.penalized:
-            refuse("respondents='sample' needs a fit without penalty", "penalty='jeffreys'", "use respondents='fixed'")
+            reject("respondents='sample' needs a fit without penalty", "penalty='jeffreys'", "use respondents='fixed'")
         model = BinaryModel(self.data.covariates.matrix, self.link, self.data.channel, self.data.people)
         return influence_of(model, self.value)
 
@@ -326,7 +326,7 @@ def logistic(
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters, "times": times}
     rows = read_rows(formula, data, design, design_by, sampling, missing)
     if (count := len(rows.channel.options)) != 2:
-        refuse("`design` must have two options", count, "for more than two there is multinomial()")
+        reject("`design` must have two options", count, "for more than two there is multinomial()")
     jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
     return _fit(rows, link_named(link), error_kind(se, rows.people, jeffreys), jeffreys)
 

@@ -9,7 +9,7 @@ import numpy as np
 from toolkit.analysis.regression.covariates import Covariates
 from toolkit.analysis.regression.rows import People
 from toolkit.core.arrays import Array
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal, Student
 from toolkit.frames.table import Values
@@ -39,7 +39,7 @@ def effects(
     values = covariates.values(variable)
     if levels is not None:
         if isinstance(levels, str) or not isinstance(levels, Iterable) or not (several := list(levels)):
-            refuse("`levels` must be a list of at least one value", "something else", "give one for each prediction")
+            reject("`levels` must be a list of at least one value", "something else", "give one for each prediction")
         return [effect for level in several for effect in _effects_at(covariates, predict, variable, level)]
     categorical = any(label.startswith(f"C({variable}") for label in covariates.labels)
     steps = covariates.declared(variable) or _steps(values, categorical)

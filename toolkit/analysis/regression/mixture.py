@@ -13,7 +13,7 @@ from toolkit.analysis.regression.multinomial import option_shares
 from toolkit.analysis.regression.rows import People
 from toolkit.analysis.regression.scoring import Evaluation
 from toolkit.core.arrays import Array
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.inference.special import expit
 
 
@@ -77,9 +77,9 @@ FAMILIES: dict[str, OutcomeLaw] = {"linear": NormalOutcome(), "logistic": Binary
 def checked_outcome(values: Array, family: str) -> Array:
     """Return the outcomes, after a check that the family allows them and that they vary."""
     if np.all(values == values[0]):
-        refuse("the outcome must vary", "one value", "there is nothing to explain")
+        reject("the outcome must vary", "one value", "there is nothing to explain")
     if family == "logistic" and not np.isin(values, (0, 1)).all():
-        refuse(
+        reject(
             "the outcome of family='logistic' must be 0 or 1",
             "other values",
             "recode it as 0 and 1, or use family='linear'",

@@ -26,7 +26,7 @@ from toolkit.analysis.regression.scoring import (
 from toolkit.analysis.reports import Asked, Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import choice, explain_call, refuse
+from toolkit.core.checks import choice, explain_call, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.special import softmax
 from toolkit.local.design import Design
@@ -256,7 +256,7 @@ def multinomial(
     rows = read_rows(formula, data, design, design_by, sampling, missing)
     options = rows.channel.options
     if base is not None and base not in options:
-        refuse("`base` must be one of the options", repr(base), f"they are {', '.join(map(str, options))}")
+        reject("`base` must be one of the options", repr(base), f"they are {', '.join(map(str, options))}")
     first = 0 if base is None else options.index(base)
     order = (first, *(index for index in range(len(options)) if index != first))
     jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"

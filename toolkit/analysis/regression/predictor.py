@@ -45,7 +45,7 @@ from toolkit.analysis.regression.scoring import (
 from toolkit.analysis.reports import Data, Designs
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import choice, explain_call, refuse
+from toolkit.core.checks import choice, explain_call, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.frames.table import as_frame, column, is_lazy, numbers, some_rows, with_column
@@ -112,7 +112,7 @@ def read_hidden(
     truth_side = terms_without(right, items) if truth is None else truth.strip().removeprefix("~").strip()
     covariates = tuple(set(variables(right, frame)) | set(variables(truth_side, frame)) - set(items))
     if set(items) & set(variables(truth_side, frame)):
-        refuse("`truth` must not hold the randomized answers", truth, "they are what it explains")
+        reject("`truth` must not hold the randomized answers", truth, "they are what it explains")
     columns = {"outcome": column(frame, left, "the outcome")}
     columns |= {item: column(frame, item, "reports") for item in items}
     columns |= sampling_columns(frame, sampling)
@@ -150,20 +150,20 @@ def _items(designs: object, terms: tuple[str, ...]) -> tuple[str, ...]:
     if not isinstance(designs, Mapping) or not designs:
         received = type(designs).__name__
         rule = "`designs` must map the randomized columns to their designs"
-        refuse(rule, received, "it says how each is read", TypeError)
+        reject(rule, received, "it says how each is read", TypeError)
     items = tuple(str(name) for name in designs)
     if absent_items := [name for name in items if name not in terms]:
-        refuse(
+        reject(
             "every column of `designs` must be on the right side of the formula",
             ", ".join(absent_items),
             "it would explain nothing",
         )
     if len(items) > _MOST:
         consequence = f"{2 ** len(items)} combinations of truths are too many"
-        refuse(f"there may be at most {_MOST} randomized answers", len(items), consequence)
+        reject(f"there may be at most {_MOST} randomized answers", len(items), consequence)
     for name, design in designs.items():
         if len(getattr(design, "options", ())) not in (0, 2):
-            refuse(
+            reject(
                 f"the design of {name!r} must have two options",
                 len(design.options),
                 "only yes or no stands on the right side",
@@ -296,7 +296,7 @@ def predictor(
     kind = error_kind(se, rows.people, jeffreys)
     kind = "observed" if se is None and kind == "expected" else kind
     if kind == "expected":
-        refuse("`se` must be one of observed, opg, robust", "'expected'", "no formula holds the mean over all outcomes")
+        reject("`se` must be one of observed, opg, robust", "'expected'", "no formula holds the mean over all outcomes")
     outcome = checked_outcome(rows.outcome, family)
     stacked = Covariates(np.concatenate(rows.columns), rows.labels, lambda _: np.empty(0), None)
     columns, back = standardize(stacked)
@@ -328,7 +328,7 @@ def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Likelihood]:
         later = maximize(slow, near.point.params, steps=15).point
         if np.any(model.split(later.params)[1] < _NO_SPREAD):  # on its way to -infinity
             consequence = "its errors would have no spread; family='logistic' is for an outcome of 0 or 1"
-            refuse("a linear outcome must have errors", "one that columns and truths explain", consequence)
+            reject("a linear outcome must have errors", "one that columns and truths explain", consequence)
     ascent = replace(maximize(fast, near.point.params), start=near.start)
     if jeffreys:
         return penalized_maximum(fast, ascent), PenalizedLikelihood(model, fast)

@@ -17,7 +17,7 @@ from toolkit.analysis.reports import Data, Reader, cell_key
 from toolkit.analysis.sampling.inputs import check_size
 from toolkit.analysis.sampling.sample import FINITE, Sample, SampleRows, checked_sample, described
 from toolkit.core.arrays import Array, DataFrame, Labels, Mask
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import choice, reject
 from toolkit.core.loss import Pure
 from toolkit.frames.table import (
     Values,
@@ -105,18 +105,18 @@ def channel(reports: Values, design: object, ways: Values | None, missing: tuple
         if isinstance(design, Mapping) and "weights" not in design:
             if len(design) != 1:
                 remedy = f"there are {len(design)} designs; write design_by='a column with their names'"
-                refuse("`design_by` must say which design is whose", "none", remedy)
+                reject("`design_by` must say which design is whose", "none", remedy)
             design = next(iter(design.values()))
         designs: tuple[Design, ...] = (with_matrix(design),)
         codes = report_codes(reports, designs[0], missing)
         return Channel(designs, np.zeros(len(codes), dtype=np.intp), codes)
     if not isinstance(design, Mapping):
-        refuse("`design_by` needs a mapping of designs", type(design).__name__, "it chooses among several", TypeError)
+        reject("`design_by` needs a mapping of designs", type(design).__name__, "it chooses among several", TypeError)
     designs = tuple(map(with_matrix, design.values()))
     if not designs or any(one.options != designs[0].options for one in designs):
         received = " and ".join(str(list(one.options[:8])) for one in designs) or "none"
         rule = "designs must have the same options in the same order"
-        refuse(rule, received, "one model has one set of truths")
+        reject(rule, received, "one model has one set of truths")
     which = np.full(len(ways), -1, dtype=np.intp)
     codes = np.zeros(len(ways), dtype=np.intp)
     for place, (key, one) in enumerate(zip(design, designs, strict=True)):
@@ -126,7 +126,7 @@ def channel(reports: Values, design: object, ways: Values | None, missing: tuple
             codes[mine] = report_codes(reports[mine], one, missing)
     if unknown := int(np.count_nonzero(which < 0)):
         rule = f"`design_by` must hold the keys of `design` ({', '.join(map(str, design))})"
-        refuse(rule, f"{unknown} of {len(ways)} rows that do not", "their reports cannot be read")
+        reject(rule, f"{unknown} of {len(ways)} rows that do not", "their reports cannot be read")
     return Channel(designs, which, codes)
 
 
@@ -168,7 +168,7 @@ def with_matrix(design: object) -> Design:
     if isinstance(restored, type) or getattr(restored, "matrix", None) is None or not hasattr(restored, "_scores_sent"):
         consequence = "give a design such as warner('3/4'); a bare name leaves its probabilities open"
         received = f"the class {design.__name__}" if isinstance(design, type) else type(design).__name__
-        refuse("`design` must be a Design", received, consequence, TypeError)
+        reject("`design` must be a Design", received, consequence, TypeError)
     return restored  # type: ignore[no-any-return]
 
 
@@ -238,7 +238,7 @@ class People:
             return self.drawn.scatter(parts)
         unit, stratum, sizes = self._units
         if count := int(np.count_nonzero(sizes < 2)):
-            refuse("every stratum must have two sampling units", f"{count} with one", "its variance is unknown")
+            reject("every stratum must have two sampling units", f"{count} with one", "its variance is unknown")
         times = None
         if unit is None:
             totals, times = parts, self.times
@@ -260,7 +260,7 @@ def people(
         check_size(row_weights)
     persons = None if times is None else _above_zero(times, "times", "a row of persons")
     if persons is not None and np.any(persons != np.floor(persons)):
-        refuse("times must be whole numbers", "others", "they count persons; weights are another argument")
+        reject("times must be whole numbers", "others", "they count persons; weights are another argument")
     by, together = (None if group is None else group_codes(group) for group in (strata, clusters))
     return People(rows, row_weights, persons, by, together)
 
@@ -277,7 +277,7 @@ def _above_zero(values: Values, what: str, whose: str) -> Array:
     array = numbers(values, what)
     if low := int(np.count_nonzero(array <= 0)):
         remedy = f"each belongs to {whose}; leave the others out"
-        refuse(f"{what} must be above 0", f"{low} of {len(array)} that are not", remedy)
+        reject(f"{what} must be above 0", f"{low} of {len(array)} that are not", remedy)
     return array
 
 
@@ -299,7 +299,7 @@ def read_rows(
     by_formula = isinstance(formula, str)
     if isinstance(data, str):
         order = 'the formula comes first: logistic("report ~ age", frame, design)'
-        refuse("`data` must be a frame", repr(data)[:60], order, TypeError)
+        reject("`data` must be a frame", repr(data)[:60], order, TypeError)
     left, right = sides(formula) if by_formula else (formula, "")
     if by_formula and is_lazy(data):
         others = {**sampling, "design_by": design_by}
@@ -365,7 +365,7 @@ def read_answers(
 def check_order(data: object) -> None:
     """Refuse rows that an engine would only count."""
     if is_lazy(data):
-        refuse("`data` must hold its rows in order", type(data).__name__, "collect them into a frame first", TypeError)
+        reject("`data` must hold its rows in order", type(data).__name__, "collect them into a frame first", TypeError)
 
 
 def design_of(design: object, name: object) -> Any:
@@ -375,7 +375,7 @@ def design_of(design: object, name: object) -> Any:
     known = {one.name: one for one in design.questions}
     if not isinstance(name, str) or name not in known:
         received = repr(name)[:40] if isinstance(name, str) else "reports without a name"
-        refuse("with a survey the formula must name one of its questions", received, f"it has {', '.join(known)}"[:200])
+        reject("with a survey the formula must name one of its questions", received, f"it has {', '.join(known)}"[:200])
     question = known[name]
     if question.design is not None or question.kind != "choice":
         return question.design
@@ -390,12 +390,12 @@ def counted_rows(data: DataFrame, needs: Sequence[str], others: Mapping[str, Any
         others["sample"] = None
     if others.get("sample") is not None:
         advice = "give weights, strata and clusters by name, or collect the rows first"
-        refuse("with a `sample` the data must hold its rows in order", type(data).__name__, advice, TypeError)
+        reject("with a `sample` the data must hold its rows in order", type(data).__name__, advice, TypeError)
     labels = {what: name for what, name in others.items() if name is not None}
     for what, name in labels.items():
         if not isinstance(name, str):
             rule = f"`{what}` must be the name of a column"
-            refuse(rule, type(name).__name__, "the data's rows have no order to pair it with", TypeError)
+            reject(rule, type(name).__name__, "the data's rows have no order to pair it with", TypeError)
     times = labels.pop("times", None)
     by = [name for name in dict.fromkeys((*needs, *labels.values())) if name != times]
     return distinct_rows(data, by, times, TIMES), {**others, "times": TIMES}
@@ -449,11 +449,11 @@ def complete(gaps: Mapping[str, Mask], missing: str, times: Values | None = None
     some = np.logical_or.reduce(list(gaps.values()))
     if choice(missing, "missing", ("refuse", "drop")) == "refuse" and some.any():
         which = ", ".join(f"{int(each[gap].sum())} in {what}" for what, gap in gaps.items() if gap.any())
-        refuse("no value may be missing", which, "missing='drop' leaves those rows out and counts them")
+        reject("no value may be missing", which, "missing='drop' leaves those rows out and counts them")
     dropped, used = {}, np.ones(len(some), dtype=bool)
     for what, gap in gaps.items():
         dropped[what] = int(each[gap & used].sum())
         used &= ~gap
     if not used.any():
-        refuse("there must be a row without missing values", "none", "there is nothing to fit")
+        reject("there must be a row without missing values", "none", "there is nothing to fit")
     return used, dropped

@@ -13,7 +13,7 @@ import numpy as np
 from toolkit.analysis.regression.rows import People
 from toolkit.analysis.sampling.replicates import Replicates, spread
 from toolkit.core.arrays import Array
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import choice, reject
 
 Error = Literal["observed", "expected", "opg", "robust"]
 
@@ -41,13 +41,13 @@ def error_kind(se: str | None, people: People, jeffreys: bool) -> str:
     if people.drawn is not None and isinstance(people.drawn.sample, Replicates):
         if jeffreys or se is not None:
             rule = "`se` and `penalty` must be left out with replicate weights"
-            refuse(rule, "one of them", "the model is fitted again with each replicate")
+            reject(rule, "one of them", "the model is fitted again with each replicate")
         return "replicate"
     if se is None:
         return "robust" if people.complex else "expected" if jeffreys else "observed"
     if choice(se, "se", get_args(Error)) != "robust" and people.complex:
         consequence = "with weights, strata or clusters the information is not the variance of the score"
-        refuse("`se` must be 'robust' with weights, strata or clusters", repr(se), consequence)
+        reject("`se` must be 'robust' with weights, strata or clusters", repr(se), consequence)
     return se
 
 
@@ -93,7 +93,7 @@ def _replicate_covariance(model: Any, params: Array) -> Array:
     cov, failures = spread(drawn.sample, refit, params)
     if failures:
         rule = "the likelihood must have its maximum at finite coefficients with every replicate"
-        refuse(rule, f"{failures} without", "use fewer covariates, or sample=Sample(…) with clusters")
+        reject(rule, f"{failures} without", "use fewer covariates, or sample=Sample(…) with clusters")
     return cov
 
 
@@ -119,7 +119,7 @@ def inverse(information: Array) -> Array:
     scale = np.sqrt(np.maximum(np.diag(information), 0))
     if not scale.all() or np.linalg.eigvalsh(information / np.outer(scale, scale))[0] < _SINGULAR:
         consequence = "the likelihood is flat or rises there; another `se` may be defined"
-        refuse("the information at the maximum must be positive definite", "one that is not", consequence)
+        reject("the information at the maximum must be positive definite", "one that is not", consequence)
     return np.asarray(np.linalg.inv(information))
 
 
@@ -210,12 +210,12 @@ def interior_maximum(observed: Callable[[Array], Array], ascent: Maximization, a
     rule = "the likelihood must have its maximum at finite coefficients"
     if ascent.flat and not ascent.converged:
         consequence = f"the maximum is not at finite coefficients; {advice}"
-        refuse(rule, "one that still rises where nothing bends it", consequence)
+        reject(rule, "one that still rises where nothing bends it", consequence)
     if ascent.flat:
         consequence = f"such a point cannot be told from a maximum at infinity; {advice}"
-        refuse(rule, "one with hardly any information left in some direction", consequence)
+        reject(rule, "one with hardly any information left in some direction", consequence)
     if not ascent.converged or np.linalg.eigvalsh(observed(ascent.point.params))[0] <= 0:
-        refuse(rule, "none within 160 steps", f"the coefficients would mean nothing; {advice}")
+        reject(rule, "none within 160 steps", f"the coefficients would mean nothing; {advice}")
     return ascent.point.params
 
 
@@ -328,7 +328,7 @@ def penalized_maximum(evaluate: Evaluate, ascent: Maximization) -> Array:
         point, converged = newton(evaluate, point)
     if not converged:
         rule = "the penalized likelihood must lead to its maximum"
-        refuse(rule, "none within 60 steps", "rescale or leave out covariates")
+        reject(rule, "none within 60 steps", "rescale or leave out covariates")
     return point.params
 
 

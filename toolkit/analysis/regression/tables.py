@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from toolkit.analysis.paper_table import escape, latex
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import choice, reject
 from toolkit.core.extras import extra
 
 if TYPE_CHECKING:
@@ -214,12 +214,12 @@ def compare_models(
 
 def _named(fits: object) -> Mapping[str, Any]:
     if not isinstance(fits, Mapping | Sequence) or isinstance(fits, str):
-        refuse("`fits` must be several fits", type(fits).__name__, "write compare_models([one, two])", TypeError)
+        reject("`fits` must be several fits", type(fits).__name__, "write compare_models([one, two])", TypeError)
     named = dict(fits) if isinstance(fits, Mapping) else {f"({i})": fit for i, fit in enumerate(fits, 1)}
     if strange := [type(fit).__name__ for fit in named.values() if not hasattr(fit, "_measures")]:
-        refuse("`fits` must be fits", strange[0], "as logistic(…) and others return them", TypeError)
+        reject("`fits` must be fits", strange[0], "as logistic(…) and others return them", TypeError)
     if not named:
-        refuse("there must be a fit to show", "none", "write compare_models([one, two])")
+        reject("there must be a fit to show", "none", "write compare_models([one, two])")
     return {str(name): fit for name, fit in named.items()}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Mask, Values
-from toolkit.core.checks import Number, exact, is_missing, refuse
+from toolkit.core.checks import Number, exact, is_missing, reject
 from toolkit.frames.table import array_of, height, index_of, is_lazy, rows_in_order
 from toolkit.frames.table import column as named_column
 
@@ -29,7 +29,7 @@ def column(values: Values, name: str) -> npt.NDArray[Any]:
     array = array_of(values)
     if array.ndim != 1 or len(array) == 0:
         rule = f"`{name}` must be a column with a value for each row"
-        refuse(rule, f"shape {array.shape}", "rows are matched by position")
+        reject(rule, f"shape {array.shape}", "rows are matched by position")
     return array
 
 
@@ -68,7 +68,7 @@ def from_frame(frame: object, values: object, name: str) -> Any:
 def check_frame(rows: int | None, index: "pd.Index[Any] | None", frame: object) -> None:
     """Refuse a frame with other rows than the columns of a sample."""
     if rows is not None and rows != height(frame):
-        refuse(f"the frame must have {rows} rows, as the sample has", height(frame), "rows are matched by position")
+        reject(f"the frame must have {rows} rows, as the sample has", height(frame), "rows are matched by position")
     check_index(index, frame, "the frame")
 
 
@@ -77,14 +77,14 @@ def check_index(index: "pd.Index[Any] | None", values: object, what: str) -> Non
     other = index_of(values)
     if index is not None and other is not None and not index.equals(other):
         remedy = "weights would go to other people: make the Sample from the columns of this very frame"
-        refuse(f"{what} must have the index of the sample's columns", "another", remedy)
+        reject(f"{what} must have the index of the sample's columns", "another", remedy)
 
 
 def one_index(columns: Sequence[object]) -> "pd.Index[Any] | None":
     """The index that all columns share; None where none of them has one."""
     known = [index for index in map(index_of, columns) if index is not None]
     if known and not all(known[0].equals(other) for other in known[1:]):
-        refuse("the columns of a sample must have one index", "several", "their rows would be mixed up")
+        reject("the columns of a sample must have one index", "several", "their rows would be mixed up")
     return known[0] if known else None
 
 
@@ -94,10 +94,10 @@ def positive_weights(values: Values) -> Array:
     try:
         weights = array.astype(np.float64)
     except (TypeError, ValueError):
-        refuse("`weights` must be numbers", f"a column of {array.dtype}", "a weight is multiplied with", TypeError)
+        reject("`weights` must be numbers", f"a column of {array.dtype}", "a weight is multiplied with", TypeError)
     if wrong := int(np.count_nonzero(~((weights > 0) & np.isfinite(weights)))):
         rule = "`weights` must be finite numbers above 0"
-        refuse(rule, f"{wrong} of {len(weights)} that are not", "drop those rows from the frame first")
+        reject(rule, f"{wrong} of {len(weights)} that are not", "drop those rows from the frame first")
     check_size(weights)
     return weights
 
@@ -107,7 +107,7 @@ def check_size(weights: Array) -> None:
     if wrong := int(np.count_nonzero((weights > 1 / LEAST_WEIGHT) | (weights < LEAST_WEIGHT))):
         rule = f"weights must lie between {LEAST_WEIGHT:g} and {1 / LEAST_WEIGHT:g}"
         remedy = "their sums would overflow: divide all of them by one number, as their proportions alone count"
-        refuse(rule, f"{wrong} of {len(weights)} that do not", remedy)
+        reject(rule, f"{wrong} of {len(weights)} that do not", remedy)
 
 
 def codes(values: Values, name: str) -> tuple[npt.NDArray[np.intp], tuple[Any, ...]]:
@@ -118,7 +118,7 @@ def codes(values: Values, name: str) -> tuple[npt.NDArray[np.intp], tuple[Any, .
         return places.astype(np.intp), tuple(distinct.tolist())
     cells = array.tolist()
     if missing := sum(map(is_missing, cells)):
-        refuse(f"`{name}` must not be missing", f"{missing} missing of {len(array)}", "drop those rows first")
+        reject(f"`{name}` must not be missing", f"{missing} missing of {len(array)}", "drop those rows first")
     names = sorted(set(cells), key=_order)
     place = {name: number for number, name in enumerate(names)}
     return np.array([place[cell] for cell in cells], dtype=np.intp), tuple(names)
@@ -133,9 +133,9 @@ def mask(values: Values, rows: int) -> Mask:
     cells = array.tolist() if array.dtype.kind == "O" else None
     if len(array) != rows or (cells is not None and not all(isinstance(cell, bool | np.bool_) for cell in cells)):
         rule = f"`where` must hold a truth value for each of {rows} rows"
-        refuse(rule, f"{len(array)} of {array.dtype}", "all rows are kept, those outside count as zeros")
+        reject(rule, f"{len(array)} of {array.dtype}", "all rows are kept, those outside count as zeros")
     if array.dtype.kind not in "bO":
-        refuse("`where` must hold truth values", f"a column of {array.dtype}", "write a comparison", TypeError)
+        reject("`where` must hold truth values", f"a column of {array.dtype}", "write a comparison", TypeError)
     return array.astype(bool)
 
 
@@ -143,7 +143,7 @@ def domain(values: Values, shape: tuple[int, ...]) -> Mask:
     """Who is in the domain: the same people for all columns of a table, or for each its own."""
     if isinstance(values, np.ndarray) and values.ndim == 2:
         if values.shape != shape or values.dtype.kind != "b":
-            refuse(f"`where` must hold truth values of shape {shape}", f"shape {values.shape}", "one for each score")
+            reject(f"`where` must hold truth values of shape {shape}", f"shape {values.shape}", "one for each score")
         return values
     return np.broadcast_to(mask(values, shape[0])[:, None], shape)
 
@@ -153,12 +153,12 @@ def table(scores: Values, rows: int | None) -> tuple[Array, bool]:
     array = array_of(scores)
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or len(array) == 0:
         rule = "scores must be numbers, one row per person"
-        refuse(rule, f"{array.ndim} dimensions of {array.dtype}", "make them by design.scores(reports)", TypeError)
+        reject(rule, f"{array.ndim} dimensions of {array.dtype}", "make them by design.scores(reports)", TypeError)
     if rows is not None and len(array) != rows:
-        refuse(f"scores must have {rows} rows, as the sample has", len(array), "rows are matched by position")
+        reject(f"scores must have {rows} rows, as the sample has", len(array), "rows are matched by position")
     numbers = array.astype(np.float64)
     if np.isinf(numbers).any():
-        refuse("scores must be finite", f"{int(np.isinf(numbers).sum())} that are not", "they have no mean")
+        reject("scores must be finite", f"{int(np.isinf(numbers).sum())} that are not", "they have no mean")
     return (numbers[:, None], True) if numbers.ndim == 1 else (numbers, False)
 
 
@@ -167,7 +167,7 @@ def same_length(named: Sequence[tuple[str, Any]]) -> int | None:
     sizes = {name: len(array) for name, array in named if array is not None}
     if len(set(sizes.values())) > 1:
         received = ", ".join(f"{name} {size}" for name, size in sizes.items())
-        refuse("the columns of a sample must have the same number of rows", received, "rows are matched by position")
+        reject("the columns of a sample must have the same number of rows", received, "rows are matched by position")
     return next(iter(sizes.values()), None)
 
 
@@ -206,7 +206,7 @@ class Calibration:
             if max(margin.miss(weights) for margin in self.margins) < _CLOSE:
                 return weights
         consequence = "their totals may contradict each other, or classes have nobody in common"
-        refuse("the margins must be ones that weights can add up to", f"no such weights in {_STEPS} steps", consequence)
+        reject("the margins must be ones that weights can add up to", f"no such weights in {_STEPS} steps", consequence)
 
     def residuals(self, values: Array, weights: Array) -> Array:
         """What is left of each column after the weighted regression on the classes of all margins."""
@@ -225,31 +225,31 @@ def margin(column: Values, totals: Mapping[Any, Number], name: str, rows: int | 
     """A column's classes and their totals by name; the classes named must be those that people have."""
     place, names = codes(column, name)
     if rows is not None and len(place) != rows:
-        refuse(f"`{name}` must have {rows} rows, as the sample has", len(place), "rows go by place")
+        reject(f"`{name}` must have {rows} rows, as the sample has", len(place), "rows go by place")
     if not isinstance(totals, Mapping):
-        refuse(f"totals of `{name}` must be given by class", type(totals).__name__, "{class: people, …}", TypeError)
+        reject(f"totals of `{name}` must be given by class", type(totals).__name__, "{class: people, …}", TypeError)
     people = {key: float(exact(value, "total")) for key, value in totals.items()}
     if set(people) != set(names):
         missing, empty = set(names) - set(people), set(people) - set(names)
         received = f"{len(missing)} without a total, {len(empty)} that nobody in the sample has"
-        refuse(f"totals of `{name}` must name the classes of the sample", received, "merge or drop classes")
+        reject(f"totals of `{name}` must name the classes of the sample", received, "merge or drop classes")
     if min(people.values()) <= 0:
-        refuse(f"totals of `{name}` must be above 0", "others", "they count people")
+        reject(f"totals of `{name}` must be above 0", "others", "they count people")
     return Margin(place, np.array([people[key] for key in names]))
 
 
 def calibration(margins: Mapping[str, Any], columns: Any, rows: int | None) -> Calibration:
     """Margins by the name of their column, in a frame or a mapping."""
     if not isinstance(margins, Mapping) or not margins:
-        refuse("margins must be totals by column", "none", "{column: {class: people}}", TypeError)
+        reject("margins must be totals by column", "none", "{column: {class: people}}", TypeError)
     classes = []
     for name, totals in margins.items():
         try:
             column = columns[name]
         except (KeyError, TypeError, IndexError):
-            refuse("`columns` must hold every margin", f"none called {name!r}", "columns go by name")
+            reject("`columns` must hold every margin", f"none called {name!r}", "columns go by name")
         classes.append(margin(column, totals, name, rows))
     sums = [one.totals.sum() for one in classes]
     if max(sums) - min(sums) > 1e-9 * max(sums):
-        refuse("all margins must have the same total", f"{min(sums):g} to {max(sums):g}", "they count one population")
+        reject("all margins must have the same total", f"{min(sums):g} to {max(sums):g}", "they count one population")
     return Calibration(tuple(classes))

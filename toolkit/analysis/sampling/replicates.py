@@ -20,7 +20,7 @@ from toolkit.analysis.sampling.inputs import (
 )
 from toolkit.analysis.sampling.units import Linearization, Names, Units
 from toolkit.core.arrays import Array, ArrayLike, DataFrame, Mask, Values
-from toolkit.core.checks import Number, choice, exact, positive, refuse, whole
+from toolkit.core.checks import Number, choice, exact, positive, reject, whole
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.frames.table import index_of
@@ -114,12 +114,12 @@ class Replicates:
         parts: Any = tuple(replicates) if named else np.asarray(replicates)
         if named and (isinstance(replicates, str) or not all(isinstance(name, str) for name in parts)):
             rule = "replicates must be a list of names where the weights are one"
-            refuse(rule, type(replicates).__name__, "they are columns of one frame", TypeError)
+            reject(rule, type(replicates).__name__, "they are columns of one frame", TypeError)
         count = len(parts) if named else np.shape(parts)[-1] if np.ndim(parts) else 0
         each = np.ones(count) if factors is None else np.asarray(factors, dtype=np.float64)
         if each.shape != (count,) or not np.all(each >= 0) or (kind == "JKn" and factors is None):
             consequence = "they make the variance; JKn has (m - 1) / m of the stratum's clusters"
-            refuse("`factors` must be at least 0, one factor per replicate", f"{each.size} of them", consequence)
+            reject("`factors` must be at least 0, one factor per replicate", f"{each.size} of them", consequence)
         scaled, free = _scale(kind, scale, fay, count) * each, None if df is None else whole(df, "df")
         if named:
             return cls(weights, parts, scaled, free)
@@ -149,7 +149,7 @@ class Replicates:
     def _checked_weights(self) -> Array:
         """The weights of the whole sample; refused where they are still a name."""
         if self._column_names:
-            refuse(
+            reject(
                 "replicates must be looked up in a frame", f"{len(self._column_names)} names", "write .resolve(frame)"
             )
         return np.asarray(self.weights)
@@ -262,10 +262,10 @@ def _scale(kind: str | None, scale: Number | None, fay: Number | None, count: in
         return float(positive(scale, "scale", "it makes the variance"))
     if kind is None or scale is not None:
         received = "neither" if kind is None else "both"
-        refuse("exactly one of `kind` and `scale` must be given", received, "it is never guessed", TypeError)
+        reject("exactly one of `kind` and `scale` must be given", received, "it is never guessed", TypeError)
     share = float(exact(0 if fay is None else fay, "fay"))
     if not 0 <= share < 1 or (fay is not None) != (choice(kind, "kind", tuple(_SCALES)) == "Fay"):
-        refuse("`fay` must be a share below 1 with kind='Fay', and with no other", fay, "it is in the scale")
+        reject("`fay` must be a share below 1 with kind='Fay', and with no other", fay, "it is in the scale")
     return _SCALES[kind](count, share)
 
 
@@ -274,9 +274,9 @@ def _with_columns(named: Replicates) -> Replicates:
     own, columns = positive_weights(named.weights), named.replicate
     if columns.ndim != 2 or len(columns) != len(own) or columns.shape[1] < 2 or columns.dtype.kind not in "iuf":
         rule = f"replicate weights must be a table of {len(own)} rows and at least two columns"
-        refuse(rule, f"shape {columns.shape}", "one column per replicate")
+        reject(rule, f"shape {columns.shape}", "one column per replicate")
     if not np.all(np.isfinite(columns) & (columns >= 0)) or not columns.any(axis=0).all():
-        refuse("replicate weights must be finite, at least 0, and not all 0", "others", "they weigh people")
+        reject("replicate weights must be finite, at least 0, and not all 0", "others", "they weigh people")
     df = (
         int(np.linalg.matrix_rank(columns.T @ (columns / own[:, None] ** 2), tol=None)) - 1
         if named.df is None
@@ -292,7 +292,7 @@ def _column(columns: Array, place: int) -> Array:
 def jackknife(units: Units, base: Array, calibration: Calibration | None, index: "pd.Index[Any] | None") -> Replicates:
     """Each cluster left out once; the others of its stratum weigh m / (m - 1) times more."""
     if np.any(units.drawn < 2):
-        refuse("every stratum must have at least two clusters", "one", "nobody stands in for it when it is left out")
+        reject("every stratum must have at least two clusters", "one", "nobody stands in for it when it is left out")
     stratum = units.stratum[units.unit]
 
     def fitted(weights: Array) -> Array:

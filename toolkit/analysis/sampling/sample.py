@@ -25,7 +25,7 @@ from toolkit.analysis.sampling.inputs import (
 from toolkit.analysis.sampling.replicates import Replicates, jackknife, spread
 from toolkit.analysis.sampling.units import Linearization, Lonely, Names, Noise, Units, units
 from toolkit.core.arrays import Array, DataFrame, Mask, Values
-from toolkit.core.checks import explain_call, refuse
+from toolkit.core.checks import explain_call, reject
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 
@@ -87,7 +87,7 @@ class Sample:
     def __post_init__(self) -> None:
         if isinstance(self.population, tuple) and (self.clusters is None or len(self.population) != 2):
             rule = "`population` must be two numbers or columns only with clusters that people were drawn in"
-            refuse(rule, "another number of them", "it counts clusters, and people of each cluster")
+            reject(rule, "another number of them", "it counts clusters, and people of each cluster")
         self._set(**{name: stages(getattr(self, name)) for name in _COLUMNS})
         if self._by_name:
             return
@@ -169,13 +169,13 @@ class Sample:
         """Return clusters in strata; `rows` is the number of rows, for a sample without columns."""
         size = self.rows if self.rows is not None else rows
         if self._by_name:
-            refuse(
+            reject(
                 "the columns of a sample must be looked up in a frame",
                 ", ".join(self._column_names),
                 "write .resolve(frame)",
             )
         if size is None:
-            refuse("the sample must have a column, or the number of rows be given", "neither", "nothing is drawn")
+            reject("the sample must have a column, or the number of rows be given", "neither", "nothing is drawn")
         if size not in self._drawn:
             self._drawn[size] = units(size, self.strata, self.clusters, self.population, self.lonely)
         return self._drawn[size]
@@ -440,10 +440,10 @@ class SampleRows:
 def checked_sample(sample: object, others: list[str], data: DataFrame) -> Sampled | None:
     """A sample that says how people were drawn, its columns looked up in the data; None where it says nothing."""
     if not isinstance(sample, Sample | Replicates):
-        refuse(
+        reject(
             "`sample` must be a Sample or Replicates", type(sample).__name__, "it says how people were drawn", TypeError
         )
     if others:
-        refuse("`sample` must be given alone", ", ".join(others), "it says how people were drawn")
+        reject("`sample` must be given alone", ", ".join(others), "it says how people were drawn")
     there = sample.resolve(data)
     return None if isinstance(there, Sample) and there.rows is None and there.population is None else there

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from toolkit.analysis.sampling.inputs import codes
 from toolkit.core.arrays import Array, ArrayLike, Codes, Label, Mask
-from toolkit.core.checks import Number, choice, exact, refuse
+from toolkit.core.checks import Number, choice, exact, reject
 from toolkit.core.covers import Covers
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
@@ -53,7 +53,7 @@ class Linearization:
 def mean(scores: Array, weights: Array, inside: Mask) -> Linearization:
     """Sum w d S / sum w d, column by column."""
     if not inside.any(axis=0).all():
-        refuse("`where` must hold for somebody with a score", "nobody", "an empty domain has no mean")
+        reject("`where` must hold for somebody with a score", "nobody", "an empty domain has no mean")
     share = np.where(inside, weights[:, None], 0.0)
     share /= share.sum(axis=0)
     known = np.where(inside, scores, 0.0)
@@ -75,18 +75,18 @@ def randomization(factors: Array, scores: Array, fraction: Array, noise: Noise) 
     """
     if noise is None:
         consequence = "noise='shares' for scores of options, noise=0 for what nothing hides, or a variance per row"
-        refuse("with a `population`, `noise` must say how much of the scores is randomization", "nothing", consequence)
+        reject("with a `population`, `noise` must say how much of the scores is randomization", "nothing", consequence)
     known = np.nan_to_num(scores) * factors
     if isinstance(noise, str):
         if noise != "shares":
-            refuse(
+            reject(
                 "`noise` must be 'shares', a number, or one number per row", repr(noise)[:40], "nothing else is known"
             )
         own = np.nan_to_num(scores) * factors**2
         return np.asarray((known * fraction[:, None]).T @ known - np.diag(fraction @ own))
     variance = np.asarray(noise, dtype=np.float64)
     if variance.ndim > 1 or (variance.ndim and len(variance) != len(scores)) or not np.all(variance >= 0):
-        refuse("`noise` must be at least 0, one number per row", f"shape {variance.shape}", "it is a variance")
+        reject("`noise` must be at least 0, one number per row", f"shape {variance.shape}", "it is a variance")
     return np.asarray((factors * (fraction * variance)[:, None]).T @ factors)
 
 
@@ -99,7 +99,7 @@ def as_estimate(
     error: Any = float(se[0]) if single else se
     names = tuple(labels) if labels is not None else ("mean",) if single else tuple(range(len(se)))
     if len(names) != len(se):
-        refuse(f"`labels` must name {len(se)} columns", len(names), "each has its own")
+        reject(f"`labels` must name {len(se)} columns", len(names), "each has its own")
     return Estimate(
         value=value,
         se=error,
@@ -192,13 +192,13 @@ def units(
     there = _population(outer, place, names, strata is not None)
     if np.any(there < drawn):
         rule = "`population` must be at least the number of clusters that were drawn"
-        refuse(rule, "fewer", "persons are counted where there are no clusters")
+        reject(rule, "fewer", "persons are counted where there are no clusters")
     if len(stratum) < 2:
-        refuse("a sample must have at least two clusters", len(stratum), "one says nothing about their spread")
+        reject("a sample must have at least two clusters", len(stratum), "one says nothing about their spread")
     if np.any(drawn == 1) and lonely == "refuse":
         alone = [str(name) for name, number in zip(names, drawn, strict=True) if number == 1]
         rule = "every stratum must have at least two clusters"
-        refuse(rule, f"one in {', '.join(alone[:5])}", "use lonely='collapse' or lonely='centre', or merge strata")
+        reject(rule, f"one in {', '.join(alone[:5])}", "use lonely='collapse' or lonely='centre', or merge strata")
     if lonely == "collapse":
         stratum, drawn, there = _collapse(stratum, drawn, there)
     return Units(unit, stratum, drawn, drawn / there, None if inner is None else _second_stage(unit, second, inner))
@@ -218,10 +218,10 @@ def _second_stage(cluster: Codes, second: Column, population: Sizes) -> Units:
     unit, stratum, drawn = _numbered(cluster, second, len(names))
     there = _population(population, cluster, names, False)
     if np.any(there < drawn):
-        refuse("the second `population` must be at least as many as were drawn in each cluster", "fewer", "it has all")
+        reject("the second `population` must be at least as many as were drawn in each cluster", "fewer", "it has all")
     if alone := int(np.count_nonzero((drawn == 1) & (there > 1))):
         remedy = "merge clusters, or leave out `population`: the errors are then rather too large"
-        refuse("at least two must be drawn in every cluster", f"{alone} clusters with one of several", remedy)
+        reject("at least two must be drawn in every cluster", f"{alone} clusters with one of several", remedy)
     return Units(unit, stratum, drawn, drawn / there)
 
 
@@ -233,18 +233,18 @@ def _population(sizes: Sizes, place: Codes, names: tuple[Any, ...], stratified: 
         first = np.unique(place, return_index=True)[1]
         if sizes.dtype.kind not in "iuf" or not np.all(sizes == sizes[first][place]):
             rule = "a column `population` must hold one number for all rows of a stratum or cluster"
-            refuse(
+            reject(
                 rule, "several" if sizes.dtype.kind in "iuf" else f"values of {sizes.dtype}", "it counts all of them"
             )
         return sizes[first].astype(np.float64)
     if isinstance(sizes, Mapping):
         unknown = [name for name in names if name not in sizes]
         if unknown or not stratified:
-            refuse("`population` must name every stratum", f"{len(unknown)} not named", "each has its own number")
+            reject("`population` must name every stratum", f"{len(unknown)} not named", "each has its own number")
         return np.array([float(exact(sizes[name], "population")) for name in names])
     if stratified and len(names) > 1:
         rule = "`population` must be a number of clusters for each stratum, by name or in a column"
-        refuse(rule, type(sizes).__name__, "one number for all would not say how they are shared")
+        reject(rule, type(sizes).__name__, "one number for all would not say how they are shared")
     return np.array([float(exact(sizes, "population"))] * len(names))
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.checks import Number, exact, positive, refuse
+from toolkit.core.checks import Number, exact, positive, reject
 from toolkit.core.sampling import Integers, floor_log2
 
 GRID_BITS = 30
@@ -52,7 +52,7 @@ def read(value: object, name: str = "value") -> PrivateValue:
         value = _from_list(value, name)
     if isinstance(value, np.ma.MaskedArray):
         remedy = "decide what stands for the missing entries first"
-        refuse(f"`{name}` must not be masked", "a masked array", remedy, TypeError)
+        reject(f"`{name}` must not be masked", "a masked array", remedy, TypeError)
     if isinstance(value, np.generic) or hasattr(value, "__array__"):
         value = np.asarray(value)
         if value.ndim == 0 and _numeric(value):
@@ -61,7 +61,7 @@ def read(value: object, name: str = "value") -> PrivateValue:
         return _from_array(value, name)
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
         rule = f"`{name}` must be a number or an array of numbers"
-        refuse(rule, type(value).__name__, "noise is added to numbers", TypeError)
+        reject(rule, type(value).__name__, "noise is added to numbers", TypeError)
     if isinstance(value, float):
         _check_finite(math.isfinite(value), name)
     return PrivateValue(value if isinstance(value, int) else Fraction(value), isinstance(value, int), True)
@@ -78,7 +78,7 @@ def _from_list(values: list[Any] | tuple[Any, ...], name: str) -> npt.NDArray[An
         issubclass(kind, bool | np.bool_) or not issubclass(kind, int | float | np.integer | np.floating)
         for kind in kinds
     ):
-        refuse(f"`{name}` must hold integers and floats", "another type", "noise is added to numbers", TypeError)
+        reject(f"`{name}` must hold integers and floats", "another type", "noise is added to numbers", TypeError)
     if all(issubclass(kind, int | np.integer) for kind in kinds):
         return np.array([min(max(int(entry), _INT64.min), _INT64.max) for entry in values], dtype=np.int64)
     return np.array([_cut_to_float(int(entry)) if isinstance(entry, int | np.integer) else entry for entry in values])
@@ -87,10 +87,10 @@ def _from_list(values: list[Any] | tuple[Any, ...], name: str) -> npt.NDArray[An
 def _from_array(array: npt.NDArray[Any], name: str) -> PrivateValue:
     if not _numeric(array):
         rule = f"`{name}` must be an array of integers or floats"
-        refuse(rule, f"dtype {array.dtype}", "noise is added to numbers", TypeError)
+        reject(rule, f"dtype {array.dtype}", "noise is added to numbers", TypeError)
     if array.ndim != 1 or array.size == 0:
         rule = f"`{name}` must be one-dimensional and not empty"
-        refuse(rule, f"shape {array.shape}", "release each part, or flatten it first")
+        reject(rule, f"shape {array.shape}", "release each part, or flatten it first")
     if array.dtype.kind == "f":
         _check_finite(bool(np.isfinite(array).all()), name)
         return PrivateValue(array.astype(np.float64, copy=False), False, False)
@@ -101,7 +101,7 @@ def _from_array(array: npt.NDArray[Any], name: str) -> PrivateValue:
 
 def _check_finite(finite: bool, name: str) -> None:
     if not finite:
-        refuse(f"`{name}` must be finite", "NaN or an infinity", "settle missing and infinite values before a release")
+        reject(f"`{name}` must be finite", "NaN or an infinity", "settle missing and infinite values before a release")
 
 
 def grid_exponent(*sizes: Fraction, bits: int = GRID_BITS) -> int:
@@ -129,14 +129,14 @@ def sensible(value: Number, name: str, consequence: str) -> Fraction:
     """A positive number from 1e-300 to 1e300: so that the noise and its grid are within reach of a float."""
     number = positive(value, name, consequence)
     if not _SMALLEST <= number <= _LARGEST:
-        refuse(f"`{name}` must lie between 1e-300 and 1e300", value, "no float could hold the noise")
+        reject(f"`{name}` must lie between 1e-300 and 1e300", value, "no float could hold the noise")
     return number
 
 
 def proper(delta: Number, meaning: str = "what a probability may exceed the bound by") -> Fraction:
     number = exact(delta, "delta")
     if not 0 < number < 1:
-        refuse("`delta` must lie strictly between 0 and 1", delta, f"it is {meaning}")
+        reject("`delta` must lie strictly between 0 and 1", delta, f"it is {meaning}")
     return number
 
 

@@ -15,7 +15,7 @@ from toolkit.central.laplace import Laplace
 from toolkit.central.release import paid
 from toolkit.central.sensitivity import root_up
 from toolkit.core.arrays import Array
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import reject, whole
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal
@@ -50,9 +50,9 @@ class Margins:
             list(axes) == sorted(set(axes)) and set(axes) <= set(range(len(self.sizes))) for axes in self.tables
         )
         if not self.tables or not known or len(set(self.tables)) < len(self.tables):
-            refuse("`tables` must be distinct sets of axes", self.tables, "each is one table")
+            reject("`tables` must be distinct sets of axes", self.tables, "each is one table")
         if len(self.variances) != len(self.tables) or not all(variance > 0 for variance in self.variances):
-            refuse("`variances` must be one number above 0 per table", self.variances, "they weigh the tables")
+            reject("`variances` must be one number above 0 per table", self.variances, "they weigh the tables")
 
     @cached_property
     def effects(self) -> dict[tuple[int, ...], Any]:
@@ -158,7 +158,7 @@ class AgreeingTables:
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure | Zcdp):
-            refuse("`loss` must be Pure or Zcdp", type(self.loss).__name__, "they buy the noise", TypeError)
+            reject("`loss` must be Pure or Zcdp", type(self.loss).__name__, "they buy the noise", TypeError)
         whole(self.moved, "moved")
         whole(self.moved_square, "moved_square")
         Margins(self.sizes, self.tables, (1,) * len(self.tables))  # checks sizes and tables

@@ -26,7 +26,7 @@ from toolkit.central.release import equal_diagonal, paid
 from toolkit.central.selection import Exponential, root_below
 from toolkit.central.sensitivity import root_up
 from toolkit.core.arrays import Array, Steps
-from toolkit.core.checks import Number, positive, refuse, whole
+from toolkit.core.checks import Number, positive, reject, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
@@ -126,9 +126,9 @@ class KeyThreshold:
         whole(self.keys, "keys")
         whole(self.rows, "rows")
         if not isinstance(self.loss, Approx) or not 0 < self.loss.slack < 1 or self.loss.amount == 0:
-            refuse("`loss` must be Approx(epsilon, delta), both above 0 and delta below 1", self.loss, NO_END)
+            reject("`loss` must be Approx(epsilon, delta), both above 0 and delta below 1", self.loss, NO_END)
         if self.rho is not None and not Zcdp(self.rho).to_approx(self.loss.slack / 2) <= self.loss:
-            refuse(f"`rho` must be small enough for {self.loss}", float(self.rho), "the claim would not hold")
+            reject(f"`rho` must be small enough for {self.loss}", float(self.rho), "the claim would not hold")
 
     @classmethod
     def for_loss(
@@ -231,9 +231,9 @@ class RangeFinder:
         powers = tuple(whole(power, "powers", least=-_FARTHEST) for power in (self.first, self.last))
         if not powers[0] < powers[1] <= _FARTHEST:
             rule = f"`powers` must be two increasing whole numbers within ±{_FARTHEST}"
-            refuse(rule, powers, "bins end at these powers of two")
+            reject(rule, powers, "bins end at these powers of two")
         if not 0 < self.beta < 1:
-            refuse("`beta` must lie strictly between 0 and 1", self.beta, "it is the chance of a wide range")
+            reject("`beta` must lie strictly between 0 and 1", self.beta, "it is the chance of a wide range")
 
     def _describe(self) -> dict[str, Any]:
         facts = {"mechanism": type(self).__name__, "words": threshold_words(self.noise)}
@@ -303,14 +303,14 @@ class TopK:
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
-            refuse("`loss` must be Pure(epsilon)", type(self.loss).__name__, "choices cost that", TypeError)
+            reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "choices cost that", TypeError)
         positive(self.loss.amount, "epsilon", NO_END)
         check_neighbors(self.neighbors)
         whole(self.k, "k")
         whole(self.rows, "rows")
         if not self.rows <= whole(self.together, "together") <= self.k * self.rows:
             rule = "`together` must be at least `rows`, and at most that for each of k options"
-            refuse(rule, self.together, "one person moves the counts of k options by so much")
+            reject(rule, self.together, "one person moves the counts of k options by so much")
 
     def _describe(self) -> dict[str, Any]:
         words = "the exponential mechanism chose them, one after the other"
@@ -356,7 +356,7 @@ class TopK:
         source, numbers = check_rng(rng), np.asarray(counts, dtype=np.int64)
         left = np.arange(len(numbers))
         if len(left) < self.k:
-            refuse("`k` must be at most the number of options", self.k, f"there are {len(left)}")
+            reject("`k` must be at most the number of options", self.k, f"there are {len(left)}")
         chosen = []
         for _ in range(self.k):
             place = self.round.choose(range(len(left)), numbers[left], rng=source)

@@ -18,7 +18,7 @@ import numpy as np
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.selection import Exponential, root_below
 from toolkit.core.arrays import Steps
-from toolkit.core.checks import Number, exact, positive, refuse, whole
+from toolkit.core.checks import Number, exact, positive, reject, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure, Zcdp, shown
 from toolkit.core.randomness import WORD, Rng, check_rng, falls_below, words
@@ -70,7 +70,7 @@ class RecursiveQuantiles:
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
-            refuse("`loss` must be Pure(epsilon)", type(self.loss).__name__, "choices cost that", TypeError)
+            reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "choices cost that", TypeError)
         positive(self.loss.amount, "epsilon", NO_END)
         check_neighbors(self.neighbors)
         whole(self.rows, "rows")
@@ -78,7 +78,7 @@ class RecursiveQuantiles:
         ordered = all(low < high for low, high in pairwise(listed))
         if not listed or not ordered or not 0 <= listed[0] <= listed[-1] <= 1:
             rule = "quantiles must be increasing shares between 0 and 1"
-            refuse(rule, f"{len(listed)} numbers that are not", "each is sought between its neighbors")
+            reject(rule, f"{len(listed)} numbers that are not", "each is sought between its neighbors")
 
     @classmethod
     def for_epsilon(

@@ -38,7 +38,7 @@ import numpy as np
 
 from toolkit.central.noise.grid import NO_END
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, exact, positive, refuse, whole
+from toolkit.core.checks import Number, exact, positive, reject, whole
 from toolkit.core.inference.special import chdtri, ndtri
 from toolkit.core.loss import Approx, Pure
 from toolkit.core.randomness import WORD, Enclosure, Rng, words
@@ -162,7 +162,7 @@ class PowerLaw:
     def __post_init__(self) -> None:
         positive(self.loss.amount, "epsilon", NO_END)
         if whole(self.m, "m") < 3:
-            refuse("`t` must be below epsilon / 2", f"epsilon / {self.m}", "else the noise has no finite variance")
+            reject("`t` must be below epsilon / 2", f"epsilon / {self.m}", "else the noise has no finite variance")
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, t: Number | None = None) -> "PowerLaw":
@@ -172,9 +172,9 @@ class PowerLaw:
         if t is not None:
             ratio = amount / positive(t, "t", "a sensitivity that may not change is the global one")
         if ratio <= 2:
-            refuse("`t` must be below epsilon / 2", t, "else the noise has no finite variance")
+            reject("`t` must be below epsilon / 2", t, "else the noise has no finite variance")
         if ratio.denominator != 1:
-            refuse("epsilon / `t` must be whole", float(ratio), "then the tail is a rational number")
+            reject("epsilon / `t` must be whole", float(ratio), "then the tail is a rational number")
         return cls(Pure(amount), int(ratio))
 
     @property
@@ -227,7 +227,7 @@ class SmoothLaplace:
         _check_proper(self.loss)
         t = float(self.smoothness)
         if self.loss.epsilon / 2 + t < math.expm1(t) * math.log(1 / self.loss.delta) * _MARGIN:
-            refuse("`epsilon` must be moderate", self.loss.epsilon, "beyond it the proof does not reach")
+            reject("`epsilon` must be moderate", self.loss.epsilon, "beyond it the proof does not reach")
 
     @classmethod
     def for_loss(cls, epsilon: Number, delta: Number) -> "SmoothLaplace":
@@ -270,7 +270,7 @@ class SmoothGaussian:
         square, size = float(chdtri(1, share)), -float(ndtri(share))
         shrinks = -t + square * math.expm1(2 * t) / 2 + math.exp(t) * size / c + 1 / (2 * c**2)
         if max(shrinks, t + size / c + 1 / (2 * c**2)) * _MARGIN > self.loss.epsilon:
-            refuse("`epsilon` must be moderate", self.loss.epsilon, "beyond it the proof does not reach")
+            reject("`epsilon` must be moderate", self.loss.epsilon, "beyond it the proof does not reach")
 
     @classmethod
     def for_loss(cls, epsilon: Number, delta: Number) -> "SmoothGaussian":
@@ -303,7 +303,7 @@ Law = PowerLaw | SmoothLaplace | SmoothGaussian
 def _check_proper(loss: Approx) -> None:
     positive(loss.amount, "epsilon", NO_END)
     if not 0 < loss.slack < 1:
-        refuse("`delta` must lie between 0 and 1", loss.delta, "at 0 this noise is not enough, at 1 none is needed")
+        reject("`delta` must lie between 0 and 1", loss.delta, "at 0 this noise is not enough, at 1 none is needed")
 
 
 def log_up(number: Fraction) -> Fraction:

@@ -16,7 +16,7 @@ import numpy as np
 
 from toolkit.central.robust.estimators import Mean, Median, MEstimator
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, choice, exact, floats, positive, refuse
+from toolkit.core.checks import Number, choice, exact, floats, positive, reject
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import gamma
 
@@ -97,7 +97,7 @@ def regression(estimator: MEstimator, rows: ArrayLike, y: ArrayLike, *, clip: Nu
     """
     table, target = floats(rows, "rows"), floats(y, "y")
     if table.ndim != 2 or target.shape != table.shape[:1] or not np.isfinite(table.sum() + target.sum()):
-        refuse("`rows` must be a table and `y` a number for each row, all finite", "others", "settle them first")
+        reject("`rows` must be a table and `y` a number for each row, all finite", "others", "settle them first")
     length = float(positive(clip, "clip", "rows are cut to it"))
     cut = _weights(table, length)
     beta = np.linalg.lstsq(table, target, rcond=None)[0]
@@ -187,12 +187,12 @@ def influence(estimator: MEstimator, population: ArrayLike) -> Influence:
         return Influence(estimator, at, slope, estimator.bound / slope, square / slope**2)
     values = sample(population)
     if isinstance(estimator, Median):
-        refuse("the influence of a median needs a density", "a sample", "name a population")
+        reject("the influence of a median needs a density", "a sample", "name a population")
     at = location(estimator, values)
     away = values - at
     slope = _slope(estimator, away, at)
     if slope <= 0:
-        refuse("the mean slope of psi must be above 0", "a sample where it is not", "T is not determined there")
+        reject("the mean slope of psi must be above 0", "a sample where it is not", "T is not determined there")
     square = float((estimator.psi(away) ** 2).mean())
     return Influence(estimator, at, slope, estimator.bound / slope, square / slope**2)
 
@@ -285,7 +285,7 @@ def fixed_scale_influence(estimator: MEstimator, values: ArrayLike, x: Number, r
     """
     numbers, share = sample(values), float(positive(rho, "rho", "at 0 it is the influence function"))
     if share >= 1:
-        refuse("`rho` must be below 1", rho, "it is a share of the people")
+        reject("`rho` must be below 1", rho, "it is a share of the people")
     mixed = np.append(np.full(len(numbers), (1 - share) / len(numbers)), share)
     moved = location(estimator, np.append(numbers, float(exact(x, "x"))), mixed)
     return (moved - location(estimator, numbers)) / share
@@ -295,7 +295,7 @@ def sample(values: ArrayLike) -> Array:
     """Values as floats: one-dimensional, finite, at least one."""
     numbers = floats(values, "values")
     if numbers.ndim != 1 or not len(numbers) or not np.all(np.isfinite(numbers)):
-        refuse("`values` must be finite numbers, at least one", f"shape {numbers.shape}", "settle missing ones first")
+        reject("`values` must be finite numbers, at least one", f"shape {numbers.shape}", "settle missing ones first")
     return numbers
 
 

@@ -14,7 +14,7 @@ from toolkit.central.release import chosen
 from toolkit.central.robust.estimators import Huber
 from toolkit.central.selection import Exponential
 from toolkit.core.arrays import Array, Steps
-from toolkit.core.checks import Number, floats, positive, probability, refuse, whole
+from toolkit.core.checks import Number, floats, positive, probability, reject, whole
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
@@ -205,9 +205,9 @@ class InverseSensitivity:
         ):
             rule = "`statistic` must be a Quantile, a Huber, or a monotone function of sorted values"
             consequence = "else the number of people who must change is not known"
-            refuse(rule, getattr(self.statistic, "__name__", repr(self.statistic)), consequence, TypeError)
+            reject(rule, getattr(self.statistic, "__name__", repr(self.statistic)), consequence, TypeError)
         if not isinstance(self.loss, Pure):
-            refuse("`loss` must be Pure(epsilon)", type(self.loss).__name__, "the choice is pure", TypeError)
+            reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "the choice is pure", TypeError)
         positive(self.loss.amount, "epsilon", NO_END)
         whole(self.groups, "groups")
         whole(self.rows, "rows")

@@ -13,7 +13,7 @@ from toolkit.central.release import chosen
 from toolkit.central.robust.admissible import log_up
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import Number, exact, floats, positive, refuse
+from toolkit.core.checks import Number, exact, floats, positive, reject
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx
@@ -71,7 +71,7 @@ class ProposeTestRelease:
         positive(self.epsilon, "epsilon", NO_END)
         positive(self.proposed, "proposed", "at 0 the noise would be none")
         if not 0 < exact(self.delta, "delta") < 1:
-            refuse("`delta` must lie between 0 and 1", self.delta, "it is the chance of a wrong test")
+            reject("`delta` must lie between 0 and 1", self.delta, "it is the chance of a wrong test")
 
     @property
     def loss(self) -> Approx:
@@ -137,5 +137,5 @@ class ProposeTestRelease:
     def _ordered(self, values: ArrayLike) -> Any:
         steps = self.bounds.steps(floats(values, "values"))
         if len(steps) != self.statistic.n:
-            refuse(f"there must be {self.statistic.n} values", len(steps), "their number is public")
+            reject(f"there must be {self.statistic.n} values", len(steps), "their number is public")
         return np.sort(np.maximum(steps, 0))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.checks import choice, reject, whole
 
 STATISTICS = ("median", "midpoint", "rank", "trimmed", "iqr")
 
@@ -85,7 +85,7 @@ class RankStatistic:
         if name == "rank":
             return _order(size, whole(rank, "rank"), f"value of rank {rank}")
         if name == "midpoint" and size % 2:
-            refuse("a midpoint must lie between two values", f"{size} values", "ask for the median")
+            reject("a midpoint must lie between two values", f"{size} values", "ask for the median")
         return _order(size, (size + 1) // 2, "median") if size % 2 else _midpoint(size)
 
     def _evaluate(self, ordered: Sequence[Any] | npt.NDArray[Any]) -> Any:
@@ -132,7 +132,7 @@ def _values(ordered: npt.NDArray[Any], low: object, high: object, ranks: range) 
 
 def _order(n: int, rank: int, name: str) -> RankStatistic:
     if rank > n:
-        refuse(f"`rank` must be at most the number of values, {n}", rank, "there is no such value")
+        reject(f"`rank` must be at most the number of values, {n}", rank, "there is no such value")
     return RankStatistic(name, n, range(rank, rank + 1), range(0), ((rank - 1, rank),))
 
 
@@ -143,7 +143,7 @@ def _midpoint(n: int) -> RankStatistic:
 
 def _trimmed(n: int, trim: int) -> RankStatistic:
     if 2 * trim >= n:
-        refuse("`trim` must leave a value", f"{trim} at each end of {n}", "the others are averaged")
+        reject("`trim` must leave a value", f"{trim} at each end of {n}", "the others are averaged")
     inner = range(trim + 1, n - trim + 1)
     return RankStatistic(f"mean without {trim} at each end", n, inner, range(0), ((trim, n - trim),), n - 2 * trim)
 
@@ -151,7 +151,7 @@ def _trimmed(n: int, trim: int) -> RankStatistic:
 def _quartiles(n: int) -> RankStatistic:
     """One person never moves both quartiles apart, so the larger of their reaches is that of the distance."""
     if n < 2:
-        refuse("a distance of quartiles needs at least 2 values", n, "both would be the same value")
+        reject("a distance of quartiles needs at least 2 values", n, "both would be the same value")
     first, third = -(-n // 4), -(-3 * n // 4)
     windows = ((first - 1, first), (third - 1, third))
     name = f"distance of ranks {first} and {third}"
@@ -161,4 +161,4 @@ def _quartiles(n: int) -> RankStatistic:
 def _only(value: int | None, name: str, needed: bool) -> None:
     if (value is not None) != needed:
         received = "none" if value is None else "one for another statistic"
-        refuse(f"`{name}` must be given for the statistic of that name, and for no other", received, "see help")
+        reject(f"`{name}` must be given for the statistic of that name, and for no other", received, "see help")

@@ -18,7 +18,7 @@ from toolkit.central.release import chosen
 from toolkit.central.robust.admissible import Law, PowerLaw, SmoothGaussian, SmoothLaplace, rounded_sum
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.arrays import ArrayLike, Steps
-from toolkit.core.checks import Number, choice, floats, refuse
+from toolkit.core.checks import Number, choice, floats, reject
 from toolkit.core.checks import level as check_level
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
@@ -187,7 +187,7 @@ class SmoothSensitivity:
         """Return the statistic and its smooth sensitivity, in steps; private."""
         steps = self.bounds.steps(floats(values, "values"))
         if len(steps) != self.statistic.n:
-            refuse(f"there must be {self.statistic.n} values", len(steps), "their number is public")
+            reject(f"there must be {self.statistic.n} values", len(steps), "their number is public")
         return self._summarize_steps(np.sort(np.maximum(steps, 0)))
 
     def _summarize_steps(self, ordered: Steps) -> Summary:

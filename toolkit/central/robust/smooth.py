@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.arrays import Array, objects
-from toolkit.core.checks import Number, exact, floats, limits, positive, quietly, refuse
+from toolkit.core.checks import Number, exact, floats, limits, positive, quietly, reject
 from toolkit.frames.sums import BoundsLike
 
 Table: TypeAlias = tuple[Any, ...]
@@ -34,7 +34,7 @@ def tables(domain: Sequence[Any], n: int) -> list[Table]:
     """All tables of n values of the domain, sorted; the order of rows does not count."""
     number = comb(len(domain) + n - 1, n)
     if number > MOST_TABLES:
-        refuse(f"`domain` must allow at most {MOST_TABLES:,} tables", f"{number:,}", "each is looked at")
+        reject(f"`domain` must allow at most {MOST_TABLES:,} tables", f"{number:,}", "each is looked at")
     return list(combinations_with_replacement(sorted(domain), n))
 
 
@@ -76,7 +76,7 @@ def reaches_by_brute_force(function: Function, values: Sequence[Any], domain: Se
 def _within(values: Sequence[Any], domain: Sequence[Any]) -> Table:
     table = tuple(sorted(values))
     if not set(table) <= set(domain):
-        refuse("`values` must be values of the `domain`", "others", "only tables of the domain are looked at")
+        reject("`values` must be values of the `domain`", "others", "only tables of the domain are looked at")
     return table
 
 
@@ -208,12 +208,12 @@ def _largest(reach: Callable[[int], Any], n: int, ratio: Any) -> Any:
 
 def _ratio(beta: Number | None, q: Number | None) -> Fraction | float:
     if (beta is None) == (q is None):
-        refuse("exactly one of `beta` and `q` must be given", "none" if q is None else "both", "q is e**-beta")
+        reject("exactly one of `beta` and `q` must be given", "none" if q is None else "both", "q is e**-beta")
     if q is None and beta is not None:
         return math.exp(-float(positive(beta, "beta", "at 0 it is the largest sensitivity of any table")))
     ratio = exact(q if q is not None else 0, "q")
     if not 0 < ratio < 1:
-        refuse("`q` must lie between 0 and 1", q, "it stands for e**-beta")
+        reject("`q` must lie between 0 and 1", q, "it stands for e**-beta")
     return ratio
 
 
@@ -233,7 +233,7 @@ def _exact(values: Any) -> npt.NDArray[Any]:
 
 def _floats(values: Any) -> Array:
     numbers = floats(values, "values") if hasattr(values, "__array__") else _exact(values).astype(np.float64)
-    return numbers if np.all(np.isfinite(numbers)) else refuse(*_FINITE)
+    return numbers if np.all(np.isfinite(numbers)) else reject(*_FINITE)
 
 
 _FINITE = ("`values` must be finite numbers", "others", "settle missing ones first", ValueError)
@@ -241,5 +241,5 @@ _FINITE = ("`values` must be finite numbers", "others", "settle missing ones fir
 
 def _domain(domain: Sequence[Any] | None) -> Sequence[Any]:
     if domain is None:
-        refuse("`domain` must be given for a function", "none", "all tables of its values are looked at")
+        reject("`domain` must be given for a function", "none", "all tables of its values are looked at")
     return list(domain)

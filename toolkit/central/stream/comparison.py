@@ -12,7 +12,7 @@ from toolkit.central.stream.factorization import Factorization
 from toolkit.central.stream.roots import SquareRoot, root
 from toolkit.central.stream.trees import Tree, binary, candidates, from_below
 from toolkit.core.arrays import Array
-from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.checks import choice, reject, whole
 from toolkit.core.inference.digits import concise
 from toolkit.core.loss import Pure, Zcdp
 
@@ -94,7 +94,7 @@ def error(name: str, loss: Pure | Zcdp, periods: int) -> Error:
     """
     choice(name, "name", NAMES)
     if not isinstance(loss, Pure | Zcdp) or not 0 < loss.amount < math.inf:
-        refuse(
+        reject(
             "`loss` must be Pure or Zcdp, above 0 and finite",
             loss,
             "choose an amount that noise can be calibrated to",

@@ -15,7 +15,7 @@ from toolkit.central.stream.factorization import Factorization
 from toolkit.central.stream.roots import SquareRoot
 from toolkit.central.stream.trees import Tree
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, explain_call, positive, refuse, whole
+from toolkit.core.checks import Number, explain_call, positive, reject, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
@@ -191,13 +191,13 @@ class RunningTotal:
     def _check_factorization(self, factorization: Factorization) -> None:
         if not isinstance(factorization, Tree | SquareRoot):
             rule = "`factorization` must be a Tree or a SquareRoot"
-            refuse(rule, type(factorization).__name__, "leave it out to have the best one chosen", TypeError)
+            reject(rule, type(factorization).__name__, "leave it out to have the best one chosen", TypeError)
         if (factorization.periods, factorization.window) != (self.periods, self.window):
             received = f"one for periods={factorization.periods}, window={factorization.window}"
-            refuse("`factorization` must have the same periods and window", received, "it is made for them")
+            reject("`factorization` must have the same periods and window", received, "it is made for them")
         if isinstance(factorization, SquareRoot) and isinstance(self.loss, Pure):
             rule = "a SquareRoot needs a Zcdp or an Approx loss"
-            refuse(rule, self.loss, "with Laplace noise a Tree has a smaller error")
+            reject(rule, self.loss, "with Laplace noise a Tree has a smaller error")
 
     @property
     def factorization(self) -> Factorization:
@@ -258,13 +258,13 @@ class RunningTotal:
         """
         if os.getpid() != self._process:
             rule = "`add` must stay in the process that made the object"
-            refuse(rule, "another process", "both would publish one period")
+            reject(rule, "another process", "both would publish one period")
         number = _check_count(count)
         with self._lock:
             if self.period == self.periods:
                 rule = f"a running total ends with its last period, {self.periods}"
                 consequence = "its loss covers these periods only; a new total is a new loss"
-                refuse(rule, f"period {self.periods + 1}", consequence, RuntimeError)
+                reject(rule, f"period {self.periods + 1}", consequence, RuntimeError)
             before = self.period
             try:
                 self._counts.append(number)
@@ -280,7 +280,7 @@ class RunningTotal:
         """Take over the history of an earlier object, without new noise, and return its last estimate."""
         with self._lock:
             if self.period or len(counts) != len(measurements) or len(counts) > self.periods:
-                refuse("a total must resume before its first period", f"period {self.period}", "make a new one")
+                reject("a total must resume before its first period", f"period {self.period}", "make a new one")
             self._counts = list(counts)
             last = None
             for noisy in measurements:
@@ -319,7 +319,7 @@ class RunningTotal:
         )
 
     def __reduce__(self) -> NoReturn:
-        refuse("a RunningTotal must not be copied or pickled", "a copy", "both would publish", TypeError)
+        reject("a RunningTotal must not be copied or pickled", "a copy", "both would publish", TypeError)
 
     def __repr__(self) -> str:
         window = "" if self.window is None else f" of the last {self.window:,}"
@@ -334,7 +334,7 @@ class RunningTotal:
 def _noise_loss(loss: Loss) -> Pure | Zcdp:
     """Return the loss that the noise is calibrated to: for Approx the largest Zcdp within it."""
     if not isinstance(loss, Pure | Approx | Zcdp):
-        refuse("`loss` must be Pure, Zcdp or Approx", type(loss).__name__, "noise is calibrated to it", TypeError)
+        reject("`loss` must be Pure, Zcdp or Approx", type(loss).__name__, "noise is calibrated to it", TypeError)
     positive(loss.amount, "the loss", NO_END)
     return Zcdp.within(loss) if isinstance(loss, Approx) else loss
 
@@ -342,22 +342,22 @@ def _noise_loss(loss: Loss) -> Pure | Zcdp:
 def _check_periods(value: int) -> int:
     number = whole(value, "periods")
     if number > MOST_PERIODS:
-        refuse(f"`periods` must be at most {MOST_PERIODS:,}", number, "publish less often")
+        reject(f"`periods` must be at most {MOST_PERIODS:,}", number, "publish less often")
     return number
 
 
 def _check_per_person(value: int, periods: int) -> int:
     number = whole(value, "per_person")
     if number > periods:
-        refuse("`per_person` must be at most `periods`", number, f"there are {periods}")
+        reject("`per_person` must be at most `periods`", number, f"there are {periods}")
     return number
 
 
 def _check_count(value: object) -> int:
     """Return a count as an int of at most 64 bits; a message never quotes it."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        refuse("a count must be a whole number", type(value).__name__, "pass the number of records", TypeError)
+        reject("a count must be a whole number", type(value).__name__, "pass the number of records", TypeError)
     if value < 0:
-        refuse("a count must be at least 0", "a negative number", "publish departures as a total of their own")
+        reject("a count must be at least 0", "a negative number", "publish departures as a total of their own")
     # Cutting large counts moves no two of them further apart.
     return min(int(value), 2**63 - 1)

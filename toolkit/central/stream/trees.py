@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from toolkit.central.stream.factorization import Factorization
 from toolkit.core.arrays import Array
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import reject, whole
 
 Node = tuple[int, int]
 """A level, and an index on it: (j, i) is the sum of the periods i b**j + 1 … (i + 1) b**j, b branches."""
@@ -54,7 +54,7 @@ class Tree(Factorization):
         if self.branches ** (self.levels - 1) > self.periods:
             rule = "the largest blocks must fit into `periods`"
             consequence = "a level without a complete block would cost and serve nothing"
-            refuse(rule, f"{self.branches}**{self.levels - 1} of {self.periods} periods", consequence)
+            reject(rule, f"{self.branches}**{self.levels - 1} of {self.periods} periods", consequence)
 
     @property
     def description(self) -> str:
@@ -165,7 +165,7 @@ def from_below(tree: Tree) -> Array:
     largest error by at most 6 % (5.7 % at 48 periods), and its totals would no longer be whole numbers.
     """
     if tree.window:
-        refuse("`from_below` is for totals", "a window", "common sums of two totals do not cancel then")
+        reject("`from_below` is for totals", "a window", "common sums of two totals do not cancel then")
     ends = np.arange(1, tree.periods + 1)
     total, variance = np.zeros(tree.periods), 1.0
     for level in range(tree.levels):

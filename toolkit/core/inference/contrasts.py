@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike, Label
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.inference.intervals import (
     Affine,
     Interval,
@@ -172,7 +172,7 @@ def quotient_basis(
     correlation: float | Array = 0.0,
 ) -> IntervalBasis:
     if not (_known(first) and _known(second)):
-        refuse("a ratio must be of estimates with limits of their own", "others", "they are known as intervals only")
+        reject("a ratio must be of estimates with limits of their own", "others", "they are known as intervals only")
     return Quotient(first, second, value, se, log_se, correlation)
 
 
@@ -198,7 +198,7 @@ def covariance(cov: Array | None, first: Array, second: Array) -> float:
     """The covariance of two numbers, from their gradients by the entries of one estimate."""
     if cov is None:
         consequence = "the error of what is made of several entries cannot be computed"
-        refuse("the estimate must have covariances", f"{len(first)} entries without", consequence)
+        reject("the estimate must have covariances", f"{len(first)} entries without", consequence)
     return float(first @ cov @ second)
 
 
@@ -214,12 +214,12 @@ def entry_weights(weights: Mapping[Label, float] | ArrayLike, labels: Sequence[s
         unknown = [name for name in weights if name not in labels]
         if unknown:
             rule = f"`weights` must name entries of the estimate ({', '.join(map(str, labels[:8]))})"
-            refuse(rule, ", ".join(map(repr, unknown[:3])), "they weigh nothing here")
+            reject(rule, ", ".join(map(repr, unknown[:3])), "they weigh nothing here")
         weights = [weights.get(label, 0) for label in labels]
     factors = np.asarray(weights, dtype=np.float64)
     if factors.shape != (len(labels),) or not np.all(np.isfinite(factors)) or not factors.any():
         rule = f"`weights` must hold {len(labels)} finite numbers, not all zero, or name some entries"
-        refuse(rule, f"shape {factors.shape}", "each entry has a weight")
+        reject(rule, f"shape {factors.shape}", "each entry has a weight")
     return factors
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.inference.special import xlogy
 
 OPTIONS_LIMIT = 16
@@ -65,7 +65,7 @@ class Through:
         k = len(self.matrix)
         if k > OPTIONS_LIMIT:
             consequence = 'use "wilson" or "exact"'
-            refuse(f'method="bayes" takes at most {OPTIONS_LIMIT} options through this matrix', k, consequence)
+            reject(f'method="bayes" takes at most {OPTIONS_LIMIT} options through this matrix', k, consequence)
         return shortest_of(simplex_draws(self.matrix, self.counts[None, :], self.cov[None, :, :])[0], level)
 
 

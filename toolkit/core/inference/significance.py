@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import choice, exact, refuse
+from toolkit.core.checks import choice, exact, reject
 from toolkit.core.inference.intervals import (
     Affine,
     IntervalBasis,
@@ -78,17 +78,17 @@ def significance(
 ) -> Significance:
     """The test that rejects at 1 - level exactly when the interval of that level leaves out the null."""
     if sides not in (1, 2) or isinstance(sides, bool):
-        refuse("`sides` must be 1 or 2", repr(sides), "a test looks to one side or to both")
+        reject("`sides` must be 1 or 2", repr(sides), "a test looks to one side or to both")
     if sides == 2 and direction is not None:
-        refuse("`direction` must be left out when `sides` is 2", repr(direction), "it belongs to a one-sided test")
+        reject("`direction` must be left out when `sides` is 2", repr(direction), "it belongs to a one-sided test")
     towards = choice(direction or "greater", "direction", DIRECTIONS) if sides == 1 else None
     number, (low, high) = float(exact(null, "null")), possible(basis)
     if not low - 1e-12 <= number <= high + 1e-12:
         rule = f"`null` must lie between {low:g} and {high:g}, as the truth does"
-        refuse(rule, f"{number:g}", f"of {number:g} percent write {number / 100:g}")
+        reject(rule, f"{number:g}", f"of {number:g} percent write {number / 100:g}")
     tested = tuple(name for name in basis.methods if name != "bayes")  # a posterior has no p-value
     if not tested:
-        refuse("an estimate must have an interval with a test", "a posterior alone", "look at .interval()")
+        reject("an estimate must have an interval with a test", "a posterior alone", "look at .interval()")
     way = choice(method or tested[0], "method", tested)
     statistic, below, above, both = _tails(basis, value, se, number, way)
     p = both if towards is None else above if towards == "greater" else below

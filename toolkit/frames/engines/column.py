@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, Mask, number
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.frames.engines import cells
 
 DAY = 86_400 * 10**9
@@ -146,7 +146,7 @@ class Column(ABC):
             if self.kind.name in ("moment", "day"):
                 days = "make the column days since a public day, as in (dates - first_day).dt.days"
                 remedy = f"count dates with by={{column: bands(*edges)}}; for a mean or a histogram {days}"
-            refuse(rule, self.kind.words, remedy, TypeError)
+            reject(rule, self.kind.words, remedy, TypeError)
         return self
 
 

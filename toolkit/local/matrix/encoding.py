@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Codes, Label, Labels, Values
-from toolkit.core.checks import is_missing, read_shares, refuse
+from toolkit.core.checks import is_missing, read_shares, reject
 from toolkit.core.randomness import Rng
 from toolkit.core.sampling import CHUNK, Categorical
 from toolkit.local.matrix.moments import Forced, forced_form
@@ -84,15 +84,15 @@ def as_labels(codes: Codes, labels: Labels) -> npt.NDArray[Any]:
 def encode(values: Values, labels: Labels, what: str) -> Encoded:
     """Codes of `values` among `labels`; `what` names them in errors ("answers", "reports")."""
     if hasattr(values, "columns"):
-        refuse(f"{what} must be one column", type(values).__name__, f'write frame["{what[:-1]}"]', TypeError)
+        reject(f"{what} must be one column", type(values).__name__, f'write frame["{what[:-1]}"]', TypeError)
     _refuse_missing(values, what)
     array = _as_array(values)
     scalar = array.ndim == 0
     array = array.reshape(1) if scalar else array
     if array.ndim != 1:
-        refuse(f"{what} must be one-dimensional", f"{array.ndim} dimensions", "there is one answer a person")
+        reject(f"{what} must be one-dimensional", f"{array.ndim} dimensions", "there is one answer a person")
     if array.size == 0:
-        refuse(f"{what} must hold at least one entry", "none", "there is nothing to work on")
+        reject(f"{what} must hold at least one entry", "none", "there is nothing to work on")
     if _mixed(labels) and not isinstance(array[0], _TRUTH):
         texts, textual = _as_text(array, labels)
         codes = _find(texts, tuple(map(str, labels)), what)
@@ -103,7 +103,7 @@ def encode(values: Values, labels: Labels, what: str) -> Encoded:
     if array.dtype.kind == "b":
         if len(labels) != 2:
             rule = f"booleans can stand for {what} of two options only"
-            refuse(rule, f"{len(labels)} options", "give labels or codes", TypeError)
+            reject(rule, f"{len(labels)} options", "give labels or codes", TypeError)
         return Encoded(array.view(np.int8), "boolean", array.dtype, scalar)
     if array.dtype.kind in "iu" and not numbers_are_labels(labels):
         return Encoded(_checked_codes(array, labels, what), "code", array.dtype, scalar)
@@ -166,7 +166,7 @@ def _refuse_ambiguous(labels: Labels, what: str) -> None:
         texts = ", ".join(map(repr, labels[:8])) + (", …" if len(labels) > 8 else "")
         rule = f"{what} must be given as the texts of the options ({texts})"
         consequence = "as codes they would stand for other options than those that they look like"
-        refuse(rule, "numbers or truth values", consequence, TypeError)
+        reject(rule, "numbers or truth values", consequence, TypeError)
 
 
 def _mixed(labels: Labels) -> bool:
@@ -202,7 +202,7 @@ def in_order(counts: Mapping[Label, float] | ArrayLike, labels: Labels) -> Any:
     named = {truths[key] if isinstance(key, bool) and truths else key: n for key, n in counts.items()}
     if unknown := [key for key in named if key not in labels]:
         rule = f"`counts` must be by report {label_order(labels)}"
-        refuse(rule, ", ".join(map(repr, unknown[:3])), "no such report is known")
+        reject(rule, ", ".join(map(repr, unknown[:3])), "no such report is known")
     return [named.get(label, 0) for label in labels]
 
 
@@ -218,9 +218,9 @@ def checked_counts(counts: ArrayLike, kinds: int, labels: Labels = ()) -> npt.ND
         order = f"their order is {label_order(labels)}; by label it is {{{labels[0]!r}: …, {labels[-1]!r}: …}}"
     numbers = whole_counts(counts, kinds, "reports", order)
     if numbers.min() < 0:
-        refuse("`counts` must not be negative", "a negative count", "they count reports")
+        reject("`counts` must not be negative", "a negative count", "they count reports")
     if numbers.sum() == 0:
-        refuse("`counts` must hold at least one report", "none", "there is nothing to estimate from")
+        reject("`counts` must hold at least one report", "none", "there is nothing to estimate from")
     return numbers
 
 
@@ -228,10 +228,10 @@ def whole_counts(counts: ArrayLike, kinds: int, of: str, order: str) -> npt.NDAr
     """As many numbers as there are kinds of what is counted, all of them whole."""
     numbers = np.asarray(counts)
     if numbers.shape != (kinds,):
-        refuse(f"`counts` must hold one number for each of {kinds} {of}", f"shape {numbers.shape}", order)
+        reject(f"`counts` must hold one number for each of {kinds} {of}", f"shape {numbers.shape}", order)
     if numbers.dtype.kind not in "iuf" or not np.all(np.isfinite(numbers) & (numbers == np.floor(numbers))):
         consequence = "they count reports"
-        refuse("`counts` must be whole numbers", f"other values of type {numbers.dtype}", consequence, TypeError)
+        reject("`counts` must be whole numbers", f"other values of type {numbers.dtype}", consequence, TypeError)
     return numbers.astype(np.float64)
 
 
@@ -239,7 +239,7 @@ def checked_times(times: ArrayLike, kinds: int) -> npt.NDArray[np.int64]:
     """How often each report came: whole numbers, not all zero, that sum to what floats hold exactly."""
     numbers = checked_counts(times, kinds)
     if numbers.sum() > 2**53:
-        refuse("`times` must sum to at most 2**53", "more", "the sums would lose their last digits")
+        reject("`times` must sum to at most 2**53", "more", "the sums would lose their last digits")
     return numbers.astype(np.int64)
 
 
@@ -252,7 +252,7 @@ def _refuse_missing(values: Values, what: str) -> None:
     missing, total = _missing(values)
     if missing:
         consequence = "drop them first (for example with .dropna()), or make 'no answer' an option of the design"
-        refuse(f"{what} must not be missing", f"{missing} missing of {total}", consequence)
+        reject(f"{what} must not be missing", f"{missing} missing of {total}", consequence)
 
 
 def _missing(values: Any) -> tuple[int, int]:
@@ -294,12 +294,12 @@ def _typed(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
             array = array.astype(np.float64)
     if array.dtype.kind == "f":
         if not np.all(np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2**53)):
-            refuse(f"{what} given as floats must be whole codes", "fractions or infinities", "codes are 0, 1, 2, …")
+            reject(f"{what} given as floats must be whole codes", "fractions or infinities", "codes are 0, 1, 2, …")
         return array.astype(np.int64)
     if array.dtype.kind in "biuUT":
         return array
     consequence = "it cannot be read"
-    refuse(f"{what} must be booleans, codes or labels, all of one kind", "something else", consequence, TypeError)
+    reject(f"{what} must be booleans, codes or labels, all of one kind", "something else", consequence, TypeError)
 
 
 def _checked_codes(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
@@ -313,7 +313,7 @@ def _checked_codes(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
         rule = f"{what} given as codes must lie in 0 … {len(labels) - 1}"
         pairs = ", ".join(f"…: {label!r}" for label in labels[:3])
         consequence = f"they stand for no option; map other codes to labels first, column.replace({{{pairs}}})"
-        refuse(rule, f"{outside} of {array.size} outside", consequence)
+        reject(rule, f"{outside} of {array.size} outside", consequence)
     return codes
 
 
@@ -346,7 +346,7 @@ def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
     table = {label: code for code, label in enumerate(labels) if isinstance(label, str) == textual}
     if not table:
         consequence = "no option is of that kind"
-        refuse(f"{what} must be given as the options are", "text" if textual else "numbers", consequence, TypeError)
+        reject(f"{what} must be given as the options are", "text" if textual else "numbers", consequence, TypeError)
     known = np.array(list(table), dtype=object if array.dtype.kind == "O" else None)
     order = np.argsort(known, kind="stable")
     place = np.minimum(np.searchsorted(known[order], array), len(known) - 1)
@@ -362,7 +362,7 @@ def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
         texts = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
         case = "" if what == "reports" else " and case"
         consequence = f"check spelling{case}; codes 0, 1, … are read, too, and truth values for two options"
-        refuse(f"{what} must be among the options ({texts})", f"{unknown} of {array.size} that are not", consequence)
+        reject(f"{what} must be among the options ({texts})", f"{unknown} of {array.size} that are not", consequence)
     return codes
 
 
@@ -372,9 +372,9 @@ def distribution(prevalence: Any, options: int, name: str) -> Array:
     if law.ndim == 0 and options == 2:
         law = np.array([1 - float(law), float(law)])
     if law.shape != (options,):
-        refuse(f"`{name}` must have a share for each of {options} options", f"shape {law.shape}", "they must match")
+        reject(f"`{name}` must have a share for each of {options} options", f"shape {law.shape}", "they must match")
     if not np.all((law >= 0) & (law <= 1)) or abs(law.sum() - 1) > 1e-9:
         percent = f"; of {prevalence} percent write {float(given) / 100:g}" if given.ndim == 0 and given > 1 else ""
         consequence = f"it is a distribution of the answers{percent}"
-        refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", prevalence, consequence)
+        reject(f"`{name}` must be shares from 0 to 1 that sum to 1", prevalence, consequence)
     return law

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Labels
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.inference.intervals import Shares
 from toolkit.core.inference.posterior import Through
 from toolkit.local.matrix.tables import TABLE_LIMIT
@@ -30,10 +30,10 @@ def scored_option(options: Labels, option: object, *, focus: bool = True) -> int
             return 1
         if len(options) > TABLE_LIMIT:
             rule = f"scores of all options are there for up to {TABLE_LIMIT} of them"
-            refuse(rule, f"{len(options)} options", "name one: scores(reports, option=…)")
+            reject(rule, f"{len(options)} options", "name one: scores(reports, option=…)")
         return None
     if isinstance(option, bool) or option not in options:
-        refuse("`option` must be one of the design's options", repr(option)[:40], "it has no score")
+        reject("`option` must be one of the design's options", repr(option)[:40], "it has no score")
     return options.index(option)
 
 

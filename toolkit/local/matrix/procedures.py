@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Labels
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import choice, reject
 
 Procedure = Literal["forced", "crosswise", "triangular", "unrelated"]
 
@@ -40,7 +40,7 @@ def checked(procedure: object, weights: npt.NDArray[np.int64], report_options: L
         return infer(weights, report_options)
     known = cast("Procedure", choice(procedure, "procedure", get_args(Procedure)))
     if not fits(known, weights, report_options):
-        refuse(f"the weights and reports must be those of a {known} design", "others", "leave `procedure` out")
+        reject(f"the weights and reports must be those of a {known} design", "others", "leave `procedure` out")
     return known
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import ArrayLike, Labels
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, probability, refuse, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, probability, reject, whole
 from toolkit.core.rounding import apportion, integer_rows
 
 Rows: TypeAlias = Sequence[Sequence[Fraction]]
@@ -29,7 +29,7 @@ def in_lowest_terms(weights: ArrayLike, denominator: int) -> tuple[npt.NDArray[n
     table = np.asarray(weights)
     if table.ndim != 2 or table.dtype.kind not in "iu":
         received = f"{table.ndim} dimensions of {table.dtype}"
-        refuse("`weights` must be a table of integers", received, "rows are truths, columns reports")
+        reject("`weights` must be a table of integers", received, "rows are truths, columns reports")
     common = math.gcd(int(np.gcd.reduce(table, axis=None)), whole(denominator, "denominator"))
     table = table.astype(np.int64) // common
     table.setflags(write=False)
@@ -40,18 +40,18 @@ def check_table(weights: npt.NDArray[np.int64], denominator: int, truths: int, r
     """Refuse what is no table of probabilities over a denominator that 32 bits can draw."""
     if weights.shape != (truths, reports):
         rule = f"`weights` must be {truths} by {reports}, truths by reports"
-        refuse(rule, f"{weights.shape}", "each label needs its cell")
+        reject(rule, f"{weights.shape}", "each label needs its cell")
     if denominator > DENOMINATOR_LIMIT:
         consequence = "one 32-bit word must be enough to draw a report"
-        refuse("`denominator` must be at most 2**32", denominator, consequence)
+        reject("`denominator` must be at most 2**32", denominator, consequence)
     if weights.min() < 0:
         consequence = "they are probabilities times the denominator"
-        refuse("`weights` must not be negative", int(weights.min()), consequence)
+        reject("`weights` must not be negative", int(weights.min()), consequence)
     if np.any(weights.sum(axis=1) != denominator):
         rule = "each row of `weights` must sum to `denominator`"
-        refuse(rule, "another sum", "a person sends exactly one report")
+        reject(rule, "another sum", "a person sends exactly one report")
     if np.any(weights.sum(axis=0) == 0):
-        refuse("each report must be possible", "a column of zeros", "leave that report out")
+        reject("each report must be possible", "a column of zeros", "leave that report out")
 
 
 def product_rows(
@@ -73,11 +73,11 @@ def rows_of_probabilities(matrix: Sequence[Sequence[Number]]) -> list[list[Fract
     """Exact rows that sum to one, from fractions, texts and floats; the largest cell takes what rounding left over."""
     rows = [[probability(cell, "matrix") for cell in row] for row in matrix]
     if len({len(row) for row in rows}) != 1:
-        refuse("`matrix` rows must have one length", "several", "each truth can give each report")
+        reject("`matrix` rows must have one length", "several", "each truth can give each report")
     for row in rows:
         total = sum(row, Fraction(0))
         if abs(total - 1) > Fraction(len(row), 10**9):
-            refuse("each row of `matrix` must sum to 1", float(total), "a person sends exactly one report")
+            reject("each row of `matrix` must sum to 1", float(total), "a person sends exactly one report")
         row[row.index(max(row))] += 1 - total
     return rows
 
@@ -102,5 +102,5 @@ def private_rows(rows: Rows, limit: int) -> tuple[list[list[int]], int]:
     high = [math.floor(most * least) for least in low]
     if not sum(low) <= limit <= sum(high):
         consequence = "the reports would say nothing"
-        refuse("the rows must tell the truths apart", f"rows that {limit} parts make equal", consequence)
+        reject("the rows must tell the truths apart", f"rows that {limit} parts make equal", consequence)
     return [apportion([p * limit for p in row], limit, low, high) for row in rows], limit

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, exact, positive, probability, refuse, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, exact, positive, probability, reject, whole
 from toolkit.core.rounding import integer_rows
 from toolkit.local.calibration import checked_epsilon, odds
 from toolkit.local.numeric.bounded import TURNS, Hybrid, OneBit, Piecewise
@@ -222,15 +222,15 @@ def _scrambled(how: str, bounds: tuple[Number, Number], noise: Mapping[Number, N
     steps = (high - low) / positive(step, "step")
     if steps.denominator != 1:
         consequence = "the highest answer would be out of reach"
-        refuse("the range must be a whole number of `step`s", f"{float(steps):g}", consequence)
+        reject("the range must be a whole number of `step`s", f"{float(steps):g}", consequence)
     if not isinstance(noise, Mapping):
-        refuse("`noise` must map numbers to probabilities", type(noise).__name__, "see the example", TypeError)
+        reject("`noise` must map numbers to probabilities", type(noise).__name__, "see the example", TypeError)
     whole(len(noise), "noise", most=_MOST_CARDS)
     values = tuple(exact(value, "noise") for value in noise)
     shares = [probability(share, "noise") for share in noise.values()]
     if sum(shares, Fraction(0)) != 1 or 0 in shares:
         consequence = "a number is always drawn"
-        refuse("the probabilities of `noise` must be positive and sum to 1", float(sum(shares)), consequence)
+        reject("the probabilities of `noise` must be positive and sum to 1", float(sum(shares)), consequence)
     (weights,), _ = integer_rows([shares], DENOMINATOR_LIMIT)
     return Scrambled(low, high, int(steps), how, values, tuple(weights))  # type: ignore[arg-type]
 

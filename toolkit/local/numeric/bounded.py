@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike, Steps, Values
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below
 from toolkit.core.sampling import Categorical
@@ -168,7 +168,7 @@ class Hybrid(FiniteMean):
         super().__post_init__()
         keep_whole(self, keep=1, lie=1, width=1, inside=1, outside=1, turn=0)
         if self.turn > TURNS:
-            refuse(f"`turn` must be at most {TURNS}", self.turn, "it is a share of the people")
+            reject(f"`turn` must be at most {TURNS}", self.turn, "it is a share of the people")
         _ = self.bit, self._window  # checked once, here
 
     @cached_property

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array, Steps, Values, as_array
-from toolkit.core.checks import Number, exact, limits, refuse, whole
+from toolkit.core.checks import Number, exact, limits, reject, whole
 from toolkit.core.randomness import Rng
 from toolkit.local.protocol import fraction, keep_whole
 from toolkit.local.sampled_randomizer import SampledRandomizer
@@ -29,7 +29,7 @@ _MULTIPLES = 2**9  # of `s` that a draw of Laplace noise may meet; that it meets
 def laplace_in_browser(scale: Fraction, budget: Fraction) -> dict[str, Any]:
     """Of Laplace noise: `s` and `t`, its scale in lowest terms, and its budget; the longer numbers as text."""
     if scale >= _WIDEST_NOISE:
-        refuse("`epsilon` must be larger for answers in a browser", float(budget), "reports would pass 2**53")
+        reject("`epsilon` must be larger for answers in a browser", float(budget), "reports would pass 2**53")
     s, t = scale.as_integer_ratio()
     written = int if max(_MULTIPLES * s, t) < EXACT else str
     parts = [part if part < EXACT else str(part) for part in budget.as_integer_ratio()]
@@ -47,7 +47,7 @@ def checked_bounds(bounds: Sequence[Number]) -> tuple[Fraction, Fraction]:
     """Two finite numbers in order, exact."""
     low, high = limits(bounds, consequence="the lowest and the highest answer are public; write [0, 80]")
     if max(abs(low), abs(high)) > FARTHEST:
-        refuse("`bounds` must lie between -1e300 and 1e300", "wider ones", "floats end there")
+        reject("`bounds` must lie between -1e300 and 1e300", "wider ones", "floats end there")
     return low, high
 
 
@@ -70,7 +70,7 @@ class AnswerGrid:
     def __post_init__(self) -> None:
         checked_bounds((self.low, self.high))
         if whole(self.steps, "steps") > FINEST:
-            refuse(f"`steps` must be at most {FINEST}", self.steps, "a report must be drawn with 32 bits")
+            reject(f"`steps` must be at most {FINEST}", self.steps, "a report must be drawn with 32 bits")
 
     @property
     def span(self) -> float:
@@ -86,7 +86,7 @@ class AnswerGrid:
         """A number within the bounds as a part of the range, from 0 to 1."""
         number = exact(value, name)
         if not self.low <= number <= self.high:
-            refuse(f"`{name}` must lie between {float(self.low):g} and {float(self.high):g}", value, "answers do")
+            reject(f"`{name}` must lie between {float(self.low):g} and {float(self.high):g}", value, "answers do")
         return float((number - self.low) / (self.high - self.low))
 
 
@@ -96,21 +96,21 @@ def numbers_in(answers: Values, low: Fraction, high: Fraction) -> tuple[Array, b
         numbers = np.asarray(answers, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         consequence = "they cannot be placed between the bounds"
-        refuse("answers must be numbers, none missing", "something else", consequence, TypeError)
+        reject("answers must be numbers, none missing", "something else", consequence, TypeError)
     single = numbers.ndim == 0
     numbers = numbers.reshape(1) if single else numbers
     if numbers.ndim != 1:
-        refuse("answers must be one-dimensional", f"{numbers.ndim} dimensions", "there is one answer a person")
+        reject("answers must be one-dimensional", f"{numbers.ndim} dimensions", "there is one answer a person")
     if numbers.size == 0:
-        refuse("answers must hold at least one entry", "none", "there is nothing to work on")
+        reject("answers must hold at least one entry", "none", "there is nothing to work on")
     missing = int(np.count_nonzero(np.isnan(numbers)))
     if missing:
         consequence = "drop them first (for example with .dropna())"
-        refuse("answers must not be missing", f"{missing} missing of {numbers.size}", consequence)
+        reject("answers must not be missing", f"{missing} missing of {numbers.size}", consequence)
     outside = int(np.count_nonzero((numbers < float(low)) | (numbers > float(high))))
     if outside:
         rule = f"answers must lie between {float(low):g} and {float(high):g}"
-        refuse(rule, f"{outside} of {numbers.size} outside", "clip them on the respondent's side, or widen the bounds")
+        reject(rule, f"{outside} of {numbers.size} outside", "clip them on the respondent's side, or widen the bounds")
     return numbers, single
 
 
@@ -120,10 +120,10 @@ def checked_reports(reports: Values, kinds: int | None = None) -> Steps:
     codes = codes.reshape(1) if codes.ndim == 0 else codes
     if codes.ndim != 1 or codes.dtype.kind not in "biu" or codes.size == 0:
         rule = "reports must be a list of integers"
-        refuse(rule, f"{codes.ndim} dimensions of {codes.dtype}", "they cannot be read", TypeError)
+        reject(rule, f"{codes.ndim} dimensions of {codes.dtype}", "they cannot be read", TypeError)
     least, most = (-(2**62), 2**62) if kinds is None else (0, kinds - 1)
     if codes.min() < least or codes.max() > most:
-        refuse(f"reports must lie in {least} … {most}", "others", "they were made by another randomizer")
+        reject(f"reports must lie in {least} … {most}", "others", "they were made by another randomizer")
     return codes.astype(np.int64)
 
 
@@ -179,5 +179,5 @@ class OnGrid(SampledRandomizer):
         span = self.high - self.low
         if max(abs(part) for number in (*self.bounds, span) for part in number.as_integer_ratio()) >= EXACT:
             received = f"{float(self.low)} and {float(self.high)}"
-            refuse("`bounds` must have fewer digits for answers in a browser", received, "they would be rounded there")
+            reject("`bounds` must have fewer digits for answers in a browser", received, "they would be rounded there")
         return super()._browser_data() | {"span": list(span.as_integer_ratio())}

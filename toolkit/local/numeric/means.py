@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Label, Steps, Values
-from toolkit.core.checks import Number, choice, exact, refuse, whole
+from toolkit.core.checks import Number, choice, exact, reject, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import edge_fit, fit_notes
@@ -33,7 +33,7 @@ class MeanRandomizer(OnGrid):
 
     def scores(self, reports: Values, option: Label | None = None) -> Array:
         if option is not None:
-            refuse("`option` must be left out", repr(option)[:40], "a number is asked for, and it has no options")
+            reject("`option` must be left out", repr(option)[:40], "a number is asked for, and it has no options")
         return float(self.low) + self._grid.span * self._unit_scores(self._checked(reports))
 
     def _checked(self, reports: Values) -> Steps:
@@ -76,7 +76,7 @@ class MeanRandomizer(OnGrid):
         spreads = [0.0, widest] if sd is None else [(float(exact(sd, "sd")) / self._grid.span) ** 2]
         if not 0 <= spreads[-1] <= widest + 1e-9:
             consequence = f"at this mean it is at most {self._grid.span * widest**0.5:.4g}"
-            refuse("`sd` must be possible within the bounds", sd, consequence)
+            reject("`sd` must be possible within the bounds", sd, consequence)
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
         c0, c1, c2 = self.square
         ones = [c0 + c1 * center + c2 * (center**2 + s) - center**2 - (s if fixed else 0) for s in spreads]

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from toolkit.core.arrays import Array, Steps
-from toolkit.core.checks import DENOMINATOR_LIMIT, choice, refuse, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, choice, reject, whole
 from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import log_up
 from toolkit.core.sampling import Categorical
@@ -59,11 +59,11 @@ class Scrambled(MeanRandomizer):
         object.__setattr__(self, "weights", tuple(whole(weight, "weights") for weight in self.weights))
         if not self.values or len(self.values) != len(self.weights) or len(set(self.values)) < len(self.values):
             consequence = "see `noise`"
-            refuse("the deck must have distinct values, each with a weight", f"{len(self.values)} values", consequence)
+            reject("the deck must have distinct values, each with a weight", f"{len(self.values)} values", consequence)
         if sum(self.weights) > DENOMINATOR_LIMIT:
-            refuse("the weights must sum to at most 2**32", sum(self.weights), "one 32-bit word must be enough")
+            reject("the weights must sum to at most 2**32", sum(self.weights), "one 32-bit word must be enough")
         if self.how == "multiplicative" and self._moment(1) == 0:
-            refuse("the deck's mean must differ from 0", 0, "the mean report would say nothing about the mean answer")
+            reject("the deck's mean must differ from 0", 0, "the mean report would say nothing about the mean answer")
         _ = self.lines  # checked once, here
 
     def _moment(self, order: int) -> Fraction:
@@ -88,7 +88,7 @@ class Scrambled(MeanRandomizer):
             int(self._combined(1, value) / self.unit) - start for value, start in zip(self.values, starts, strict=True)
         ]
         if max(abs(start) + abs(slope) * self.steps for start, slope in zip(starts, slopes, strict=True)) >= 2**62:
-            refuse("reports must fit into 64 bits", "a finer or wider deck", "choose values with smaller denominators")
+            reject("reports must fit into 64 bits", "a finer or wider deck", "choose values with smaller denominators")
         return np.array(starts), np.array(slopes)
 
     def _browser_data(self) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class Scrambled(MeanRandomizer):
         farthest = max(abs(start) + self.steps * abs(slope) for start, slope in lines)
         if max(2 * farthest, *(abs(part) for value in self.values for part in value.as_integer_ratio())) >= EXACT:
             rule = "`noise` must have fewer digits for answers in a browser"
-            refuse(rule, f"reports in steps of {self.unit}", "they would be rounded there")
+            reject(rule, f"reports in steps of {self.unit}", "they would be rounded there")
         return data | {"cards": [{"start": start, "slope": slope} for start, slope in lines]}
 
     @cached_property

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Values
-from toolkit.core.checks import Number, choice, probability, refuse, whole
+from toolkit.core.checks import Number, choice, probability, reject, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval
@@ -246,7 +246,7 @@ class SquareWave(Windowed):
         if smoothing is None:
             return min(1.0, (self.steps / _BINS) ** 2)  # a kernel's variance grows with the square of the step
         if not 0 <= smoothing <= 1:
-            refuse("`smoothing` must lie between 0 and 1", smoothing, "it is how much neighbors are mixed")
+            reject("`smoothing` must lie between 0 and 1", smoothing, "it is how much neighbors are mixed")
         return smoothing
 
     def _maximum_likelihood(self, tallies: Array) -> Array:

@@ -5,7 +5,7 @@ and because they are in use: `unary` and `optimized_unary` (a bit an option), `l
 `tick_boxes` is for questions where several options may hold.
 """
 
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, refuse, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, reject, whole
 from toolkit.core.rounding import exp_below
 from toolkit.local.calibration import Options, checked_epsilon, odds, option_labels, threshold_above
 from toolkit.local.oracles.hashing import LocalHash, best_values
@@ -51,7 +51,7 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
     chosen = limit(len(names), epsilon).size if size is None else whole(size, "size")
     if chosen >= len(names):
         consequence = "a set of all options tells nothing"
-        refuse(f"`size` must be below {len(names)}, the number of options", chosen, consequence)
+        reject(f"`size` must be below {len(names)}, the number of options", chosen, consequence)
     inside, outside = odds(epsilon, inside=chosen, outside=len(names) - chosen)
     return Subset(names, chosen, inside, outside)
 
@@ -121,7 +121,7 @@ def optimized_unary(options: Options, epsilon: Number) -> Unary:
 def _unary(options: Options, epsilon: Number, own: int, other: int) -> Unary:
     if other >= own:
         consequence = "the report would say nothing about the answer"
-        refuse("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
+        reject("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
     return Unary(option_labels(options), own, other, DENOMINATOR_LIMIT)
 
 

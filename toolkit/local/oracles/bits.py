@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import ArrayLike, Codes, Values, as_array
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.extras import chunks
 from toolkit.core.randomness import Rng, big_below, words
 from toolkit.core.sampling import CHUNK, Categorical
@@ -162,11 +162,11 @@ def as_packed(reports: Values, k: int) -> Packed:
         array = pack(array)
     if array.ndim != 2 or array.dtype != np.uint8 or array.shape[1] != width(k):
         rule = f"reports must be {width(k)} packed bytes or {k} truth values each, or lists of option codes"
-        refuse(rule, f"{array.ndim} dimensions of {array.dtype}", "they cannot be read", TypeError)
+        reject(rule, f"{array.ndim} dimensions of {array.dtype}", "they cannot be read", TypeError)
     if len(array) == 0:
-        refuse("reports must hold at least one entry", "none", "there is nothing to work on")
+        reject("reports must hold at least one entry", "none", "there is nothing to work on")
     if k % 8 and np.any(array[:, -1] >> np.uint8(k % 8)):
-        refuse(f"reports must be on {k} options", "bits beyond them", "they were made by another randomizer")
+        reject(f"reports must be on {k} options", "bits beyond them", "they were made by another randomizer")
     return array
 
 
@@ -177,6 +177,6 @@ def _table(rows: list[Any], k: int) -> npt.NDArray[Any]:
     table = np.zeros((len(rows), k), dtype=bool)
     for row, codes in zip(table, rows, strict=True):
         if not all(type(code) is int and 0 <= code < k for code in codes) or len(set(codes)) < len(codes):
-            refuse(f"a report must be distinct option codes in 0 … {k - 1}", "others", "they stand for no option")
+            reject(f"a report must be distinct option codes in 0 … {k - 1}", "others", "they stand for no option")
         row[list(codes)] = True
     return table

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, Labels, Mask, Values, as_array
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import DesignFit, edge_fit, fit_notes
@@ -87,14 +87,14 @@ def read_ticks(answers: Values, options: Labels) -> tuple[Mask, bool]:
     table = table.reshape(1, -1) if single else table
     if table.ndim != 2 or table.shape[1] != len(options):
         consequence = "each box is ticked or not"
-        refuse(f"answers must have {len(options)} columns, one a box", f"shape {table.shape}", consequence)
+        reject(f"answers must have {len(options)} columns, one a box", f"shape {table.shape}", consequence)
     if len(table) == 0:
-        refuse("answers must hold at least one person", "none", "there is nothing to randomize")
+        reject("answers must hold at least one person", "none", "there is nothing to randomize")
     if table.dtype.kind == "O":
         table = _plain(table)
     strange = int(np.count_nonzero((table != 0) & (table != 1))) if table.dtype.kind in "biuf" else table.size
     if strange:
-        refuse("answers must be truth values, 0 or 1", f"{strange} others of {table.size}", "a box is ticked or not")
+        reject("answers must be truth values, 0 or 1", f"{strange} others of {table.size}", "a box is ticked or not")
     return table.astype(bool), single
 
 
@@ -125,12 +125,12 @@ def _from_labels(rows: list[Any], options: Labels) -> Mask:
     ticks = [label for row in rows for label in row]
     known = sum(isinstance(tick, _LABEL) and not isinstance(tick, _TRUTH) and tick in place for tick in ticks)
     if known < len(ticks):
-        refuse("ticks must be among the options", f"{len(ticks) - known} that are not", "check spelling and case")
+        reject("ticks must be among the options", f"{len(ticks) - known} that are not", "check spelling and case")
     either = sum(1 for row in rows if isinstance(row, list | tuple) and _zeros_and_ones(row, len(options)))
     if either:
         rule = "a list of ticked labels must not look like a row of 0 and 1"
         consequence = "give truth values, an array of 0 and 1, or a set of labels for each person"
-        refuse(rule, f"{either} of {len(rows)} that do", consequence)
+        reject(rule, f"{either} of {len(rows)} that do", consequence)
     for row, cells in zip(rows, table, strict=True):
         cells[[place[label] for label in row]] = True
     return table

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import ArrayLike, Codes, Counts, Mask, Values, as_array
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.extras import chunks
 from toolkit.core.randomness import Below, Rng, below
 from toolkit.core.sampling import CHUNK
@@ -138,12 +138,12 @@ class LocalHash(Oracle):
         rows = as_array(reports)
         if rows.ndim != 2 or rows.shape[1] != 1 + self.digits or rows.dtype.kind not in "iu":
             expected = f"reports must be rows of {1 + self.digits} integers: the value, then the hash"
-            refuse(expected, f"{rows.ndim} dimensions of {rows.dtype}", "they cannot be read", TypeError)
+            reject(expected, f"{rows.ndim} dimensions of {rows.dtype}", "they cannot be read", TypeError)
         if len(rows) == 0:
-            refuse("reports must hold at least one entry", "none", "there is nothing to work on")
+            reject("reports must hold at least one entry", "none", "there is nothing to work on")
         if rows.min() < 0 or rows.max() >= self.values:
             consequence = "they were made by another randomizer"
-            refuse(f"reports must hold integers from 0 to {self.values - 1}", "others", consequence)
+            reject(f"reports must hold integers from 0 to {self.values - 1}", "others", consequence)
         return rows.astype(np.min_scalar_type(2 * self.values), copy=False)
 
     def _detail(self) -> str:

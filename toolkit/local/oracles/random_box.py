@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike, Codes, Counts, Label, Mask, Values, as_array
-from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.checks import choice, reject, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below
 from toolkit.core.sampling import Categorical
@@ -89,10 +89,10 @@ class RandomBox(Boxes):
         rows, k = as_array(reports), len(self.options)
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or len(rows) == 0:
             rule = "reports must be rows of two integers, box and answer"
-            refuse(rule, f"shape {rows.shape}", "they cannot be read", TypeError)
+            reject(rule, f"shape {rows.shape}", "they cannot be read", TypeError)
         if rows.min() < 0 or rows[:, 0].max() >= k or rows[:, 1].max() > 1:
             consequence = "they stand for nothing"
-            refuse(f"reports must hold a box from 0 to {k - 1} and an answer of 0 or 1", "others", consequence)
+            reject(f"reports must hold a box from 0 to {k - 1} and an answer of 0 or 1", "others", consequence)
         each = np.ones(len(rows), dtype=np.int64) if times is None else checked_times(times, len(rows))
         return times_each(rows[:, 0], each * rows[:, 1], k), times_each(rows[:, 0], each, k)
 
@@ -107,10 +107,10 @@ class RandomBox(Boxes):
     def estimate_counts(self, counts: Mapping[Label, float] | ArrayLike, n: ArrayLike) -> Estimate:
         yes, k = np.asarray(counts), len(self.options)
         if yes.shape != (k,) or np.shape(n) != (k,):
-            refuse(f"`counts` and `n` must each hold {k} numbers", f"{yes.shape}, {np.shape(n)}", "one a box")
+            reject(f"`counts` and `n` must each hold {k} numbers", f"{yes.shape}, {np.shape(n)}", "one a box")
         people_asked = checked_counts(n, k).astype(np.int64)
         if np.any(yes[people_asked == 0]):
-            refuse("`counts` must lie between 0 and n", "others", "a box that nobody was asked about has no yes")
+            reject("`counts` must lie between 0 and n", "others", "a box that nobody was asked about has no yes")
         places = [np.flatnonzero(people_asked == people) for people in np.unique(people_asked[people_asked > 0])]
         parts = [
             self._support.interval_basis(*checked_support(yes[place], people_asked[place[0]], len(place)))

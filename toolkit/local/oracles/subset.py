@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import ArrayLike, Codes, Counts, Mask, Values
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.core.sampling import Categorical
 from toolkit.local.calibration import check_odds
@@ -67,7 +67,7 @@ class Subset(Oracle):
         keep_whole(self, size=1, inside=1, outside=1)
         if self.size >= len(self.options):
             consequence = "a set of all tells nothing"
-            refuse(f"`size` must be below {len(self.options)}, the number of options", self.size, consequence)
+            reject(f"`size` must be below {len(self.options)}, the number of options", self.size, consequence)
         check_odds(self.inside, self.outside, self._total, of="set")
 
     @property
@@ -119,10 +119,10 @@ class Subset(Oracle):
             If the size is not 1, or there are more options than a table holds.
         """
         if self.size != 1:
-            refuse("only a subset of size 1 is k-ary randomized response", f"size {self.size}", "its reports are sets")
+            reject("only a subset of size 1 is k-ary randomized response", f"size {self.size}", "its reports are sets")
         if len(self.options) > TABLE_LIMIT:
             rule = f"a design is a table, of at most {TABLE_LIMIT} options"
-            refuse(rule, f"{len(self.options)} options", "estimate with the subset itself, which keeps no table")
+            reject(rule, f"{len(self.options)} options", "estimate with the subset itself, which keeps no table")
         return Design(
             np.diag(self._one.forced * 0 + self._one.truth) + self._one.forced, self._total, self.options, name="k_ary"
         )
@@ -163,7 +163,7 @@ class Subset(Oracle):
         return counts, n
 
     def _refuse_size(self) -> None:
-        refuse(f"a report must hold {self.size} options", "others", "they were made by another randomizer")
+        reject(f"a report must hold {self.size} options", "others", "they were made by another randomizer")
 
     def _read(self, reports: Values) -> npt.NDArray[Any]:
         if self.size == 1:

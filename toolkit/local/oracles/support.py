@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike, Counts, Labels, Values, project_onto_simplex
-from toolkit.core.checks import choice, labels, read_shares, refuse, whole
+from toolkit.core.checks import choice, labels, read_shares, reject, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, edge_fit, fit_notes
@@ -80,7 +80,7 @@ class Support:
     def covariance(self, shares: Array, respondents: Respondents = "sample") -> Array:
         if len(shares) > COVARIANCE_LIMIT:
             consequence = "use `variance`: it takes one row"
-            refuse(f"covariances are there for up to {COVARIANCE_LIMIT} options", len(shares), consequence)
+            reject(f"covariances are there for up to {COVARIANCE_LIMIT} options", len(shares), consequence)
         # E[(b_u - q)(b_v - q)] is linear in the share of those whose answer is u or v; in place, for the
         # memory's sake.
         neither = self.both_if_neither - self.q**2
@@ -156,9 +156,9 @@ def checked_shares(prevalence: ArrayLike, k: int) -> Array:
     given = read_shares(prevalence, "prevalence")
     given = np.full(k, float(given)) if given.ndim == 0 else given
     if given.shape != (k,):
-        refuse(f"`prevalence` must have a share for each of {k} options", f"shape {given.shape}", "they must match")
+        reject(f"`prevalence` must have a share for each of {k} options", f"shape {given.shape}", "they must match")
     if not np.all((given >= 0) & (given <= 1)):
-        refuse("`prevalence` must be shares from 0 to 1", "others", "they describe the answers")
+        reject("`prevalence` must be shares from 0 to 1", "others", "they describe the answers")
     return given
 
 
@@ -166,7 +166,7 @@ def checked_support(counts: ArrayLike, n: object, k: int) -> tuple[Array, int]:
     """How many reports support each option, and how many reports there are."""
     reports, numbers = whole(n, "n"), whole_counts(counts, k, "options", "they are in option order")
     if numbers.min() < 0 or numbers.max() > reports:
-        refuse(f"`counts` must lie between 0 and n = {reports}", "others", "a report supports an option at most once")
+        reject(f"`counts` must lie between 0 and n = {reports}", "others", "a report supports an option at most once")
     return numbers, reports
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike, Counts, Mask, Values
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, refuse, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, reject, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import chunks
 from toolkit.core.randomness import Below, Rng
@@ -72,12 +72,12 @@ class CappedBoxes(Boxes):
         keep_whole(self, most=1, flip=1, denominator=2)
         if self.most > len(self.options):
             consequence = "nobody can tick more"
-            refuse(f"`most` must be at most {len(self.options)}, the number of boxes", self.most, consequence)
+            reject(f"`most` must be at most {len(self.options)}, the number of boxes", self.most, consequence)
         if 2 * self.flip >= self.denominator:
-            refuse("`flip` must be below half of `denominator`", self.flip, "else a box tells nothing")
+            reject("`flip` must be below half of `denominator`", self.flip, "else a box tells nothing")
         if self.denominator > DENOMINATOR_LIMIT:
             consequence = "one 32-bit word must be enough to draw a bit"
-            refuse("`denominator` must be at most 2**32", self.denominator, consequence)
+            reject("`denominator` must be at most 2**32", self.denominator, consequence)
 
     @cached_property
     def _support(self) -> Support:
@@ -111,7 +111,7 @@ class CappedBoxes(Boxes):
 
     def _refuse_more(self, over: int, people: int) -> None:
         rule = f"at most {self.most} boxes may be ticked"
-        refuse(rule, f"more by {over} of {people} people", "the promised epsilon holds for no more ticks than that")
+        reject(rule, f"more by {over} of {people} people", "the promised epsilon holds for no more ticks than that")
 
     @cached_property
     def _flips(self) -> bits.ByteLaw:
@@ -194,7 +194,7 @@ def tick_boxes(
     flip = threshold_above(exp_below(checked_epsilon(epsilon) / _bits_apart(len(names), cap)))
     if 2 * flip >= DENOMINATOR_LIMIT:
         consequence = "the report would say nothing about the answer"
-        refuse("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
+        reject("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
     one = RandomBox(names, *odds(epsilon, inside=1, outside=1))
     capped = CappedBoxes(names, cap, flip, DENOMINATOR_LIMIT)
     share = min(cap / len(names), 0.5)  # everyone ticks as many as allowed, spread evenly

@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from toolkit.core.arrays import ArrayLike, Codes, Counts, Mask, Values
-from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
+from toolkit.core.checks import DENOMINATOR_LIMIT, reject
 from toolkit.core.randomness import Below, Rng
 from toolkit.core.sampling import Categorical
 from toolkit.local.oracles import bits
@@ -51,10 +51,10 @@ class Unary(Oracle):
         keep_whole(self, own=1, other=1, denominator=2)
         if self.denominator > DENOMINATOR_LIMIT:
             consequence = "one 32-bit word must be enough to draw a bit"
-            refuse("`denominator` must be at most 2**32", self.denominator, consequence)
+            reject("`denominator` must be at most 2**32", self.denominator, consequence)
         if not self.other < self.own < self.denominator:
             received = f"other {self.other}, own {self.own}, denominator {self.denominator}"
-            refuse("`other` < `own` < `denominator` must hold", received, "else a bit tells nothing, or tells all")
+            reject("`other` < `own` < `denominator` must hold", received, "else a bit tells nothing, or tells all")
 
     @cached_property
     def _support(self) -> Support:

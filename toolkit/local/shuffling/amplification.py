@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, exact, explain_call, positive, refuse, whole
+from toolkit.core.checks import Number, exact, explain_call, positive, reject, whole
 from toolkit.core.loss import Approx
 from toolkit.core.search import bisect
 from toolkit.local.shuffling.bounds import Pair, blanket, epsilon_at, log_of
@@ -207,14 +207,14 @@ def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
     """
     if not hasattr(reports, "epsilon"):
         consequence = "it says what a report costs before it is shuffled: warner(epsilon=1.0)"
-        refuse("`reports` must be a design", type(reports).__name__, consequence, TypeError)
+        reject("`reports` must be a design", type(reports).__name__, consequence, TypeError)
     people = whole(n, "n")
     slack = exact(delta, "delta")  # not `probability`, which rounds small floats to a design's weights
     if not 0 <= slack <= 1:
-        refuse("`delta` must lie between 0 and 1", delta, "it is a probability")
+        reject("`delta` must lie between 0 and 1", delta, "it is a probability")
     local = float(reports.epsilon)
     if not math.isfinite(local):
-        refuse("`reports` must have a finite epsilon", local, "a report that proves an answer proves it in any order")
+        reject("`reports` must have a finite epsilon", local, "a report that proves an answer proves it in any order")
     small = float(slack)
     if people == 1 or small < _TINY_DELTA or local == 0:
         return Shuffled(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, exact, explain_call, positive, probability, refuse, whole
+from toolkit.core.checks import Number, exact, explain_call, positive, probability, reject, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.contrasts import mover
 from toolkit.core.inference.intervals import Shares
@@ -172,7 +172,7 @@ class _DifferenceCase:
     def people_for_power(self, power: float) -> int:
         gap = abs(self.shares[0] - self.shares[1])
         if gap == 0:
-            refuse("the shares must differ", self.shares[0], "write prevalence=(0.1, 0.2), for example")
+            reject("the shares must differ", self.shares[0], "write prevalence=(0.1, 0.2), for example")
         z = critical(self.level, 2) + float(ndtri(power))
         rough = max(2, math.ceil(self._variance(10**6) * 10**6 * (z / gap) ** 2))
         if not self._counts(rough + _CHECKED_SIZES):
@@ -190,7 +190,7 @@ def people_for_target(
 ) -> int:
     """Return the size of the first group: as given, or enough for the margin or power."""
     if sum(goal is not None for goal in (n, power, margin)) != 1:
-        refuse("exactly one of n, power and margin must be given", "another number of them", "write power=0.8 alone")
+        reject("exactly one of n, power and margin must be given", "another number of them", "write power=0.8 alone")
     if margin is not None:
         return for_margin(float(positive(margin, "margin", "no number of people has no error")))
     return whole(n, "n", least=2) if power is None else for_power(checked_power(power, level))
@@ -210,7 +210,7 @@ def checked_power(power: Number, level: float) -> float:
     target = float(exact(power, "power"))
     if not 1 - level < target < 1:
         rule = f"`power` must lie between {1 - level:.3g} and 1"
-        refuse(rule, power, "write 0.8 for 80 percent")
+        reject(rule, power, "write 0.8 for 80 percent")
     return target
 
 
@@ -243,11 +243,11 @@ def likely_counts(n: int, p: float) -> tuple[npt.NDArray[np.intp], Array]:
 def _binary(design: Randomizer) -> Design:
     if not is_randomizer(design) or not has_matrix(design) or design.matrix.shape != (2, 2):
         rule = "`design` must have two answers and two reports"
-        refuse(rule, type(design).__name__, "other differences are planned by simulation", TypeError)
+        reject(rule, type(design).__name__, "other differences are planned by simulation", TypeError)
     return design
 
 
 def _two(shares: object) -> tuple[Number, Number]:
     if not isinstance(shares, tuple | list) or len(shares) != 2:
-        refuse("`prevalence` must be the shares of two groups", type(shares).__name__, "(0.1, 0.2)", TypeError)
+        reject("`prevalence` must be the shares of two groups", type(shares).__name__, "(0.1, 0.2)", TypeError)
     return shares[0], shares[1]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, explain_call, positive, probability, refuse
+from toolkit.core.checks import Number, exact, explain_call, positive, probability, reject
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import nctdtr, ndtr, stdtrit
 from toolkit.core.search import least_whole
@@ -122,7 +122,7 @@ def plan_list_experiment(
     """
     if (items is None) == (spread is None):
         received = "both" if items is not None else "none"
-        refuse(
+        reject(
             "exactly one of `items` and `spread` must be given", received, "write items=(0.9, 0.5, 0.1), or spread=0.8"
         )
     none = every = None
@@ -130,7 +130,7 @@ def plan_list_experiment(
     if items is not None:
         shares = np.array([float(probability(share, "items")) for share in items])
         if not len(shares):
-            refuse("`items` must hold a share for each other item", "none", "write items=(0.9, 0.5, 0.1)")
+            reject("`items` must hold a share for each other item", "none", "write items=(0.9, 0.5, 0.1)")
         variance = float((shares * (1 - shares)).sum())
         none, every = float(np.prod(1 - shares) * (1 - guess)), float(np.prod(shares) * guess)
     else:
@@ -192,7 +192,7 @@ def plan_item_sum(
 
 def _checked(level: Number, sides: int, ratio: Number) -> tuple[float, int, float]:
     if sides not in (1, 2):
-        refuse("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
+        reject("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
     return check_level(level), sides, float(positive(ratio, "ratio", "it compares numbers of people"))
 
 
@@ -211,7 +211,7 @@ def _planned(
 
     def for_power(enough: float) -> int:
         if truth is None or truth == value:
-            refuse("`detect` must be another value with `power`", truth, "write detect=0.2, for example")
+            reject("`detect` must be another value with `power`", truth, "write detect=0.2, for example")
         return least_whole(lambda people: case.power(value, truth, people) >= enough, 1, 2)
 
     people = people_for_target(*goals, case.level, for_margin, for_power)
@@ -237,7 +237,7 @@ class _ListCase:
         sizes = np.array(self.sizes(people))
         variances = np.array([self.short, self.long(value)]) / sizes
         if not variances.any():
-            refuse("the answers must differ", "lists that everybody answers alike", "give items with shares below 1")
+            reject("the answers must differ", "lists that everybody answers alike", "give items with shares below 1")
         return float(np.sqrt(variances.sum())), float(variances.sum() ** 2 / (variances**2 / (sizes - 1)).sum())
 
     def margin(self, value: float, people: int) -> float:

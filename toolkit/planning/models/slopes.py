@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, exact, explain_call, probability, refuse, whole
+from toolkit.core.checks import Number, exact, explain_call, probability, reject, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import expit, ndtr, ndtri
 from toolkit.core.search import least_whole
@@ -115,12 +115,12 @@ def plan_slope(
     497
     """
     if not is_randomizer(design) or not has_matrix(design) or len(design.options) != 2:
-        refuse("`design` must be one of two answers", type(design).__name__, "give a yes/no design", TypeError)
+        reject("`design` must be one of two answers", type(design).__name__, "give a yes/no design", TypeError)
     a, b, confidence = float(exact(intercept, "intercept")), float(exact(slope, "slope")), check_level(level)
     if b == 0:
-        refuse("`slope` must differ from 0", slope, "write slope=0.5, for example")
+        reject("`slope` must differ from 0", slope, "write slope=0.5, for example")
     if (n is None) == (power is None):
-        refuse("exactly one of n and power must be given", "both" if n is not None else "none", "write power=0.8 alone")
+        reject("exactly one of n and power must be given", "both" if n is not None else "none", "write power=0.8 alone")
     x, chance = _law(covariate)
     variance, z = slope_variance(design, a, b, x, chance), critical(confidence, 2)
 
@@ -181,7 +181,7 @@ def _law(covariate: Any) -> tuple[Array, Array]:
         return points, weights / weights.sum()
     share = float(probability(covariate, "covariate"))
     if not 0 < share < 1:
-        refuse(
+        reject(
             "`covariate` must be 'normal' or a share strictly between 0 and 1",
             covariate,
             "write 0.5 for two equal groups",

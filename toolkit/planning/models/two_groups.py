@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, choice, explain_call, positive, probability, refuse
+from toolkit.core.checks import Number, choice, explain_call, positive, probability, reject
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.intervals import imbens_manski
 from toolkit.core.inference.special import ndtr, ndtri
@@ -133,7 +133,7 @@ def plan_two_groups(
     """
     confidence, guess = check_level(level), float(probability(prevalence, "prevalence"))
     if sides not in (1, 2):
-        refuse("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
+        reject("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
     case = _TwoGroupCase(
         choice(model, "model", MODELS),
         _two(p),
@@ -161,7 +161,7 @@ def plan_two_groups(
 def _two(p: tuple[Number, Number]) -> tuple[float, float]:
     chances = tuple(float(probability(one, "p")) for one in p)
     if len(chances) != 2 or chances[0] == chances[1]:
-        refuse("`p` must be two different probabilities", p, "write p=(0.7, 0.3), for example")
+        reject("`p` must be two different probabilities", p, "write p=(0.7, 0.3), for example")
     return chances[0], chances[1]
 
 
@@ -183,7 +183,7 @@ class _TwoGroupCase:
 
     def yes(self, share: float) -> Array:
         if self.design.exclusive and share + self.other > 1:
-            refuse(
+            reject(
                 "carriers and cheaters must be at most everybody", share + self.other, "give shares with a sum below 1"
             )
         return self.design.yes(self.p, share, self.other)[0]
@@ -226,12 +226,12 @@ class _TwoGroupCase:
     def people_for_margin(self, share: float, margin: float) -> int:
         if self.model == "cheater_detection" and margin <= self.other / 2:
             consequence = "cheaters may be carriers or not, which no number of people tells"
-            refuse(f"`margin` must be above half the share of cheaters, {self.other / 2:g}", margin, consequence)
+            reject(f"`margin` must be above half the share of cheaters, {self.other / 2:g}", margin, consequence)
         return least_whole(lambda people: self.margin(share, people) <= margin, 1, 64)
 
     def people_for_power(self, null: float, truth: float | None, target: float) -> int:
         if truth is None or truth == null:
-            refuse("`detect` must be another share with `power`", truth, "write detect=0.2, for example")
+            reject("`detect` must be another share with `power`", truth, "write detect=0.2, for example")
         z = (self.z + float(ndtri(target))) / abs(truth - null)
         rough = max(2, math.ceil((self._se(truth, 10**6) * z) ** 2 * 10**6))
         if not self.counts(math.ceil(1.2 * rough)):

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, check_rng, drawer
 from toolkit.local.design import has_matrix
@@ -189,7 +189,7 @@ class AnswerCard(anywidget.AnyWidget):
         """
         reports = self.reports
         if not reports:
-            refuse("there must be at least one report", "none", "answer the card in the browser first, or `simulate`")
+            reject("there must be at least one report", "none", "answer the card in the browser first, or `simulate`")
         return self._design._estimate_sent(reports)
 
     def simulate(self, answers: object, rng: Rng = None) -> None:
@@ -259,10 +259,10 @@ def _with_design(question: object) -> tuple[Question, Randomizer]:
         question = Question("answer", question[0], design=question[1])
     if not isinstance(question, Question):
         rule = "an answer card needs a Question, or a text and a design"
-        refuse(rule, type(question).__name__, "see the example", TypeError)
+        reject(rule, type(question).__name__, "see the example", TypeError)
     if question.design is None:
         consequence = "its answers would reach the kernel as they are"
-        refuse("an answer card needs a question with a design", "a plain one", consequence)
+        reject("an answer card needs a question with a design", "a plain one", consequence)
     return question, question.design
 
 

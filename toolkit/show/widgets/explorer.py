@@ -14,7 +14,7 @@ import traitlets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from toolkit.core.checks import choice, exact, refuse, whole
+from toolkit.core.checks import choice, exact, reject, whole
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure, png, png_bundle
 from toolkit.texts.figures import figure
 
@@ -186,7 +186,7 @@ class Explorer(anywidget.AnyWidget):
     @traitlets.validate("guess")
     def _can_be_guessed(self, proposal: Any) -> bool:
         if proposal["value"] and self.asks is None:
-            refuse("`guess` needs a widget that asks for a number", True, "this one has nothing to predict")
+            reject("`guess` needs a widget that asks for a number", True, "this one has nothing to predict")
         return bool(proposal["value"])
 
     @classmethod
@@ -324,7 +324,7 @@ class Between(traitlets.Float[float, float]):
         inside = self.least < number < self.most if self.strict else self.least <= number <= self.most
         if not inside:
             rule = f"`{self.name}` must lie {'strictly ' if self.strict else ''}between {self.least} and {self.most}"
-            refuse(rule, number, self.consequence)
+            reject(rule, number, self.consequence)
         return number
 
 
@@ -339,7 +339,7 @@ class Whole(traitlets.Int[int, int]):
     def validate(self, obj: object, value: object) -> int:
         number = whole(super().validate(obj, value), str(self.name), least=self.least)
         if number > self.most:
-            refuse(f"`{self.name}` must be at most {self.most:,}", number, "nothing is computed beyond it")
+            reject(f"`{self.name}` must be at most {self.most:,}", number, "nothing is computed beyond it")
         return number
 
 

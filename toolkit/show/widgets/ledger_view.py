@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from toolkit.budget.charges import Entry, parts, symbols
 from toolkit.budget.ledger import Ledger
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.loss import Loss, shown
 from toolkit.show.canvas import BLUE, GREY, INK, SKY
 from toolkit.show.widgets.explorer import Explorer, browser_code, makes, say, still
@@ -58,7 +58,7 @@ class LedgerView(Explorer):
 
     def __init__(self, ledger: Ledger) -> None:
         if not isinstance(ledger, Ledger):
-            refuse("`ledger` must be a Ledger", type(ledger).__name__, "a view looks at charges", TypeError)
+            reject("`ledger` must be a Ledger", type(ledger).__name__, "a view looks at charges", TypeError)
         self._ledger = ledger
         super().__init__(table=ledger_table(ledger))
         self.on_msg(self._look_again)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.local.design import Design, has_matrix
 from toolkit.local.matrix.devices import Device
 from toolkit.survey.consent.instructions import device_of, device_words, instructions, outcome_words
@@ -61,7 +61,7 @@ def device_tries(questions: Sequence[Question], interface: Interface, own_words:
                 for device_try in tries
             ]
     rule = "`check` about the device needs a wheel, a device of ours, forced answers or a crosswise design"
-    refuse(rule, f"{subjects[0].name!r} without", "write check = true, or false")
+    reject(rule, f"{subjects[0].name!r} without", "write check = true, or false")
 
 
 def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTry]:

@@ -11,7 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.loss import Pure
 from toolkit.local.birthdays import innocent_share
 from toolkit.local.design import has_matrix
@@ -44,19 +44,19 @@ def check_names(questions: Sequence[Question], waves: int) -> None:
     """Refuse a survey without questions, and names that are repeated or reserved."""
     reserved = RESERVED if waves == 1 else (*RESERVED, PERSON)
     if not questions:
-        refuse("a survey must have at least one question", "none", "there is nothing to answer")
+        reject("a survey must have at least one question", "none", "there is nothing to answer")
     names = [question.name for question in questions]
     for name in names:
         with error_location(question=name, field="name"):
             if names.count(name) > 1:
                 rule = "each question must have a `name` of its own"
-                refuse(rule, f"{name!r} {names.count(name)} times", "answers go by name")
+                reject(rule, f"{name!r} {names.count(name)} times", "answers go by name")
             if name in reserved:
                 rule = f"a question must not be called {', '.join(reserved)}"
-                refuse(rule, repr(name), "the results use it themselves")
+                reject(rule, repr(name), "the results use it themselves")
             if re.sub(r"_(_\d+)?$", "", name) in {*names} - {name}:
                 rule = "a question must not be called as another one with _ or __ and a number after it"
-                refuse(rule, repr(name), "files for SPSS and Stata have such columns")
+                reject(rule, repr(name), "files for SPSS and Stata have such columns")
 
 
 def check_translations(
@@ -112,7 +112,7 @@ def check_labels(questions: Sequence[Question], languages: Sequence[str], own_wo
                 theirs = option in question.labels or label == str(option)  # else it is a word of ours
                 if theirs and (character := unquotable(label, quote)) is not None:
                     with error_location(question=question.name, field="labels"):
-                        refuse(
+                        reject(
                             "a label must be one line of text without quotation marks, and without "
                             "characters that are not seen or turn the writing round",
                             f"{character_name(character)} in that of {ascii(option)[:60]}",
@@ -175,7 +175,7 @@ def check_conditions(questions: Sequence[Question]) -> None:
             with error_location(question=question.name, field="show_if"):
                 if name not in names[:index]:
                     received = f"{name!r}, which " + ("comes later" if name in names else "is not in the survey")
-                    refuse("`show_if` must name a question before this one", received, "its answer is not known yet")
+                    reject("`show_if` must name a question before this one", received, "its answer is not known yet")
                 _check_condition(question, questions[names.index(name)], options)
 
 
@@ -183,21 +183,21 @@ def _check_condition(question: Question, other: Question, options: Sequence[str 
     name = other.name
     if other.randomized:
         leak = "whether this question was asked would tell the real answer; ask it of everybody"
-        refuse("`show_if` must not depend on a randomized question", repr(name), leak)
+        reject("`show_if` must not depend on a randomized question", repr(name), leak)
     if other.kind != "choice":
         rule = "`show_if` must name a plain question with one answer out of several"
-        refuse(rule, f"{name!r}, a question for {other.kind}", "there is no such answer to go by")
+        reject(rule, f"{name!r}, a question for {other.kind}", "there is no such answer to go by")
     if strange := [option for option in options if option not in other.options]:
         options_text = ", ".join(map(str, other.options[:8]))
         rule = f"`show_if` must name options of {name!r} ({options_text})"
-        refuse(rule, repr(strange[0])[:60], "the question would never be asked")
+        reject(rule, repr(strange[0])[:60], "the question would never be asked")
     if question.randomized and not other.required:
         evade = "leaving it out would be a way round this one, and who takes it tells something"
-        refuse(f"{name!r} must be required, because a randomized question depends on it", "required = false", evade)
+        reject(f"{name!r} must be required, because a randomized question depends on it", "required = false", evade)
     if question.randomized and (way_out := declining(other)) is not None:
         evade = 'who declines tells something; make "prefer not to say" an option of the design instead'
         rule = "a randomized question must not depend on a question that can be declined"
-        refuse(rule, f"{name!r} with {way_out!r}", evade)
+        reject(rule, f"{name!r} with {way_out!r}", evade)
 
 
 def check_waves(questions: Sequence[Question], waves: int, languages: Sequence[str], own_words: Own | None) -> None:
@@ -326,7 +326,7 @@ def check_wheels(questions: Sequence[Question]) -> None:
                 design_rule = "a design that is either a report for everybody or the real answer"
                 rule = f"a guided question with more than {_AT_ONCE} options must have {design_rule}"
                 why = 'nobody can follow the orders of its wheel; take mode="auto", or k_ary or forced_options'
-                refuse(rule, f"{len(design.options)} options", why)
+                reject(rule, f"{len(design.options)} options", why)
 
 
 def largest(questions: Sequence[Question]) -> int:
@@ -344,7 +344,7 @@ def check_size(questions: Sequence[Question]) -> None:
         if not question.randomized and question.bounds and max(map(abs, question.bounds)) >= 10**MOST_DIGITS:
             with error_location(question=question.name, field="bounds"):
                 why = "phones and spreadsheets keep no more of a number, and the server would refuse it"
-                refuse(f"`bounds` must have at most {MOST_DIGITS} digits before the point", "more", why)
+                reject(f"`bounds` must have at most {MOST_DIGITS} digits before the point", "more", why)
     if (total := largest(questions)) > LARGEST:
         rule = f"the longest possible submission must stay below {LARGEST} bytes"
-        refuse(rule, total, "fewer free texts, or fewer questions with many options")
+        reject(rule, total, "fewer free texts, or fewer questions with many options")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.loss import Pure
 from toolkit.survey.questions.question import Question, loss_over_waves
 from toolkit.survey.questions.survey_fields import Day, statements
@@ -86,7 +86,7 @@ def check_network_exposure(survey: Any, host: str, public_url: str | None) -> No
     beyond = host not in _OWN or public_url is not None
     if beyond and not survey.rehearsal and (absent := missing(statements(survey))):
         rule = f"a survey that is served beyond this machine must say {', '.join(absent)}"
-        refuse(rule, "nothing", "people must know who asks, and what becomes of their answers")
+        reject(rule, "nothing", "people must know who asks, and what becomes of their answers")
 
 
 _LONGEST = 120
@@ -140,9 +140,9 @@ def _arms(questions: Sequence[Question], voice: Voice) -> list[str]:
 
 def _check_paper(questions: Sequence[Question], waves: int) -> None:
     if waves > 1:
-        refuse("a survey with waves cannot be asked on paper", f"{waves} waves", "paper keeps no draws")
+        reject("a survey with waves cannot be asked on paper", f"{waves} waves", "paper keeps no draws")
     if any(question.chances is not None for question in questions):
-        refuse(
+        reject(
             "a survey with arms cannot be asked on paper", "arms", "print a survey for each, and deal them by chance"
         )
 
@@ -164,7 +164,7 @@ def until(last: Day | None, language: str, own_words: Own | None) -> list[str]:
         return []
     if "until" not in sentences:
         rule = f"`words` must hold {OWN}until where a survey has a last day"
-        refuse(rule, f"none in {language!r}", "people must be told of it")
+        reject(rule, f"none in {language!r}", "people must be told of it")
     return [Voice(sentences).say("until", date=last.isoformat())]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.reports import estimated_labels
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import choice, reject
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import headings
 from toolkit.survey.export import codebook
@@ -77,7 +77,7 @@ def write_codebook(survey: Survey, path: str | Path, language: str | None = None
     target = Path(path)
     code = survey.languages[0] if language is None else choice(language, "language", survey.languages)
     if target.suffix not in SUFFIXES:
-        refuse(f"a codebook must end in {', '.join(SUFFIXES)}", repr(target.suffix), "nothing was written")
+        reject(f"a codebook must end in {', '.join(SUFFIXES)}", repr(target.suffix), "nothing was written")
     stem = target.stem.removesuffix(".codebook")
     if target.suffix == ".json":
         text = json.dumps(codebook(survey, remarks), ensure_ascii=False, indent=2) + "\n"

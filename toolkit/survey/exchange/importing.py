@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.analysis.estimating import estimates
 from toolkit.analysis.plain import question_model
 from toolkit.analysis.reports import STRANGE, QuestionModel, Reader, cell_key, checked_designs
-from toolkit.core.checks import is_missing, refuse
+from toolkit.core.checks import is_missing, reject
 from toolkit.core.extras import extra
 from toolkit.core.tables import as_written, harmless
 from toolkit.local.numeric.square_wave import SquareWave
@@ -107,7 +107,7 @@ def read_reports(
         for name, design in designs.items():
             column = find.column(name)
             if column is None:
-                refuse("the file must have a column for each design", f"none for {name}", _NAMED)
+                reject("the file must have a column for each design", f"none for {name}", _NAMED)
             cells = _Cells(
                 name, design, (_Names(()),) * 3, raw.labels.get(column, {}), (codes or {}).get(name, {}), missing
             )
@@ -127,7 +127,7 @@ def _survey_of(raw: RawTable, survey: object) -> Survey | Mapping[str, Any]:
         return Survey.from_collection(raw.book["survey"])
     if not isinstance(survey, Survey | Mapping):
         rule = "`survey` must be a Survey, or designs by column"
-        refuse(rule, "no codebook beside the file" if survey is None else type(survey).__name__, _NOTHING, TypeError)
+        reject(rule, "no codebook beside the file" if survey is None else type(survey).__name__, _NOTHING, TypeError)
     return survey
 
 
@@ -137,7 +137,7 @@ def _check_book(raw: RawTable, survey: Survey) -> None:
         question = {item.name: item for item in survey.questions}.get(name)
         if question is not None and question.design is not None and column.get("design") != question.design.to_dict():
             rule = f"the design of {name!r} must be the one that the file's codebook has"
-            refuse(rule, "another", f"{_NOTHING}; read it without a survey, or with the one of the collection")
+            reject(rule, "another", f"{_NOTHING}; read it without a survey, or with the one of the collection")
 
 
 def _check_unique(frame: "pd.DataFrame", unique: str | None) -> None:
@@ -145,11 +145,11 @@ def _check_unique(frame: "pd.DataFrame", unique: str | None) -> None:
     if name is None:
         return
     if name not in frame:
-        refuse("`unique` must be a column of the file", repr(name)[:60], _NOTHING)
+        reject("`unique` must be a column of the file", repr(name)[:60], _NOTHING)
     ids = frame[name].dropna()
     if doubled := int(ids.duplicated().sum()):
         rule = f"each number in {name!r} must be there once"
-        refuse(rule, f"{doubled:,} rows more", f"{_NOTHING}; remove them, or say unique=None if each row is a person")
+        reject(rule, f"{doubled:,} rows more", f"{_NOTHING}; remove them, or say unique=None if each row is a person")
 
 
 class _Columns:
@@ -165,7 +165,7 @@ class _Columns:
         """By its own name, that of an export, or the last part of a path; refused where two could be meant."""
         if name in self.named:
             if self.named[name] not in self.frame:
-                refuse(f"`columns` must name a column for {name!r}", repr(self.named[name])[:60], _NOTHING)
+                reject(f"`columns` must name a column for {name!r}", repr(self.named[name])[:60], _NOTHING)
             return self.named[name]
         exported = [file_name(name, suffix) for suffix in (".sav", ".dta")]
         for known in (name, *exported):
@@ -173,7 +173,7 @@ class _Columns:
                 return known
         near = self.last.get(name.casefold(), [])
         if len(near) > 1:
-            refuse(f"one column must be that of {name!r}", ", ".join(near[:4]), f"{_NOTHING}; say columns={{…}}")
+            reject(f"one column must be that of {name!r}", ", ".join(near[:4]), f"{_NOTHING}; say columns={{…}}")
         return near[0] if near else None
 
     def boxes(self, question: Question, labels: Sequence[Sequence[str]]) -> list[str] | None:
@@ -230,7 +230,7 @@ def _of_survey(raw: RawTable, survey: Survey, column_names: Any, codes: Any, mis
             )
             cells_by_name[name] = cells.column(raw.frame[column], partial(cell, question))
     if absent:
-        refuse("the file must have a column for each question", f"none for {', '.join(absent)}", _NAMED)
+        reject("the file must have a column for each question", f"none for {', '.join(absent)}", _NAMED)
     return _with_marks(extra("pandas", "collect").DataFrame(cells_by_name), raw.frame, survey)
 
 
@@ -319,7 +319,7 @@ class _Cells:
             options = ", ".join(map(str, self.model.report_options[:8]))
             rule = f"the column of {self.name!r} must hold its reports{f' ({options})' if options else ''}"
             advice = f"say what codes stand for, codes={{{self.name!r}: {{…: …}}}}, or what is no answer, missing=(…)"
-            refuse(rule, f"{strange:,} of {len(cells):,} rows with something else", f"{_NOTHING}; {advice}")
+            reject(rule, f"{strange:,} of {len(cells):,} rows with something else", f"{_NOTHING}; {advice}")
         converted = {entry: convert(value) for entry, value in read.items()}
         return [converted[entry] for entry in cells]
 
@@ -339,7 +339,7 @@ class _Cells:
         if value is STRANGE:
             options = ", ".join(map(str, self.model.report_options[:8]))
             rule = f"the labels of codes for {self.name!r} must be among its answers ({options})"
-            refuse(rule, repr(str(label))[:60], f"{_NOTHING}; say codes={{{self.name!r}: {{…: …}}}}")
+            reject(rule, repr(str(label))[:60], f"{_NOTHING}; say codes={{{self.name!r}: {{…: …}}}}")
         return value
 
     def _read(self, reader: Reader, by_code: Mapping[str, Any], names: Callable[[object], Any], entry: object) -> Any:
@@ -379,5 +379,5 @@ def _joined(raw: RawTable, question: Question, boxes: Sequence[str], missing: Se
         rows.append(cell(question, ticked) if any(texts) else None)
     if strange:
         rule = f"the columns of {question.name!r} must hold 0 and 1"
-        refuse(rule, f"{strange:,} of {len(rows):,} rows with something else", _NOTHING)
+        reject(rule, f"{strange:,} of {len(rows):,} rows with something else", _NOTHING)
     return rows

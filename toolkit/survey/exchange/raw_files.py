@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.extras import extra
 from toolkit.survey.export import METADATA
 from toolkit.survey.questions.strict_json import loads
@@ -64,7 +64,7 @@ def read_table(path: str | Path) -> RawTable:
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
-        refuse(f"a file of reports must end in {', '.join(SUFFIXES)}", repr(file.suffix), _NOTHING)
+        reject(f"a file of reports must end in {', '.join(SUFFIXES)}", repr(file.suffix), _NOTHING)
     _check_there(file)
     labels: Mapping[str, Mapping[Any, str]] = {}
     book = _book_beside(file)
@@ -78,13 +78,13 @@ def read_table(path: str | Path) -> RawTable:
         frame, stored_book = _from_arrow(file, suffix)
         book = stored_book or book
     if not len(frame.columns) or not len(frame):
-        refuse("a file of reports must have a head and rows", "none", _NOTHING)
+        reject("a file of reports must have a head and rows", "none", _NOTHING)
     return RawTable(frame, labels, book, defused=suffix in _TEXTS and book is not None)
 
 
 def _check_there(file: Path) -> None:
     if not file.is_file():
-        refuse("the file must be there", f"no file {file.name!r} in {str(file.parent)!r}", _NOTHING, FileNotFoundError)
+        reject("the file must be there", f"no file {file.name!r} in {str(file.parent)!r}", _NOTHING, FileNotFoundError)
 
 
 def _book_beside(file: Path) -> Any:
@@ -98,13 +98,13 @@ def _book_beside(file: Path) -> Any:
 
 
 def _unreadable(file: Path, why: str) -> NoReturn:
-    refuse(f"{file.name} must be a whole {file.suffix} file", why, f"{_NOTHING}; export it again")
+    reject(f"{file.name} must be a whole {file.suffix} file", why, f"{_NOTHING}; export it again")
 
 
 def _check_size(file: Path, rows: int, columns: int) -> None:
     """Refuse what would take minutes or all memory, as soon as its size is known."""
     if columns > _MOST_COLUMNS:
-        refuse(
+        reject(
             f"{file.name} must have at most {_MOST_COLUMNS:,} columns",
             f"{columns:,}",
             f"{_NOTHING}; export the columns of the questions alone",
@@ -115,13 +115,13 @@ def _check_size(file: Path, rows: int, columns: int) -> None:
 
 def _refuse_cells(file: Path, received: str) -> NoReturn:
     advice = "export the columns of the questions alone, or fewer rows at a time"
-    refuse(f"{file.name} must have at most {_MOST_CELLS:,} cells", received, f"{_NOTHING}; {advice}")
+    reject(f"{file.name} must have at most {_MOST_CELLS:,} cells", received, f"{_NOTHING}; {advice}")
 
 
 def _check_names(names: Sequence[str]) -> None:
     if doubled := sorted(name for name, times in Counter(names).items() if name and times > 1):
         rule = "each column must have a name of its own"
-        refuse(rule, f"{', '.join(doubled[:5])} more than once", f"{_NOTHING}; rename or remove them")
+        reject(rule, f"{', '.join(doubled[:5])} more than once", f"{_NOTHING}; rename or remove them")
 
 
 def _from_text(file: Path) -> "pd.DataFrame":
@@ -135,7 +135,7 @@ def text_rows(file: Path, separators: str) -> list[list[str]]:
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError:
-        refuse(f"{file.name} must be in UTF-8", "another encoding", f"{_NOTHING}; save it as CSV UTF-8")
+        reject(f"{file.name} must be in UTF-8", "another encoding", f"{_NOTHING}; save it as CSV UTF-8")
     if "\0" in text:
         _unreadable(file, "one with bytes that are no text")
     text = text.lstrip("\ufeff")
@@ -145,20 +145,20 @@ def text_rows(file: Path, separators: str) -> list[list[str]]:
     except csv.Error as problem:
         if "field limit" in str(problem):
             rule = f"a cell of {file.name} must have at most {csv.field_size_limit():,} characters"
-            refuse(rule, "a longer one", f"{_NOTHING}; a quotation mark may lack its pair")
+            reject(rule, "a longer one", f"{_NOTHING}; a quotation mark may lack its pair")
         _unreadable(file, "one whose quotes do not match")
 
 
 def _from_rows(file: Path, rows: list[Any]) -> "pd.DataFrame":
     """A head and its rows; without the two rows in which Qualtrics repeats the question and its own number."""
     if not rows:
-        refuse("a file of reports must have a head and rows", "none", _NOTHING)
+        reject("a file of reports must have a head and rows", "none", _NOTHING)
     head = [str("" if cell is None else cell).strip() for cell in rows[0]]
     width = len(head)
     _check_size(file, len(rows), width)
     _check_names(head)
     if ragged := sum(len(row) != width for row in rows[1:]):
-        refuse(f"each row must have {width} cells, as the head has", f"{ragged:,} with another number", _NOTHING)
+        reject(f"each row must have {width} cells, as the head has", f"{ragged:,} with another number", _NOTHING)
     start = 3 if len(rows) > 2 and _is_import_row(rows[2]) else 1
     cells = [[None if cell == "" else cell for cell in row] for row in rows[start:]]
     frame = extra("pandas", "collect").DataFrame(cells, columns=head, dtype=object)
@@ -212,11 +212,11 @@ def _quoting_nothing(file: Path) -> Iterator[None]:
 
 def _check_parts(file: Path, packed: zipfile.ZipFile) -> None:
     if sum(member.file_size for member in packed.infolist()) > _MOST_UNPACKED:
-        refuse(f"{file.name} must unpack to at most {_MOST_UNPACKED:,} bytes", "more", _NOTHING)
+        reject(f"{file.name} must unpack to at most {_MOST_UNPACKED:,} bytes", "more", _NOTHING)
     for member in packed.infolist():
         with packed.open(member) as stream:
             if member.filename.endswith((".xml", ".rels")) and b"<!DOCTYPE" in stream.read(4096).upper():
-                refuse(f"{file.name} must define no entities", "a document type", _NOTHING)
+                reject(f"{file.name} must define no entities", "a document type", _NOTHING)
 
 
 def _sheet_rows(file: Path, sheet: Any) -> list[Any]:
@@ -233,12 +233,12 @@ def _sheet_rows(file: Path, sheet: Any) -> list[Any]:
         text = source.read()
     if (stored := len(_ROW.findall(text))) != filled:
         rule = f"each row of the sheet {sheet.title!r} must have a number of its own, in their order"
-        refuse(
+        reject(
             rule, f"{stored:,} rows, of which {filled:,} have", f"{_NOTHING}; save it again in a spreadsheet program"
         )
     if empty := len(_NO_VALUE.findall(text)):
         rule = f"the formulas in the sheet {sheet.title!r} must have been computed"
-        refuse(rule, f"{empty:,} without a value", f"{_NOTHING}; save it again in a spreadsheet program")
+        reject(rule, f"{empty:,} without a value", f"{_NOTHING}; save it again in a spreadsheet program")
     return rows
 
 
@@ -316,7 +316,7 @@ def _check_rows(file: Path, raw: bytes, rows: int) -> None:
     more, _ = extra("pyreadstat").read_sav(endless, row_offset=rows, row_limit=1)
     if len(more):
         rule = f"{file.name} must have as many rows as it states"
-        refuse(rule, f"more than {rows:,}", f"{_NOTHING}; export it again")
+        reject(rule, f"more than {rows:,}", f"{_NOTHING}; export it again")
 
 
 def _from_arrow(file: Path, suffix: str) -> tuple["pd.DataFrame", Any]:
@@ -347,11 +347,11 @@ def _from_parquet(file: Path) -> Any:
         with reader(file, read_dictionary=texts) as short:
             packed = short.read()
             if packed.nbytes + sum(_text_bytes(packed[name]) for name in texts) > _MOST_UNPACKED:
-                refuse(f"{file.name} must unpack to at most {_MOST_UNPACKED:,} bytes", "more", _NOTHING)
+                reject(f"{file.name} must unpack to at most {_MOST_UNPACKED:,} bytes", "more", _NOTHING)
         table = whole.read()
     if len(table) != facts.num_rows:
         rule = f"{file.name} must have as many rows as it states"
-        refuse(rule, f"{len(table):,} instead of {facts.num_rows:,}", f"{_NOTHING}; export it again")
+        reject(rule, f"{len(table):,} instead of {facts.num_rows:,}", f"{_NOTHING}; export it again")
     return table
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.extras import extra
 from toolkit.local.catalogue import restore
 from toolkit.survey.consent.instructions import instructions
@@ -69,7 +69,7 @@ def write_xlsform(survey: Survey, path: str | Path) -> Path:
     """
     target = Path(path)
     if target.suffix != ".xlsx":
-        refuse("an XLSForm must end in .xlsx", repr(target.suffix), "nothing was written")
+        reject("an XLSForm must end in .xlsx", repr(target.suffix), "nothing was written")
     for question in survey.questions:
         _check(question)
     book = extra("openpyxl").Workbook()
@@ -90,11 +90,11 @@ def write_xlsform(survey: Survey, path: str | Path) -> Path:
 def _check(question: Question) -> None:
     if question.chances is not None:
         rule = "a survey with arms cannot be asked in a form"
-        refuse(rule, "arms", "people would choose theirs: write a form for each, and deal them by chance")
+        reject(rule, "arms", "people would choose theirs: write a form for each, and deal them by chance")
     if question.mode not in ("plain", "physical"):
         why = "the true answer would be stored in clear beside it: take mode='physical', and say what people do"
         received = f"{question.name!r} with mode {question.mode!r}"
-        refuse("what a form randomizes must be drawn with a die or coin of the respondent's own", received, why)
+        reject("what a form randomizes must be drawn with a die or coin of the respondent's own", received, why)
 
 
 def _texts(survey: Survey, column: str, texts: Mapping[str, str | None]) -> dict[str, str]:
@@ -219,7 +219,7 @@ def from_xlsform(path: str | Path, *, consent: object, **fields: Any) -> Survey:
     """
     read = {name: _records(rows) for name, rows in sheets(Path(path)).items()}
     if not read.get("survey"):
-        refuse("an XLSForm must have the sheet survey", "none", "nothing was read")
+        reject("an XLSForm must have the sheet survey", "none", "nothing was read")
     languages = _languages(read["survey"])
     choices: dict[str, list[dict[str, str]]] = {}
     for row in read.get("choices", []):
@@ -230,7 +230,7 @@ def from_xlsform(path: str | Path, *, consent: object, **fields: Any) -> Survey:
         if kind in _METADATA | _GROUPS:
             left_out += [] if kind in _GROUPS or name == "consent_text" else [name or kind]
             if kind in _GROUPS and row.get("relevant"):
-                refuse("a group must have no condition of its own", name, "write it as relevant of its questions")
+                reject("a group must have no condition of its own", name, "write it as relevant of its questions")
             continue
         with error_location(question=name):
             questions.append(_question(row, choices, languages, questions))
@@ -280,7 +280,7 @@ def _question(row: Mapping[str, str], choices: Any, languages: Any, before: Sequ
     elif kind == "text":
         fields |= {"free_text": True, "warning": hint}
     else:
-        refuse("a type must be select_one, select_multiple, integer, decimal or text", row.get("type"), "change it")
+        reject("a type must be select_one, select_multiple, integer, decimal or text", row.get("type"), "change it")
     if _DESIGN in row:
         fields = {"labels": fields["labels"], "design": restore(_data(row, _DESIGN)), "mode": "physical"}
         fields["instructions"] = hint
@@ -295,7 +295,7 @@ def _data(row: Mapping[str, str], column: str) -> Any:
     try:
         return loads(row[column].encode(), digits=MOST_DIGITS)
     except ValueError:
-        refuse(f"the column {column} must be as `write_xlsform` wrote it", "something else", "write the form again")
+        reject(f"the column {column} must be as `write_xlsform` wrote it", "something else", "write the form again")
 
 
 def _number(name: str) -> str | int:
@@ -306,7 +306,7 @@ def _number(name: str) -> str | int:
 def _bounds(constraint: str) -> tuple[str, str]:
     limits = dict(_RANGE.findall(constraint))
     if set(limits) != {">=", "<="}:
-        refuse("a number must have a constraint such as . >= 0 and . <= 80", repr(constraint)[:60], "give it bounds")
+        reject("a number must have a constraint such as . >= 0 and . <= 80", repr(constraint)[:60], "give it bounds")
     return limits[">="], limits["<="]
 
 
@@ -320,7 +320,7 @@ def _conditions(relevant: str, before: Sequence[Question]) -> dict[str, list[Any
         if not plain.randomized
     }
     if rest or any(value not in options_by_name.get(name.lower(), {}) for name, value in pairs):
-        refuse("a condition must be of plain choices before, as ${faculty} = 'law'", repr(relevant)[:60], "change it")
+        reject("a condition must be of plain choices before, as ${faculty} = 'law'", repr(relevant)[:60], "change it")
     conditions: dict[str, list[Any]] = {}
     for name, value in pairs:
         conditions.setdefault(name.lower(), []).append(options_by_name[name.lower()][value])

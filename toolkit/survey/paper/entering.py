@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.survey.consent.device_check import sheet_tries
 from toolkit.survey.paper.coding import NO_ANSWER, earlier_key, is_serial, key_of, plainly, read_cell
 from toolkit.survey.paper.kit import SERIAL, typed
@@ -66,7 +66,7 @@ class _EntryFile:
         header, *rows = typed(path) or [[]]
         names = [SERIAL, *(question.name for question in questions)]
         if sorted(filter(None, header)) != sorted(names):
-            refuse(f"{path.name} must have the columns {', '.join(names)}", "others", "take entry.csv of the paper kit")
+            reject(f"{path.name} must have the columns {', '.join(names)}", "others", "take entry.csv of the paper kit")
         for number, row in enumerate(rows, start=2):
             cells = dict(zip(header, row, strict=False))  # a spreadsheet may leave empty cells at the end out
             unnamed = [cell for name, cell in zip(header, row, strict=False) if not name]
@@ -137,7 +137,7 @@ class _EntryFile:
 def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, int]:
     """Store all sheets in a collection, made if need be, or none; how many were "stored", and "repeated" ones."""
     if entered.problems:
-        refuse("all must be settled before a sheet is stored", f"{len(entered.problems)} problems", "see `problems`")
+        reject("all must be settled before a sheet is stored", f"{len(entered.problems)} problems", "see `problems`")
     bodies = {serial: _body(answers) for serial, answers in sorted(entered.sheets.items())}
     with closing(open_store(absolute_url(database))) as store:
         try:
@@ -146,7 +146,7 @@ def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, 
             store.create(survey)
             stored_survey = survey
         if _deciding(stored_survey) != _deciding(survey):
-            refuse("the database must hold a collection of these questions", "another one", "name its own survey")
+            reject("the database must hold a collection of these questions", "another one", "name its own survey")
         store.compare_and_set(PAPER_SETTING, None, secrets.token_hex(32))
         secret = store.get_setting(PAPER_SETTING) or ""  # a closed collection has none, and refuses the sheets
         keys = {serial: key_of(survey, serial, secret) for serial in bodies}
@@ -157,7 +157,7 @@ def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, 
         batch = [NewReport(keys[serial], body) for serial, body in bodies.items()]
         if other := sum(stored.get(entry.key, entry.body) != entry.body for entry in batch):
             rule = "a sheet that was stored before must have the same answers"
-            refuse(rule, f"{other} with others", "a sheet was copied, or typed wrongly; nothing was stored")
+            reject(rule, f"{other} with others", "a sheet was copied, or typed wrongly; nothing was stored")
         outcomes = store.add_paper_reports(batch)
     return {outcome.value: outcomes.count(outcome) for outcome in (Outcome.STORED, Outcome.REPEATED)}
 

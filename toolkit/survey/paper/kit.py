@@ -7,7 +7,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.checks import choice, reject, whole
 from toolkit.core.extras import MissingExtraError, extra
 from toolkit.core.tables import harmless
 from toolkit.survey.exchange.raw_files import cell_text, text_rows, workbook
@@ -48,7 +48,7 @@ def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: 
     target = Path(folder)
     if existing := [name for name in files if (target / name).exists()]:
         rule = "`folder` must hold none of the files yet"
-        refuse(rule, existing[0], "nothing is overwritten: somebody may have typed into it", FileExistsError)
+        reject(rule, existing[0], "nothing is overwritten: somebody may have typed into it", FileExistsError)
     target.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (target / name).write_bytes(content)

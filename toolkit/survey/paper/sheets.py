@@ -12,7 +12,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.extras import extra
 from toolkit.local.design import Design
 from toolkit.local.matrix.devices import Device
@@ -62,7 +62,7 @@ def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
     """Return the survey with the questions that can be asked on paper, and the names of all others."""
     if survey.waves > 1:
         consequence = "no sheet joins what a person answers in several; ask it on phones"
-        refuse("a survey on paper must have one wave", survey.waves, consequence)
+        reject("a survey on paper must have one wave", survey.waves, consequence)
     language, own_words = survey.languages[0], survey.words
     left_out = tuple(
         question.name
@@ -89,7 +89,7 @@ def printed_pages(survey: Survey, code: str, serials: Sequence[str], number: str
     for question in survey.questions:
         if question.randomized and not instructions(question, code, survey.words):
             rule = "a question on paper must have a design that a coin, a die or slips draw exactly"
-            refuse(rule, question.name, "see design.devices() for the nearest, or give the question `instructions`")
+            reject(rule, question.name, "see design.devices() for the nearest, or give the question `instructions`")
     voice = Voice(phrases(code, survey.words, "paper"))
     devices = {device.name: device for device in map(device_of, survey.questions) if device is not None}
     pages = {
@@ -140,7 +140,7 @@ def _page_breaks(survey: Survey, code: str, voice: Voice) -> list[list[list[str]
         turns = range(1, len(question.options) if question.name in SHEET_TRIES else 1)
         versions = [text, *(_section(question, survey, code, voice, turn)[0] for turn in turns)]
         if height > _PAGE_HEIGHT:
-            refuse("a question on paper must fit on a page", question.name, "shorten it, or ask it on phones")
+            reject("a question on paper must fit on a page", question.name, "shorten it, or ask it on phones")
         if height > remaining:
             pages.append([])
             remaining = _PAGE_HEIGHT

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import NoReturn, TypeVar
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 
 Value = TypeVar("Value")
 
@@ -87,8 +87,8 @@ def error_location(where: str = "", *, question: str | None = None, field: str |
 
 
 def refuse_field(field: str, rule: str, received: object, consequence: str) -> NoReturn:
-    """Refuse the value of a field, with a message as that of `refuse`."""
-    refuse(rule, received, consequence, partial(SurveyError, field=field))
+    """Refuse the value of a field, with a message as that of `reject`."""
+    reject(rule, received, consequence, partial(SurveyError, field=field))
 
 
 def in_field(field: str, check: Callable[..., Value], *args: object) -> Value:

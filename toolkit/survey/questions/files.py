@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.extras import extra
 from toolkit.survey.questions.errors import refuse_field
 from toolkit.survey.questions.strict_json import loads
@@ -65,16 +65,16 @@ def read(path: str | Path) -> Any:
         near = ", ".join(sorted(neighbor.name for neighbor in file.absolute().parent.glob("*.toml"))[:5])
         rule = "a survey's file must be there"
         why = f"surveys there are: {near}" if near else "`toolkit new survey.toml` writes one to start from"
-        refuse(rule, f"no file {file.name!r} in {str(file.parent)!r}", why, FileNotFoundError)
+        reject(rule, f"no file {file.name!r} in {str(file.parent)!r}", why, FileNotFoundError)
     with file.open("rb") as stream:
         raw = stream.read(_MOST_BYTES + 1)
     if len(raw) > _MOST_BYTES:
-        refuse(f"a survey's file must have at most {_MOST_BYTES:,} bytes", "more", "nobody answers as much")
+        reject(f"a survey's file must have at most {_MOST_BYTES:,} bytes", "more", "nobody answers as much")
     if suffix == ".json":
         return loads(raw, digits=_MOST_DIGITS)
     text = raw.decode("utf-8")
     if any(key.count(".") >= _MOST_PARTS for key in map(_key, text.splitlines())):
-        refuse(f"a key must have at most {_MOST_PARTS} parts", "more", "no field of a survey has as many")
+        reject(f"a key must have at most {_MOST_PARTS} parts", "more", "no field of a survey has as many")
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -82,7 +82,7 @@ def read(path: str | Path) -> Any:
     except tomllib.TOMLDecodeError:
         raise
     except ValueError:  # Python reads no number of so many digits
-        refuse("a number must have a few thousand digits at most", "more", "nothing here needs them")
+        reject("a number must have a few thousand digits at most", "more", "nothing here needs them")
 
 
 def _key(line: str) -> str:
@@ -102,5 +102,5 @@ def write(path: str | Path, data: dict[str, Any]) -> None:
 
 def _suffix(file: Path) -> str:
     if file.suffix.lower() not in (".toml", ".json"):
-        refuse("a survey's file must end in .toml or .json", repr(file.suffix), "the suffix says how it is written")
+        reject("a survey's file must end in .toml or .json", repr(file.suffix), "the suffix says how it is written")
     return file.suffix.lower()

@@ -14,7 +14,7 @@ from itertools import combinations, count
 from typing import Any, Literal, TypeGuard
 
 from toolkit.core.arrays import Labels
-from toolkit.core.checks import Number, exact, explain_call, refuse, whole
+from toolkit.core.checks import Number, exact, explain_call, reject, whole
 from toolkit.core.loss import Pure
 from toolkit.local.design import has_matrix
 from toolkit.local.numeric.square_wave import SquareWave
@@ -292,7 +292,7 @@ def by_wheel(question: Question) -> Question:
         received = f"{question.design.name}, which has none"
         why = "write auto = true in [field]: your device is then told the truth, and people read so"
         with error_location(question=question.name, field="mode"):
-            refuse("on a station it must be asked by a wheel, or by hand", received, why)
+            reject("on a station it must be asked by a wheel, or by hand", received, why)
     turned = copy(question)
     object.__setattr__(turned, "mode", "guided")
     return turned
@@ -303,7 +303,7 @@ def checked_questions(value: object, _name: str, survey: Any) -> tuple[Question,
     items = _checked_list(value, "questions", "they are asked in its order")
     for question in items:
         if not isinstance(question, Question):
-            refuse("`questions` must be questions", type(question).__name__, "make them with Question(…)", TypeError)
+            reject("`questions` must be questions", type(question).__name__, "make them with Question(…)", TypeError)
     return tuple(localized(question, survey.languages[0]) for question in items if question.chances is None)
 
 
@@ -315,7 +315,7 @@ def read_questions(data: object) -> list[Question]:
 
 def _checked_list(items: object, of: str, consequence: str) -> Sequence[Any]:
     if isinstance(items, str | Question) or not isinstance(items, Sequence):
-        refuse(f"`questions` must be a list of {of}", type(items).__name__, consequence, TypeError)
+        reject(f"`questions` must be a list of {of}", type(items).__name__, consequence, TypeError)
     whole(len(items), "questions", least=0, most=MOST_QUESTIONS)
     return items
 
@@ -325,7 +325,7 @@ def _read_question(data: object, number: int) -> Question:
     where = f"question {number}" if name is None else f"question {name!r}"[:60]
     with error_location(where, question=name if isinstance(name, str) else None):
         if not isinstance(data, Mapping):
-            refuse("a question must be a table", type(data).__name__, "write [[questions]] before it", TypeError)
+            reject("a question must be a table", type(data).__name__, "write [[questions]] before it", TypeError)
         refuse_unknown(data, [field.name for field in declared_fields(Question)], "a question")
         for field, why in (("name", "answers go by it"), ("text", "it is what people read")):
             if field not in data:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from toolkit.core.arrays import Labels
-from toolkit.core.checks import choice, labels, refuse
+from toolkit.core.checks import choice, labels, reject
 from toolkit.local.birthdays import born, days, innocent_share
 from toolkit.local.catalogue import CATALOGUE, Maker, check_arguments, makers, parameters, restore
 from toolkit.local.design import Design, has_matrix
@@ -35,7 +35,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 def flag(value: object, name: str, *_: object) -> bool:
     """Return a truth value; refuse anything else."""
     if not isinstance(value, bool):
-        refuse(f"`{name}` must be true or false", type(value).__name__, "nothing else is defined", TypeError)
+        reject(f"`{name}` must be true or false", type(value).__name__, "nothing else is defined", TypeError)
     return value
 
 
@@ -43,7 +43,7 @@ def checked_name(value: object, *_: object) -> str:
     """Return the name of a question, which becomes the name of a column."""
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         rule = "a question's `name` must be up to 40 of a–z, 0–9 and _, starting with a letter"
-        refuse(rule, repr(value)[:60], "it heads a column of the results")
+        reject(rule, repr(value)[:60], "it heads a column of the results")
     return value
 
 
@@ -61,7 +61,7 @@ def checked_design(value: object, *_: object) -> Randomizer | None:
     design = value.distribution if isinstance(value, Likert) else value
     design = _one_report(design) if isinstance(design, Memo) else design
     if not isinstance(design, Randomizer):
-        refuse(
+        reject(
             "`design` must be a randomizer", type(design).__name__, 'make one, for example warner(p="2/3")', TypeError
         )
     design._browser_data()  # refuses what a browser could not draw exactly
@@ -73,7 +73,7 @@ def _one_report(memo: Memo) -> Design:
     if not memo._is_exact:
         rule = "the denominators of a memo's two designs must multiply to at most 2**32"
         why = 'the odds that people read would not be those that are drawn; take fractions, as warner("3/4")'
-        refuse(rule, f"{memo.permanent.denominator:,} and {memo.fresh.denominator:,}", why)
+        reject(rule, f"{memo.permanent.denominator:,} and {memo.fresh.denominator:,}", why)
     return memo.design
 
 
@@ -87,14 +87,14 @@ def checked_options(value: Any, name: str, question: Any) -> Labels:
         kinds = _kinds(question)
         if len(kinds) != 1:
             rule = "a question without a `design` must have exactly one of `options`, `bounds` and `free_text`"
-            refuse(rule, " and ".join(kinds) or "none", "it says what is asked for")
+            reject(rule, " and ".join(kinds) or "none", "it says what is asked for")
         check_count(value)
         options = labels(value, name) if kinds == ["options"] else ()
     else:
         options = design.options
         if value is not None and tuple(value) != options:
             rule = f"a randomized question has the options of its design, in their order ({_preview(options)})"
-            refuse(rule, _preview(value), _HIDDEN)
+            reject(rule, _preview(value), _HIDDEN)
         _check_options(design.report_options)
     _check_options(options)
     return options
@@ -116,7 +116,7 @@ def check_count(options: object) -> None:
     if count > MOST_OPTIONS:
         rule = f"a question must have at most {MOST_OPTIONS} options"
         why = "nobody finds an answer among more"
-        refuse(rule, count if count < 10**20 else "a number of more than 20 digits", why)
+        reject(rule, count if count < 10**20 else "a number of more than 20 digits", why)
 
 
 def _check_options(options: Labels) -> None:
@@ -130,12 +130,12 @@ def checked_labels(value: object, _name: str, question: Any) -> Frozen[str | int
     """Return labels by option; in a file all keys are strings, so options are known by how they are written."""
     if value is not None and not isinstance(value, Mapping):
         rule = "`labels` must be words by option"
-        refuse(rule, type(value).__name__, 'write {"yes": "Yes, I have"}, in TOML {yes = "Yes, I have"}', TypeError)
+        reject(rule, type(value).__name__, 'write {"yes": "Yes, I have"}, in TOML {yes = "Yes, I have"}', TypeError)
     options = {str(option): option for option in (*question.options, *question.report_options)}
     for key in value or {}:
         if str(key) not in options:
             received, why = repr(key)[:60], "an answer beside them would not be hidden"
-            refuse(f"`labels` must name options ({', '.join([*options][:8]) or 'there are none'})", received, why)
+            reject(f"`labels` must name options ({', '.join([*options][:8]) or 'there are none'})", received, why)
     return Frozen(
         {
             options[str(key)]: checked_words(label, f"labels.{key}", _LONGEST_LABEL)
@@ -149,14 +149,14 @@ def checked_mode(value: object, name: str, question: Any) -> str:
     design = question.design
     if question.memo is not None and value != "auto":
         rule = '`mode` must be "auto" with a memo'
-        refuse(rule, repr(value)[:40], "no wheel, die or sheet of paper keeps an answer for later waves")
+        reject(rule, repr(value)[:40], "no wheel, die or sheet of paper keeps an answer for later waves")
     if design is None:
         choice(value, name, ("auto", "plain"))
         return "plain"
     mode = choice(value, name, ("auto", "guided", "physical"))
     if mode != "auto" and design.matrix is None:
         rule = f'`mode` must be "auto" with {design.name}'
-        refuse(rule, repr(mode), "only a design that is a matrix can be drawn by hand")
+        reject(rule, repr(mode), "only a design that is a matrix can be drawn by hand")
     return mode
 
 
@@ -165,7 +165,7 @@ def checked_instructions(value: object, name: str, question: Any, most: int) -> 
     design = question.design
     if value is not None:
         if design is None:
-            refuse("`instructions` are for randomized questions", "a plain one", "say it in `text` or `help`")
+            reject("`instructions` are for randomized questions", "a plain one", "say it in `text` or `help`")
         return checked_words(value, name, most)
     by_months = question.innocent is not None and design is not None and design.name != "unrelated"
     if (
@@ -174,7 +174,7 @@ def checked_instructions(value: object, name: str, question: Any, most: int) -> 
         and not any(one.exact and one._by_hand for one in design.devices())
     ):
         rule = 'a question in mode "physical" needs `instructions`, or a design that a coin, a die or slips draw'
-        refuse(rule, design.name, f"people must know what to do; {_advice(design)}")
+        reject(rule, design.name, f"people must know what to do; {_advice(design)}")
     return None
 
 
@@ -192,11 +192,11 @@ def checked_anchor(value: object, _name: str, question: Any) -> str | int | None
     if value is None:
         return None
     if question.multiple or not question.options or (question.randomized and question.design.asks != "choice"):
-        refuse(
+        reject(
             "`anchor` needs a question with one answer out of several", "another kind", "it is everybody's true answer"
         )
     if isinstance(value, bool) or value not in question.options:
-        refuse("`anchor` must be one of the options", repr(value)[:60], "it is everybody's true answer")
+        reject("`anchor` must be one of the options", repr(value)[:60], "it is everybody's true answer")
     return question.options[question.options.index(value)]  # type: ignore[no-any-return]
 
 
@@ -206,11 +206,11 @@ def checked_condition(value: object, *_: object) -> Frozen[str, Labels] | None:
         return None
     if not isinstance(value, Mapping) or not value:
         rule = "`show_if` must be options by question"
-        refuse(rule, type(value).__name__, 'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}', TypeError)
+        reject(rule, type(value).__name__, 'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}', TypeError)
     for options in value.values():
         if isinstance(options, str) or not isinstance(options, Sequence) or not options:
             rule = "`show_if` must give a list of options"
-            refuse(rule, type(options).__name__, 'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}', TypeError)
+            reject(rule, type(options).__name__, 'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}', TypeError)
     return Frozen({str(other): tuple(options) for other, options in value.items()})
 
 
@@ -219,11 +219,11 @@ def question_bounds(value: Any, _name: str, question: Any) -> tuple[Fraction, Fr
     bounds = None if value is None else checked_bounds(value)
     if bounds is not None and question.whole is True and any(bound.denominator != 1 for bound in bounds):
         low, high = map(float, bounds)
-        refuse("`bounds` must be whole numbers where answers must be", f"{low:g} and {high:g}", "write [0, 80]")
+        reject("`bounds` must be whole numbers where answers must be", f"{low:g} and {high:g}", "write [0, 80]")
     if question.design is None:
         return bounds
     if bounds is not None and bounds != question.design.bounds:
-        refuse("a randomized question has the bounds of its design", value, _HIDDEN)
+        reject("a randomized question has the bounds of its design", value, _HIDDEN)
     return question.design.bounds  # type: ignore[no-any-return]
 
 
@@ -231,10 +231,10 @@ def plain_flag(value: object, name: str, question: Any) -> bool:
     """Return a truth value that only a plain question may set: `multiple`, or `free_text`."""
     if flag(value, name) and question.randomized:
         rule = "`multiple` and `free_text` are for plain questions"
-        refuse(rule, "a design too", "the design says what is asked for")
+        reject(rule, "a design too", "the design says what is asked for")
     if value and name == "multiple" and not question.options:
         kind = "free_text" if question.bounds is None else "bounds"
-        refuse("`multiple` needs `options`", kind, "there is nothing to tick")
+        reject("`multiple` needs `options`", kind, "there is nothing to tick")
     return bool(value)
 
 
@@ -243,7 +243,7 @@ def whole_flag(value: object, name: str, question: Any) -> bool:
     if not flag(value, name):
         return False
     if question.bounds is None:
-        refuse("`whole` needs a question for a number", "another kind", "give it `bounds`")
+        reject("`whole` needs a question for a number", "another kind", "give it `bounds`")
     return True
 
 
@@ -255,10 +255,10 @@ def question_innocent(value: object, _name: str, question: Any) -> Frozen[str, s
     share = innocent_share(design) if design is not None and has_matrix(design) else None
     if share is None or mode != "physical":
         rule = '`innocent` needs mode "physical" and a crosswise, triangular or unrelated design'
-        refuse(rule, f"{getattr(design, 'name', 'no design')} in mode {mode!r}", "there is no other question")
+        reject(rule, f"{getattr(design, 'name', 'no design')} in mode {mode!r}", "there is no other question")
     if share != born(months):
         rule = f"the innocent share of the design must be that of the days, {float(days(months)):g} of 365.25"
-        refuse(
+        reject(
             rule, share, f'leave it out in a file, and write {design.name}(toolkit.local.born("{months}")) in Python'
         )
     return Frozen({"born": months})
@@ -268,7 +268,7 @@ def checked_innocent(innocent: object) -> dict[str, str]:
     """Return the innocent question as it was written; its months are checked where they are counted."""
     if not isinstance(innocent, Mapping) or set(innocent) != {"born"} or not isinstance(innocent["born"], str):
         rule = "`innocent` must be the months of a birthday"
-        refuse(
+        reject(
             rule, type(innocent).__name__, 'write {"born": "jan-apr"}, in TOML innocent = {born = "jan-apr"}', TypeError
         )
     return dict(innocent)
@@ -284,7 +284,7 @@ def read_design(data: object, **question: object) -> Randomizer | Memo:
     """Return the randomizer that a file describes; `question` is what stands around it, for makers that need it."""
     if not isinstance(data, Mapping):
         rule = "`design` must be a table"
-        refuse(rule, type(data).__name__, 'write for example design = {warner = {p = "2/3"}}', TypeError)
+        reject(rule, type(data).__name__, 'write for example design = {warner = {p = "2/3"}}', TypeError)
     if data.get("kind") == MEMO:
         return Memo.from_dict(dict(data))
     if set(data) == {MEMO}:
@@ -297,11 +297,11 @@ def read_design(data: object, **question: object) -> Randomizer | Memo:
     if len(data) != 1 or not set(data) <= set(known):
         received = ", ".join(map(str, data))[:80] or "nothing"
         rule = f"`design` must name one of {', '.join([*known, 'likert', MEMO])}"
-        refuse(rule, received, 'write for example design = {warner = {p = "2/3"}}')
+        reject(rule, received, 'write for example design = {warner = {p = "2/3"}}')
     ((name, arguments),) = data.items()
     if not isinstance(arguments, Mapping):
         rule = f"`design.{name}` must be a table of its arguments"
-        refuse(rule, type(arguments).__name__, _example(name, known[name]), TypeError)
+        reject(rule, type(arguments).__name__, _example(name, known[name]), TypeError)
     return _call_maker(name, known[name], arguments, question)
 
 
@@ -310,7 +310,7 @@ def _likert(arguments: Any) -> Randomizer:
     if not isinstance(arguments, Mapping) or set(arguments) != {"points", "epsilon"}:
         known = ", ".join(map(str, arguments)) if isinstance(arguments, Mapping) else type(arguments).__name__
         rule = "`design.likert` must have points and epsilon"
-        refuse(rule, known[:80] or "nothing", "write design = {likert = {points = 5, epsilon = 0.8}}")
+        reject(rule, known[:80] or "nothing", "write design = {likert = {points = 5, epsilon = 0.8}}")
     return _make(likert, arguments, {"points": 5, "epsilon": 1.0}).distribution
 
 
@@ -318,7 +318,7 @@ def _memo(parts: object, question: Mapping[str, Any]) -> Memo:
     """Both designs of a memo, each as a file describes a design."""
     if not isinstance(parts, Mapping) or set(parts) != {"permanent", "fresh"}:
         received = ", ".join(map(str, parts))[:80] if isinstance(parts, Mapping) else type(parts).__name__
-        refuse("`design.memo` must have the designs permanent and fresh", received or "nothing", _AS_A_MEMO)
+        reject("`design.memo` must have the designs permanent and fresh", received or "nothing", _AS_A_MEMO)
     designs: dict[str, Any] = {}
     for name in ("permanent", "fresh"):
         with error_location(f"design.memo.{name}"):
@@ -336,7 +336,7 @@ def _call_maker(name: str, maker: Maker, arguments: Mapping[str, Any], question:
     rows = filled.get("matrix")
     cells = sum(len(row) for row in rows if isinstance(row, Sized)) if isinstance(rows, list) else 0
     if cells > _MOST_CELLS:
-        refuse(f"`design.{name}` must have at most {_MOST_CELLS:,} probabilities", f"{cells:,}", "take k_ary")
+        reject(f"`design.{name}` must have at most {_MOST_CELLS:,} probabilities", f"{cells:,}", "take k_ary")
     check_arguments(maker, filled, label=f"design.{name}", example=_example(name, maker))
     return _make(maker, filled, {"epsilon": 1.0, **CATALOGUE[name].example})
 

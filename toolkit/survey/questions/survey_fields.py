@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from toolkit.core.checks import choice, exact, refuse, whole
+from toolkit.core.checks import choice, exact, reject, whole
 from toolkit.core.loss import Amount, Pure
 from toolkit.survey.questions.declaring import names_checked_by
 from toolkit.survey.questions.errors import in_field
@@ -82,7 +82,7 @@ def _stated(value: object, name: str, survey: Any) -> Text:
     """A statement by language; a single letter says nothing."""
     text = prose(value, name, survey, 2000)
     if any(sum(map(str.isalnum, sentence)) < 2 for sentence in text.values()):
-        refuse(f"`{name}` must be a statement", "a single letter", "people, or a board, must be able to rely on it")
+        reject(f"`{name}` must be a statement", "a single letter", "people, or a board, must be able to rely on it")
     return text
 
 
@@ -101,7 +101,7 @@ def checked_protection(value: object, _name: str, survey: Any) -> Frozen[str, Te
     if value is None:
         return None
     if not isinstance(value, Mapping):
-        refuse("`protection` must be a table", type(value).__name__, "write [protection] before it", TypeError)
+        reject("`protection` must be a table", type(value).__name__, "write [protection] before it", TypeError)
     refuse_unknown(value, PROTECTION, "`protection`")
     return Frozen({key: in_field(key, _protection_text, text, key, survey) for key, text in value.items()})
 
@@ -135,7 +135,7 @@ def amount(value: Any, *_: object) -> Amount:
 def checked_practice(value: object, *_: object) -> bool | int:
     """Return how many questions there are to try it out: True for one."""
     if not isinstance(value, bool) and value not in (2, 3):
-        refuse(
+        reject(
             "`practice` must be true or false, or 2 or 3 for so many questions", repr(value)[:40], "write true for one"
         )
     return value if isinstance(value, bool) else int(value)
@@ -144,14 +144,14 @@ def checked_practice(value: object, *_: object) -> bool | int:
 def checked_check(value: object, *_: object) -> bool | str:
     """Return which question there is on how it works, if there is one."""
     if value is not True and value is not False and value != "device":
-        refuse('`check` must be true or false, or "device"', repr(value)[:40], "nothing else is defined", TypeError)
+        reject('`check` must be true or false, or "device"', repr(value)[:40], "nothing else is defined", TypeError)
     return value
 
 
 def checked_completion(value: object, name: str, survey: Any) -> str | None:
     """Return the code for payment; one for each link needs personal links."""
     if value == BY_LINK and survey.access == "open":
-        refuse("`completion` by link needs access by token or blind", "open", "everybody has the same link")
+        reject("`completion` by link needs access by token or blind", "open", "everybody has the same link")
     return None if value is None else checked_string(value, name, 40)
 
 
@@ -159,7 +159,7 @@ def checked_household(value: object, name: str, survey: Any) -> bool:
     """Return whether several people may answer on one phone."""
     if flag(value, name) and (survey.access != "open" or survey.waves > 1):
         received = f"access {survey.access!r}" if survey.access != "open" else f"{survey.waves} waves"
-        refuse("`household` needs open access, and one wave", received, "a phone would take people for one another")
+        reject("`household` needs open access, and one wave", received, "a phone would take people for one another")
     return bool(value)
 
 
@@ -168,16 +168,16 @@ def checked_field(value: object, _name: str, survey: Any) -> Frozen[str, Any] | 
     if value is None:
         return None
     if not isinstance(value, Mapping):
-        refuse("`field` must be a table", type(value).__name__, "write [field] before it", TypeError)
+        reject("`field` must be a table", type(value).__name__, "write [field] before it", TypeError)
     refuse_unknown(value, ("station", "auto"), "`field`")
     if survey.access != "token" or survey.waves > 1:
         received = f"{survey.waves} waves" if survey.waves > 1 else f"access {survey.access!r}"
-        refuse(
+        reject(
             '`field` needs access "token", and one wave', received, "each use of a station is a link that works once"
         )
     if strange := [code for code in survey.languages if base_language(code) is None]:
         rule = "a survey with stations must be in languages that the toolkit speaks"
-        refuse(rule, repr(strange[0]), "what is promised on a phone is not true on a station")
+        reject(rule, repr(strange[0]), "what is promised on a phone is not true on a station")
     auto = flag(value.get("auto", False), "field.auto")
     return Frozen({"station": choice(value.get("station"), "field.station", STATIONS), "auto": auto})
 
@@ -188,13 +188,13 @@ def checked_arms(value: object, *_: object) -> Frozen[str, Fraction] | None:
         return None
     if not isinstance(value, Mapping) or not 2 <= len(value) <= MOST_ARMS:
         rule = f"`arms` must be shares by name, of 2 to {MOST_ARMS} arms"
-        refuse(rule, type(value).__name__, "write {direct = 0.3, randomized = 0.7}", TypeError)
+        reject(rule, type(value).__name__, "write {direct = 0.3, randomized = 0.7}", TypeError)
     shares = {checked_string(arm, "arms", 40): exact(share, f"arms.{arm}") for arm, share in value.items()}
     total = sum(shares.values())
     if total != 1 or min(shares.values()) <= 0:
-        refuse("the shares of `arms` must be above 0 and add up to 1", f"{float(total):g}", "everybody is in one arm")
+        reject("the shares of `arms` must be above 0 and add up to 1", f"{float(total):g}", "everybody is in one arm")
     if math.lcm(*(share.denominator for share in shares.values())) > 2**32:
-        refuse("the shares of `arms` must have a common denominator up to 2**32", "a larger one", "round them")
+        reject("the shares of `arms` must have a common denominator up to 2**32", "a larger one", "round them")
     return Frozen(shares)
 
 
@@ -202,7 +202,7 @@ def checked_wave(value: object, name: str, survey: Any) -> int:
     """Return which of the waves this is."""
     wave = whole(value, name)
     if wave > survey.waves:
-        refuse(f"`wave` must be at most `waves`, {survey.waves}", wave, "people are told how often they are asked")
+        reject(f"`wave` must be at most `waves`, {survey.waves}", wave, "people are told how often they are asked")
     return wave
 
 
@@ -260,9 +260,9 @@ def checked_panel(value: object, name: str, survey: Any) -> Panel | None:
     fields = ["identity", "loss"]
     if not isinstance(value, Mapping) or sorted(value) != fields or survey.waves == 1:
         rule = f"`panel` must have the fields {', '.join(fields)}, in a survey with `waves`"
-        refuse(rule, "others", "leave it out: it is made with the collection of the first wave")
+        reject(rule, "others", "leave it out: it is made with the collection of the first wave")
     if not re.fullmatch("[0-9a-f]{32}", str(value["identity"])):
-        refuse("a panel's identity must be 32 hexadecimal digits", "others", "leave `panel` out")
+        reject("a panel's identity must be 32 hexadecimal digits", "others", "leave `panel` out")
     return Panel(value["identity"], amount(value["loss"], name, survey))
 
 
@@ -295,22 +295,22 @@ def panel_terms(survey: Any) -> dict[str, Any]:
 def check_panel(survey: Any, earlier: Any, rule: str, consequence: str) -> None:
     """Refuse, with this rule, two surveys that are not waves of one panel."""
     if survey.waves == 1:
-        refuse(rule, "a survey without waves", consequence)
+        reject(rule, "a survey without waves", consequence)
     terms, before = panel_terms(survey), panel_terms(earlier)
     if other := next((name for name, term in before.items() if terms.get(name) != term), None):
-        refuse(rule, f"other {other}" if "labels" in other else f"another {other}", consequence)
+        reject(rule, f"other {other}" if "labels" in other else f"another {other}", consequence)
     if None not in (survey.panel, earlier.panel) and survey.panel != earlier.panel:
-        refuse(rule, "another panel", consequence)
+        reject(rule, "another panel", consequence)
 
 
 def checked_languages(value: object, name: str, _survey: object) -> tuple[str, ...]:
     """Return the language codes of a survey, each once."""
     if isinstance(value, str) or not isinstance(value, Sequence) or not value:
-        refuse("`languages` must be a list of codes", type(value).__name__, 'write ["en", "de"]', TypeError)
+        reject("`languages` must be a list of codes", type(value).__name__, 'write ["en", "de"]', TypeError)
     whole(len(value), name, most=MOST_LANGUAGES)
     codes = tuple(checked_language(code) for code in value)
     if len(set(codes)) < len(codes):
-        refuse("`languages` must be distinct", ", ".join(codes), "people choose one of them")
+        reject("`languages` must be distinct", ", ".join(codes), "people choose one of them")
     return codes
 
 
@@ -320,14 +320,14 @@ def own_words(value: object, _name: str, survey: Any) -> Frozen[str, Text] | Non
         return None
     if not isinstance(value, Mapping) or not all(isinstance(texts, Mapping) for texts in value.values()):
         why = 'write {"it": {"next": "Avanti"}}, in TOML {it = {next = "Avanti"}}'
-        refuse("`words` must be words by language and name", type(value).__name__, why, TypeError)
+        reject("`words` must be words by language and name", type(value).__name__, why, TypeError)
     if unused := [code for code in value if code not in survey.languages]:
         rule = f"`words` must be in a language of the survey ({', '.join(survey.languages)})"
-        refuse(rule, repr(unused[0])[:40], "nobody would see them")
+        reject(rule, repr(unused[0])[:40], "nobody would see them")
     for code, texts in value.items():
         if base_language(code) and (ours := next((key for key in texts if str(key).startswith(OWN)), None)):
             rule = f"`words` must not hold a sentence of the promise in {code!r}, which the toolkit speaks"
-            refuse(rule, repr(ours)[:60], "it would not be said: a promise that could be reworded could become untrue")
+            reject(rule, repr(ours)[:60], "it would not be said: a promise that could be reworded could become untrue")
     return Frozen(
         {
             code: Frozen({str(key): checked_string(text, f"words.{code}.{key}", 2000) for key, text in texts.items()})
@@ -348,7 +348,7 @@ def read_day(value: object, name: str, *_: object) -> Day | None:
         return dt.date.fromisoformat(value if isinstance(value, str) else "")
     except ValueError:
         rule = f"`{name}` must be a day, as in 2026-12-01"
-        refuse(rule, repr(value)[:40], "people are told the last day, without an hour")
+        reject(rule, repr(value)[:40], "people are told the last day, without an hour")
 
 
 def is_over(day: Day, now: dt.datetime | None = None) -> bool:

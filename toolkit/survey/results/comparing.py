@@ -9,7 +9,7 @@ import numpy as np
 
 from toolkit.analysis.estimating import CountSource
 from toolkit.analysis.reports import Reader
-from toolkit.core.checks import is_missing, refuse
+from toolkit.core.checks import is_missing, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.frames.counts import has_column, rows_by
@@ -29,19 +29,19 @@ def between(question: Question, earlier: object, later: object, estimate: Betwee
     memo = question.memo
     if memo is None:
         rule = "a change between waves needs a question with a memo"
-        refuse(rule, repr(question.name)[:60], "only of these are reports of two waves one design")
+        reject(rule, repr(question.name)[:60], "only of these are reports of two waves one design")
     first, second = (_reports(frame, question) for frame in (earlier, later))
     twice = {person for wave in (first, second) for person, reports in wave.items() if len(reports) > 1}
     both = sorted(person for person in first.keys() & second.keys() if person not in twice)
     pairs = [(first[person][0], second[person][0]) for person in both]
     used = [pair for pair in pairs if None not in pair]
     if not used:
-        refuse("somebody must be in both waves", "nobody", "only they tell what has changed")
+        reject("somebody must be in both waves", "nobody", "only they tell what has changed")
     lone = [len(wave.keys() - other.keys() - twice) for wave, other in ((first, second), (second, first))]
     out = lone[0], lone[1], len(twice), len(pairs) - len(used)
     if len(used) < minimum:
         rule = f"at least {minimum:,} people must be in both waves"
-        refuse(rule, "fewer", "the reports of few could be read off it; it is the survey's `minimum`")
+        reject(rule, "fewer", "the reports of few could be read off it; it is the survey's `minimum`")
     change = estimate(memo, *map(list, zip(*used, strict=True)))
     return replace(change, notes=(*change.notes, *_notes(*out, minimum)))
 
@@ -52,24 +52,24 @@ def check_waves(survey: Survey, earlier: Survey) -> None:
     check_panel(survey, earlier, rule, "their reports come from other questions or other memos")
     if not earlier.wave < survey.wave:
         rule = "`earlier` must be of an earlier wave"
-        refuse(rule, f"wave {earlier.wave} for wave {survey.wave}", "the change is the later wave less the earlier one")
+        reject(rule, f"wave {earlier.wave} for wave {survey.wave}", "the change is the later wave less the earlier one")
 
 
 def frame_of(source: object, by: Sequence[str], complete: bool) -> Any:
     """Return the reports that results were made from: all of them, unweighted and in one group."""
     if not complete:
         why = "the few who come into both waves from one look to the next could be told apart"
-        refuse("both collections must be closed", "one that is not", why)
+        reject("both collections must be closed", "one that is not", why)
     if by or not isinstance(source, CountSource):
         received = f"by {', '.join(by)}" if by else "a sample with weights"
-        refuse("a change between waves is of all people", received, "estimate both waves without it")
+        reject("a change between waves is of all people", received, "estimate both waves without it")
     return source.frame
 
 
 def _reports(frame: Any, question: Question) -> dict[str, list[str | int | None]]:
     """The reports of each person in a wave, as labels; None where one is missing."""
     if not has_column(frame, PERSON):
-        refuse(
+        reject(
             f"reports of waves must have the column {PERSON}", "none", "people are joined by it; the toolkit exports it"
         )
     rows = [(row, count) for row, count in rows_by(frame, [PERSON, question.name]) if not is_missing(row[0])]

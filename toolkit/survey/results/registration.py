@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.checks import level as checked_level
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import reject, whole
 from toolkit.planning import plan as solve
 from toolkit.survey.plan import plan_table
 from toolkit.survey.questions import files
@@ -83,9 +83,9 @@ class Registration:
             data = json.loads(text.rpartition("```\n{")[2].partition("\n```")[0].join(["{", ""]))
             registration, seal = cls(data["survey"], data["date"], data["plan"]), data["sha256"]
         except (ValueError, KeyError, TypeError, RecursionError):
-            refuse("the file must be a registration", "something else", "`toolkit register` writes one")
+            reject("the file must be a registration", "something else", "`toolkit register` writes one")
         if registration.seal != seal:
-            refuse("a registration must be as it was written", "one that was changed", "register the change by itself")
+            reject("a registration must be as it was written", "one that was changed", "register the change by itself")
         return registration
 
     @property
@@ -109,7 +109,7 @@ class Registration:
         """
         if _hash(survey) != self.survey:
             rule = f"the survey must be the one that was registered on {self.date} (hash {self.survey[:12]}…)"
-            refuse(rule, "one with another hash", "what was changed since is not registered")
+            reject(rule, "one with another hash", "what was changed since is not registered")
 
     def status(self, question: str, by: Sequence[str] = (), reference: object = None) -> str:
         """Return whether an estimate, or a difference from a reference group, was registered.
@@ -186,18 +186,18 @@ def register(survey: Survey, plan: Mapping[str, Any] | str | Path, path: str | P
     registration = Registration(_hash(survey), today, fields)
     target = Path(path)
     if target.suffix != ".md":
-        refuse("a registration must end in .md", repr(target.suffix), "nothing was written")
+        reject("a registration must end in .md", repr(target.suffix), "nothing was written")
     _document(survey, registration).save(target)
     return registration
 
 
 def _checked_plan(survey: Survey, plan: object) -> dict[str, Any]:
     if not isinstance(plan, Mapping):
-        refuse("a plan must be a table of fields", type(plan).__name__, f"they are {', '.join(_FIELDS)}", TypeError)
+        reject("a plan must be a table of fields", type(plan).__name__, f"they are {', '.join(_FIELDS)}", TypeError)
     refuse_unknown(plan, list(_FIELDS), "a plan")
     for name in ("n", *_TEXTS):
         if name not in plan:
-            refuse(f"a plan must have `{name}`", "none", "say none where there is none")
+            reject(f"a plan must have `{name}`", "none", "say none where there is none")
     fields = {"questions": [question.name for question in survey.questions if question.kind != "text"], **plan}
     fields |= {"n": whole(plan["n"], "n"), "level": checked_level(plan.get("level", 0.95))}
     fields |= {name: _as_list(fields[name]) for name in ("questions", "groups", "hypotheses") if name in fields}
@@ -210,7 +210,7 @@ def _checked_plan(survey: Survey, plan: object) -> dict[str, Any]:
             refuse_unknown(contrast, list(_CONTRAST), "a contrast")
             for name in _CONTRAST:
                 if name not in contrast:
-                    refuse(f"a contrast must have `{name}`", "none", "it says what is compared")
+                    reject(f"a contrast must have `{name}`", "none", "it says what is compared")
             checked_groups(survey, contrast["by"])
             survey[contrast["question"]]
     return fields
@@ -257,10 +257,10 @@ def _powers(survey: Survey, fields: Mapping[str, Any]) -> list[Block]:
     for name, wish in fields.get("power", {}).items():
         design = survey[name].design
         if design is None:
-            refuse("`power` must be of randomized questions", f"{name!r}, which is plain", "leave it out")
+            reject("`power` must be of randomized questions", f"{name!r}, which is plain", "leave it out")
         with error_location(f"power of {name!r}"):
             if not isinstance(wish, Mapping) or "detect" not in wish:
-                refuse("it must have prevalence and detect", "others", "write {prevalence = 0.1, detect = 0.2}")
+                reject("it must have prevalence and detect", "others", "write {prevalence = 0.1, detect = 0.2}")
             solution = solve(design, n=fields["n"], level=fields["level"], **wish)
         rows.append((name, str(wish["prevalence"]), str(wish["detect"]), f"{solution.power:.3f}"))
     if not rows:

@@ -15,7 +15,7 @@ from toolkit.analysis.findings import Findings
 from toolkit.analysis.paper_table import is_outside, lines_of
 from toolkit.analysis.reports import GroupEstimate
 from toolkit.core.checks import level as checked_level
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.frames.counts import Group
@@ -304,7 +304,7 @@ class Results(Findings):
             One for each two questions with one text in different arms, and each answer but the first.
         """
         if self.by:
-            refuse("arms are compared in all", f"groups by {', '.join(self.by)}", "leave `by` out")
+            reject("arms are compared in all", f"groups by {', '.join(self.by)}", "leave `by` out")
         single = {finding.question: finding.estimate for finding in self.group_estimates}
         return differences(self.survey.questions, single.get)
 

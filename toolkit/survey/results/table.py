@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.arrays import DataFrame
-from toolkit.core.checks import is_missing, refuse
+from toolkit.core.checks import is_missing, reject
 from toolkit.core.extras import check_extras, extra
 from toolkit.frames.counts import Group, rows_by
 from toolkit.survey.questions.errors import error_location
@@ -30,7 +30,7 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
         columns = None
     if columns is None:
         consequence = "another program has changed the database; read a copy from before that"
-        refuse("every stored report must be one that the survey's page sends", "one that is not", consequence)
+        reject("every stored report must be one that the survey's page sends", "one that is not", consequence)
     return extra("pandas", "collect").DataFrame(columns)
 
 
@@ -75,7 +75,7 @@ def value_of(question: Question, entry: object) -> Any:
 def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str, ...]:
     """Return the names of plain choices, or of the comprehension check, that reports may be grouped by."""
     if not isinstance(survey, Survey):
-        refuse(
+        reject(
             "`survey` must be a Survey",
             type(survey).__name__,
             "the survey comes first: estimate(survey, reports)",
@@ -89,7 +89,7 @@ def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str,
         if question.randomized or question.kind != "choice":
             rule = "`by` must name plain questions with options"
             why = "people cannot be sorted by an answer that is hidden; ask it plainly, or estimate the joint design"
-            refuse(rule, f"{name!r}, which is {'randomized' if question.randomized else 'a ' + question.kind}", why)
+            reject(rule, f"{name!r}, which is {'randomized' if question.randomized else 'a ' + question.kind}", why)
     return names
 
 
@@ -99,7 +99,7 @@ def refuse_strange(question: Question, values: Mapping[Any, Any]) -> None:
         strange = sum(not accepts(question, value) for value in values.values())
         if strange:
             rule = "the column must hold reports of this question"
-            refuse(rule, f"{strange} kinds of value that are none", "check the survey")
+            reject(rule, f"{strange} kinds of value that are none", "check the survey")
 
 
 class GroupedRows:

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import reject, whole
 from toolkit.survey.consent.statement import patterns
 from toolkit.survey.serving.blind import Issuer, prepare
 from toolkit.survey.serving.payload import TOKEN, BlindToken, OtherSurveyError, PayloadError, Submission, parse_json
@@ -68,7 +68,7 @@ def token_hash(token: str) -> bytes:
     """What the store knows of a token: its SHA-256. 128 random bits cannot be guessed from it."""
     if not TOKEN.fullmatch(token):
         rule = "a token must be 22 letters, digits, - and _"
-        refuse(rule, f"{len(token)} characters", "it was not made by `invitations`")
+        reject(rule, f"{len(token)} characters", "it was not made by `invitations`")
     return hashlib.sha256(token.encode()).digest()
 
 

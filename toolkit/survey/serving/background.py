@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.extras import check_extras
 from toolkit.survey.serving.options import DEFAULTS, ServeOptions
 
@@ -56,7 +56,7 @@ class Server:
                 if not _is_running(self.lock_file, self.pid):
                     return
                 time.sleep(_PAUSE)
-        refuse(
+        reject(
             "a server must end when it is told to", f"process {self.pid}, which goes on", "end it by hand", CollectError
         )
 
@@ -99,7 +99,7 @@ def launch(database: str, options: ServeOptions = DEFAULTS) -> Server:
     while (server := find(database)) is None:
         if time.monotonic() > end:
             rule = f"the server must be ready within {_START_SECONDS:.0f} seconds"
-            refuse(rule, "silence", "it was stopped", CollectError)
+            reject(rule, "silence", "it was stopped", CollectError)
         _start(command, {**os.environ, DATABASE: database}, end)
     return server
 
@@ -107,7 +107,7 @@ def launch(database: str, options: ServeOptions = DEFAULTS) -> Server:
 def check_system() -> None:
     """Refuse where no server can be, or where what it needs is not installed."""
     if _WINDOWS:
-        refuse(
+        reject(
             "a server needs Linux or macOS", "Windows", "run it in the Windows Subsystem for Linux (WSL)", CollectError
         )
     check_extras("httptools", "segno")
@@ -173,4 +173,4 @@ def _signal(pid: int, number: int) -> None:
     except ProcessLookupError:
         return
     except PermissionError:
-        refuse("the server must be your own to stop it", f"process {pid} of somebody else", "ask them", CollectError)
+        reject("the server must be your own to stop it", f"process {pid} of somebody else", "ask them", CollectError)

@@ -26,7 +26,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import reject, whole
 from toolkit.core.extras import check_extras
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class IssuerKey:
         from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
         if whole(bits, "bits") not in _SIZES:
-            refuse("`bits` must be 2048, 3072 or 4096", bits, "fewer can be broken, others are not in use")
+            reject("`bits` must be 2048, 3072 or 4096", bits, "fewer can be broken, others are not in use")
         return cls._of(generate_private_key(_EXPONENT, bits))
 
     @classmethod
@@ -111,7 +111,7 @@ class IssuerKey:
         except ValueError:
             key = None
         if not isinstance(key, RSAPrivateKey):
-            refuse(
+            reject(
                 "the issuer's key must be an RSA key in a PEM file without a password", path, "no token could be signed"
             )
         return cls._of(key)

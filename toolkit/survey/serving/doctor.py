@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.response import HEADERS
@@ -49,7 +49,7 @@ class Address:
     def of(cls, url: str) -> "Address":
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            refuse(
+            reject(
                 "the address must begin with https:// or http://", repr(url)[:60], "give the one that respondents use"
             )
         secure = parts.scheme == "https"

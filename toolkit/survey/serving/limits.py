@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.survey.serving.response import HttpError
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -41,7 +41,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name in (field.name for field in fields(self)):
             if not getattr(self, name) > 0:
-                refuse(f"`{name}` must be above 0", getattr(self, name), "nothing could pass")
+                reject(f"`{name}` must be above 0", getattr(self, name), "nothing could pass")
 
     @property
     def sweep_seconds(self) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import reject, whole
 from toolkit.survey.consent.statement import THIS_MACHINE
 
 _MOST_WORKERS = 64
@@ -31,7 +31,7 @@ class ServeOptions:
     def __post_init__(self) -> None:
         if not isinstance(self.port, int) or isinstance(self.port, bool) or not 0 <= self.port < 2**16:
             rule = "`port` must be a whole number from 0 to 65535"
-            refuse(rule, repr(self.port)[:20], "0 takes any free one at first, and later the collection's own")
+            reject(rule, repr(self.port)[:20], "0 takes any free one at first, and later the collection's own")
         whole(self.workers, "workers", most=_MOST_WORKERS)
 
     @classmethod

@@ -27,7 +27,7 @@ from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.background import DATABASE
 from toolkit.survey.serving.blind import IssuerKey
@@ -50,7 +50,7 @@ def check_address(host: str, *, tls: bool, allowed: bool = False) -> None:
     """Refuse to speak plain HTTP to other machines, unless told so."""
     if tls or allowed or _is_loopback(host):
         return
-    refuse(
+    reject(
         "without TLS the host must be an address of this machine alone, such as 127.0.0.1",
         repr(host),
         "on the way anybody could read the reports, and change the page so that it sends the truth. Give "
@@ -71,7 +71,7 @@ def bind_socket(host: str, port: int, descriptor: int | None = None) -> socket.s
     try:
         return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except OSError as problem:
-        refuse(
+        reject(
             f"port {port} of {host} must be free and allowed",
             os.strerror(problem.errno or 0),
             "end the program that has it, or name another port; links that were handed out lead to the old one",
@@ -120,7 +120,7 @@ def serve(
     check_address(options.host, tls=tls, allowed=options.plain_http_beyond_this_machine)
     if options.workers > 1 and database.startswith("sqlite:"):
         consequence = "a file has one writer at a time, and they would turn people away"
-        refuse("several workers need PostgreSQL", "SQLite", consequence)
+        reject("several workers need PostgreSQL", "SQLite", consequence)
     locking = nullcontext() if state is None else hold_lock(state)
     with locking as lock_file, closing(open_store(database)) as store:
         check_page(store.survey(), store.editions())
@@ -223,7 +223,7 @@ def load_issuer_key(store: Collection, path: str | Path) -> IssuerKey:
     if (store.get_setting(ISSUER) or store.set_default(ISSUER, key.issuer.fingerprint)) != key.issuer.fingerprint:
         rule = "a collection must be served with the issuer's key that it began with"
         consequence = "people who hold a signed token would be turned away; give the first one as the issuer's key"
-        refuse(rule, f"another in {path}", consequence)
+        reject(rule, f"another in {path}", consequence)
     return key
 
 

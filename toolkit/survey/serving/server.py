@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.survey import client
 from toolkit.survey.serving.access import page_hash, parse_sign_request, required_pass
 from toolkit.survey.serving.blind import IssuerKey
@@ -106,11 +106,11 @@ def application(
     """
     if (key is None) != (survey.access != "blind"):
         rule = "`key` must be given for access by blind tokens, and only then"
-        refuse(rule, f"access {survey.access!r}", "it signs the tokens")
+        reject(rule, f"access {survey.access!r}", "it signs the tokens")
     if prefix and (
         not prefix.startswith("/") or prefix.endswith("/") or not prefix.isascii() or set(prefix) & set("{}%?#")
     ):
-        refuse("`prefix` must be a path such as '/survey'", repr(prefix), "requests would not be found")
+        reject("`prefix` must be a path such as '/survey'", repr(prefix), "requests would not be found")
     issuer = None if key is None else key.issuer
     pages = frozenset(page_hash(one, issuer) for one in (survey.hash, *earlier))
     health, limits_or_default = Health(), limits or Limits()

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import reject, whole
 from toolkit.core.extras import check_extras
 from toolkit.survey.serving.access import TOKEN_BYTES, token_hash
 from toolkit.survey.serving.payload import TOKEN, PayloadError, padded_length, parse_json
@@ -46,7 +46,7 @@ def sealed_length(survey: Survey) -> int:
     most = padded_length(survey)
     if most > _MOST_BYTES:
         rule = f"on a station the longest possible report must stay below {_MOST_BYTES} bytes"
-        refuse(rule, most, "all are filled up to one length; ask for fewer free texts")
+        reject(rule, most, "all are filled up to one length; ask for fewer free texts")
     return most
 
 

@@ -13,7 +13,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NoReturn
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.extras import check_extras
 from toolkit.survey.storage.collection import Collection
 from toolkit.survey.storage.editions import check_same_questions
@@ -50,15 +50,15 @@ def merge(database: str, others: Sequence[str]) -> tuple[int, int]:
     with ExitStack() as stack:
         stores = [stack.enter_context(closing(open_store(absolute_url(url), readonly=True))) for url in others]
         if len({absolute_url(url) for url in (database, *others)}) <= max(len(others), 2):
-            refuse("`merge` needs two or more collections and a new one", "fewer, or one twice", "nothing was made")
+            reject("`merge` needs two or more collections and a new one", "fewer, or one twice", "nothing was made")
         for store in stores:
             if (state := store.state()) is not State.CLOSED:
-                refuse("collections must be closed before they are merged", state.value, "nothing was made")
+                reject("collections must be closed before they are merged", state.value, "nothing was made")
             check_same_questions(store.survey(), stores[0].editions()[-1])
         target = stack.enter_context(closing(open_store(absolute_url(database))))
         target.create(stores[0].survey())
         if (state := target.state()) is not State.DRAFT:
-            refuse("a collection must be new to take over others", state.value, "nothing was changed")
+            reject("a collection must be new to take over others", state.value, "nothing was changed")
         target.merge_reports(stores)
         target.set_state(State.CLOSED)
         count = target.count()
@@ -70,16 +70,16 @@ def _refuse_unknown(url: str) -> NoReturn:
     rule = "`database` must begin with sqlite:/// or postgresql://"
     scheme, mark, rest = url.partition("://")
     if not mark and url and not set(url) & set("@:;="):  # a file's name
-        refuse(rule, repr(url[:80]), f"write sqlite:///{url[:80]}")
+        reject(rule, repr(url[:80]), f"write sqlite:///{url[:80]}")
     if not url:
-        refuse(rule, "nothing", "write sqlite:///survey.db")
+        reject(rule, "nothing", "write sqlite:///survey.db")
     remedy = "write three slashes before a file" if scheme == "sqlite" and rest else "no other database is known"
-    refuse(rule, repr(scheme[:20] + "://") if mark else "another address", remedy)
+    reject(rule, repr(scheme[:20] + "://") if mark else "another address", remedy)
 
 
 def absolute_url(url: str) -> str:
     """Return a URL that names the same database from any folder: paths become absolute, symbolic links are resolved."""
     if not isinstance(url, str):
-        refuse("`database` must be text", type(url).__name__, 'write "sqlite:///survey.db"', TypeError)
+        reject("`database` must be text", type(url).__name__, 'write "sqlite:///survey.db"', TypeError)
     scheme, _, path = url.partition(":///")
     return f"{scheme}:///{Path(path).expanduser().resolve()}" if scheme == "sqlite" and path else url

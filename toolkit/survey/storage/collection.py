@@ -20,7 +20,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import NoReturn
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.survey.questions.survey_fields import Panel, check_panel, is_over
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.editions import (
@@ -115,7 +115,7 @@ class Collection:
         if previous.panel is None:
             version = earlier.editions()[-1].toolkit
             received = f"one of toolkit {version} without"
-            refuse("the previous wave must have a panel", received, "use that version until the last wave")
+            reject("the previous wave must have a panel", received, "use that version until the last wave")
         self.create(survey, previous.panel)
         rule = "a wave must follow one wave before"
         # The collection may have existed before, with another panel.
@@ -131,7 +131,7 @@ class Collection:
         with self._writing() as (session, info):
             editions = session.editions()
             if info.state is State.CLOSED:
-                refuse("`amend` needs a collection that is not closed", "closed", "nobody would see the page")
+                reject("`amend` needs a collection that is not closed", "closed", "nobody would see the page")
             amended = with_existing_panel(survey, editions[-1])
             check_amendment(amended, editions[-1])
             if amended.waves > 1 and amended.panel is None:
@@ -166,7 +166,7 @@ class Collection:
             with self._writing() as (session, info):
                 if state is not info.state and state not in _TRANSITIONS[info.state]:
                     targets = " or ".join(later.value for later in _TRANSITIONS[info.state]) or "nothing else"
-                    refuse(
+                    reject(
                         f"a {info.state.value} collection may become {targets}",
                         state.value,
                         "its state was not changed",
@@ -203,7 +203,7 @@ class Collection:
         """Store reports from paper, all of them or none, with any access and in any state but closed."""
         with self._writing() as (session, info):
             if info.state is State.CLOSED:
-                refuse(
+                reject(
                     "a collection that takes reports on paper must not be closed", "a closed one", "nothing was stored"
                 )
             count, pool = session.count_and_pool()
@@ -213,7 +213,7 @@ class Collection:
             as_open = replace(info, access="open", state=State.OPEN)
             decision = decide(batch, as_open, count=count, existing_keys=existing_keys, recorded=set())
             if Outcome.FULL in decision.outcomes:
-                refuse(f"all reports must fit below the cap of {info.cap}", "too many", "nothing was stored")
+                reject(f"all reports must fit below the cap of {info.cap}", "too many", "nothing was stored")
             if decision.reports:
                 session.insert(dict(sorted(decision.reports.items())))
             return decision.outcomes
@@ -256,13 +256,13 @@ class Collection:
         """
         invited = sorted(set(hashes))
         if any(not isinstance(value, bytes) or len(value) != HASH_BYTES for value in invited):
-            refuse("`hashes` must be SHA-256 values of 32 bytes", "other values", "no token could match them")
+            reject("`hashes` must be SHA-256 values of 32 bytes", "other values", "no token could match them")
         with self._writing() as (session, info):
             if info.access == "open":
                 rule = "`invite` needs a survey with access by token or blind"
-                refuse(rule, "open", "everybody may answer it anyway")
+                reject(rule, "open", "everybody may answer it anyway")
             if info.state is State.CLOSED:
-                refuse("`invite` needs a collection that is not closed", "closed", "nobody could use the invitation")
+                reject("`invite` needs a collection that is not closed", "closed", "nobody could use the invitation")
             session.invite(invited)
             if station:
                 session.set_setting(_USES_SETTING, (session.get_setting(_USES_SETTING) or "") + b"".join(invited).hex())
@@ -295,7 +295,7 @@ class Collection:
     def _issue(self, session: Session, invitation: bytes, blinded: bytes) -> bool:
         info = self._current_info(session)
         if info.access != "blind":
-            refuse("`issue` needs a survey with blind access", info.access, "there is nothing to sign")
+            reject("`issue` needs a survey with blind access", info.access, "there is nothing to sign")
         if info.state is not State.OPEN:
             return False
         earlier = session.issued(invitation)
@@ -347,7 +347,7 @@ class Collection:
             # Closed is final: nobody can open it again meanwhile.
             if state is not State.CLOSED:
                 rule = "a collection must be closed before it is deleted"
-                refuse(rule, state.value, "close it first; nothing was deleted")
+                reject(rule, state.value, "close it first; nothing was deleted")
             self._engine.remove()
 
     def close(self) -> None:
@@ -360,7 +360,7 @@ class Collection:
         info = session.info() or _refuse_missing()
         if self._identity not in (None, (info.hash, info.identity)):
             rule = "the database must hold the same collection as before"
-            refuse(rule, "another one", "nothing was read or stored", StoreError)
+            reject(rule, "another one", "nothing was read or stored", StoreError)
         self._identity = info.hash, info.identity
         self._is_shared = info.access == "open"
         return info
@@ -386,7 +386,7 @@ def _open_uses(session: Session) -> set[bytes]:
 
 
 def _refuse_missing() -> NoReturn:
-    refuse("the database must hold a collection", "none", "create one first", StoreError)
+    reject("the database must hold a collection", "none", "create one first", StoreError)
 
 
 def _add_shared(session: Session, info: CollectionInfo, batch: Sequence[NewReport]) -> Decision | None:

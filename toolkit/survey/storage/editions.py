@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.loss import Pure
 from toolkit.survey.client import toolkit_version
 from toolkit.survey.consent.statement import loss
@@ -40,7 +40,7 @@ def read_survey(edition: Edition) -> Survey:
         return Survey.from_collection(json.loads(edition.survey))
     except (ValueError, TypeError, KeyError) as problem:
         rule = "a collection's survey must be readable by this toolkit"
-        refuse(rule, f"one of toolkit {edition.toolkit} ({problem})", "use that version")
+        reject(rule, f"one of toolkit {edition.toolkit} ({problem})", "use that version")
 
 
 def page_mismatch(survey: Survey, editions: Sequence[Edition]) -> str | None:
@@ -59,15 +59,15 @@ def check_page(survey: Survey, editions: Sequence[Edition]) -> None:
     if survey.rehearsal != read_survey(last).rehearsal:
         rule = "a rehearsal and the real survey must have databases of their own"
         if survey.rehearsal:
-            refuse(rule, "a rehearsal where real reports are", "nothing was started; take another database")
+            reject(rule, "a rehearsal where real reports are", "nothing was started; take another database")
         consequence = "nothing was started; close and delete the rehearsal (toolkit close, delete), or take another"
-        refuse(rule, "the real survey where a rehearsal is", consequence)
+        reject(rule, "the real survey where a rehearsal is", consequence)
     if _changed_fields(survey, last):
-        refuse("a database holds one collection", "one of another survey", _CORRECTION)
+        reject("a database holds one collection", "one of another survey", _CORRECTION)
     if _changed_fields(survey, last, allowed=()):
         hint = "if it is the same survey with corrected words, amend the collection (toolkit serve --amend)"
-        refuse("a database holds one collection", "one of another survey", f"take another database; or, {hint}")
-    refuse(
+        reject("a database holds one collection", "one of another survey", f"take another database; or, {hint}")
+    reject(
         "a collection must be served with the page that it was made with",
         received,
         f"use toolkit {last.toolkit} as it was then, or amend the collection (toolkit serve --amend): "
@@ -81,10 +81,10 @@ def check_amendment(survey: Survey, last: Edition) -> None:
     if changed:
         rule = f"an amended survey may differ in {', '.join(_AMENDABLE)} and in the toolkit's own words and files"
         consequence = "reports would no longer be answers to one survey; collect in another database"
-        refuse(rule, f"another {changed[0]!r}", consequence)
+        reject(rule, f"another {changed[0]!r}", consequence)
     if _all_labels(survey) != _all_labels(read_survey(last)):
         rule = "an amended survey must show every option by the same label"
-        refuse(
+        reject(
             rule, "other labels in its `words`", "a report would mean different answers; collect in another database"
         )
 
@@ -95,7 +95,7 @@ def check_same_questions(survey: Survey, first: Edition) -> None:
         _all_labels(survey) != _all_labels(read_survey(first))
     )
     if changed:
-        refuse("collections to merge must be of one survey", f"another {changed[0]!r}", "nothing was made")
+        reject("collections to merge must be of one survey", f"another {changed[0]!r}", "nothing was made")
 
 
 def _all_labels(survey: Survey) -> list[str]:
@@ -119,7 +119,7 @@ def with_panel(survey: Survey, panel: Panel | None = None) -> Survey:
     if survey.waves == 1:
         return survey
     if panel is None and survey.wave > 1:
-        refuse(
+        reject(
             f"wave {survey.wave} must follow the collection of wave {survey.wave - 1}",
             "none",
             "phones would take it for another study, and people would be asked more often than they were "
@@ -127,7 +127,7 @@ def with_panel(survey: Survey, panel: Panel | None = None) -> Survey:
         )
     if panel is None and survey.panel is not None:
         consequence = "two studies would know the same people by one number; leave `panel` out"
-        refuse("the panel of a first wave must be made with its collection", "one of another collection", consequence)
+        reject("the panel of a first wave must be made with its collection", "one of another collection", consequence)
     return replace(survey, panel=panel or Panel.new(survey.loss))
 
 
@@ -146,14 +146,14 @@ def check_next_wave(survey: Survey, previous: Survey) -> None:
     check_panel(survey, previous, rule, "what phones have drawn would not fit it")
     if survey.wave != previous.wave + 1:
         rule = f"the wave after wave {previous.wave} must be number {previous.wave + 1}"
-        refuse(rule, f"number {survey.wave}", "people are told which one it is")
+        reject(rule, f"number {survey.wave}", "people are told which one it is")
     if survey.access != previous.access:
-        refuse(f"the next wave must have the same access, {previous.access}", survey.access, "the same links must work")
+        reject(f"the next wave must have the same access, {previous.access}", survey.access, "the same links must work")
     if survey.ceiling > previous.ceiling:
         rule = f"the next wave must have a `ceiling` of at most {Pure(previous.ceiling).epsilon:.4g}"
-        refuse(rule, f"{Pure(survey.ceiling).epsilon:.4g}", "it belongs to the panel, as what people were told does")
+        reject(rule, f"{Pure(survey.ceiling).epsilon:.4g}", "it belongs to the panel, as what people were told does")
     cost, ceiling = loss(survey.questions, survey.waves), previous.loss
     if not cost <= ceiling:
         rule = f"the next wave must cost at most epsilon {ceiling.epsilon:.4g} in {survey.waves} waves"
         consequence = "people were told so of all waves together when they began; take designs that cost no more"
-        refuse(rule, f"{cost.epsilon:.4g}", consequence)
+        reject(rule, f"{cost.epsilon:.4g}", consequence)

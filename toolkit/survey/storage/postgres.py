@@ -29,7 +29,7 @@ from typing import Any
 import psycopg
 from psycopg import IsolationLevel, errors
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.postgres import address, check_encoding, qualified, set_locally
 from toolkit.survey.storage import schema as tables
 from toolkit.survey.storage.collection import Collection
@@ -181,7 +181,7 @@ class PostgresEngine:
     @contextmanager
     def _writing(self, patient: bool) -> Iterator[PostgresSession]:
         if self._readonly:
-            refuse("the store must be open for writing", "a read-only one", "nothing was changed")
+            reject("the store must be open for writing", "a read-only one", "nothing was changed")
         with self._translate_errors(), self._transaction(_PATIENT_WAIT if patient else _WAIT) as session:
             yield session
 
@@ -224,7 +224,7 @@ class PostgresEngine:
             foreign = {name for (name,) in session.run(query, self._schema)} - _TABLES
             if foreign:
                 rule = f"schema {self._schema} must hold nothing but the collection"
-                refuse(rule, f"{len(foreign)} other tables", "move them, or drop the schema by hand")
+                reject(rule, f"{len(foreign)} other tables", "move them, or drop the schema by hand")
             session.run(f'DROP SCHEMA "{self._schema}" CASCADE')
 
     def close(self) -> None:
@@ -273,7 +273,7 @@ class PostgresEngine:
                 session.run(statement)
         elif not {("collection",), ("tally",), ("report",)} <= set(info):
             rule = "a new collection needs a schema of its own"
-            refuse(rule, f"{self._schema} with other tables", "name another by ?schema=")
+            reject(rule, f"{self._schema} with other tables", "name another by ?schema=")
         names = [name for (name,) in session.run(_REVEALING_SETTINGS)]
         if names:
             risk = f"PostgreSQL's {', '.join(names)} may keep the time of every report, if not the report"

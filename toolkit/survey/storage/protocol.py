@@ -16,7 +16,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 
 KEY_BYTES, HASH_BYTES = 16, 32
 MAX_BATCH = 512
@@ -88,7 +88,7 @@ class NewReport:
             _bytes(self.pass_, "pass_", HASH_BYTES)
         if not isinstance(self.body, str) or _UNSTORABLE.search(self.body):
             rule = "`body` must be text that a database can hold"
-            refuse(rule, "other text or no text", "null characters and lone surrogates cannot be stored")
+            reject(rule, "other text or no text", "null characters and lone surrogates cannot be stored")
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Edition:
 
 def _bytes(value: object, name: str, length: int) -> None:
     if not isinstance(value, bytes) or len(value) != length:
-        refuse(f"`{name}` must be {length} bytes", "another value", "duplicates could not be recognized")
+        reject(f"`{name}` must be {length} bytes", "another value", "duplicates could not be recognized")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ VERSION and adds a step. In PostgreSQL, tables that are created again lose the p
 
 from collections.abc import Mapping
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 
 VERSION = 2
 
@@ -78,7 +78,7 @@ def check_version(version: int) -> None:
     """Reject a collection whose tables have another version, before anything of it is read or changed."""
     rule = f"a collection's tables must be of version {VERSION} for this toolkit"
     if version > VERSION:
-        refuse(rule, f"the newer version {version}", "use the toolkit that made it, or a newer one")
+        reject(rule, f"the newer version {version}", "use the toolkit that made it, or a newer one")
     if version < VERSION:
         remedy = "stop its servers, copy the database, and bring it up to date with `toolkit migrate`"
-        refuse(rule, f"the older version {version}", remedy)
+        reject(rule, f"the older version {version}", remedy)

@@ -26,7 +26,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.survey.storage import schema
 from toolkit.survey.storage.collection import Collection
 from toolkit.survey.storage.engine import CLOSING, Session
@@ -96,7 +96,7 @@ def sqlite_store(path: str, readonly: bool) -> Collection:
     """Return the collection in a file, not in memory: a notebook and a server could not share it."""
     if not path or path.startswith((":memory:", "?")):
         rule = "a SQLite database must be a file, as in sqlite:///survey.db"
-        refuse(rule, repr(path), "a server and a notebook could not share it")
+        reject(rule, repr(path), "a server and a notebook could not share it")
     return Collection(SqliteEngine(Path(path).expanduser().resolve(), readonly))
 
 
@@ -116,7 +116,7 @@ class SqliteEngine:
     def writing(self, *, patient: bool = False, shared: bool = False) -> Iterator[SqliteSession]:  # noqa: ARG002
         """Open a transaction that has the file to itself, `shared` or not."""
         if self._readonly:
-            refuse("the store must be open for writing", "a read-only one", "nothing was changed")
+            reject("the store must be open for writing", "a read-only one", "nothing was changed")
         with self._transaction("BEGIN IMMEDIATE", _PATIENT_WAIT if patient else _WAIT) as session:
             yield session
         if self._log_is_dirty:
@@ -247,7 +247,7 @@ class SqliteEngine:
         (mark,) = database.execute("PRAGMA application_id").fetchone()
         (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if tables and mark != _APPLICATION_ID:
-            refuse(
+            reject(
                 "a new collection needs a database of its own", f"{self._path.name} with other tables", "name another"
             )
         return not tables
@@ -273,7 +273,7 @@ class SqliteEngine:
         except OSError as error:
             self._fail("CANTOPEN", type(error).__name__)
         except sqlite3.DataError:
-            refuse("a report must fit into the database", "one that does not", "it can never be stored")
+            reject("a report must fit into the database", "one that does not", "it can never be stored")
         except sqlite3.Error as error:
             self._fail(_error_name(error), f"“{error}”")
 

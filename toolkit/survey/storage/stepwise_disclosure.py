@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from random import SystemRandom
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.survey.questions.survey_fields import UNDERSTOOD
 from toolkit.survey.spec import OPEN_ACCESS, Survey
 from toolkit.survey.storage.collection import Collection
@@ -78,7 +78,7 @@ def disclose(store: Collection, survey: Survey, by: Sequence[str] = ()) -> Discl
         if keys is not None:
             visible = tuple(rows[key] for key in sorted(keys))
             return DisclosedReports(state, visible if len(visible) >= survey.minimum else (), len(rows))
-    refuse("the results must be free to be read", "other readers at the same time", "try again", StoreError)
+    reject("the results must be free to be read", "other readers at the same time", "try again", StoreError)
 
 
 def _groupings(survey: Survey, by: Sequence[str]) -> list[Names]:

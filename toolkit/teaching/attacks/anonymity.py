@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import ArrayLike, Codes, DataFrame, Mask
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import reject, whole
 from toolkit.frames.engines.cells import key
 from toolkit.frames.engines.column import Column
 from toolkit.teaching.attacks.equivalence_classes import class_of_rows, codes, column, columns_of, read_cells, values_of
@@ -150,7 +150,7 @@ def background(
     for name, identifier in quasi.items():
         inside &= _among(identifier.cells(), [known[name]])
     if not inside.any():
-        refuse(
+        reject(
             "`known` must fit at least one row that is not ruled out", "none", "nobody is left: rule out fewer values"
         )
     rows = np.flatnonzero(inside)
@@ -288,7 +288,7 @@ def generalize(
             return Generalized({name: cells[~small] for name, cells in current.items()}, steps, ~small)
         options = [name for name in original if steps[name] < len(ladders[name])]
         if not options:
-            refuse("`k` must be within reach", k, "classes are smaller even at the coarsest steps; add coarser ones")
+            reject("`k` must be within reach", k, "classes are smaller even at the coarsest steps; add coarser ones")
         coarser = {name: {**current, name: _coarser(original[name], ladders[name][steps[name]])} for name in options}
         best = min(options, key=lambda name: int(_in_small_classes(coarser[name], size).sum()))
         current, steps[best] = coarser[best], steps[best] + 1
@@ -341,7 +341,7 @@ def left_over(sensitive: ArrayLike, releases: Sequence[Generalized]) -> list[set
     secret = column(sensitive)
     values, numbered = secret.cells(), codes(secret).tolist()
     if not releases or any(len(release.kept) != len(values) for release in releases):
-        refuse(
+        reject(
             "each of `releases` must be made from these people",
             "none, or of others",
             "write generalize(frame, …) with all of their rows",

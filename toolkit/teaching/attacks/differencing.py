@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Mask
-from toolkit.core.checks import floats, refuse, whole
+from toolkit.core.checks import floats, reject, whole
 from toolkit.core.inference.digits import concise
 
 __all__ = ["GuardedTable", "outlier", "resignation", "tracker"]
@@ -82,7 +82,7 @@ class GuardedTable:
         size = int(np.count_nonzero(group))
         most = len(group) - self.least
         if not self.least <= size <= most:
-            refuse(f"a group must have {self.least} to {most} people", "another size", "it is not answered")
+            reject(f"a group must have {self.least} to {most} people", "another size", "it is not answered")
         answer = float(size if column is None else floats(self.columns[column], column)[group].sum())
         return answer if self.noise is None else float(self.noise(answer))
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Codes, objects
-from toolkit.core.checks import Result, quietly, refuse
+from toolkit.core.checks import Result, quietly, reject
 from toolkit.frames.engines.cells import NOTHING, identity
 from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.frame import Frame, column_of, read_by_engine
@@ -35,7 +35,7 @@ def columns_of(frame: Any, columns: Any = None) -> dict[Any, Column]:
             else [name for name, one in zip(known.names, known.labels, strict=True) if one is not None]
         )
         received = ", ".join(map(str, missing)) or "none"
-        refuse(f"`columns` must be among {', '.join(map(str, names))}", received, "they are compared")
+        reject(f"`columns` must be among {', '.join(map(str, names))}", received, "they are compared")
     if known is None:
         return {label: column(frame[label]) for label in labels}
     in_memory = read_by_engine(lambda: next(known.parts(labels, whole=True)))

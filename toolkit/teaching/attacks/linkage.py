@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, DataFrame
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import reject, whole
 from toolkit.core.extras import chunks
 from toolkit.core.inference.digits import concise
 from toolkit.teaching.attacks.equivalence_classes import (
@@ -246,7 +246,7 @@ def recognize(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, da
     0
     """
     if not len(known.item):
-        refuse("`known` must hold at least one rating", "none", "give some ratings of the person")
+        reject("`known` must hold at least one rating", "none", "give some ratings of the person")
     items = int(max(released.item.max(), known.item.max())) + 1
     raters = np.bincount(released.item, minlength=items)
     stars, day = np.full(items, np.nan), np.full(items, np.nan)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Counts
-from toolkit.core.checks import floats, refuse
+from toolkit.core.checks import floats, reject
 from toolkit.core.extras import chunks
 
 Marginals = Mapping[tuple[int, ...], ArrayLike]
@@ -115,7 +115,7 @@ def _system(published: Marginals, shape: tuple[int, ...]) -> tuple[Array, Array]
     for columns, counts in published.items():
         array = floats(counts, "published")
         if array.shape != tuple(shape[i] for i in columns):
-            refuse(
+            reject(
                 "each of `published` must have the shape of its axes",
                 array.shape,
                 f"check the axes {columns} and `shape`",

@@ -13,7 +13,7 @@ import numpy as np
 from toolkit.audit.bounds import advantage
 from toolkit.audit.running import protocol, value_of
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import floats, refuse, whole
+from toolkit.core.checks import floats, reject, whole
 from toolkit.core.extras import chunks
 from toolkit.core.inference.special import ndtr
 from toolkit.core.randomness import Rng, check_rng
@@ -71,13 +71,13 @@ def roc(members: ArrayLike, outsiders: ArrayLike) -> Roc:
     """
     inside, outside = floats(members, "members"), floats(outsiders, "outsiders")
     if not len(inside) or not len(outside):
-        refuse(
+        reject(
             "there must be members and outsiders",
             f"{len(inside)} and {len(outside)}",
             "give at least one score of each",
         )
     if np.isnan(inside).any() or np.isnan(outside).any():
-        refuse("scores must be numbers", "NaN", "drop the people without a score")
+        reject("scores must be numbers", "NaN", "drop the people without a score")
     levels = np.unique(np.concatenate([inside, outside]))[::-1]
     hits = 1 - np.searchsorted(np.sort(inside), levels) / len(inside)
     alarms = 1 - np.searchsorted(np.sort(outside), levels) / len(outside)
@@ -89,13 +89,13 @@ def _columns(values: ArrayLike, name: str, rows: Array) -> Array:
     """Broadcast numbers, one for each column of a table or one for all."""
     numbers, width = floats(values, name), rows.shape[-1:]
     if numbers.shape not in ((), width):
-        refuse(f"`{name}` must be one number for each column of the people", numbers.shape, f"these are {rows.shape}")
+        reject(f"`{name}` must be one number for each column of the people", numbers.shape, f"these are {rows.shape}")
     return np.broadcast_to(numbers, width)
 
 
 def _shares(frequencies: Array) -> Array:
     if not np.all((frequencies > 0) & (frequencies < 1)):
-        refuse("`frequencies` must lie between 0 and 1", "others", "drop columns in which all people are equal")
+        reject("`frequencies` must lie between 0 and 1", "others", "drop columns in which all people are equal")
     return frequencies
 
 
@@ -187,13 +187,13 @@ def fit(features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Array:
     """
     x, y = floats(features, "features"), floats(labels, "labels")
     if x.ndim != 2 or y.shape != x.shape[:1]:
-        refuse(
+        reject(
             "`labels` must be one for each row of `features`", f"{y.shape} for {x.shape}", "give as many labels as rows"
         )
     try:
         return np.asarray(np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y))
     except np.linalg.LinAlgError:
-        refuse("columns of `features` must be independent", "others", "write ridge=1")
+        reject("columns of `features` must be independent", "others", "write ridge=1")
 
 
 def simulate(d: int, n: int, mechanism: object = None, *, studies: int = 20, rng: Rng = None) -> float:
@@ -269,7 +269,7 @@ def _canary_scores(
     table, classes = floats(rows, "rows").copy(), read_cells(lambda: np.array(labels))
     if table.ndim != 2 or len(classes) != len(table) or np.shape(row) != table.shape[1:]:
         rule = "`rows` must be a table, `labels` one for each row, the canary a row and a label"
-        refuse(rule, "others", "give a canary with as many columns as the rows: canary=(row, label)")
+        reject(rule, "others", "give a canary with as many columns as the rows: canary=(row, label)")
     # The canary replaces the first row, so that both tables are neighbors by "replace".
     canary_table, canary_classes = table.copy(), classes.copy()
     canary_table[0], canary_classes[0] = row, label

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from toolkit.audit.running import protocol, value_of
 from toolkit.core.arrays import Array, ArrayLike, Mask
-from toolkit.core.checks import choice, floats, refuse, whole
+from toolkit.core.checks import choice, floats, reject, whole
 from toolkit.core.extras import chunks
 from toolkit.core.randomness import Rng, check_rng
 
@@ -64,7 +64,7 @@ class Reconstruction:
 def _bits(secret: ArrayLike, people: int) -> Array:
     bits = floats(secret, "secret")
     if bits.shape != (people,):
-        refuse("`secret` must be one bit for each person", bits.shape, f"give {people} bits")
+        reject("`secret` must be one bit for each person", bits.shape, f"give {people} bits")
     return bits
 
 
@@ -214,9 +214,9 @@ def reconstruct(
     """
     answered = floats(responses, "responses")
     if answered.shape != (len(subsets),):
-        refuse("`responses` must be one answer for each query", answered.shape, f"give {len(subsets)} answers")
+        reject("`responses` must be one answer for each query", answered.shape, f"give {len(subsets)} answers")
     if not np.isfinite(answered).all():
-        refuse("`responses` must be finite numbers", "others", "drop queries without an answer")
+        reject("`responses` must be finite numbers", "others", "drop queries without an answer")
     choice(method, "method", ("least_squares", "linear_program"))
     estimate = (
         _least_squares(subsets, answered, noise_sd) if method == "least_squares" else _linear_program(subsets, answered)
@@ -274,7 +274,7 @@ def exhaustive(responses: ArrayLike, alpha: float) -> Reconstruction:
     answered = floats(responses, "responses")
     n = len(answered).bit_length() - 1
     if len(answered) != 1 << n or not 1 <= n <= _MAX_EXHAUSTIVE:
-        refuse(
+        reject(
             f"`responses` must hold 2**n answers, n from 1 to {_MAX_EXHAUSTIVE}",
             len(answered),
             "write one answer for each subset",
@@ -286,7 +286,7 @@ def exhaustive(responses: ArrayLike, alpha: float) -> Reconstruction:
         if len(matches):
             bits = (int(masks[chunk][matches[0]]) >> np.arange(n)) & 1
             return Reconstruction(bits.astype(bool), bits.astype(float))
-    refuse(
+    reject(
         "some table must agree with all answers within `alpha`", alpha, "the errors are larger; give a larger `alpha`"
     )
 
@@ -311,7 +311,7 @@ def subset_sums(secret: ArrayLike) -> npt.NDArray[np.int64]:
     """
     sums, bits = np.zeros(1, dtype=np.int64), floats(secret, "secret").astype(np.int64)
     if len(bits) > _MAX_EXHAUSTIVE:
-        refuse(f"`secret` must hold at most {_MAX_EXHAUSTIVE} bits", len(bits), "write one answer for each subset")
+        reject(f"`secret` must hold at most {_MAX_EXHAUSTIVE} bits", len(bits), "write one answer for each subset")
     for bit in bits:
         sums = np.concatenate([sums, sums + bit])
     return sums

@@ -16,7 +16,7 @@ from toolkit.audit.bounds import clopper_pearson
 from toolkit.central.laplace import Laplace
 from toolkit.central.stream import RunningTotal
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import floats, refuse, whole
+from toolkit.core.checks import floats, reject, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
@@ -134,7 +134,7 @@ def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400,
     counts, source = _whole(counts), check_rng(rng) or np.random.default_rng()
     periods = len(counts)
     if not 1 <= whole(week, "week") <= periods:
-        refuse("`week` must be one of the weeks", week, f"write a number from 1 to {periods}")
+        reject("`week` must be one of the weeks", week, f"write a number from 1 to {periods}")
     half = whole(runs, "runs", least=4) // 2
     totals, step = np.cumsum(counts), (np.arange(1, periods + 1) >= week).astype(float)
     with_person = [count + (index == week - 1) for index, count in enumerate(counts)]

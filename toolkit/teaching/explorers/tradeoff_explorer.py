@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import reject
 from toolkit.core.inference.special import ndtri
 from toolkit.local.questions import warner
 from toolkit.planning.accuracy import Case
@@ -157,7 +157,7 @@ class TradeoffExplorer(Explorer):
         allowed = PREVALENCES if name == "prevalence" else GOALS
         if value not in allowed:
             rule = f"`{name}` must be one of {', '.join(map(str, allowed))}"
-            refuse(rule, value, "the table holds these; `plan` takes any")
+            reject(rule, value, "the table holds these; `plan` takes any")
         return value
 
     @traitlets.observe("epsilon", "n", "prevalence", "margin")

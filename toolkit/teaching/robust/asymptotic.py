@@ -17,7 +17,7 @@ import numpy as np
 from toolkit.central.robust.estimators import MEstimator
 from toolkit.central.robust.influence import influence, location, sample
 from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import Number, positive, probability, refuse, whole
+from toolkit.core.checks import Number, positive, probability, reject, whole
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import ndtr
 from toolkit.core.loss import AsymptoticPromise
@@ -53,7 +53,7 @@ class AvellaMedina:
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.estimator.bound):
-            refuse(
+            reject(
                 "psi must be bounded", repr(self.estimator), "one person moves the location without limit; take Huber"
             )
         positive(self.epsilon, "epsilon")
@@ -99,7 +99,7 @@ class AvellaMedina:
             The release.
         """
         if not isinstance(rng, np.random.Generator):
-            refuse("`rng` must be a Generator", type(rng).__name__, "what is not private is simulated only")
+            reject("`rng` must be a Generator", type(rng).__name__, "what is not private is simulated only")
         mean, sd = self.mean_and_sd(values)
         return mean + sd * float(rng.standard_normal())
 

@@ -15,7 +15,7 @@ from toolkit.central.noise.grid import NO_END
 from toolkit.central.release import chosen
 from toolkit.central.robust.estimators import MEstimator
 from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import Number, exact, floats, limits, positive, refuse, whole
+from toolkit.core.checks import Number, exact, floats, limits, positive, reject, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
@@ -72,9 +72,9 @@ class NoisyDescent:
     def __post_init__(self) -> None:
         limits(self.bounds)
         if not math.isfinite(self.estimator.bound):
-            refuse("psi must be bounded", repr(self.estimator), "one person moves the sum without limit; take Huber")
+            reject("psi must be bounded", repr(self.estimator), "one person moves the sum without limit; take Huber")
         if not isinstance(self.loss, Pure | Zcdp):
-            refuse("`loss` must be Pure or Zcdp", type(self.loss).__name__, "it is divided among the steps", TypeError)
+            reject("`loss` must be Pure or Zcdp", type(self.loss).__name__, "it is divided among the steps", TypeError)
         positive(self.loss.amount, "the loss", NO_END)
         positive(self.rate, "rate")
         exact(self.start, "start")
