@@ -6,26 +6,26 @@ A class is a frozen dataclass whose fields hold their check as metadata; `check_
 import dataclasses
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from toolkit.survey.questions.errors import in_field
 
-if TYPE_CHECKING:
-    from typing import Generic, TypeVar
+Given = TypeVar("Given")
+Stored = TypeVar("Stored")
 
-    Given = TypeVar("Given")
-    Kept = TypeVar("Kept")
 
-    class Declared(Generic[Given, Kept]):
-        """A field that takes more than it keeps, as type checkers see it: given to the class, and read from it."""
+class Declared(Generic[Given, Stored]):
+    """The type of a field that accepts more types than it stores: `Declared[what is accepted, what is stored]`.
 
-        def __get__(self, instance: object, owner: type) -> Kept: ...
+    Type checkers read the two methods. `help` shows the accepted type in the signature.
+    """
+
+    if TYPE_CHECKING:
+
+        def __get__(self, instance: object, owner: type) -> Stored: ...
         def __set__(self, instance: object, value: Given) -> None: ...
 
-else:
-
-    class Declared:
-        """`Declared[Given, Kept]` is what may be given, which `help` shows in the signature."""
+    else:
 
         def __class_getitem__(cls, types: tuple[Any, Any]) -> Any:
             return types[0]
