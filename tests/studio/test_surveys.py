@@ -3,11 +3,13 @@
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Barrier
 
 import pytest
 
-from toolkit import Design, forced_options, k_ary, warner
+from toolkit import Design, forced, forced_options, k_ary, warner
+from toolkit.local.catalogue import CATALOGUE, NamedMaker
 from toolkit.local.numeric import one_bit
 from toolkit.studio import checking, server
 from toolkit.studio import surveys as surveys_of_a_folder
@@ -220,6 +222,15 @@ def test_every_setting_of_every_slider_is_a_question_that_costs_what_it_says(mon
             planned = checking.planned("", [question], 1000, subgroup=0.1).questions[0]
             assert row["small_margin"] == margin_text(planned, planned.small_margin)
             assert question.kind == {"yesno": "choice", "options": "choice", "likert": "choice"}.get(kind, kind)
+
+
+def test_the_page_knows_the_kind_of_a_design_from_the_catalogue(monkeypatch):
+    kinds = checking.design_kinds()
+    assert {kinds[name] for name in ("warner", "forced", "kuk", "crosswise")} == {"yesno"}
+    assert (kinds["tick_boxes"], kinds["square_wave"], kinds["additive"]) == ("ticks", "number", "number")
+    assert {"k_ary", "forced_options", "matrix", "best"}.isdisjoint(kinds)  # their options decide
+    monkeypatch.setitem(CATALOGUE, "two_coins", NamedMaker(partial(forced, "1/4", "1/4"), {}))
+    assert checking.design_kinds()["two_coins"] == "yesno"
 
 
 def test_a_setting_that_is_refused_says_why():

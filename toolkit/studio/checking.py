@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from toolkit.core.checks import Number
+from toolkit.local.catalogue import CATALOGUE, example, parameters
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.statement import OPTIONAL, loss, missing, odds
 from toolkit.survey.plan import margin_text, planned
@@ -29,7 +30,7 @@ FAMILIES = {
     "ticks": ("tick_boxes",),
     "number": ("one_bit", "piecewise", "hybrid", "local_laplace", "square_wave"),
 }
-"""Ways to protect a question, by its kind; the usual one first."""
+"""Designs that the page offers for each kind of question, the usual one first."""
 
 _EXAMPLES = ("A new survey", "first answer", "second answer", "third answer", "answer {place}")
 _GERMAN = Path(__file__).parent / "static" / "de.json"
@@ -189,7 +190,20 @@ def facts(data: Mapping[str, Any], checked: Checked, speak: str) -> dict[str, An
         "optional": list(OPTIONAL),
         "hash": None if survey is None else survey.hash,
         "families": FAMILIES,
+        "kinds": design_kinds(),
     }
+
+
+def design_kinds() -> dict[str, str]:
+    """Return the kind of question behind each design of the catalogue whose answers do not depend on its options."""
+    kinds: dict[str, str] = {}
+    for name, entry in CATALOGUE.items():
+        design = example(name)
+        if design.asks != "choice":
+            kinds[name] = design.asks
+        elif "options" not in parameters(entry.maker):
+            kinds[name] = "yesno" if tuple(design.options) == ("no", "yes") else "options"
+    return kinds
 
 
 def _is_amount(value: Any) -> bool:

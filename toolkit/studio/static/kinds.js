@@ -1,19 +1,20 @@
 // What a question in a file is to a person: its kind, whether it is protected, and how one becomes the other.
+import { state } from "./core.js";
 
 export const KINDS = ["yesno", "options", "likert", "ticks", "number", "text"];
-const NUMBERS = ["one_bit", "piecewise", "hybrid", "local_laplace", "square_wave", "additive", "multiplicative"];
-const YES_OR_NO = ["warner", "forced", "unrelated", "mangat", "kuk", "crosswise", "triangular"];
 
 export const maker = (question) => Object.keys(question.design ?? {})[0];
 export const isProtected = (question) => question.design !== undefined;
 
 export function kindOf(question) {
   const design = maker(question), options = question.options ?? [];
+  const kind = state.survey.facts.kinds[design]; // of the catalogue; undefined if the options decide it
+  if (kind) return kind;
   if (question.free_text) return "text";
   if (design === "likert") return "likert";
-  if (NUMBERS.includes(design) || (question.bounds && !design)) return "number";
-  if (design === "tick_boxes" || question.multiple) return "ticks";
-  if (YES_OR_NO.includes(design) || (!design && options.join() === "no,yes")) return "yesno";
+  if (question.bounds && !design) return "number";
+  if (question.multiple) return "ticks";
+  if (!design && options.join() === "no,yes") return "yesno";
   if (options.length > 2 && options.every((one, i) => one === i + 1)) return "likert";
   return design && !options.length ? "own" : "options";
 }
