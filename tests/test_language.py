@@ -27,7 +27,6 @@ FORBIDDEN = {"told", "said", "seen", "listed", "written", "drawn", "reach", "cli
 
 # Heights in the usual sense: of a picture, a tree, or a table of polars.
 HEIGHTS = {
-    "frames/table.py",
     "show/canvas.py",
     "show/findings.py",
     "show/widgets/explorer.py",
@@ -56,13 +55,7 @@ REMAINING: dict[str, set[str]] = {
     "core/inference/contrasts.py": {"reach"},
     "core/inference/digits.py": {"written"},
     "core/inference/fit.py": {"seen"},
-    "frames/engines/column.py": {"listed"},
-    "frames/engines/polars.py": {"listed"},
-    "frames/engines/sql.py": {"listed"},
     "frames/persons.py": {"drawn", "seen"},
-    "frames/pushed.py": {"listed"},
-    "frames/sums.py": {"written"},
-    "frames/table.py": {"listed"},
     "learning/choosing.py": {"height"},
     "learning/perturbation.py": {"bend"},
     "learning/tables.py": {"listed"},
@@ -89,11 +82,7 @@ UNCLEAR: dict[str, int] = {
     "central/publishing/quantiles.py": 1,
     "core/covers.py": 1,
     "core/inference/contrasts.py": 1,
-    "frames/engines/polars.py": 1,
-    "frames/engines/streams.py": 1,
     "frames/frame.py": 1,
-    "frames/pushed.py": 2,
-    "frames/reader.py": 3,
     "frames/sums.py": 1,
     "learning/perturbation.py": 2,
     "local/numeric/grid.py": 1,

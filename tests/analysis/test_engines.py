@@ -167,7 +167,7 @@ def test_and_every_verb_has_the_integers_of_a_table_in_memory_in_it(
     table = contract.people().drop("large").with_columns(pl.col("kind").cast(pl.String))
     table.write_parquet(tmp_path / "people.parquet")
     spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
-    monkeypatch.setattr(Spark, "parts", None)
+    monkeypatch.setattr(Spark, "batches", None)
     caps = Caps(5, 3, 2), "name"
     reads = contract.Reads(spark.read.parquet(str(tmp_path / "people.parquet")), *caps)
     found = contract.integers(reads, unsigned=False, few=True)
@@ -275,6 +275,6 @@ def test_and_people_with_numbers_of_19_digits_are_told_apart_in_it(spark: Any) -
     rows = "(1000000000000000000), (1000000000000000001), (1000000000000000000)"
     for kind in ("DECIMAL(38, 0)", "DECIMAL(20, 1)", "BIGINT", "STRING"):
         frame = Frame(spark.sql(f"SELECT CAST(id AS {kind}) AS id FROM VALUES {rows} AS ids(id)"))  # noqa: S608
-        (part,) = frame.parts(["id"], whole=True)
+        (part,) = frame.batches(["id"], whole=True)
         person, _ = Persons.of(frame, "id", Caps(1)).tagged(part)
         assert person[0] == person[2] != person[1]

@@ -120,7 +120,7 @@ def test_nothing_that_is_chosen_becomes_more_than_e_to_epsilon_times_likelier(
 
 @pytest.mark.slow
 def test_what_is_chosen_from_counts_of_duckdb_has_the_same_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Relation, "parts", None)  # no row comes here
+    monkeypatch.setattr(Relation, "batches", None)  # no row comes here
 
     def engine(frame: pd.DataFrame) -> Any:
         return duckdb.connect().from_arrow(pa.Table.from_pandas(frame, preserve_index=False))

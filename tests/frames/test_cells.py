@@ -24,7 +24,7 @@ def test_no_cell_raises_or_warns(name: str) -> None:
         warnings.simplefilter("error")
         assert isinstance(number(CELLS[name]), float)
         cells.key(CELLS[name])
-        assert cells.places([CELLS[name]], {"a": 0}).tolist() == [-1]
+        assert cells.codes([CELLS[name]], {"a": 0}).tolist() == [-1]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_no_cell_raises_or_warns(name: str) -> None:
 )
 def test_numbers_of_all_types_are_numbers_and_equal(cell: object) -> None:
     assert number(cell) == 3.0
-    assert cells.places([cell], {3: 7}).tolist() == [7]
+    assert cells.codes([cell], {3: 7}).tolist() == [7]
 
 
 def test_a_whole_number_of_a_long_double_keeps_all_its_digits() -> None:

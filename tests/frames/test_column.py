@@ -135,7 +135,7 @@ def test_a_cell_that_is_no_number_is_missing_and_never_an_error(name: str) -> No
     cells[1] = CELLS[name]
     found = column(pd.Series(cells, dtype=object))
     assert found.adds_up("x").floats()[0] == 1.0
-    assert len(found.floats()) == len(found.missing()) == len(found.places(["a"])) == 2
+    assert len(found.floats()) == len(found.missing()) == len(found.codes(["a"])) == 2
 
 
 @each(
@@ -183,7 +183,7 @@ TEXTS = [
 @each(values=TEXTS)
 def test_texts_are_found_whatever_holds_them(values: object) -> None:
     found = column(values)
-    assert found.places(["a", "b"]).tolist() == [1, 0, -1, -1]
+    assert found.codes(["a", "b"]).tolist() == [1, 0, -1, -1]
     assert found.has(["a", "b"]).tolist() == [True, True, False, False]
     assert found.missing().tolist() == [False, False, True, False]
     assert [None if pd.isna(cell) else cell for cell in found.cells()] == TEXT
@@ -226,5 +226,5 @@ def test_texts_of_long_columns_of_polars_are_placed_part_by_part(more: int, monk
     monkeypatch.setattr(polars, "_ROWS", 2**12)
     texts = np.array(["a", "b", None, "c"], dtype=object)
     codes = np.arange(polars._ROWS + more) % 4
-    found = polars.polars_column(pl.Series(texts[codes], dtype=pl.String)).places(["c", "a", "nobody"])
+    found = polars.polars_column(pl.Series(texts[codes], dtype=pl.String)).codes(["c", "a", "nobody"])
     assert np.array_equal(found, np.array([1, -1, -1, 0])[codes])

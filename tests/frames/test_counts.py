@@ -4,7 +4,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from toolkit.frames.counts import counted, has_column, in_order, rows_by
+from toolkit.frames.counts import has_column, in_order, row_counts, value_counts
 
 ROWS = {"faculty": ["arts", "law", "arts", None, "law"], "cheated": ["yes", "no", "yes", "no", None]}
 FRAME = pd.DataFrame(ROWS)
@@ -26,20 +26,20 @@ ENGINES = {
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_counts_alike_and_leaves_out_what_is_missing(engine):
     frame = ENGINES[engine](ROWS)
-    assert counted(frame, "cheated") == {(): {"no": 2, "yes": 2}}
-    assert counted(frame, "cheated", ["faculty"]) == {("arts",): {"yes": 2}, ("law",): {"no": 1}}
+    assert value_counts(frame, "cheated") == {(): {"no": 2, "yes": 2}}
+    assert value_counts(frame, "cheated", ["faculty"]) == {("arts",): {"yes": 2}, ("law",): {"no": 1}}
 
 
 def test_a_frame_without_the_column_is_refused():
     with pytest.raises(ValueError, match=r"must have a column for each question, .* got none called paid: there are"):
-        counted(FRAME, "paid")
+        value_counts(FRAME, "paid")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rows_are_counted_with_what_is_missing(engine):
     frame = ENGINES[engine](ROWS)
-    assert rows_by(frame, []) == [((), 5)]
-    assert sum(count for _, count in rows_by(frame, ["faculty", "cheated"])) == 5
+    assert row_counts(frame, []) == [((), 5)]
+    assert sum(count for _, count in row_counts(frame, ["faculty", "cheated"])) == 5
     assert has_column(frame, "cheated")
     assert not has_column(frame, "paid")
 
@@ -50,10 +50,10 @@ def test_numbers_come_before_texts():
 
 def test_columns_may_have_any_name():
     frame = pd.DataFrame({"number of people": ["a", "b", "a"], "number of people ": [1, 1, 1]})
-    assert counted(frame, "number of people ", ["number of people"]) == {("a",): {1: 2}, ("b",): {1: 1}}
-    assert dict(rows_by(frame, list(frame))) == {("a", 1): 2, ("b", 1): 1}
+    assert value_counts(frame, "number of people ", ["number of people"]) == {("a",): {1: 2}, ("b",): {1: 1}}
+    assert dict(row_counts(frame, list(frame))) == {("a", 1): 2, ("b", 1): 1}
 
 
 def test_what_cannot_be_told_apart_is_refused():
     with pytest.raises(TypeError, match="values that can be told apart, got some that cannot, such as lists"):
-        rows_by(pd.DataFrame({"town": [["a"], ["b"]]}), ["town"])
+        row_counts(pd.DataFrame({"town": [["a"], ["b"]]}), ["town"])

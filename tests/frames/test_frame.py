@@ -17,7 +17,7 @@ def test_frames_are_recognised_by_their_type(make) -> None:
     frame = Frame(make(SECRET))
     assert (len(frame), frame.names, frame.column("pay").name) == (2, ["pay", "name"], "pay")
     assert frame.column("pay").floats().tolist() == SECRET["pay"]
-    assert frame.column("name").places(["Ann"]).tolist() == [-1, 0]
+    assert frame.column("name").codes(["Ann"]).tolist() == [-1, 0]
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ import pytest
 from toolkit import Approx, Curator, Ledger
 from toolkit.frames.engines.cells import NOTHING, Day
 from toolkit.frames.frame import Frame
-from toolkit.frames.persons import Caps, Persons, check_keys, key_of, people_by_key, people_by_key_once
+from toolkit.frames.persons import Caps, Persons, check_keys, key_of, people_by_key, rows_by_key
 
 
 def counted(values: object, mask: object = None) -> dict[object, int]:
     frame = Frame(pd.DataFrame({"k": values}))
-    return people_by_key(frame.column("k"), np.ones(len(frame), bool) if mask is None else np.array(mask))
+    return rows_by_key(frame.column("k"), np.ones(len(frame), bool) if mask is None else np.array(mask))
 
 
 def test_keys_are_ordered_by_themselves_and_only_counted_rows_count() -> None:
@@ -27,7 +27,7 @@ def test_keys_are_ordered_by_themselves_and_only_counted_rows_count() -> None:
     assert counted(pd.Series(["x", 2, 1.5], dtype=object)) == {1.5: 1, 2: 1, "x": 1}
     assert list(counted(pd.Series(["x", 2, 1.5], dtype=object))) == [1.5, 2, "x"]
     long = Frame(pl.DataFrame({"k": pl.Series([2**70, 3, None, 1, 3], dtype=pl.Int128)})).column("k")
-    assert list(people_by_key(long, np.ones(5, bool)).items()) == [(1, 1), (3, 2), (2**70, 1)]
+    assert list(rows_by_key(long, np.ones(5, bool)).items()) == [(1, 1), (3, 2), (2**70, 1)]
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_every_engine_tallies_texts_alike(engine: str) -> None:
     }
     column = Frame(tables[engine]).column("k")
     mask = np.array([True, True, True, True, False, True])
-    assert people_by_key(column, mask) == {"a": 1, "b": 2, "ü": 1}
-    assert people_by_key(column, np.zeros(6, bool)) == {}
+    assert rows_by_key(column, mask) == {"a": 1, "b": 2, "ü": 1}
+    assert rows_by_key(column, np.zeros(6, bool)) == {}
 
 
 def once(ids: Any, keys: Any, most: int, secret: bytes = b"secret") -> dict[Any, int]:
     frame = Frame(pd.DataFrame({"id": ids, "k": keys}))
     people = Persons("id", "id", Caps(most), secret)
-    return people_by_key_once(frame.column("k"), np.ones(len(frame), bool), frame, people, most)
+    return people_by_key(frame.column("k"), np.ones(len(frame), bool), frame, people, most)
 
 
 def test_a_person_counts_once_in_a_key_and_in_few_of_them() -> None:

@@ -20,7 +20,7 @@ from tests.slowly import each
 from toolkit import bands, between
 from toolkit.frames.engines.streams import text_tag
 from toolkit.frames.frame import Frame
-from toolkit.frames.persons import Caps, Persons, _spelled, people_by_key, people_by_key_once
+from toolkit.frames.persons import Caps, Persons, _spelled, people_by_key, rows_by_key
 from toolkit.frames.sums import grouping
 
 KEY = bytes(range(32))
@@ -236,7 +236,7 @@ CASES = [(engine, NEAR) for engine in OF_LONG_NUMBERS] + [
 def test_two_people_whose_numbers_are_one_float_are_two(engine: str, ids: list[int]) -> None:
     frame = Frame(OF_LONG_NUMBERS[engine]([*ids, ids[0]]))
     people = Persons.of(frame, "id", Caps(1))
-    (part,) = frame.parts(["id"], whole=True)
+    (part,) = frame.batches(["id"], whole=True)
     codes = grouping(frame, None, None, people).codes(part)
     assert codes[1] == 0
     assert sorted(codes[[0, 2]].tolist()) == [-1, 0]
@@ -344,7 +344,7 @@ def test_every_type_of_column_is_read_exactly_or_refused(kind: str) -> None:
         with pytest.raises(TypeError, match="must say whose a row is"):
             Persons.of(frame, "id", Caps(1))
         return
-    (part,) = frame.parts(["id"], whole=True)
+    (part,) = frame.batches(["id"], whole=True)
     assert Persons.of(frame, "id", Caps(1)).tagged(part)[0].tolist() == []
     assert frame.column("id").kind.one_by_one == (how == LONG_ONES)
 
@@ -359,7 +359,7 @@ def test_every_type_of_column_is_read_exactly_or_refused(kind: str) -> None:
 def test_conditions_tables_bands_and_keys_tell_long_numbers_apart(engine: str) -> None:
     first, second = NEAR
     frame = Frame(OF_LONG_NUMBERS[engine]([first, second, second, first - 1]))
-    (part,) = frame.parts(["id"], whole=True)
+    (part,) = frame.batches(["id"], whole=True)
     asked: list[tuple[object, list[int]]] = [
         (first, [0, -1, -1, -1]),
         (Decimal(second), [-1, 0, 0, -1]),
@@ -374,9 +374,9 @@ def test_conditions_tables_bands_and_keys_tell_long_numbers_apart(engine: str) -
     by = {"id": bands(first - 1, first, second, second + 1)}
     assert grouping(frame, None, by).codes(part).tolist() == [1, 2, 2, 0]
     everybody = np.ones(4, dtype=bool)
-    assert people_by_key(part.column("id"), everybody) == {first - 1: 1, first: 1, second: 2}
+    assert rows_by_key(part.column("id"), everybody) == {first - 1: 1, first: 1, second: 2}
     owners = Frame(pd.DataFrame({"owner": [0, 0, 0, 1]}))
-    once = people_by_key_once(part.column("id"), everybody, owners, Persons("owner", "owner", Caps(2), KEY), 2)
+    once = people_by_key(part.column("id"), everybody, owners, Persons("owner", "owner", Caps(2), KEY), 2)
     assert once == {first - 1: 1, first: 1, second: 1}
 
 

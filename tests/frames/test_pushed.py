@@ -18,7 +18,7 @@ from toolkit.frames.engines.polars import Lazy
 from toolkit.frames.engines.sql import Relation, Spark, Text
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons
-from toolkit.frames.reader import counted
+from toolkit.frames.reader import cell_counts
 from toolkit.frames.sums import Bounds, Grouping, axes_of, grouping
 
 CAPS = {"rows": (None, "id"), "one": (Caps(1), "id"), "text": (Caps(2), "name"), "three": (Caps(5, 3, 2), "born")}
@@ -48,7 +48,7 @@ def expected() -> dict[str, Any]:
 def counted_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """No part of a table is read here."""
     for source in (Lazy, Relation):
-        monkeypatch.setattr(source, "parts", None)
+        monkeypatch.setattr(source, "batches", None)
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_steps_are_those_in_memory_at_halves_and_their_neighbors() -> None:
 def test_what_comes_back_is_no_larger_than_the_public_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 5,000 different keys two are public: four cells, whatever the engine has."""
     table, sizes = pl.DataFrame({"k": range(5000), "x": [1.0] * 5000}), []
-    fetched = {source: source.fetched for source in (Lazy, Relation)}
+    fetched = {source: source.fetch for source in (Lazy, Relation)}
 
     def watched(source: Any, rows: Any) -> Any:
         found = fetched[type(source)](source, rows)
@@ -105,7 +105,7 @@ def test_what_comes_back_is_no_larger_than_the_public_table(monkeypatch: pytest.
         return found
 
     for source in fetched:
-        monkeypatch.setattr(source, "fetched", watched)
+        monkeypatch.setattr(source, "fetch", watched)
     for one in (table.lazy(), duckdb.connect().from_arrow(table.to_arrow())):
         keeper = Curator(one, Ledger(Pure(10)), "add_remove")
         assert len(keeper.mean("x", bounds=(0, 1), missing="drop", by={"k": [3, 4]}, epsilon=1).labels) == 2
@@ -123,8 +123,8 @@ def test_a_folder_that_is_partitioned_by_date_is_a_table(tmp_path: Any) -> None:
     for one in (pl.scan_parquet(tmp_path, hive_partitioning=True), lake):
         frame = Frame(one)
         rows = grouping(frame, None, {"day": days})
-        assert pushed.can(frame, rows, "pay")
-        assert pushed.counts(frame, rows).tolist() == [3, 2]
+        assert pushed.supports(frame, rows, "pay")
+        assert pushed.cell_counts(frame, rows).tolist() == [3, 2]
 
 
 @pytest.mark.slow
@@ -132,14 +132,16 @@ def test_what_an_engine_cannot_say_is_read_part_by_part() -> None:
     table = people()
     for one in (table.lazy(), relation(table)):
         frame = Frame(one)
-        assert not pushed.can(frame, grouping(frame, lambda row: row["age"] == 3))
-        assert not pushed.can(frame, grouping(frame, {"money": 25}))
-        assert not pushed.can(frame, grouping(frame, None, {"large": range(2**16 + 1)}))
-        assert pushed.can(frame, grouping(frame, None, {"large": range(2**16)}))
+        assert not pushed.supports(frame, grouping(frame, lambda row: row["age"] == 3))
+        assert not pushed.supports(frame, grouping(frame, {"money": 25}))
+        assert not pushed.supports(frame, grouping(frame, None, {"large": range(2**16 + 1)}))
+        assert pushed.supports(frame, grouping(frame, None, {"large": range(2**16)}))
         for ranges in (2**10, 2**10 + 1):
             rows = grouping(frame, None, {"large": bands(*range(ranges + 1))})
-            assert pushed.can(frame, rows) == (ranges == 2**10)
-        assert not pushed.can_spread(frame, grouping(frame, None, {"age": range(100)}), "pay", Bounds.of((0, 80), 20))
+            assert pushed.supports(frame, rows) == (ranges == 2**10)
+        assert not pushed.supports_histogram(
+            frame, grouping(frame, None, {"age": range(100)}), "pay", Bounds.of((0, 80), 20)
+        )
 
 
 def test_people_are_drawn_by_an_engine_where_it_can_name_them_and_their_cell_leaves_room_for_the_draw() -> None:
@@ -150,10 +152,10 @@ def test_people_are_drawn_by_an_engine_where_it_can_name_them_and_their_cell_lea
         (two_bits,) = axes_of(frame, {"age": range(3)})
         for name in ("id", "name", "born", "large", "pay", "zoned", "yes", "money"):
             rows = Grouping(EVERY_ROW, (), Persons(name, name, Caps(1)))
-            assert pushed.can(frame, rows) == (name in ("id", "name", "born", "large"))
+            assert pushed.supports(frame, rows) == (name in ("id", "name", "born", "large"))
         for times, alone, beside in ((10, True, True), (11, True, False), (27, True, False), (28, False, False)):
             rows = Grouping(EVERY_ROW, (two_bits,) * times, Persons("id", "id", Caps(1)))
-            assert (pushed.can(frame, rows), pushed.can(frame, rows, "pay")) == (alone, beside)
+            assert (pushed.supports(frame, rows), pushed.supports(frame, rows, "pay")) == (alone, beside)
 
 
 @pytest.mark.parametrize("most", [1, 100, 101])
@@ -162,8 +164,8 @@ def test_equal_rows_of_a_person_are_used_up_to_the_cap_however_large_it_is(most:
     for one in (table, table.lazy(), duckdb.connect().from_arrow(table.to_arrow())):
         frame = Frame(one)
         rows = grouping(frame, None, None, Persons("id", "id", Caps(most)))
-        assert counted(frame, rows).tolist() == [most + min(most, 5)]
-        assert counted(frame, grouping(frame)).tolist() == [305]
+        assert cell_counts(frame, rows).tolist() == [most + min(most, 5)]
+        assert cell_counts(frame, grouping(frame)).tolist() == [305]
 
 
 @pytest.mark.slow
@@ -183,7 +185,7 @@ def test_people_may_be_named_by_whole_numbers_of_64_bits_without_a_sign() -> Non
 @pytest.mark.parametrize(("most", "bits"), [(2**27 - 1, 0), (2**27, 14), (2**52 + 1, 27)])
 def test_spark_takes_sums_apart_so_that_no_2_to_the_35_rows_overflow(most: int, bits: int) -> None:
     """Low bits and high bits, neither above 2**28."""
-    parts = {shift: part.text for shift, part in Spark.totals(None, Text("x"), most).items()}  # type: ignore[arg-type]
+    parts = {shift: part.text for shift, part in Spark.sums(None, Text("x"), most).items()}  # type: ignore[arg-type]
     apart = {0: f"sum(x & {2**bits - 1})", bits: f"sum(shiftright(x, {bits}))"}
     assert parts == (apart if bits else {0: "sum(x)"})
     assert max(2**bits, most >> bits) < 2**28

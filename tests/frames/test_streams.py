@@ -14,7 +14,7 @@ from toolkit import Curator, Ledger, Pure
 from toolkit.frames.engines import streams
 from toolkit.frames.engines.sql import Spark
 from toolkit.frames.frame import Frame
-from toolkit.frames.reader import counted, summed, summed_pairs
+from toolkit.frames.reader import cell_counts, power_sums, product_sums
 from toolkit.frames.sums import PAIR_BITS, Bounds, Variable, grouping
 
 ENGINES: dict[str, Callable[[pl.DataFrame], object]] = {
@@ -38,10 +38,10 @@ def added_up(frame: Frame) -> list[object]:
     coarse = tuple(Variable(label, Bounds.of((0, 90), PAIR_BITS), None) for label in ("pay", "age"))
     for where, by in ((None, None), ({"member": True}, BY), ({"came": dt.date(2020, 2, 1)}, None)):
         rows = grouping(frame, where, by)
-        found += [counted(frame, rows).tolist(), summed_pairs(frame, rows, coarse)]  # type: ignore[arg-type]
+        found += [cell_counts(frame, rows).tolist(), product_sums(frame, rows, coarse)]  # type: ignore[arg-type]
         for label, bounds in (("pay", (0, 100)), ("member", (0, 1)), ("age", (0, 50))):
             for fill in (None, Bounds.of(bounds).low):
-                found.append(summed(frame, rows, Variable(label, Bounds.of(bounds), fill), 1))
+                found.append(power_sums(frame, rows, Variable(label, Bounds.of(bounds), fill), 1))
     return found
 
 
@@ -59,7 +59,7 @@ def test_every_engine_gives_the_same_integers(expected: list[object], frame: Fra
 @pytest.mark.slow
 def test_the_sums_are_those_of_python(frame: Frame) -> None:
     bounds, rows = Bounds.of((0, 100), 14), grouping(frame, None, {"region": ["n", "s"]})
-    found = summed(frame, rows, Variable("pay", bounds, None), 2)
+    found = power_sums(frame, rows, Variable("pay", bounds, None), 2)
     for region, sums in zip(["n", "s"], found, strict=True):
         values = table().filter(pl.col("region") == region)["pay"].to_list()
         steps = [int(s) for s in bounds.steps(np.array([np.nan if v is None else v for v in values])) if s >= 0]
@@ -70,7 +70,7 @@ def test_the_sums_are_those_of_python(frame: Frame) -> None:
 def test_a_function_of_a_row_sees_the_rows_of_a_stream(frame: Frame) -> None:
     rows = grouping(frame, lambda row: row["region"] == "n" and row["age"] is None)
     expected = table().filter((pl.col("region") == "n") & pl.col("age").is_null()).height
-    assert counted(frame, rows).tolist() == [expected]
+    assert cell_counts(frame, rows).tolist() == [expected]
 
 
 @pytest.mark.slow
@@ -83,7 +83,7 @@ def test_kinds_lengths_and_single_columns_are_those_of_a_table_in_memory(frame: 
         assert len(frame.column(name).cells()) == ROWS
         assert len(frame.column(name).empty().cells()) == 0
         assert frame.column(name).missing().sum() == plain.column(name).missing().sum()
-    assert frame.column("region").places(["s", "n"]).tolist() == plain.column("region").places(["s", "n"]).tolist()
+    assert frame.column("region").codes(["s", "n"]).tolist() == plain.column("region").codes(["s", "n"]).tolist()
 
 
 def test_two_columns_of_a_stream_are_never_put_together_row_by_row() -> None:
@@ -164,6 +164,6 @@ class Sparks:
 @pytest.mark.slow
 def test_names_of_columns_are_quoted_for_spark() -> None:
     source = Spark(Sparks(table().rename({"pay": "the `pay`"})))
-    (part,) = source.parts(["the `pay`", "age"])
+    (part,) = source.batches(["the `pay`", "age"])
     assert part.column_names == ["the `pay`", "age"]
-    assert (source.rows(), source.whole().num_rows, source.empty().num_rows) == (ROWS, ROWS, 0)
+    assert (source.row_count(), source.collect().num_rows, source.empty().num_rows) == (ROWS, ROWS, 0)

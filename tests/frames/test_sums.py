@@ -13,7 +13,7 @@ from toolkit.frames import reader
 from toolkit.frames.engines import streams
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons
-from toolkit.frames.reader import counted, summed, summed_pairs, values_of
+from toolkit.frames.reader import cell_counts, cell_values, power_sums, product_sums
 from toolkit.frames.sums import PAIR_BITS, SQUARE_BITS, Bounds, Variable, grouping, step_bits
 
 KEYS = ["a", "b", "c"]
@@ -40,8 +40,8 @@ def test_parts_that_several_threads_add_up_are_those_of_one(parts: Frame, by: ob
 
     def found(frame: Frame) -> tuple[object, ...]:
         rows = grouping(frame, None, by)
-        sums = summed(frame, rows, Variable("x", limits, None), 2)
-        return counted(frame, rows).tolist(), sums, summed_pairs(frame, rows, (x, y))
+        sums = power_sums(frame, rows, Variable("x", limits, None), 2)
+        return cell_counts(frame, rows).tolist(), sums, product_sums(frame, rows, (x, y))
 
     assert found(parts) == found(Frame(pd.DataFrame(TABLE)))
 
@@ -54,12 +54,12 @@ def test_sums_of_powers_are_those_of_python() -> None:
     for by, cells in ((None, [{*TABLE["g"]}]), ({"g": KEYS}, [{key} for key in KEYS])):
         rows = grouping(frame, None, by)
         here = [[(a, b) for g, a, b in steps if g in cell and a >= 0] for cell in cells]
-        assert summed_pairs(frame, rows, (x, y)) == [
+        assert product_sums(frame, rows, (x, y)) == [
             [sum(a**i * b**j for a, b in pairs) for i in range(3) for j in range(3)] for pairs in here
         ]
         for order in (1, 2):
             sums = [[sum(x**i for x, _ in cell) for i in range(order + 1)] for cell in here]
-            assert summed(frame, rows, x, order) == sums
+            assert power_sums(frame, rows, x, order) == sums
 
 
 def test_a_function_of_a_row_is_called_by_one_thread_alone_and_in_order(parts: Frame) -> None:
@@ -69,7 +69,7 @@ def test_a_function_of_a_row_is_called_by_one_thread_alone_and_in_order(parts: F
         seen.append((threading.get_ident(), int(str(row["y"]))))
         return int(str(row["y"])) < 100
 
-    assert counted(parts, grouping(parts, first_half, None)).tolist() == [100]
+    assert cell_counts(parts, grouping(parts, first_half, None)).tolist() == [100]
     assert seen == [(threading.get_ident(), place) for place in range(200)]
 
 
@@ -108,18 +108,18 @@ def test_what_a_thread_raises_comes_out_where_it_is_awaited(parts: Frame) -> Non
         raise ValueError("of one part")
 
     with pytest.raises(ValueError, match="of one part"):
-        list(reader._each(work, parts.parts(["x"]), grouping(parts, None, None)))
+        list(reader._each(work, parts.batches(["x"]), grouping(parts, None, None)))
 
 
 def test_no_thread_warns_of_what_it_computes(parts: Frame) -> None:
     """NumPy keeps for each thread what it does about a division by zero."""
-    found = list(reader._each(lambda _: np.ones(1) / np.zeros(1), parts.parts(["x"]), grouping(parts)))
+    found = list(reader._each(lambda _: np.ones(1) / np.zeros(1), parts.batches(["x"]), grouping(parts)))
     assert all(np.isinf(one) for one in found)
 
 
 def test_values_come_from_all_parts_in_their_order(parts: Frame) -> None:
     whole, words = Frame(pd.DataFrame(TABLE)), ({"y": between(10, 189)}, {"g": KEYS})
-    codes, numbers = values_of(parts, grouping(parts, *words), "x", Bounds.of((0, 8)))
+    codes, numbers = cell_values(parts, grouping(parts, *words), "x", Bounds.of((0, 8)))
     assert np.array_equal(numbers, np.array(TABLE["x"], dtype=float), equal_nan=True)
     assert np.array_equal(codes, grouping(whole, *words).codes(whole))
     lazy = Frame(pl.LazyFrame(TABLE))
@@ -132,7 +132,7 @@ def test_the_order_of_a_persons_rows_does_not_decide_which_of_their_values_are_u
     used = []
     for frame in (Frame(table), Frame(table[::-1])):
         rows = grouping(frame, None, None, Persons("id", "id", Caps(1), b"secret"))
-        codes, numbers = values_of(frame, rows, "x", Bounds.of((0, 1)))
+        codes, numbers = cell_values(frame, rows, "x", Bounds.of((0, 1)))
         used.append(sorted(numbers[codes >= 0].tolist()))
     assert used[0] == used[1]
     assert len(used[0]) == 40

@@ -11,17 +11,17 @@ import pytest
 from toolkit.core import extras
 from toolkit.frames import table
 from toolkit.frames.table import (
-    absent,
     array_of,
     column,
     distinct_rows,
     floats,
     is_lazy,
+    missing_mask,
     names,
     numbers,
     rows_in_order,
-    some_columns,
-    some_rows,
+    select_columns,
+    select_rows,
     with_text_as_objects,
 )
 
@@ -33,11 +33,11 @@ FRAMES: dict[str, Any] = {"pandas": FRAME, "polars": pl.from_pandas(FRAME), "pya
 def test_columns_and_rows_are_the_same_in_every_engine(engine: str) -> None:
     data = FRAMES[engine]
     assert column(data, "a", "x").tolist() == [1, 2, 2]
-    assert absent(column(data, "b", "x")).tolist() == [False, True, False]
-    cut = some_rows(data, np.array([True, False, True]))
+    assert missing_mask(column(data, "b", "x")).tolist() == [False, True, False]
+    cut = select_rows(data, np.array([True, False, True]))
     assert type(cut) is type(data)
     assert column(cut, "b", "x").tolist() == ["x", "y"]
-    one = some_columns(data, ["b"])
+    one = select_columns(data, ["b"])
     assert (type(one), names(one)) == (type(data), ("b",))
     assert column(one, "b", "x").tolist() == column(data, "b", "x").tolist()
     assert not is_lazy(data)

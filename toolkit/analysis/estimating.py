@@ -30,7 +30,7 @@ from toolkit.core.checks import choice, explain_call, is_missing, reject
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
-from toolkit.frames.counts import Group, columns_of, in_order, rows_by
+from toolkit.frames.counts import Group, columns_of, in_order, row_counts
 from toolkit.frames.table import rows_in_order
 from toolkit.local.design import Design
 
@@ -171,7 +171,7 @@ class CountSource:
         """For each question group, cell and number of rows; few kinds of report are counted in one go."""
         tables: dict[str, list[tuple[Group, Any, int]]] = {}
         for part in self._parts():
-            rows = rows_by(self.frame, [*self.by, *part])
+            rows = row_counts(self.frame, [*self.by, *part])
             for place, name in enumerate(part, start=len(self.by)):
                 tables[name] = [(row[: len(self.by)], row[place], count) for row, count in rows]
         return tables
@@ -194,7 +194,7 @@ class CountSource:
     def _rows(self) -> tuple[dict[Group, int], int]:
         sums: dict[Group, int] = {}
         lost = 0
-        by_group = [] if self.readers else [(row, None, count) for row, count in rows_by(self.frame, self.by)]
+        by_group = [] if self.readers else [(row, None, count) for row, count in row_counts(self.frame, self.by)]
         for group, _, count in next(iter(self._tables.values()), by_group):
             if any(map(is_missing, group)):
                 lost += count
@@ -273,7 +273,7 @@ class CountSource:
 
     def _pairs(self, first: str, second: str) -> dict[Group, list[tuple[int, int]]]:
         """Of each group the codes of both reports, first * kinds of the second + second, each with its count."""
-        rows = rows_by(self.frame, [*self.by, first, second])
+        rows = row_counts(self.frame, [*self.by, first, second])
         a, b = (
             self.readers[name].read_all([(row[place], count) for row, count in rows])
             for name, place in ((first, -2), (second, -1))

@@ -22,7 +22,7 @@ from toolkit.core.randomness import Rng
 from toolkit.frames.conditions import Where
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Visits, check_names, hashed, identities
-from toolkit.frames.reader import counted
+from toolkit.frames.reader import cell_counts
 from toolkit.frames.sums import Grouping, grouping
 
 _read = partial(quietly, rule="a frame must be readable by its engine", consequence="the period is still to come")
@@ -111,13 +111,13 @@ class Stream:
         table = Frame(frame)
         rows = grouping(table, where)
         if person is None:
-            return self.add(_read(lambda: int(counted(table, rows)[0])))
+            return self.add(_read(lambda: int(cell_counts(table, rows)[0])))
         check_names(table, person)
         return self._next(lambda visits: _read(lambda: visits.count(self._present(table, rows, person))), own=True)
 
     def _present(self, table: Frame, rows: Grouping, person: str | int) -> Iterator[bytes]:
         """Hashes of those who have a row that counts."""
-        for part in table.parts((*rows.columns, person), whole=True):
+        for part in table.batches((*rows.columns, person), whole=True):
             place, names = identities(part.column(person))
             present = np.unique(place[(rows.codes(part) >= 0) & (place >= 0)])
             yield from (hashed(names[one], self._key, 16) for one in present.tolist())

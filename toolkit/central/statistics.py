@@ -25,7 +25,7 @@ from toolkit.core.checks import exact, reject, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.frames.persons import ONE, Caps
-from toolkit.frames.sums import Bounds, written
+from toolkit.frames.sums import Bounds, format_number
 
 
 class Statistic(Protocol):
@@ -147,7 +147,7 @@ class Edges:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(f"{written(low)} to {written(high)}" for low, high in pairwise(self.limits.tolist()))
+        return tuple(f"{format_number(low)} to {format_number(high)}" for low, high in pairwise(self.limits.tolist()))
 
     @property
     def cuts(self) -> tuple[list[float], list[int]]:

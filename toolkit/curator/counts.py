@@ -18,7 +18,7 @@ from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.curator.release import STEPS, Query, Release, noisy_sums
 from toolkit.frames.frame import MOST_CELLS, Frame, as_list
-from toolkit.frames.reader import counted, counted_by_table, summed
+from toolkit.frames.reader import cell_counts, marginal_counts, power_sums
 from toolkit.frames.sums import BoundsLike, By, Cuts, Missing, axes_of
 from toolkit.frames.values import Keys
 
@@ -34,7 +34,7 @@ def count(query: Query) -> Release[Any]:
         reject("`where` or `by` must be given under 'replace'", "none", consequence)
     sensitivity = table_counts(query.rows.cells, query.unit.neighbors, query.unit.caps)
     statistic = LinearStatistic(sensitivity, int)
-    return noisy_sums(query, "count", [statistic], [partial(counted, query.frame, query.rows)])
+    return noisy_sums(query, "count", [statistic], [partial(cell_counts, query.frame, query.rows)])
 
 
 def histogram(
@@ -66,7 +66,7 @@ def total(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> 
         statistic = statistics.totals(variable.limits, rows.cells, unit.neighbors, unit.caps)
     else:
         statistic = statistics.total(variable.limits, unit.neighbors, unit.n)
-    read = partial(summed, query.frame, rows, variable, 1)
+    read = partial(power_sums, query.frame, rows, variable, 1)
     return noisy_sums(query, f"sum of {variable.name}", [statistic], [read], [variable], STEPS)
 
 
@@ -126,7 +126,7 @@ def agreeing_counts(query: Query, by: Sequence[By]) -> Release[Any]:
     return query.release(
         f"count by {len(tables)} table{'s' * (len(tables) > 1)}: {', '.join(names)}{where}",
         mechanism,
-        partial(counted_by_table, query.frame, rows, tables),
+        partial(marginal_counts, query.frame, rows, tables),
         draw,
         query={"tables": columns},
         notes=("a row is in the tables if it has one of the given keys in every column",),

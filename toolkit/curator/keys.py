@@ -18,7 +18,7 @@ from toolkit.curator.counts import Bins
 from toolkit.curator.release import Query, Release
 from toolkit.frames.frame import as_list
 from toolkit.frames.persons import check_keys
-from toolkit.frames.reader import counted, counted_by_key
+from toolkit.frames.reader import cell_counts, key_counts
 from toolkit.frames.values import Keys
 
 _COUNTS = Covers([ErrorSource.NOISE], unit="counts")
@@ -42,7 +42,7 @@ def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:
     def public_keys(estimate: Estimate) -> dict[str, Any]:
         return {"by": {name: list(estimate.labels)}, "keys": "found"}
 
-    read = partial(counted_by_key, query.frame, rows, column, most)
+    read = partial(key_counts, query.frame, rows, column, most)
     return query.release(f"keys of {name}{rows.words}", mechanism, read, draw, facts_after=public_keys)
 
 
@@ -70,7 +70,7 @@ def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release
     )
     label = f"bounds of {name}{rows.words}"
     facts = {"powers of two": [first, last], "beta": str(beta)}
-    return query.release(label, mechanism, lambda: counted(query.frame, binned), draw, query=facts, notes=(note,))
+    return query.release(label, mechanism, lambda: cell_counts(query.frame, binned), draw, query=facts, notes=(note,))
 
 
 def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[Any]:
@@ -96,7 +96,9 @@ def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[
         f"{mechanism.off_by(counts_query.rows.cells):,} rows more than the chosen one"
     )
     label = f"top {mechanism.k} of {name} ({counts_query.rows.cells}){query.rows.words}"
-    return counts_query.release(label, mechanism, lambda: counted(query.frame, counts_query.rows), draw, notes=(note,))
+    return counts_query.release(
+        label, mechanism, lambda: cell_counts(query.frame, counts_query.rows), draw, notes=(note,)
+    )
 
 
 def _key(option: object, label: Label) -> Any:

@@ -18,7 +18,7 @@ from toolkit.core.arrays import Array, Label
 from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
 from toolkit.curator.release import PRODUCTS, STEPS, Query, Release, by_column, noisy_sums
-from toolkit.frames.reader import summed, summed_pairs
+from toolkit.frames.reader import power_sums, product_sums
 from toolkit.frames.sums import PAIR_BITS, SQUARE_BITS, Bounds, BoundsByColumn, BoundsLike, Missing, Variable
 
 _LINEAR = ("NaN where a noisy variance is not above 0; the interval follows the linear part of the error",)
@@ -34,7 +34,7 @@ def mean(query: Query, column: Label | list[Label], bounds: BoundsByColumn, miss
     else:
         variables, noise_unit = [query.variable(column, bounds, missing)], STEPS
     label = f"mean of {', '.join(variable.name for variable in variables)}"
-    reads = [partial(summed, query.frame, query.rows, variable, 1) for variable in variables]
+    reads = [partial(power_sums, query.frame, query.rows, variable, 1) for variable in variables]
     if not isinstance(column, list) and (n := _public_n(query, variables)) is not None:
         return noisy_sums(query, label, [statistics.mean(variables[0].limits, n)], reads, variables, STEPS)
     means = [_mean_of_cells(query, variable.limits) for variable in variables]
@@ -59,7 +59,7 @@ def variance(query: Query, column: Label, bounds: BoundsLike, missing: Missing, 
     else:
         coded = tables.second_order(limits.span, rows.cells, unit.neighbors, unit.caps, laplace=query.price.is_epsilon)
         statistic = replace(coded, factor=_half(limits) ** 2)
-    read = partial(summed, query.frame, rows, variable, 2)
+    read = partial(power_sums, query.frame, rows, variable, 2)
     return noisy_sums(query, f"{name} of {variable.name}", [statistic], [read], [variable], PRODUCTS)
 
 
@@ -94,7 +94,7 @@ def _pairs(query: Query, x: Variable, y: Variable) -> tables.MomentStatistic:
 def _pair_release(
     query: Query, name: str, statistic: statistics.Statistic, pair: tuple[Variable, Variable], **more: Any
 ) -> Release[Any]:
-    label, read = f"{name} of {pair[0].name} and {pair[1].name}", partial(summed_pairs, query.frame, query.rows, pair)
+    label, read = f"{name} of {pair[0].name} and {pair[1].name}", partial(product_sums, query.frame, query.rows, pair)
     return noisy_sums(query, label, [statistic], [read], pair, PRODUCTS, **more)
 
 

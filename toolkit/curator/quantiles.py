@@ -18,7 +18,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, words
 from toolkit.curator.release import Price, Query, Release, cells_by
 from toolkit.frames.frame import as_list
-from toolkit.frames.reader import steps_or_values
+from toolkit.frames.reader import histogram_or_values
 from toolkit.frames.sums import Bounds, BoundsLike, Variable, split
 
 GRID_BITS = 20
@@ -57,7 +57,7 @@ def quantiles(
     return query.release(
         f"{names[0] if single else len(shares)} quantile{'s' * (len(shares) > 1)} of {name}{rows.words}",
         mechanism,
-        partial(steps_or_values, query.frame, rows, column, limits),
+        partial(histogram_or_values, query.frame, rows, column, limits),
         draw,
         variables=[Variable(column, limits, None, name, "missing left out")],
         query={"by": keys} if keys else None,

@@ -32,7 +32,7 @@ from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import ONE, Caps, Persons
-from toolkit.frames.sums import SUM_BITS, Axis, Bounds, Grouping, Variable, written
+from toolkit.frames.sums import SUM_BITS, Axis, Bounds, Grouping, Variable, format_number
 
 Data = TypeVar("Data")
 CHANGED = object()
@@ -301,8 +301,8 @@ def resolve_missing(missing: object, limits: Bounds) -> tuple[Fraction | None, s
     fill = exact(missing, "missing")  # type: ignore[arg-type]
     if not limits.low <= fill <= limits.high:
         rule = '`missing` must be "drop" or a number within the bounds'
-        reject(rule, missing, f"write missing={written(float(limits.low))}, for example")
-    return fill, f"missing counted as {written(float(fill))}"
+        reject(rule, missing, f"write missing={format_number(float(limits.low))}, for example")
+    return fill, f"missing counted as {format_number(float(fill))}"
 
 
 def by_column(values: Any, label: Label, name: str) -> Any:

@@ -16,8 +16,8 @@ from toolkit.core.checks import Number, exact, probability, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator.release import CHANGED, Query, Release, resolve_missing
-from toolkit.frames.reader import values_of
-from toolkit.frames.sums import BoundsLike, Missing, Variable, split, written
+from toolkit.frames.reader import cell_values
+from toolkit.frames.sums import BoundsLike, Missing, Variable, format_number, split
 
 if TYPE_CHECKING:  # imported inside the functions, so that `import toolkit` stays fast
     from toolkit.central.robust.releases import Summary
@@ -54,7 +54,7 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
     return query.release(
         f"{mechanism.statistic!r} location of {name}{rows.words}",
         mechanism,
-        lambda: values_of(query.frame, rows, column, mechanism.bounds),
+        lambda: cell_values(query.frame, rows, column, mechanism.bounds),
         draw,
         variables=[Variable(column, mechanism.bounds, None, name, "missing left out")],
         notes=(*each, "a Huber location, which of skewed values is neither their median nor their mean"),
@@ -90,7 +90,7 @@ def smooth(
     mechanism = SmoothSensitivity.for_epsilon(query.price.amount, statistic, n=n, bounds=bounds, **settings)
     fill, how = (None, "") if missing is None else resolve_missing(missing, mechanism.bounds)
     if fill is None:
-        middle = written(float(mechanism.bounds.low + mechanism.bounds.high) / 2)
+        middle = format_number(float(mechanism.bounds.low + mechanism.bounds.high) / 2)
         rule = "`missing` must be a number with smooth noise: the number that replaces missing values"
         consequence = f"without it the number of values would be private; write missing={middle}, for example"
         reject(rule, "none" if missing is None else repr(missing), consequence)

@@ -17,7 +17,7 @@ def _narwhals() -> Any:
     return extra("narwhals")
 
 
-def counted(reports: DataFrame, name: str, by: Sequence[str] = ()) -> dict[Group, dict[Any, int]]:
+def value_counts(reports: DataFrame, name: str, by: Sequence[str] = ()) -> dict[Group, dict[Any, int]]:
     """For each group the number of times that each value of a column occurs; missing values are left out.
 
     `reports` is a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis: the counting is done
@@ -44,7 +44,7 @@ def in_order(row: Iterable[Any]) -> tuple[tuple[bool, Any], ...]:
     return tuple((isinstance(value, str), value) for value in row)
 
 
-def rows_by(reports: DataFrame, names: Sequence[str]) -> list[tuple[tuple[Any, ...], int]]:
+def row_counts(reports: DataFrame, names: Sequence[str]) -> list[tuple[tuple[Any, ...], int]]:
     """How many rows have each combination of values in the columns, what is missing included; without
     columns, all rows.
     """

@@ -107,7 +107,7 @@ class Frame:
         if self.source is None:
             return int(self._table.num_rows if self._engine == "pyarrow" else len(self._table))
         if self._length is None:
-            self._length = read_by_engine(self.source.rows)
+            self._length = read_by_engine(self.source.row_count)
         return self._length
 
     def column(self, label: object, *, numbers: bool = False) -> Column:
@@ -129,11 +129,11 @@ class Frame:
         """Every column, in its order."""
         return [self._column(place) for place in range(len(self.labels))]
 
-    def parts(self, labels: Iterable[object], *, whole: bool = False) -> Iterator["Frame"]:
+    def batches(self, labels: Iterable[object], *, whole: bool = False) -> Iterator["Frame"]:
         """Frames in memory that hold these columns of all rows, some rows after the other; with `whole` in one."""
         if self.source is not None:
             names = list(dict.fromkeys(map(str, labels)))
-            parts = map(Frame, self.source.parts(names or self.source.names[:1]))
+            parts = map(Frame, self.source.batches(names or self.source.names[:1]))
             yield from [_joined(list(parts), self)] if whole else parts
         elif self._engine == "polars" and not whole and len(self) > streams.ROWS:
             starts = range(0, len(self), streams.ROWS)  # some rows stay in the cache of a processor
@@ -143,7 +143,7 @@ class Frame:
 
     def copy(self) -> Any:
         """The table again, for code that might change it."""
-        return _copied(self._engine, self._table, deep=True) if self.source is None else self.source.whole()
+        return _copied(self._engine, self._table, deep=True) if self.source is None else self.source.collect()
 
     def _column(self, place: int) -> Column:
         column = _column(self._engine, self._table, place)
@@ -241,14 +241,14 @@ def _name(label: str | int | None, place: int) -> str:
 
 class Streamed(Column):
     """A column whose parts are read one after the other and put together. Two such columns are read at different times,
-    so their rows need not be in the same order: what needs several goes through `Frame.parts`.
+    so their rows need not be in the same order: what needs several goes through `Frame.batches`.
     """
 
     def __init__(self, source: EngineTable, name: str, empty: Column, wrap: Any) -> None:
         self._source, self._name, self._empty, self._wrap, self.kind = source, name, empty, wrap, empty.kind
 
     def _columns(self) -> list[Column]:
-        return [self._empty, *(self._wrap(part) for part in self._source.parts([self._name]))]
+        return [self._empty, *(self._wrap(part) for part in self._source.batches([self._name]))]
 
     def floats(self) -> Array:
         return np.concatenate([column.floats() for column in self._columns()])
@@ -257,8 +257,8 @@ class Streamed(Column):
         ticks, missing = zip(*(column.ticks(local=local) for column in self._columns()), strict=True)
         return np.concatenate(ticks), np.concatenate(missing)
 
-    def places(self, texts: Sequence[str]) -> Codes:
-        return np.concatenate([column.places(texts) for column in self._columns()])
+    def codes(self, texts: Sequence[str]) -> Codes:
+        return np.concatenate([column.codes(texts) for column in self._columns()])
 
     def missing(self) -> Mask:
         return np.concatenate([column.missing() for column in self._columns()])
@@ -412,7 +412,7 @@ class ArrowColumn(Column):
         stored = padded.type if self.kind.name == "whole" else pa.int32() if short else pa.int64()
         return np.asarray(self._pc.fill_null(padded.cast(stored), 0))[:-1], np.asarray(self._pc.is_null(padded))[:-1]
 
-    def places(self, texts: Sequence[str]) -> Codes:
+    def codes(self, texts: Sequence[str]) -> Codes:
         padded = self._padded()
         places = self._pc.index_in(padded, value_set=self._pa.array(texts, type=padded.type))
         return np.asarray(self._pc.fill_null(places, -1))[:-1].astype(np.int64)

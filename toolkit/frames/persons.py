@@ -370,7 +370,7 @@ def check_keys(column: Column) -> None:
         reject(rule, column.kind.words, "their values would be no keys of a table", TypeError)
 
 
-def people_by_key(column: Column, counted: Mask) -> dict[Any, int]:
+def rows_by_key(column: Column, counted: Mask) -> dict[Any, int]:
     """How many of the counted rows have each key, in an order that follows from the keys alone."""
     kind = column.kind.name
     raw: dict[Any, int]
@@ -384,10 +384,10 @@ def people_by_key(column: Column, counted: Mask) -> dict[Any, int]:
         raw = dict(zip(keys.tolist(), numbers.tolist(), strict=True))
     if kind == "whole" and not column.kind.long:
         return raw  # in order, and each a key
-    return ordered((key_of(kind, value), number) for value, number in raw.items())
+    return sort_keys((key_of(kind, value), number) for value, number in raw.items())
 
 
-def people_by_key_once(column: Column, counted: Mask, frame: Frame, persons: Persons, most: int) -> dict[Any, int]:
+def people_by_key(column: Column, counted: Mask, frame: Frame, persons: Persons, most: int) -> dict[Any, int]:
     """How many people have each key: a person counts once in a key, and in at most `most` keys.
 
     Which keys of a person who has more are counted is drawn by a hash of the key and the person, so that nobody
@@ -407,7 +407,7 @@ def people_by_key_once(column: Column, counted: Mask, frame: Frame, persons: Per
         if key is not None:
             own.setdefault(one, {})[key] = tag
     used_keys = (key for keys in own.values() for key in _drawn(keys, persons, most))
-    return ordered(Counter(used_keys).items())
+    return sort_keys(Counter(used_keys).items())
 
 
 def _drawn(keys: dict[Any, int], persons: Persons, most: int) -> Iterable[Any]:
@@ -442,7 +442,7 @@ def _date(days: int) -> dt.date | None:
     return dt.date.fromordinal(place) if 1 <= place <= dt.date.max.toordinal() else None
 
 
-def ordered(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
+def sort_keys(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
     """Equal keys added up; numbers, then texts, then dates, each in their order."""
     totals: dict[Any, int] = {}
     for key, number in counts:

@@ -101,7 +101,7 @@ class Grouping:
         values decide, too: from 0 to a most, -1 where missing.
         """
         if frame.source is not None:  # two columns of it may be read in different orders
-            raise RuntimeError("rows of a stream are coded part by part: see Frame.parts")
+            raise RuntimeError("rows of a stream are coded part by part: see Frame.batches")
         codes = None
         for axis in self.axes:
             place, size = axis.codes(frame), len(axis.labels)
@@ -336,7 +336,7 @@ def _gridded(low: Fraction, high: Fraction, bits: int) -> Bounds:
     return Bounds(low, high, Fraction(2) ** (floor_log2(high - low) - bits))
 
 
-def written(number: float) -> str:
+def format_number(number: float) -> str:
     """A number in few digits if they say it exactly, else in as many as it takes.
 
     >>> written(40.0), written(1000001.0)

@@ -42,13 +42,13 @@ def column(data: Any, values: Any, what: str) -> Values:
     """A column by its name, or the values themselves; one-dimensional, as long as the data."""
     if isinstance(values, str):
         if values not in names(data):
-            reject(f"{what} must be a column of the data", repr(values), f"there are {listed(data) or 'none'}")
+            reject(f"{what} must be a column of the data", repr(values), f"there are {format_columns(data) or 'none'}")
         values = data[values]
     elif not same_index(values, data):
         reject(f"{what} must have the index of the data", "another", "values and rows would be mixed up")
     array = array_of(values)
-    if array.ndim != 1 or len(array) != height(data):
-        received = f"shape {array.shape} for {height(data)} rows"
+    if array.ndim != 1 or len(array) != row_count(data):
+        received = f"shape {array.shape} for {row_count(data)} rows"
         reject(f"{what} must have one value for each row of the data", received, "rows and values must match")
     return array
 
@@ -64,13 +64,13 @@ def names(data: object) -> tuple[str, ...]:
     return tuple(map(str, _labels(data)))
 
 
-def listed(data: object) -> str:
+def format_columns(data: object) -> str:
     """The first columns, for a message: by name if that is text, else by place."""
     labels = enumerate(_labels(data)[:20], start=1)
     return ", ".join(label if isinstance(label, str) else f"column number {place}" for place, label in labels)
 
 
-def height(data: Any) -> int:
+def row_count(data: Any) -> int:
     """How many rows there are."""
     if isinstance(data, dict):
         return len(next(iter(data.values()), ()))
@@ -100,7 +100,7 @@ def rows_in_order(frame: object) -> Any:
         reject("with a `sample` the frame must hold its rows in order", type(frame).__name__, remedy, TypeError)
 
 
-def absent(values: Values) -> Mask:
+def missing_mask(values: Values) -> Mask:
     """Which values are missing: None, NaN, NaT, NA."""
     if values.dtype.kind == "f":
         return np.isnan(values)
@@ -111,7 +111,7 @@ def absent(values: Values) -> Mask:
     return np.zeros(len(values), dtype=bool)
 
 
-def some_rows(data: object, where: Mask) -> Any:
+def select_rows(data: object, where: Mask) -> Any:
     """The same kind of frame with only these rows."""
     if where.all():
         return data
@@ -120,7 +120,7 @@ def some_rows(data: object, where: Mask) -> Any:
     return rows_in_order(data)[np.flatnonzero(where)].to_native()
 
 
-def some_columns(data: Any, labels: Sequence[str]) -> Any:
+def select_columns(data: Any, labels: Sequence[str]) -> Any:
     """The same kind of frame with only these columns."""
     return data[list(labels)] if hasattr(data, "assign") else rows_in_order(data).select(*labels).to_native()
 

@@ -210,9 +210,9 @@ def places_among(column: Column, targets: Sequence[Any], *, days: bool) -> Codes
     """The place of each value of a column among the targets, as `fitted` made them; -1 where it is none of them."""
     if column.kind.one_by_one:
         keys = {compared(target): place for place, target in enumerate(targets)}
-        return cells.places(column.cells(), keys, days=days)
+        return cells.codes(column.cells(), keys, days=days)
     if column.kind.name == "text":
-        return column.places(targets)
+        return column.codes(targets)
     values, missing = numeric(column, days=days)
     return np.where(missing, -1, _places(values, np.array(targets, dtype=values.dtype)))
 
@@ -457,7 +457,7 @@ class Keys:
         column, items = frame.column(self.label), self.items
         if self.plain:
             text = column.kind.name == "text"
-            return column.places(self.stored) if text else places_among(column, self.stored, days=False)
+            return column.codes(self.stored) if text else places_among(column, self.stored, days=False)
         values = [place for place, item in enumerate(items) if not isinstance(item, Range | SpecialValue)]
         ranges = [place for place, item in enumerate(items) if isinstance(item, Range)]
         codes: Codes = np.full(0 if values else len(frame), -1, dtype=np.int64)

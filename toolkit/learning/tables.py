@@ -96,7 +96,7 @@ def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
     rows, labels = _frame(frame, y if named else None), [one for one in frame.labels if not named or one != y]
 
     def parts() -> Iterator[tuple[Array, Any]]:
-        for part in frame.parts([*labels, y] if named else labels):
+        for part in frame.batches([*labels, y] if named else labels):
             yield _cells([part.column(label) for label in labels]), part.column(y) if named else None
 
     return Examples(rows, goal[0] if goal else None, parts)

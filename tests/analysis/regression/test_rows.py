@@ -16,7 +16,7 @@ from toolkit import k_ary
 from toolkit.analysis import Sample, logistic, multinomial, predictor
 from toolkit.analysis.regression.covariates import from_arrays, sides, standardize
 from toolkit.analysis.regression.rows import TIMES, channel, complete, gaps_in, group_codes, people
-from toolkit.frames.table import absent, column
+from toolkit.frames.table import column, missing_mask
 
 DATA = survey()[:400]
 ASKED = SimpleNamespace(questions=[SimpleNamespace(name="forced")])
@@ -154,7 +154,7 @@ def test_reports_of_any_kind_are_read(reports: Any) -> None:
 def test_parts_of_the_reading() -> None:
     assert sides("`a b` ~ x") == ("a b", "x")
     assert group_codes(np.array(["b", None, "b"], dtype=object)).tolist() == [0, 1, 0]
-    assert absent(np.array(["2020-01-01", "NaT"], dtype="datetime64[D]")).tolist() == [False, True]
+    assert missing_mask(np.array(["2020-01-01", "NaT"], dtype="datetime64[D]")).tolist() == [False, True]
     assert column({"a": [1, 2]}, "a", "it").tolist() == [1, 2]
     columns, back = standardize(from_arrays(np.array([[1.0], [3.0], [8.0]])))
     assert np.allclose(columns[:, 1].mean(), 0)

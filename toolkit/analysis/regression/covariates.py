@@ -18,16 +18,16 @@ from toolkit.core.checks import reject
 from toolkit.core.extras import extra
 from toolkit.frames.table import (
     Values,
-    absent,
     array_of,
     as_frame,
     categories,
     column,
-    height,
-    listed,
+    format_columns,
+    missing_mask,
     names,
     numbers,
-    some_columns,
+    row_count,
+    select_columns,
     with_column,
     with_text_as_objects,
 )
@@ -85,7 +85,9 @@ def variables(right: str, data: object) -> tuple[str, ...]:
     """The columns that the right side of a formula speaks of; what is no column is refused by name."""
     mentioned, there = set(map(str, _formula(right).required_variables)), names(data)
     if unknown := sorted(name for name in mentioned if name not in there and name.partition(".")[0] != "np"):
-        reject("covariates must be columns of the data", ", ".join(map(repr, unknown)), f"there are {listed(data)}")
+        reject(
+            "covariates must be columns of the data", ", ".join(map(repr, unknown)), f"there are {format_columns(data)}"
+        )
     return tuple(sorted(mentioned & set(there)))
 
 
@@ -105,8 +107,8 @@ def _term_text(term: Any) -> str:
 
 def absent_in(data: object, columns: tuple[str, ...]) -> Mask:
     """Rows in which one of these columns has no value."""
-    gaps = [absent(column(data, name, "a covariate")) for name in columns]
-    return np.logical_or.reduce(gaps) if gaps else np.zeros(height(data), dtype=bool)
+    gaps = [missing_mask(column(data, name, "a covariate")) for name in columns]
+    return np.logical_or.reduce(gaps) if gaps else np.zeros(row_count(data), dtype=bool)
 
 
 def from_formula(right: str, data: DataFrame, also: tuple[str, ...] = ()) -> Covariates:
@@ -128,7 +130,7 @@ def from_formula(right: str, data: DataFrame, also: tuple[str, ...] = ()) -> Cov
 def _columns_behind(data: Any, wanted: tuple[str, ...], matrix: Array, labels: tuple[str, ...]) -> Any:
     """These columns of a frame, apart from it; of pandas those that the matrix holds as they are share its memory."""
     if not hasattr(data, "assign") or not wanted:
-        return some_columns(data, wanted)
+        return select_columns(data, wanted)
     same = [name for name in wanted if name in labels and data[name].dtype == np.float64]
     cells = {name: matrix[:, labels.index(name)] if name in same else data[name].copy() for name in wanted}
     return extra("pandas", "analysis").DataFrame(cells, index=data.index, copy=False)

@@ -48,7 +48,7 @@ from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import choice, explain_call, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
-from toolkit.frames.table import as_frame, column, is_lazy, numbers, some_rows, with_column
+from toolkit.frames.table import as_frame, column, is_lazy, numbers, select_rows, with_column
 
 _ADVICE = "use penalty='jeffreys', leave out covariates of the truth (truth='1'), or ask more people"
 _NO_SPREAD = -12.0  # logarithm of the errors' share of the outcome's spread: 6e-6
@@ -123,7 +123,7 @@ def read_hidden(
     gaps["covariates"] = absent_in(frame, tuple(sorted(set(covariates) - set(items))))
     rows, dropped = complete(gaps, way, columns.get("times"))
     people, notes = who(columns, rows, sampling, dropped, frame, finite=False)
-    used, columns = some_rows(frame, rows), {what: values[rows] for what, values in columns.items()}
+    used, columns = select_rows(frame, rows), {what: values[rows] for what, values in columns.items()}
     count = int(rows.sum())
     empty = _with_truths(used, items, (0,) * len(items), count)
     covered = from_formula(right, empty)

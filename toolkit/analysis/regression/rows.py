@@ -21,15 +21,15 @@ from toolkit.core.checks import choice, reject
 from toolkit.core.loss import Pure
 from toolkit.frames.table import (
     Values,
-    absent,
     as_frame,
     column,
     distinct_rows,
     floats,
     is_lazy,
+    missing_mask,
     names,
     numbers,
-    some_rows,
+    select_rows,
 )
 from toolkit.local.catalogue import restore
 from toolkit.local.design import Design
@@ -319,7 +319,7 @@ def read_rows(
     named = (*sampling.values(), *getattr(sampling.get("sample"), "_column_names", ()))
     own = tuple(one for one in named if isinstance(one, str) and one in names(frame))
     columns = {what: values[used] for what, values in columns.items()}
-    rows = some_rows(frame, used)
+    rows = select_rows(frame, used)
     covariates = from_formula(right, rows, own) if by_formula else from_arrays(rows)
     reports = channel(columns["reports"], design, columns.get("design_by"), codes)
     return ModelRows(covariates, reports, drawn, dropped, notes)
@@ -357,7 +357,7 @@ def read_answers(
     gaps = gaps_in(columns, sampling) | {"covariates": absent_in(frame, terms)}
     used, dropped = complete(gaps, missing)
     people, notes = who(columns, used, sampling, dropped, frame, finite=False)
-    cut, rows = {what: values[used] for what, values in columns.items()}, some_rows(frame, used)
+    cut, rows = {what: values[used] for what, values in columns.items()}, select_rows(frame, used)
     more = {name: from_formula(one, rows) for name, one in rights.items()}
     return Answers(from_formula(right, rows), cut, people, dropped, notes, more)
 
@@ -410,7 +410,7 @@ def sampling_columns(frame: object, sampling: Mapping[str, Any]) -> dict[str, Va
 def gaps_in(columns: Mapping[str, Values], sampling: Mapping[str, Any]) -> dict[str, Mask]:
     """Where each column has no value; what an engine has counted is always there."""
     counted = isinstance(sampling.get("times"), str) and sampling["times"] == TIMES
-    return {what: absent(values) for what, values in columns.items() if not (counted and what == "times")}
+    return {what: missing_mask(values) for what, values in columns.items() if not (counted and what == "times")}
 
 
 def who(

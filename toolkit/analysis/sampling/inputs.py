@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Mask, Values
 from toolkit.core.checks import Number, exact, is_missing, reject
-from toolkit.frames.table import array_of, height, index_of, is_lazy, rows_in_order
+from toolkit.frames.table import array_of, index_of, is_lazy, row_count, rows_in_order
 from toolkit.frames.table import column as named_column
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def from_frame(frame: object, values: object, name: str) -> Any:
 
 def check_frame(rows: int | None, index: "pd.Index[Any] | None", frame: object) -> None:
     """Refuse a frame with other rows than the columns of a sample."""
-    if rows is not None and rows != height(frame):
-        reject(f"the frame must have {rows} rows, as the sample has", height(frame), "rows are matched by position")
+    if rows is not None and rows != row_count(frame):
+        reject(f"the frame must have {rows} rows, as the sample has", row_count(frame), "rows are matched by position")
     check_index(index, frame, "the frame")
 
 

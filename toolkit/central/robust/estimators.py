@@ -11,7 +11,7 @@ import numpy as np
 from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, positive
 from toolkit.core.inference.special import expit
-from toolkit.frames.sums import written
+from toolkit.frames.sums import format_number
 
 
 class MEstimator(ABC):
@@ -132,7 +132,7 @@ class Huber(MEstimator):
         return np.where(size < self.bound, size**2 / 2, self.bound * (size - self.bound / 2))
 
     def __repr__(self) -> str:
-        return f"Huber({written(float(self.k))})"
+        return f"Huber({format_number(float(self.k))})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -180,7 +180,7 @@ class Tukey(MEstimator):
         return np.asarray(1 - np.minimum(np.abs(u) / float(self.c), 1) ** 2)
 
     def __repr__(self) -> str:
-        return f"Tukey({written(float(self.c))})"
+        return f"Tukey({format_number(float(self.c))})"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.frames.sums import QUANTILE_BITS, Bounds, written
+from toolkit.frames.sums import QUANTILE_BITS, Bounds, format_number
 
 # How many people must change for a value to be the statistic: for every point of a public grid at once.
 #
@@ -150,7 +150,7 @@ class Quantile:
         object.__setattr__(self, "q", rank_unit(probability(q, "q")))
 
     def __repr__(self) -> str:
-        return f"Quantile({written(float(self.q))})"
+        return f"Quantile({format_number(float(self.q))})"
 
 
 COVERS = Covers([ErrorSource.NOISE], unit="people")
@@ -353,5 +353,5 @@ class InverseSensitivity:
 
     def __repr__(self) -> str:
         name = self.statistic if isinstance(self.statistic, Quantile | Huber) else "a function"
-        low, high = (written(float(limit)) for limit in (self.bounds.low, self.bounds.high))
+        low, high = (format_number(float(limit)) for limit in (self.bounds.low, self.bounds.high))
         return f"<InverseSensitivity of {name} between {low} and {high}; {self.loss}>"

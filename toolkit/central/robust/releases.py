@@ -25,7 +25,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Loss, Pure
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.sampling import exp_enclosure
-from toolkit.frames.sums import Bounds, BoundsLike, written
+from toolkit.frames.sums import Bounds, BoundsLike, format_number
 
 FLOOR_BITS = 24
 """The sensitivity that noise is scaled to is at least 2**-24 of the distance of the bounds: a constant is
@@ -249,7 +249,7 @@ class SmoothSensitivity:
         return ScaleBound(self, Laplace.for_epsilon(epsilon, sensitivity=self.noise.smoothness + _LOG_ERROR))
 
     def __repr__(self) -> str:
-        low, high = (written(float(limit)) for limit in (self.bounds.low, self.bounds.high))
+        low, high = (format_number(float(limit)) for limit in (self.bounds.low, self.bounds.high))
         return (
             f"<SmoothSensitivity of the {self.statistic.name} of {self.statistic.n} values between {low} and "
             f"{high}: {type(self.noise).__name__}; {self.loss}>"

@@ -1,1 +1,1 @@
-"""Columns and tables of each engine, and what can be said in its own expressions."""
+"""Columns and tables of each engine, and the expressions that each engine can compute itself."""

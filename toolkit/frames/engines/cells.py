@@ -1,8 +1,8 @@
 """Cells that are Python objects, read by their type alone: no method of an object of unknown type is ever called.
 
-A cell may be anything that somebody once put into a frame. One whose `__float__`, `__eq__` or `__hash__`
-raises, or takes its time, would tell about its person; so only types known here are read, and all others are
-no number and no option.
+A cell may be any object that somebody once put into a frame. A cell whose `__float__`, `__eq__` or `__hash__`
+raises, or is slow, would disclose something about its person. So only the types in this module are read; a cell of
+any other type is neither a number nor an option.
 """
 
 import datetime as dt
@@ -20,7 +20,8 @@ from toolkit.core.arrays import as_float, numeric
 
 _EPOCH, _ZONED_EPOCH = dt.datetime(1970, 1, 1), dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _DAYS = ("D", "W")
-FAR = 1000  # digits: a Decimal of few digits can stand for a number of billions of them
+# The most digits of a Decimal that is expanded: a short one, such as 1E+999999999, can stand for billions of digits.
+FAR = 1000
 NOTHING = object()
 """The key of a missing cell."""
 
@@ -39,11 +40,11 @@ class Moment(NamedTuple):
 
 
 def key(cell: object, *, days: bool = False) -> Hashable:
-    """What a cell is compared by: equal for equal values of whatever type; `NOTHING` if missing, None if of
-    no known type.
+    """Return the key by which a cell is compared: `NOTHING` if it is missing, None if its type is unknown.
 
-    Whole numbers are exact, however long. Of other numbers the nearest float is taken, so that 0.1 finds
-    Decimal("0.1"), unless that is whole. With `days` a date with a time is its day, by its own clock.
+    Equal values have equal keys, whatever their types. Whole numbers are exact, however long. Other numbers become the
+    nearest float, so that 0.1 finds Decimal("0.1"), unless that float is whole. With `days` a date with a time becomes
+    its day in its own time zone.
     """
     kind = type(cell)
     if kind is str:
@@ -55,9 +56,9 @@ def key(cell: object, *, days: bool = False) -> Hashable:
 
 
 def identity(cell: object) -> Hashable:
-    """Who is meant by a cell: as `key`, but exact for every number, so that no two people are taken for one.
+    """Return the person whom a cell identifies: as `key`, but exact for every number, so that no two people are merged.
 
-    Equal numbers of different types have one hash, and are equal, in Python: they are one person.
+    Numbers of different types that are equal in Python identify one person.
 
     >>> identity(10**18 + 1) == identity(Decimal(10**18)), identity(Decimal("0.5")) == identity(0.5)
     (False, True)
@@ -74,15 +75,15 @@ def identity(cell: object) -> Hashable:
 
 
 @np.errstate(all="ignore")
-def places(column: list[Any], targets: Mapping[Any, int], *, days: bool = False) -> npt.NDArray[np.int64]:
-    """The place of each cell, by its key, among those wanted; -1 where it is none."""
+def codes(column: list[Any], targets: Mapping[Any, int], *, days: bool = False) -> npt.NDArray[np.int64]:
+    """Look up the code of each cell by its key; -1 for a cell without a code."""
     get = targets.get
-    codes = [get(cell, -1) if type(cell) is str else get(key(cell, days=days), -1) for cell in column]
-    return np.array(codes, dtype=np.int64)
+    looked_up = [get(cell, -1) if type(cell) is str else get(key(cell, days=days), -1) for cell in column]
+    return np.array(looked_up, dtype=np.int64)
 
 
 def moment(value: dt.datetime) -> Moment:
-    """A datetime, or a pandas Timestamp with its nanoseconds."""
+    """Convert a datetime, or a pandas Timestamp with its nanoseconds."""
     zoned = value.utcoffset() is not None
     since = value - _ZONED_EPOCH if zoned else value.replace(tzinfo=None) - _EPOCH
     whole = (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000
@@ -90,7 +91,7 @@ def moment(value: dt.datetime) -> Moment:
 
 
 def day_or_moment(value: np.datetime64) -> Day | Moment | None:
-    """A numpy date: of days or weeks a `Day`, finer a `Moment`; months and years are neither."""
+    """Convert a NumPy date: days and weeks to a `Day`, finer units to a `Moment`, months and years to None."""
     unit, times = np.datetime_data(value.dtype)
     if unit in _DAYS:
         return Day(int(value.astype("datetime64[D]").astype(np.int64)))
@@ -105,14 +106,14 @@ def day(value: dt.date) -> Day:
 def _key(cell: Any, kind: type, days: bool) -> Hashable:
     if issubclass(kind, str):
         return str.__str__(cell)
-    if cell is None or cell is _of("pandas", "NA") or cell is _of("pandas", "NaT"):
+    if cell is None or cell is _loaded("pandas", "NA") or cell is _loaded("pandas", "NaT"):
         return NOTHING
     value = numeric(cell)
     if value is not None:
         exact = value if type(value) is int else _nearest(value)
         return NOTHING if exact != exact else exact
-    if kind is dt.datetime or kind is _of("pandas", "Timestamp"):
-        return None if not _known_zone(type(cell.tzinfo)) else day(cell) if days else moment(cell)
+    if kind is dt.datetime or kind is _loaded("pandas", "Timestamp"):
+        return None if not _is_safe_zone(type(cell.tzinfo)) else day(cell) if days else moment(cell)
     if kind is dt.date:
         return day(cell)
     if kind is np.datetime64:
@@ -121,9 +122,7 @@ def _key(cell: Any, kind: type, days: bool) -> Hashable:
 
 
 def _nearest(value: Any) -> int | float | Fraction:
-    """A float, a Decimal or a Fraction as `key` has it; in a time that its size does not decide, however far
-    its exponent is from 0.
-    """
+    """Return the key of a float, Decimal or Fraction, in a time that does not depend on the size of its exponent."""
     kind, near = type(value), as_float(value)
     far = kind is Decimal and not (value.is_finite() and abs(value.adjusted()) < FAR)
     if far or kind not in (Decimal, Fraction, np.longdouble) or (kind is np.longdouble and near - near != 0):
@@ -134,13 +133,13 @@ def _nearest(value: Any) -> int | float | Fraction:
     return near if near % 1 else Fraction(*value.as_integer_ratio())
 
 
-def _of(module: str, name: str) -> Any:
-    """Something of a module, if that was imported; a cell of its types cannot be there before."""
+def _loaded(module: str, name: str) -> Any:
+    """Look up a name in a module if it is loaded; before that, no cell can have one of its types."""
     return getattr(sys.modules.get(module), name, NOTHING)
 
 
-def _known_zone(kind: type) -> bool:
-    """No time zone, or one of the standard library's or of pytz; another's code would run when it is read."""
-    pytz = _of("pytz", "BaseTzInfo")
-    known = any(kind is one for one in (type(None), dt.timezone, _of("zoneinfo", "ZoneInfo")))
-    return known or (pytz is not NOTHING and issubclass(kind, pytz))
+def _is_safe_zone(kind: type) -> bool:
+    """Whether a time zone is None or a class of the standard library or pytz; reading another would run its code."""
+    pytz = _loaded("pytz", "BaseTzInfo")
+    standard = any(kind is zone for zone in (type(None), dt.timezone, _loaded("zoneinfo", "ZoneInfo")))
+    return standard or (pytz is not NOTHING and issubclass(kind, pytz))

@@ -1,9 +1,9 @@
-"""`Column`: what the engines have in common. A column's `Kind` follows from its type; nothing else decides
-how it is read.
+"""`Column`: the interface that all engines share. The `Kind` of a column follows from its type, and it alone decides
+how the column is read.
 
-What cannot be read as a number is missing as a number, whatever it is: whether a column holds such values
-must not show as an error, a warning, another shape, or a longer time. Engines go a shorter way through
-columns without missing values, so one is always appended before they are asked, and taken off the result.
+A value that cannot be read as a number counts as missing. Whether a column holds such values must not show as an
+error, a warning, another shape, or a longer time. Engines have a fast path for columns without missing values, so a
+missing value is always appended before an engine is called, and removed from the result.
 """
 
 from abc import ABC, abstractmethod
@@ -22,10 +22,10 @@ from toolkit.core.checks import reject
 from toolkit.frames.engines import cells
 
 DAY = 86_400 * 10**9
-"""Nanoseconds."""
+"""Nanoseconds in a day."""
 
 YEARS = (-719_162, 2_932_896)
-"""Days since 1970 of the years 1 to 9999, which are those of Python."""
+"""The first and last day of the years 1 to 9999, which Python can represent, in days since 1970."""
 
 TICKS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
@@ -43,7 +43,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Kind:
-    """What a column can hold, by its type.
+    """The values that a column can hold, by its type.
 
     Parameters
     ----------
@@ -52,16 +52,16 @@ class Kind:
     limits : pair of int
         The smallest and the largest whole number.
     bits : int
-        Of a floating-point number.
+        Bits of a floating-point number.
     tick : int
-        Nanoseconds in a unit of a moment or a day.
+        Nanoseconds in the unit of a moment or a day.
     zoned : bool
         Whether moments have a time zone.
     categorical : bool
-        Whether values are held as places in a list of categories; such a column is not added up.
+        Whether values are stored as codes of categories; such a column is not added up.
     long : bool
-        Whether numbers have more digits than a float or 64 bits hold: they are added up as floats, and compared
-        one by one, exactly.
+        Whether numbers have more digits than a float or 64 bits hold. They are added up as floats, but compared
+        exactly, one by one.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Kind:
 
     @cached_property
     def one_by_one(self) -> bool:
-        """Whether values are compared as Python objects."""
+        """Whether values are compared as Python objects, one by one."""
         return self.name == "object" or self.long
 
     @cached_property
@@ -84,22 +84,23 @@ class Kind:
 
     @property
     def words(self) -> str:
+        """The kind in words, for a message."""
         return "categories" if self.categorical else f"{_WORDS[self.name]}{' and a time zone' if self.zoned else ''}"
 
 
 def whole_kind(bits: int, signed: bool) -> Kind:
-    """Integers of a number of bits."""
+    """Return the kind of integers of a number of bits."""
     limits = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
     return Kind("whole", limits, long=bits > 64)
 
 
 def decimal_kind(digits: int) -> Kind:
-    """Decimal numbers; up to 15 digits a float tells all of them apart."""
+    """Return the kind of decimal numbers; a float distinguishes all of them up to 15 digits."""
     return Kind("number", long=digits > 15)
 
 
 class Column(ABC):
-    """A column of a frame: its kind and name are public, all that the verbs return is confidential."""
+    """A column of a frame: its kind and name are public, all that its methods return is confidential."""
 
     name: str = ""
 
@@ -108,38 +109,38 @@ class Column(ABC):
 
     @abstractmethod
     def floats(self) -> Array:
-        """Numbers and truth values as floats, NaN where missing."""
+        """Return numbers and truth values as floats, NaN where missing."""
 
     def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
-        """Whole numbers, moments and days as integers, and where they are missing; moments in UTC or local time."""
+        """Return whole numbers, moments (in UTC or local time) and days as integers, and a mask of missing values."""
         raise NotImplementedError("Python objects are compared one by one")
 
-    def places(self, texts: Sequence[str]) -> Codes:
-        """The place of each text in the list, -1 where it is not there."""
+    def codes(self, texts: Sequence[str]) -> Codes:
+        """Return the index in `texts` of each value, -1 for a value that is not among them."""
         raise NotImplementedError("texts are compared cell by cell")
 
     def has(self, texts: Sequence[str]) -> Mask:
-        """Whether each text is in the list."""
-        return self.places(texts) >= 0
+        """Return a mask of the values that are in `texts`."""
+        return self.codes(texts) >= 0
 
     @abstractmethod
     def missing(self) -> Mask:
-        """Where nothing is."""
+        """Return a mask of the missing values."""
 
     def cells(self) -> list[Any]:
-        """The values one by one, as Python objects."""
+        """Return the values as Python objects."""
         return list(self._values.tolist())
 
-    def tally(self, counted: Mask) -> dict[Any, int]:
-        """How many of the counted rows hold each text; what else may be among them is no text."""
-        return Counter(compress(self.cells(), counted.tolist()))
+    def tally(self, mask: Mask) -> dict[Any, int]:
+        """Count each text among the rows of a mask; other values may be among the keys."""
+        return Counter(compress(self.cells(), mask.tolist()))
 
     @abstractmethod
     def empty(self) -> "Column":
-        """A column of the same type without a row."""
+        """Return a column of the same type without rows."""
 
     def adds_up(self, name: str = "") -> "Column":
-        """Itself, if its type can hold numbers; `name` is what it is called in the refusal."""
+        """Return the column itself if its type can hold numbers, and reject it under `name` otherwise."""
         if not self.kind.adds_up:
             rule = f"{name or f'column {self.name}'} must hold numbers"
             remedy = "only numbers can be added up and ordered"
@@ -151,14 +152,14 @@ class Column(ABC):
 
 
 class Cells(Column):
-    """A column of Python objects, from a function that lists them: one loop over the cells, whatever they are."""
+    """A column of Python objects, given by a function that lists them and read in one loop."""
 
     @np.errstate(all="ignore")
     def floats(self) -> Array:
         return np.array([number(cell) for cell in self.cells()], dtype=np.float64)
 
-    def places(self, texts: Sequence[str]) -> Codes:
-        return cells.places(self.cells(), {text: place for place, text in enumerate(texts)})
+    def codes(self, texts: Sequence[str]) -> Codes:
+        return cells.codes(self.cells(), {text: index for index, text in enumerate(texts)})
 
     @np.errstate(all="ignore")
     def missing(self) -> Mask:
@@ -172,38 +173,38 @@ class Cells(Column):
 
 
 class Categories(Column):
-    """Values as places in a list of categories, -1 where missing: the list is read, and its entries put in place."""
+    """Values as codes of categories, -1 where missing: the categories are read, and taken by their codes."""
 
-    def __init__(self, listed: Column, places: npt.NDArray[Any], kind: Kind) -> None:
-        self._listed, self._values, self.kind = listed, places, kind
+    def __init__(self, categories: Column, codes: npt.NDArray[Any], kind: Kind) -> None:
+        self._categories, self._values, self.kind = categories, codes, kind
 
     def floats(self) -> Array:
-        return np.asarray(np.append(self._listed.floats(), np.nan)[self._values])
+        return np.asarray(np.append(self._categories.floats(), np.nan)[self._values])
 
     def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
-        ticks, missing = self._listed.ticks(local=local)
+        ticks, missing = self._categories.ticks(local=local)
         return np.append(ticks, ticks.dtype.type(0))[self._values], np.append(missing, True)[self._values]
 
-    def places(self, texts: Sequence[str]) -> Codes:
-        return np.asarray(np.append(self._listed.places(texts), -1)[self._values])
+    def codes(self, texts: Sequence[str]) -> Codes:
+        return np.asarray(np.append(self._categories.codes(texts), -1)[self._values])
 
     def missing(self) -> Mask:
-        return np.asarray(np.append(self._listed.missing(), True)[self._values])
+        return np.asarray(np.append(self._categories.missing(), True)[self._values])
 
-    def tally(self, counted: Mask) -> dict[Any, int]:
-        numbers = np.bincount(self._values[counted] + 1, minlength=1)
-        return dict(zip([None, *self._listed.cells()], numbers.tolist(), strict=False))
+    def tally(self, mask: Mask) -> dict[Any, int]:
+        numbers = np.bincount(self._values[mask] + 1, minlength=1)
+        return dict(zip([None, *self._categories.cells()], numbers.tolist(), strict=False))
 
     def cells(self) -> list[Any]:
-        listed = [*self._listed.cells(), None]
-        return [listed[place] for place in self._values.tolist()]
+        categories = [*self._categories.cells(), None]
+        return [categories[code] for code in self._values.tolist()]
 
     def empty(self) -> Column:
-        return Categories(self._listed.empty(), self._values[:0], self.kind)
+        return Categories(self._categories.empty(), self._values[:0], self.kind)
 
 
 def numpy_column(array: npt.NDArray[Any]) -> Column:
-    """An array of one dimension; what is masked is missing. Dates are of another type here."""
+    """Wrap a one-dimensional array; masked entries are missing. The kind of dates is "other"."""
     if array.dtype.kind in "iuf":
         kind = _number_kind(array.dtype)
     else:
@@ -218,7 +219,7 @@ def _number_kind(dtype: np.dtype[Any]) -> Kind:
 
 
 class NumpyColumn(Column):
-    """Numbers and truth values, and what has no kind of its own."""
+    """A NumPy array of numbers, truth values, or values of kind "other"."""
 
     @np.errstate(all="ignore")
     def floats(self) -> Array:

@@ -1,4 +1,4 @@
-"""Frames and LazyFrames of polars: their columns, and what is said in its expressions."""
+"""DataFrames and LazyFrames of polars: their columns, and the expressions that polars computes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,21 +17,26 @@ from toolkit.frames.engines.streams import TAG_BITS, EngineTable, Rows, Term, te
 if TYPE_CHECKING:
     import polars as pl
 
-_ROWS = 2**20 + 1  # a part of a frame, and the missing value at its end
+# Rows of a batch and the missing value at its end.
+_ROWS = 2**20 + 1
 _KINDS = {float: "Float64", str: "String", int: "Int64"}
-_SPANS = (-999_999_999, 999_999_998)  # days that a span of Python can have
-_FAR = 9 * 10**7  # days
-_MOST_HASHED = 2**10  # keys: a table of the square of their number has no two in one place for most seeds
+# The least and most days of a timedelta of Python.
+_SPANS = (-999_999_999, 999_999_998)
+# Days from 1970 within which polars converts time zones without a panic.
+_FAR = 9 * 10**7
+# The most texts that are looked up by hash: the table has as many slots as the square of their number, so that for
+# most seeds no two collide.
+_MOST_HASHED = 2**10
 
 
 def polars_column(series: "pl.Series") -> Column:
-    """A Series of polars."""
+    """Wrap a Series of polars."""
     kind = kind_of(series.dtype)
     return Cells(series.to_list, kind) if kind.name == "object" else PolarsColumn(series, kind)
 
 
 def kind_of(dtype: "pl.DataType") -> Kind:
-    """By the type of polars."""
+    """Return the kind of a polars type."""
     import polars as pl
 
     if dtype.is_integer():
@@ -52,10 +57,10 @@ def kind_of(dtype: "pl.DataType") -> Kind:
 
 
 class PolarsColumn(Column):
-    """Read with the methods of polars."""
+    """A Series of polars, read with its methods."""
 
     def _padded(self, dtype: "type[pl.DataType]") -> Any:
-        """In one piece as another type, with one missing value at the end."""
+        """Cast to another type, in one chunk with a missing value at the end."""
         return self._values.cast(dtype, strict=False).extend_constant(None, 1).rechunk()
 
     def floats(self) -> Array:
@@ -66,29 +71,30 @@ class PolarsColumn(Column):
     def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
         import polars as pl
 
-        series = _made(self._values, _local) if local and self.kind.zoned else self._values.to_physical()
+        series = _evaluate(self._values, _local) if local and self.kind.zoned else self._values.to_physical()
         stored = pl.UInt64 if self.kind.limits[1] == 2**64 - 1 else pl.Int64
         padded = PolarsColumn(series, self.kind)._padded(stored)
         return padded.fill_null(0).to_numpy()[:-1], padded.is_null().to_numpy()[:-1]
 
-    def places(self, texts: Sequence[str]) -> Codes:
+    def codes(self, texts: Sequence[str]) -> Codes:
         import polars as pl
 
-        padded, by_hash = self._padded(pl.String), Hashed.of(texts)
-        listed: Any = None if by_hash else pl.Enum(texts)
+        padded, table = self._padded(pl.String), HashTable.of(texts)
+        categories: Any = None if table else pl.Enum(texts)
 
-        def placed(start: int) -> Codes:
-            some = padded.slice(start, _ROWS)
-            if by_hash:
-                return by_hash.places(some)
-            codes = some.cast(listed, strict=False).to_physical()
+        def batch_codes(start: int) -> Codes:
+            batch = padded.slice(start, _ROWS)
+            if table:
+                return table.codes(batch)
+            codes = batch.cast(categories, strict=False).to_physical()
             return np.asarray(codes.cast(pl.Int64).fill_null(-1).to_numpy())
 
         starts = range(0, len(padded), _ROWS)
         if len(starts) == 1:
-            return placed(0)[:-1]
-        with ThreadPoolExecutor(pl.thread_pool_size()) as pool:  # polars does it on one core alone
-            return np.concatenate(list(pool.map(placed, starts)))[:-1]
+            return batch_codes(0)[:-1]
+        # polars itself uses a single core for this.
+        with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
+            return np.concatenate(list(pool.map(batch_codes, starts)))[:-1]
 
     def has(self, texts: Sequence[str]) -> Mask:
         import polars as pl
@@ -100,30 +106,31 @@ class PolarsColumn(Column):
             return np.isnan(self.floats())
         return np.asarray(self._values.extend_constant(None, 1).is_null().to_numpy()[:-1])
 
-    def tally(self, counted: Mask) -> dict[Any, int]:
+    def tally(self, mask: Mask) -> dict[Any, int]:
         import polars as pl
 
-        counts = self._padded(pl.String).filter(pl.Series(np.append(counted, True))).value_counts()
-        return dict(zip(*(counts.to_series(place).to_list() for place in (0, 1)), strict=True))
+        counts = self._padded(pl.String).filter(pl.Series(np.append(mask, True))).value_counts()
+        return dict(zip(counts.to_series(0).to_list(), counts.to_series(1).to_list(), strict=True))
 
     def cells(self) -> list[Any]:
         dated = self.kind.name in ("day", "moment", "other")
-        return list((_made(self._values, _python) if dated else self._values).to_list())
+        return list((_evaluate(self._values, _python) if dated else self._values).to_list())
 
     def empty(self) -> Column:
         return PolarsColumn(self._values.head(0), self.kind)
 
 
-def _made(series: "pl.Series", make: "Callable[[pl.Expr, Any], pl.Expr]") -> "pl.Series":
-    """A Series by an expression of it and of its type."""
+def _evaluate(series: "pl.Series", expression: "Callable[[pl.Expr, Any], pl.Expr]") -> "pl.Series":
+    """Evaluate an expression of a Series and of its type."""
     import polars as pl
 
-    return series.alias("x").to_frame().select(make(pl.col("x"), series.dtype)).to_series()
+    return series.alias("x").to_frame().select(expression(pl.col("x"), series.dtype)).to_series()
 
 
 def _local(moments: "pl.Expr", dtype: "pl.Datetime") -> "pl.Expr":
-    """In ticks by their own clock. polars panics 262,000 years away, and goes round where 64 bits end: what is so far
-    goes by UTC.
+    """Convert moments to ticks of local time.
+
+    polars panics 262,000 years from now, and overflows where 64 bits end; moments that far away stay in UTC.
     """
     import polars as pl
 
@@ -138,35 +145,37 @@ def _local(moments: "pl.Expr", dtype: "pl.Datetime") -> "pl.Expr":
 
 
 def _python(values: "pl.Expr", dtype: Any) -> "pl.Expr":
-    """Null where Python has no such value, a date beyond its years say: polars fails there, or panics."""
+    """Replace values that Python cannot represent, such as a date beyond the year 9999, by null; polars may panic."""
     import polars as pl
 
     if isinstance(dtype, pl.List | pl.Array):
         lists = values if isinstance(dtype, pl.List) else values.arr.to_list()
         return lists.list.eval(_python(pl.element(), dtype.inner))
     if isinstance(dtype, pl.Struct):
-        fields = {one.name: _python(pl.field(one.name), one.dtype) for one in dtype.fields}
+        fields = {field.name: _python(pl.field(field.name), field.dtype) for field in dtype.fields}
         return values.struct.with_fields(**fields) if fields else values
     if not isinstance(dtype, pl.Date | pl.Datetime | pl.Duration):
         return values
     ticks, limits = values.to_physical(), _ticks(_SPANS if isinstance(dtype, pl.Duration) else YEARS, dtype)
     possible = ticks.is_between(*limits)
     if isinstance(dtype, pl.Datetime):
-        possible &= _local(values, dtype).is_between(*limits)  # it is read in UTC, and put into local time
+        # polars reads a moment in UTC and then converts it to local time, so both must be possible.
+        possible &= _local(values, dtype).is_between(*limits)
     return pl.when(possible).then(values)
 
 
 def _ticks(days: tuple[int, int], dtype: Any) -> tuple[int, int]:
-    """Days as limits of a type, the last one whole, as far as 64 bits reach."""
+    """Convert a range of whole days to ticks of a type, within 64 bits."""
     per = DAY // TICKS[dtype.time_unit] if hasattr(dtype, "time_unit") else 1
     return max(days[0] * per, -(2**63)), min((days[1] + 1) * per - 1, 2**63 - 1)
 
 
 @dataclass(frozen=True, eq=False)
-class Hashed:
-    """Texts in a table, by the first bits of their hash. A text of a column is compared with the one that
-    lies where it would be, so that no other text of the same hash is taken for it; this is done for every
-    row, whether it is one of them, another or missing.
+class HashTable:
+    """Texts in a table indexed by the first bits of their hash.
+
+    A text of a column is compared with the text in its slot, so that a text of the same hash is not mistaken for it.
+    This is done for every row, so that the time does not depend on the values.
     """
 
     texts: Any
@@ -174,23 +183,23 @@ class Hashed:
     seed: int
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> "Hashed | None":
-        """None for no texts, for too many, and if no seed has each in a place of its own."""
+    def of(cls, texts: Sequence[str]) -> "HashTable | None":
+        """Build a table; None for no texts, for too many, and if every seed has collisions."""
         import polars as pl
 
         if not 0 < len(texts) <= _MOST_HASHED:
             return None
-        listed = pl.Series(texts, dtype=pl.String)
+        series = pl.Series(texts, dtype=pl.String)
         table = np.zeros(4 ** len(texts).bit_length(), dtype=np.uint32)
         for seed in range(64):
-            hashed = cls(listed, table, seed)
-            if len(np.unique(slots := hashed._slots(listed))) == len(texts):
+            hash_table = cls(series, table, seed)
+            if len(np.unique(slots := hash_table._slots(series))) == len(texts):
                 table[slots] = np.arange(len(texts), dtype=np.uint32)
-                return hashed
+                return hash_table
         return None
 
-    def places(self, column: "pl.Series") -> Codes:
-        """The place of each text of a polars Series in the list, -1 where it is not there."""
+    def codes(self, column: "pl.Series") -> Codes:
+        """Return the index of each text of a polars Series, -1 for a text that is not in the table."""
         import polars as pl
 
         near = self.table.take(self._slots(column))
@@ -214,20 +223,21 @@ class Lazy(EngineTable):
     def empty(self) -> Any:
         return self._pl.DataFrame(schema=self._table.collect_schema())
 
-    def parts(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
         return iter(self._table.select(list(names)).collect_batches(chunk_size=streams.ROWS))
 
-    def rows(self) -> int:
+    def row_count(self) -> int:
         return int(self._table.select(self._pl.len()).collect().item())
 
-    def whole(self) -> Any:
+    def collect(self) -> Any:
         return self._table.collect()
 
-    def says(self, column: Column, *, days: bool = False) -> bool:  # noqa: ARG002
-        return super().says(column) or column.kind.name == "moment"
+    def supports(self, column: Column, *, days: bool = False) -> bool:  # noqa: ARG002
+        return super().supports(column) or column.kind.name == "moment"
 
-    def start(self, columns: Mapping[str, str]) -> Rows:
-        columns = columns or {"one": self.names[0]}  # without any there would be no rows
+    def select(self, columns: Mapping[str, str]) -> Rows:
+        # Without a column polars would return no rows.
+        columns = columns or {"x": self.names[0]}
         return self._table.select(**{name: self._pl.col(label) for name, label in columns.items()})
 
     def term(self, name: str) -> Term:
@@ -269,8 +279,8 @@ class Lazy(EngineTable):
         shifted = term // 2**low if low else term
         return shifted if size is None else shifted & self.constant(2**size - 1)
 
-    def xor(self, left: Term, right: Term) -> Term:
-        return left ^ right
+    def xor(self, first: Term, second: Term) -> Term:
+        return first ^ second
 
     def case(self, condition: Term, value: Term, otherwise: Term | None = None) -> Term:
         return self._pl.when(condition).then(value).otherwise(otherwise)
@@ -278,60 +288,61 @@ class Lazy(EngineTable):
     def missing(self, term: Term) -> Term:
         return term.is_null()
 
-    def among(self, term: Term, values: Sequence[Any]) -> Term:
-        return term.is_in(self._listed(values).implode())
+    def is_in(self, term: Term, values: Sequence[Any]) -> Term:
+        return term.is_in(self._series(values).implode())
 
-    def counted(self, term: Term | None = None) -> Term:
+    def count(self, term: Term | None = None) -> Term:
         return (self._pl.len() if term is None else term.count()).cast(self._pl.Int64)
 
-    def totals(self, term: Term, most: int) -> dict[int, Term]:
+    def sums(self, term: Term, most: int) -> dict[int, Term]:
         if most < 2**27:
             return {0: term.sum()}
         shift = -(-most.bit_length() // 2)
         return {0: (term % 2**shift).sum(), shift: (term // 2**shift).sum()}
 
-    def again(self, name: str) -> Term:
+    def total(self, name: str) -> Term:
         return self._pl.col(name).sum()
 
-    def extended(self, rows: Rows, terms: Mapping[str, Term], *, only: bool = False) -> Rows:
-        more = rows.with_columns(**terms)
-        return more.select(list(terms)) if only else more  # constants alone would be one row
+    def with_columns(self, rows: Rows, terms: Mapping[str, Term], *, only: bool = False) -> Rows:
+        # Selecting constants alone would give a single row.
+        extended = rows.with_columns(**terms)
+        return extended.select(list(terms)) if only else extended
 
-    def filtered(self, rows: Rows, condition: Term) -> Rows:
+    def filter(self, rows: Rows, condition: Term) -> Rows:
         return rows.filter(condition)
 
-    def grouped(self, rows: Rows, by: Sequence[str], terms: Mapping[str, Term]) -> Rows:
+    def group_by(self, rows: Rows, by: Sequence[str], terms: Mapping[str, Term]) -> Rows:
         return rows.group_by(list(by)).agg(**terms) if by else rows.select(**terms)
 
-    def placed(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str) -> Rows:
-        values, places = zip(*codes, strict=True)
-        table = self._pl.LazyFrame([self._listed(values).alias(key), self._listed(places).alias(name)])
+    def join_codes(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str) -> Rows:
+        values, numbers = zip(*codes, strict=True)
+        table = self._pl.LazyFrame([self._series(values).alias(key), self._series(numbers).alias(name)])
         return rows.join(table, on=key, how="left")
 
-    def ranked(self, rows: Rows, by: Sequence[str], order: Sequence[str], name: str, *, dense: bool = False) -> Rows:
+    def with_rank(self, rows: Rows, by: Sequence[str], order: Sequence[str], name: str, *, dense: bool = False) -> Rows:
         pl = self._pl
         if dense:
             return rows.with_columns(pl.struct(order).rank("dense").over(by).cast(pl.Int64).alias(name))
-        # Equal rows may come in any order: no sum tells them apart.
+        # Equal rows may come in any order: they add the same to every sum.
         return rows.sort(order).with_columns((pl.int_range(pl.len()).over(by) + 1).alias(name))
 
-    def fetched(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
+    def fetch(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
         table = rows.collect(engine="streaming").fill_null(0)
         return {name: table[name].to_numpy() for name in table.columns}
 
-    def streamed(self, rows: Rows, key: str, number: str) -> Iterator[tuple[Any, int]]:
+    def stream(self, rows: Rows, key: str, number: str) -> Iterator[tuple[Any, int]]:
         yield from rows.sort(key).select(key, number).collect(engine="streaming").iter_rows()
 
-    def _listed(self, values: Sequence[Any]) -> Any:
-        """Values of one type, as keys have it."""
+    def _series(self, values: Sequence[Any]) -> Any:
+        """Make a Series of values of one type, the type that keys have."""
         pl, first = self._pl, type(values[0]) if values else int
         large = first is int and any(value >= 2**63 for value in values)
         return pl.Series(list(values), dtype=pl.UInt64 if large else getattr(pl, _KINDS[first]))
 
 
 def _tags(texts: Any, secret: bytes) -> Any:
-    """Of each text its tag, which polars has no function for."""
+    """Hash each text to its tag, for which polars has no function."""
     import polars as pl
 
-    known = {text: text_tag(text, secret) for text in texts.unique().to_list() if text is not None}
-    return pl.Series([known.get(text) for text in texts.to_list()], dtype=pl.Int64)
+    tags = {text: text_tag(text, secret) for text in texts.unique().to_list() if text is not None}
+    return pl.Series([tags.get(text) for text in texts.to_list()], dtype=pl.Int64)

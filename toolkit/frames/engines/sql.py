@@ -1,8 +1,8 @@
-# ruff: noqa: S608 (queries are made here, of names without meaning, hexadecimal digits and numbers)
-"""Relations of DuckDB and frames of PySpark: what is said in SQL, and where the two differ.
+# ruff: noqa: S608 (the queries consist of generated names, hexadecimal digits and numbers)
+"""Relations of DuckDB and DataFrames of PySpark: expressions in SQL, and where the two dialects differ.
 
-Texts are compared as bytes, so that no collation of a session or a column decides, and written as hexadecimal
-digits, so that none ends a query.
+Texts are compared as bytes, so that the collation of a session or a column has no influence. They are written as
+hexadecimal digits, so that no text can terminate a query.
 """
 
 from abc import abstractmethod
@@ -20,8 +20,10 @@ from toolkit.frames.engines import streams
 from toolkit.frames.engines.column import Column
 from toolkit.frames.engines.streams import TAG_BITS, EngineTable, Rows, Term
 
-_DIGITS = 8  # hexadecimal ones of a hash: of which TAG_BITS bits are used
-_MOST_LISTED = 100  # numbers of a group that are collected without sorting
+# Hexadecimal digits of a hash, of which TAG_BITS bits are used.
+_DIGITS = 8
+# The most numbers of a group that are collected without sorting.
+_MOST_UNSORTED = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,7 @@ for _name, _sign in (_SIGNS | {"or": "or"}).items():
 
 
 class Sql(EngineTable):
-    """What both say alike; a table of it is the text of a query."""
+    """The expressions that both dialects share; `Rows` are the text of a query."""
 
     _text = "{}"
     """Text as bytes."""
@@ -84,17 +86,19 @@ class Sql(EngineTable):
         numbers = Text(f"cast({term.text} as double)")
         if column.kind.name != "number":
             return numbers
-        return self.case(numbers <= self.constant(float("inf")), numbers)  # NaN is above all
+        # In SQL NaN is greater than every number.
+        return self.case(numbers <= self.constant(float("inf")), numbers)
 
     def clamped(self, term: Term, column: Column, low: float, high: float) -> Term:  # noqa: ARG002
         value = Text(f"cast({term.text} as double)")
-        beyond = self.case(value <= self.constant(float("inf")), self.constant(high))  # NaN is above all
+        # In SQL NaN is greater than every number.
+        beyond = self.case(value <= self.constant(float("inf")), self.constant(high))
         outside = self.case(value < self.constant(low), self.constant(low), beyond)
         return self.case((value >= self.constant(low)) & (value <= self.constant(high)), value, outside)
 
     @abstractmethod
     def _moment(self, term: Term, column: Column, days: bool) -> Term:
-        """Days since 1970 by the column's clock, or microseconds."""
+        """Convert moments to microseconds, or to days since 1970 in the column's time zone."""
 
     def tag(self, term: Term, column: Column, secret: bytes) -> Term:
         if column.kind.name == "text":
@@ -106,8 +110,8 @@ class Sql(EngineTable):
         shifted = self._shift.format(term.text, low) if low else term.text
         return Text(shifted if size is None else f"({shifted} & cast({2**size - 1} as bigint))")
 
-    def xor(self, left: Term, right: Term) -> Term:
-        return Text(self._xor.format(left.text, right.text))
+    def xor(self, first: Term, second: Term) -> Term:
+        return Text(self._xor.format(first.text, second.text))
 
     def case(self, condition: Term, value: Term, otherwise: Term | None = None) -> Term:
         rest = "" if otherwise is None else f" else {otherwise.text}"
@@ -116,36 +120,36 @@ class Sql(EngineTable):
     def missing(self, term: Term) -> Term:
         return Text(f"({term.text} is null)")
 
-    def among(self, term: Term, values: Sequence[Any]) -> Term:
+    def is_in(self, term: Term, values: Sequence[Any]) -> Term:
         return Text(f"({term.text} in ({', '.join(self.constant(value).text for value in values)}))")
 
-    def counted(self, term: Term | None = None) -> Term:
+    def count(self, term: Term | None = None) -> Term:
         return Text("count(*)" if term is None else f"count({term.text})")
 
-    def again(self, name: str) -> Term:
+    def total(self, name: str) -> Term:
         return Text(f"sum({name})")
 
-    def extended(self, rows: Rows, terms: Mapping[str, Term], *, only: bool = False) -> Rows:
-        listed = [f"{term.text} as {name}" for name, term in terms.items()]
-        return f"(select {', '.join(listed if only else ['*', *listed])} from {rows})"
+    def with_columns(self, rows: Rows, terms: Mapping[str, Term], *, only: bool = False) -> Rows:
+        columns = [f"{term.text} as {name}" for name, term in terms.items()]
+        return f"(select {', '.join(columns if only else ['*', *columns])} from {rows})"
 
-    def filtered(self, rows: Rows, condition: Term) -> Rows:
+    def filter(self, rows: Rows, condition: Term) -> Rows:
         return f"(select * from {rows} where {condition.text})"
 
-    def grouped(self, rows: Rows, by: Sequence[str], terms: Mapping[str, Term]) -> Rows:
-        listed = [*by, *(f"{term.text} as {name}" for name, term in terms.items())]
+    def group_by(self, rows: Rows, by: Sequence[str], terms: Mapping[str, Term]) -> Rows:
+        columns = [*by, *(f"{term.text} as {name}" for name, term in terms.items())]
         groups = f" group by {', '.join(by)}" if by else ""
-        return f"(select {', '.join(listed)} from {rows}{groups})"
+        return f"(select {', '.join(columns)} from {rows}{groups})"
 
-    def placed(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str) -> Rows:
-        table = self._listed(codes, name)
+    def join_codes(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str) -> Rows:
+        table = self._code_table(codes, name)
         return f"(select a.*, b.{name} from {rows} a left join {table} b on a.{key} = b.value)"
 
     @abstractmethod
-    def _listed(self, codes: Sequence[tuple[Any, int]], name: str) -> str:
-        """A table of values and their codes."""
+    def _code_table(self, codes: Sequence[tuple[Any, int]], name: str) -> str:
+        """Return a table of values and their codes, as the text of a query."""
 
-    def ranked(self, rows: Rows, by: Sequence[str], order: Sequence[str], name: str, *, dense: bool = False) -> Rows:
+    def with_rank(self, rows: Rows, by: Sequence[str], order: Sequence[str], name: str, *, dense: bool = False) -> Rows:
         function = "dense_rank" if dense else "row_number"
         rank = f"{function}() over (partition by {', '.join(by)} order by {', '.join(order)})"
         return f"(select *, {rank} as {name} from {rows})"
@@ -164,23 +168,23 @@ class Relation(Sql):
     def empty(self) -> Any:
         return self._table.limit(0).to_arrow_table()
 
-    def parts(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
         import duckdb
         import pyarrow as pa
 
         for batch in _batches(self._table.select(*(duckdb.ColumnExpression(name) for name in names))):
             yield pa.Table.from_batches([batch])
 
-    def rows(self) -> int:
+    def row_count(self) -> int:
         return int(self._table.aggregate("count(*)").fetchall()[0][0])
 
-    def whole(self) -> Any:
+    def collect(self) -> Any:
         return self._table.to_arrow_table()
 
-    def says(self, column: Column, *, days: bool = False) -> bool:
-        return super().says(column) or (column.kind.name == "moment" and (days or column.kind.tick == 1000))
+    def supports(self, column: Column, *, days: bool = False) -> bool:
+        return super().supports(column) or (column.kind.name == "moment" and (days or column.kind.tick == 1000))
 
-    def start(self, columns: Mapping[str, str]) -> Rows:
+    def select(self, columns: Mapping[str, str]) -> Rows:
         quoted = {name: f'"{label.replace(chr(34), chr(34) * 2)}"' for name, label in columns.items()}
         return f"(select {', '.join(f'{label} as {name}' for name, label in quoted.items()) or '1'} from confidential)"
 
@@ -196,49 +200,51 @@ class Relation(Sql):
         return Text(f"(case {finite} when {term.text} is not null then {far} end)")
 
     def rounded(self, term: Term) -> Term:
-        return Text(f"try_cast({term.text} as bigint)")  # to the nearest, halves to even
+        return Text(f"try_cast({term.text} as bigint)")  # DuckDB rounds to the nearest integer, halves to even
 
-    def totals(self, term: Term, most: int) -> dict[int, Term]:  # noqa: ARG002
-        return {0: Text(f"sum({term.text})")}  # of 128 bits
+    def sums(self, term: Term, most: int) -> dict[int, Term]:  # noqa: ARG002
+        return {0: Text(f"sum({term.text})")}  # DuckDB adds up in 128 bits
 
-    def again(self, name: str) -> Term:
+    def total(self, name: str) -> Term:
         return Text(f"cast(sum({name}) as {'hugeint' if name.startswith('t') else 'bigint'})")
 
-    def least(self, rows: Rows, by: Sequence[str], order: str, cap: int) -> Rows:
-        if cap > _MOST_LISTED:
-            return super().least(rows, by, order, cap)
-        least = f"min({order})" if cap == 1 else f"unnest(min({order}, {cap}))"
-        return f"(select {', '.join(by)}, {least} as {order} from {rows} group by {', '.join(by)})"
+    def smallest(self, rows: Rows, by: Sequence[str], order: str, cap: int) -> Rows:
+        if cap > _MOST_UNSORTED:
+            return super().smallest(rows, by, order, cap)
+        minimum = f"min({order})" if cap == 1 else f"unnest(min({order}, {cap}))"
+        return f"(select {', '.join(by)}, {minimum} as {order} from {rows} group by {', '.join(by)})"
 
-    def _listed(self, codes: Sequence[tuple[Any, int]], name: str) -> str:
-        # One constant for all values: binding one for each takes longer than the join.
+    def _code_table(self, codes: Sequence[tuple[Any, int]], name: str) -> str:
+        # All values are one constant: binding a constant for each takes longer than the join.
         values = [value for value, _ in codes]
         if isinstance(values[0], str):
-            each = f"unhex(unnest(string_split('{','.join(value.encode().hex() for value in values)}', ',')))"
+            unnested = f"unhex(unnest(string_split('{','.join(value.encode().hex() for value in values)}', ',')))"
         else:
             kind = "double" if any(isinstance(value, float) for value in values) else self._long
             kind = "bigint" if kind != "double" and max(map(abs, values)) < 2**63 else kind
-            each = f"unnest(cast('{values}' as {kind}[]))"
-        return f"(select {each} as value, unnest(cast('{[code for _, code in codes]}' as bigint[])) as {name})"
+            unnested = f"unnest(cast('{values}' as {kind}[]))"
+        return f"(select {unnested} as value, unnest(cast('{[code for _, code in codes]}' as bigint[])) as {name})"
 
-    def fetched(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
+    def fetch(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
         result = self._table.query("confidential", f"select * from {rows}")
         names = list(result.columns)
-        if not any(name.startswith("t") for name in names):  # else sums are of 128 bits
+        # Sums, whose names begin with "t", have 128 bits, which NumPy does not hold.
+        if not any(name.startswith("t") for name in names):
             return {name: np.ma.filled(column, 0) for name, column in result.fetchnumpy().items()}
         columns = np.array([[number or 0 for number in row] for row in result.fetchall()], dtype=object)
         return dict(zip(names, columns.reshape(-1, len(names)).T, strict=True))
 
-    def streamed(self, rows: Rows, key: str, number: str) -> Iterator[tuple[Any, int]]:
+    def stream(self, rows: Rows, key: str, number: str) -> Iterator[tuple[Any, int]]:
         result = self._table.query("confidential", f"select {key}, {number} from {rows} order by {key}")
         for batch in _batches(result):
             yield from (
-                (_plain(value), count) for value, count in zip(*(one.to_pylist() for one in batch.columns), strict=True)
+                (_plain(value), count)
+                for value, count in zip(*(column.to_pylist() for column in batch.columns), strict=True)
             )
 
 
 class Spark(Sql):
-    """A frame of PySpark. What cannot be said in SQL is brought here in one piece."""
+    """A DataFrame of PySpark. A table that SQL cannot add up is fetched as a whole."""
 
     _text, _hash, _digits = "cast(cast({} as string) as binary)", "sha2({}, 256)", "cast(conv({}, 16, 10) as bigint)"
     _day = "cast(unix_date({}) as bigint)"
@@ -249,32 +255,33 @@ class Spark(Sql):
         self._zone = _zone(table)
 
     def empty(self) -> Any:
-        """Made of the types alone: to compute even no row of a small table, Spark computes all of them."""
+        """Make an empty table from the types; Spark would compute all rows even to return none."""
         with _silent(self._table):
             return self._table.sparkSession.createDataFrame([], self._table.schema).toArrow()
 
-    def parts(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
         with _silent(self._table):
             yield self._table.select(*map(_quoted, names)).toArrow()
 
-    def rows(self) -> int:
+    def row_count(self) -> int:
         with _silent(self._table):
             return int(self._table.count())
 
-    def whole(self) -> Any:
+    def collect(self) -> Any:
         with _silent(self._table):
             return self._table.toArrow()
 
-    def says(self, column: Column, *, days: bool = False) -> bool:
+    def supports(self, column: Column, *, days: bool = False) -> bool:
         if column.kind.name != "moment":
-            return super().says(column)
+            return super().supports(column)
         if not column.kind.zoned:
-            return days  # it has no microseconds
-        return not days or _zone(self._table) == self._zone  # by whose clock they begin
+            return days  # Spark has no function for the microseconds of a moment without a time zone
+        # Days begin by the time zone of the session, which must be the one in which the column was read.
+        return not days or _zone(self._table) == self._zone
 
-    def start(self, columns: Mapping[str, str]) -> Rows:
-        chosen = ", ".join(f"{_quoted(label)} as {name}" for name, label in columns.items()) or "1 as one"
-        return f"(select {chosen.replace('{', '{{').replace('}', '}}')} from {{confidential}})"
+    def select(self, columns: Mapping[str, str]) -> Rows:
+        selection = ", ".join(f"{_quoted(label)} as {name}" for name, label in columns.items()) or "1 as x"
+        return f"(select {selection.replace('{', '{{').replace('}', '}}')} from {{confidential}})"
 
     def _moment(self, term: Term, column: Column, days: bool) -> Term:  # noqa: ARG002
         return Text(self._day.format(f"to_date({term.text})") if days else f"unix_micros({term.text})")
@@ -282,23 +289,23 @@ class Spark(Sql):
     def rounded(self, term: Term) -> Term:
         return Text(f"try_cast(rint({term.text}) as bigint)")
 
-    def totals(self, term: Term, most: int) -> dict[int, Term]:
+    def sums(self, term: Term, most: int) -> dict[int, Term]:
         if most < 2**27:
             return {0: Text(f"sum({term.text})")}
         shift = -(-most.bit_length() // 2)
         high = Text(f"sum(shiftright({term.text}, {shift}))")
         return {0: Text(f"sum({term.text} & {2**shift - 1})"), shift: high}
 
-    def _listed(self, codes: Sequence[tuple[Any, int]], name: str) -> str:
-        listed = ", ".join(f"({self.constant(value).text}, cast({code} as bigint))" for value, code in codes)
-        return f"(select * from values {listed} as listed(value, {name}))"
+    def _code_table(self, codes: Sequence[tuple[Any, int]], name: str) -> str:
+        values = ", ".join(f"({self.constant(value).text}, cast({code} as bigint))" for value, code in codes)
+        return f"(select * from values {values} as codes(value, {name}))"
 
-    def fetched(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
+    def fetch(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
         with _silent(self._table):
             table = self._run(f"select * from {rows}").toArrow()
         return {name: table.column(name).fill_null(0).to_numpy() for name in table.column_names}
 
-    def streamed(self, rows: Rows, key: str, number: str) -> Iterator[tuple[Any, int]]:
+    def stream(self, rows: Rows, key: str, number: str) -> Iterator[tuple[Any, int]]:
         with _silent(self._table):
             for value, count in self._run(f"select {key}, {number} from {rows} order by {key}").toLocalIterator():
                 yield _plain(value), count
@@ -308,8 +315,8 @@ class Spark(Sql):
 
 
 def _batches(relation: Any) -> Any:
-    """The rows of a relation, some at a time."""
-    newer = hasattr(type(relation), "to_arrow_reader")
+    """Iterate over the rows of a relation in batches."""
+    newer = hasattr(type(relation), "to_arrow_reader")  # older versions of DuckDB call it `fetch_arrow_reader`
     return (relation.to_arrow_reader if newer else relation.fetch_arrow_reader)(streams.ROWS)
 
 
@@ -318,14 +325,17 @@ def _quoted(name: str) -> str:
 
 
 def _zone(table: Any) -> str | None:
-    """The clock of a session of Spark."""
+    """Return the time zone of a Spark session, if it can be read."""
     with suppress(Exception):
         return str(table.sparkSession.conf.get("spark.sql.session.timeZone"))
     return None
 
 
 def _plain(value: Any) -> Any:
-    """A key of a stream; None for bytes that are no text. Whole numbers of more than 64 bits come as decimal ones."""
+    """Convert a key to a plain Python value; None for bytes that are not valid text.
+
+    Integers of more than 64 bits arrive as Decimal.
+    """
     if isinstance(value, Decimal):
         return int(value)
     if not isinstance(value, bytes | bytearray):
@@ -337,25 +347,27 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def _silent(table: Any) -> Iterator[None]:
-    """Spark writes the value that a task failed at to stderr, and so do the loggers of PySpark: all are silent
-    meanwhile. What executors write on other machines is in files there.
+    """Silence the loggers of Spark and PySpark, which write the value at which a task failed to stderr.
+
+    Executors on other machines write to files there.
     """
     loggers, root, level = [], None, None
-    with suppress(Exception):  # their own class, which must make them
+    with suppress(Exception):  # older versions of PySpark have no such loggers
         from pyspark.logger import PySparkLogger
 
         loggers = [PySparkLogger.getLogger(f"{name}QueryContextLogger") for name in ("SQL", "DataFrame")]
     disabled = [logger.disabled for logger in loggers]
-    with suppress(Exception):  # a session over a network has none
+    with suppress(Exception):  # Spark Connect has no Java process to configure
         log4j = table.sparkSession.sparkContext._jvm.org.apache.logging.log4j
         root, level = log4j.core.config.Configurator, log4j.LogManager.getRootLogger().getLevel()
-        root.setRootLevel(log4j.Level.OFF)  # `setLogLevel` would forget that a script hears warnings only
+        # `setLogLevel` would not restore the level that a script has chosen.
+        root.setRootLevel(log4j.Level.OFF)
     for logger in loggers:
         logger.disabled = True
     try:
         yield
     finally:
-        for logger, was in zip(loggers, disabled, strict=True):
-            logger.disabled = was
+        for logger, previous in zip(loggers, disabled, strict=True):
+            logger.disabled = previous
         with suppress(Exception):
             root.setRootLevel(level)  # type: ignore[union-attr]

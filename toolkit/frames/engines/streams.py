@@ -1,9 +1,9 @@
 """Tables that an engine computes when they are read: polars LazyFrames, DuckDB relations and PySpark frames.
 
-What can be said in an engine's own expressions is counted and added up there (`pushed`): a `EngineTable` says them,
-and only the counts come here. All else is read some rows at a time, only the columns that are asked for, and as
-tables in memory are read; so the same integers come out of every engine. What an engine says when it fails may
-quote data: it is read only where nothing of that comes out.
+What an engine can express is counted and added up by the engine (`pushed`): an `EngineTable` builds the expressions,
+and only the counts are fetched. Everything else is read in batches of rows, with only the necessary columns, by the
+code that reads tables in memory; so every engine gives the same integers. The error messages of an engine may quote
+data, so an engine is called only where its messages are replaced.
 """
 
 import hashlib
@@ -16,147 +16,148 @@ import numpy.typing as npt
 from toolkit.frames.engines.column import Column
 
 ROWS = 2**20
-"""Rows that are read at a time, and keys."""
+"""The number of rows, or of keys, in a batch."""
 
 TAG_BITS = 31
-"""Of the number of a person: its products with secret factors add up to less than 2**63 in every engine."""
+"""The size of a person's tag. Its products with secret factors add up to less than 2**63 in every engine."""
 
 Term: TypeAlias = Any
-"""An expression of an engine; it has Python's operators for numbers, comparisons, and & and |."""
+"""An expression of an engine, with Python's arithmetic and comparison operators, & and |."""
 Rows: TypeAlias = Any
 """A table of an engine that is not computed yet."""
 
 
 class EngineTable(ABC):
-    """A table of an engine, and the few expressions that integers of it are made of.
+    """A table of an engine, and the expressions needed to compute counts and sums.
 
-    No expression can fail, whatever a cell holds; a comparison with what is missing holds for no row.
+    No expression can fail, whatever a cell holds. A comparison with a missing value is true for no row.
     """
 
     names: list[str]
 
     @abstractmethod
     def empty(self) -> Any:
-        """A table in memory with the same columns and types, and no row."""
+        """Return a table in memory with the same columns and types, and no rows."""
 
     @abstractmethod
-    def parts(self, names: Sequence[str]) -> Iterator[Any]:
-        """Tables in memory with these columns, one after the other, of all rows."""
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        """Iterate over all rows of these columns in batches, each a table in memory."""
 
     @abstractmethod
-    def rows(self) -> int:
-        """How many there are."""
+    def row_count(self) -> int:
+        """Count the rows."""
 
     @abstractmethod
-    def whole(self) -> Any:
-        """All of it, in memory."""
+    def collect(self) -> Any:
+        """Return the whole table in memory."""
 
-    def says(self, column: Column, *, days: bool = False) -> bool:  # noqa: ARG002
+    def supports(self, column: Column, *, days: bool = False) -> bool:  # noqa: ARG002
         """Whether `key` can read a column exactly."""
         return not column.kind.one_by_one and column.kind.name in ("text", "whole", "number", "truth", "day")
 
     @abstractmethod
-    def start(self, columns: Mapping[str, str]) -> Rows:
-        """Columns under other names: names that are of no meaning, to their labels."""
+    def select(self, columns: Mapping[str, str]) -> Rows:
+        """Select columns and rename them; `columns` maps generated names to labels."""
 
     @abstractmethod
     def term(self, name: str) -> Term:
-        """A column of `Rows`."""
+        """Return a column of `Rows` by its generated name."""
 
     @abstractmethod
     def constant(self, value: float | str) -> Term:
-        """A whole number of 64 bits, a float, or a text as `key` has it."""
+        """Return a constant: a 64-bit integer, a float, or a text in the form that `key` returns."""
 
     @abstractmethod
     def key(self, term: Term, column: Column, *, days: bool = False) -> Term:
-        """What values are compared by: text, a float, or whole numbers; NaN is missing."""
+        """Return the values by which rows are compared: text, floats or integers; NaN is missing."""
 
     @abstractmethod
     def number(self, term: Term, column: Column) -> Term:
-        """A float; NaN is missing."""
+        """Convert to a float; NaN is missing."""
 
     def clamped(self, term: Term, column: Column, low: float, high: float) -> Term:
-        """A float between two limits; NaN is missing."""
+        """Clamp a number to two limits, as a float; NaN is missing."""
         value, least, most = self.number(term, column), self.constant(low), self.constant(high)
         return self.case(value > most, most, self.case(value < least, least, value))
 
     @abstractmethod
     def rounded(self, term: Term) -> Term:
-        """A float of less than 2**62 as the nearest whole number, halves to even."""
+        """Round a float below 2**62 to the nearest integer, halves to even."""
 
     @abstractmethod
     def tag(self, term: Term, column: Column, secret: bytes) -> Term:
-        """A key as a number of `TAG_BITS` bits, as `Persons.tag` makes it."""
+        """Hash a key to `TAG_BITS` bits, with the same result as `Persons.tag`."""
 
     @abstractmethod
     def bits(self, term: Term, low: int, size: int | None = None) -> Term:
-        """Some bits of a whole number of 64 bits; all from a place on, of one that is not negative."""
+        """Return `size` bits of a 64-bit integer from bit `low` on; without a size, all bits of a nonnegative one."""
 
     @abstractmethod
-    def xor(self, left: Term, right: Term) -> Term:
-        """The bits in which two whole numbers differ."""
+    def xor(self, first: Term, second: Term) -> Term:
+        """Return the bitwise exclusive or of two integers."""
 
     @abstractmethod
     def case(self, condition: Term, value: Term, otherwise: Term | None = None) -> Term:
-        """One of two, the second where a condition does not hold or is missing; without one, nothing."""
+        """Return `value` where a condition holds; elsewhere, and where the condition is missing, `otherwise`."""
 
     @abstractmethod
     def missing(self, term: Term) -> Term:
-        """Whether nothing is there; what is not `missing` compares."""
+        """Whether a value is missing; every other value can be compared."""
 
     @abstractmethod
-    def among(self, term: Term, values: Sequence[Any]) -> Term:
+    def is_in(self, term: Term, values: Sequence[Any]) -> Term:
         """Whether a key is one of the values."""
 
     @abstractmethod
-    def counted(self, term: Term | None = None) -> Term:
-        """The number of rows of a group, or of those that have a term."""
+    def count(self, term: Term | None = None) -> Term:
+        """Count the rows of a group, or those in which a term is not missing."""
 
     @abstractmethod
-    def totals(self, term: Term, most: int) -> dict[int, Term]:
-        """Sums over a group of numbers from 0 to `most`, which none of 2**35 rows lets overflow: by the power of two
-        that they are to be multiplied with before they are added up.
+    def sums(self, term: Term, most: int) -> dict[int, Term]:
+        """Sum numbers from 0 to `most` over each group; up to 2**35 rows do not overflow.
+
+        The sum may come in parts: a mapping from a shift to a part, where the sum is that of `part << shift`.
         """
 
     @abstractmethod
-    def again(self, name: str) -> Term:
-        """The sum of sums, or of counts."""
+    def total(self, name: str) -> Term:
+        """Sum a column of partial sums or of counts."""
 
     @abstractmethod
-    def extended(self, rows: Rows, terms: Mapping[str, Term], *, only: bool = False) -> Rows:
-        """More columns, or these alone."""
+    def with_columns(self, rows: Rows, terms: Mapping[str, Term], *, only: bool = False) -> Rows:
+        """Add columns, or with `only` keep no others."""
 
     @abstractmethod
-    def filtered(self, rows: Rows, condition: Term) -> Rows:
-        """The rows for which a condition holds."""
+    def filter(self, rows: Rows, condition: Term) -> Rows:
+        """Select the rows for which a condition holds."""
 
     @abstractmethod
-    def grouped(self, rows: Rows, by: Sequence[str], terms: Mapping[str, Term]) -> Rows:
-        """One row a group; without columns to group by, one."""
+    def group_by(self, rows: Rows, by: Sequence[str], terms: Mapping[str, Term]) -> Rows:
+        """Aggregate to one row per group; without columns to group by, to a single row."""
 
     @abstractmethod
-    def placed(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str) -> Rows:
-        """With a column of the code of a key, missing where it has none."""
+    def join_codes(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str) -> Rows:
+        """Add a column with the code of each key, missing for a key without a code."""
 
     @abstractmethod
-    def ranked(self, rows: Rows, by: Sequence[str], order: Sequence[str], name: str, *, dense: bool = False) -> Rows:
-        """With the rank of each row within its group from 1 on, or `dense`, that of its different values."""
+    def with_rank(self, rows: Rows, by: Sequence[str], order: Sequence[str], name: str, *, dense: bool = False) -> Rows:
+        """Add the rank of each row within its group, from 1 on; with `dense` equal values share a rank."""
 
-    def least(self, rows: Rows, by: Sequence[str], order: str, cap: int) -> Rows:
-        """Of each group the smallest numbers, without other columns."""
-        ranked = self.filtered(self.ranked(rows, by, [order], "place"), self.term("place") <= self.constant(cap))
-        return self.extended(ranked, {name: self.term(name) for name in (*by, order)}, only=True)
-
-    @abstractmethod
-    def fetched(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
-        """The columns, of whole numbers, 0 where a sum is of nothing."""
+    def smallest(self, rows: Rows, by: Sequence[str], order: str, cap: int) -> Rows:
+        """Select the `cap` smallest numbers of each group, without other columns."""
+        ranked = self.filter(self.with_rank(rows, by, [order], "rank"), self.term("rank") <= self.constant(cap))
+        return self.with_columns(ranked, {name: self.term(name) for name in (*by, order)}, only=True)
 
     @abstractmethod
-    def streamed(self, rows: Rows, key: str, number: str) -> Iterator[tuple[Any, int]]:
-        """Keys in their order, each with its number; some at a time are here."""
+    def fetch(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
+        """Compute the rows and return their columns of integers, with 0 for an empty sum."""
+
+    @abstractmethod
+    def stream(self, rows: Rows, key: str, number: str) -> Iterator[tuple[Any, int]]:
+        """Iterate over sorted keys and their numbers, in batches."""
 
 
 def text_tag(text: str, secret: bytes) -> int:
-    """A number of a text, by a hash with a secret that DuckDB and Spark have, too: the first bits of SHA-256."""
+    """Hash a text with a secret to the first bits of SHA-256, which DuckDB and Spark can compute as well."""
     digest = hashlib.sha256(secret + text.encode("utf-8", "surrogatepass")).digest()
     return int(int.from_bytes(digest[:4]) & (2**TAG_BITS - 1))

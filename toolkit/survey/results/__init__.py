@@ -17,7 +17,7 @@ from toolkit.core.arrays import DataFrame
 from toolkit.core.checks import whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import check_extras, extra
-from toolkit.frames.counts import Group, counted, has_column
+from toolkit.frames.counts import Group, has_column, value_counts
 from toolkit.local.anchor import attention_counts
 from toolkit.local.birthdays import days, shift
 from toolkit.local.compliance import worst_shift
@@ -72,7 +72,7 @@ def tally(
         {"question": question.name, **dict(zip(groups, group, strict=True)), "report": report, "count": count}
         for question in survey.questions
         if question.kind != "text" and question.name not in groups
-        for group, counts in counted(reports, question.name, groups).items()
+        for group, counts in value_counts(reports, question.name, groups).items()
         if sum(counts.values()) >= least
         for report, count in counts.items()
     ]
@@ -226,7 +226,7 @@ def _worst(design: Randomizer, estimate: Estimate) -> float | None:
 def _understood(survey: Survey, reports: DataFrame) -> tuple[int, ...] | None:
     if not survey.check or not has_column(reports, UNDERSTOOD):  # sheets of paper have no such question
         return None
-    counts = counted(reports, UNDERSTOOD).get((), {})
+    counts = value_counts(reports, UNDERSTOOD).get((), {})
     right = [PASSED, *([AGAIN] if survey.check == "device" else [])]
     tries = [sum(count for value, count in counts.items() if str(value) in values) for values in right]
     return *tries, sum(counts.values())

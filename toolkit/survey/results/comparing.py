@@ -12,7 +12,7 @@ from toolkit.analysis.reports import Reader
 from toolkit.core.checks import is_missing, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.special import ndtr, ndtri
-from toolkit.frames.counts import has_column, rows_by
+from toolkit.frames.counts import has_column, row_counts
 from toolkit.local.waves import Memo
 from toolkit.survey.questions.question import Question, arm_pairs
 from toolkit.survey.questions.survey_fields import PERSON, check_panel
@@ -72,7 +72,7 @@ def _reports(frame: Any, question: Question) -> dict[str, list[str | int | None]
         reject(
             f"reports of waves must have the column {PERSON}", "none", "people are joined by it; the toolkit exports it"
         )
-    rows = [(row, count) for row, count in rows_by(frame, [PERSON, question.name]) if not is_missing(row[0])]
+    rows = [(row, count) for row, count in row_counts(frame, [PERSON, question.name]) if not is_missing(row[0])]
     reader = Reader(question.name, question.design)  # type: ignore[arg-type]  # a memo has one
     codes = reader.read_all([(row[1], count) for row, count in rows])
     labels = question.report_options  # a code would be taken for a label that looks like it

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.core.arrays import DataFrame
 from toolkit.core.checks import is_missing, reject
 from toolkit.core.extras import check_extras, extra
-from toolkit.frames.counts import Group, rows_by
+from toolkit.frames.counts import Group, row_counts
 from toolkit.survey.questions.errors import error_location
 from toolkit.survey.questions.question import Question, accepts, code_labels
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON, PHONE, REHEARSAL, UNDERSTOOD
@@ -113,7 +113,7 @@ class GroupedRows:
     def _by(self, deciding: Iterable[str] = ()) -> list[tuple[Mapping[str, Any], int]]:
         names = tuple(dict.fromkeys((*self._groups, *deciding)))  # groups may decide, too
         if names not in self._counts:
-            counts = rows_by(self._reports, names)
+            counts = row_counts(self._reports, names)
             self._counts[names] = [(dict(zip(names, row, strict=True)), count) for row, count in counts]
         return self._counts[names]
 

@@ -38,7 +38,7 @@ def columns_of(frame: Any, columns: Any = None) -> dict[Any, Column]:
         reject(f"`columns` must be among {', '.join(map(str, names))}", received, "they are compared")
     if known is None:
         return {label: column(frame[label]) for label in labels}
-    in_memory = read_by_engine(lambda: next(known.parts(labels, whole=True)))
+    in_memory = read_by_engine(lambda: next(known.batches(labels, whole=True)))
     return {label: in_memory.column(label) for label in labels}
 
 
