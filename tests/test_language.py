@@ -26,12 +26,7 @@ TREES = {
 FORBIDDEN = {"told", "said", "seen", "listed", "written", "drawn", "reach", "climb", "height", "lean", "bend"}
 
 # Heights in the usual sense: of a picture, a tree, or a table of polars.
-HEIGHTS = {
-    "show/canvas.py",
-    "show/findings.py",
-    "show/widgets/explorer.py",
-    "teaching/attacks/gallery.py",
-}
+HEIGHTS = {"show/canvas.py", "show/findings.py", "show/widgets/explorer.py", "teaching/attacks/gallery.py"}
 
 # Names that are still to be replaced, and docstrings that are still to be rewritten, by file. Nothing may be added.
 REMAINING: dict[str, set[str]] = {
