@@ -260,10 +260,10 @@ def test_questions_with_few_reports_are_counted_together(monkeypatch: pytest.Mon
 
     def watched(frame: Any, names: list[str]) -> Any:
         asked.append(names)
-        return rows_by(frame, names)
+        return row_counts(frame, names)
 
-    rows_by = counted.rows_by
-    monkeypatch.setattr(counted, "rows_by", watched)
+    row_counts = counted.row_counts
+    monkeypatch.setattr(counted, "row_counts", watched)
     estimates(FRAME, DESIGNS, by="sex")
     assert [len(names) for names in asked] == [6, 2]
     assert all(names[0] == "sex" for names in asked)

@@ -225,7 +225,7 @@ def test_what_a_condition_says_is_refused_before_the_period_is_used() -> None:
 
 def test_rows_that_cannot_be_read_are_not_told_and_the_period_is_still_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
     weekly = Ledger(Pure(1)).every(RunningTotal.for_epsilon(1, periods=3))
-    monkeypatch.setattr("toolkit.budget.streams.counted", lambda *_: 1 / 0)
+    monkeypatch.setattr("toolkit.budget.streams.cell_counts", lambda *_: 1 / 0)
     with pytest.raises(RuntimeError, match="an error that is not shown: the period is still to come") as error:
         weekly.count(pd.DataFrame({"age": [20]}))
     assert error.value.__cause__ is None

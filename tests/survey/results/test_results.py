@@ -367,6 +367,6 @@ def test_a_billion_reports_cost_as_many_rows_as_there_are_kinds(monkeypatch):
         "square_wave": {3: 10**9, 40: 10**9},
     }.items():
         rows = [((report,), times) for report, times in kinds.items()]
-        monkeypatch.setattr("toolkit.analysis.estimating.rows_by", lambda *_, rows=rows: rows)
+        monkeypatch.setattr("toolkit.analysis.estimating.row_counts", lambda *_, rows=rows: rows)
         found = estimate(survey_with(DESIGNS[name], check=False), pd.DataFrame({"asked": [0]}))
         assert found["asked"].n == sum(kinds.values())
