@@ -19,7 +19,7 @@ from toolkit.analysis.noncompliance import (
     tipping_point,
 )
 from toolkit.analysis.plain import plain
-from toolkit.analysis.regression.fit import Comparison, Fit
+from toolkit.analysis.regression.fit import Comparison, Fit, PredictiveFit
 from toolkit.analysis.regression.linear import LinearFit, linear
 from toolkit.analysis.regression.logistic import LogisticFit, logistic
 from toolkit.analysis.regression.multinomial import MultinomialFit, multinomial
@@ -50,6 +50,7 @@ __all__ = [
     "MixedFit",
     "ModelTest",
     "MultinomialFit",
+    "PredictiveFit",
     "PredictorFit",
     "Replicates",
     "Sample",

@@ -18,7 +18,7 @@ from toolkit.analysis.random_intercepts import (
     maximum_without_groups,
 )
 from toolkit.analysis.regression.covariates import Covariates, standardize
-from toolkit.analysis.regression.fit import MANY, Comparison, Fit, as_estimate, provenance_of
+from toolkit.analysis.regression.fit import MANY, Comparison, PredictiveFit, as_estimate, provenance_of
 from toolkit.analysis.regression.margins import Effect, basis_of
 from toolkit.analysis.regression.rows import Codes, ModelRows, People, check_order, read_rows
 from toolkit.analysis.regression.scoring import Evaluation, negative_hessian, newton
@@ -70,7 +70,7 @@ class _Mixture:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MixedFit(Fit):
+class MixedFit(PredictiveFit):
     """A fitted `mixed_logistic` model; `value`, `se` and `labels` are of the covariates' coefficients.
 
     Parameters
@@ -527,7 +527,7 @@ def _direct(rows: ModelRows, group: str, places: Mapping[Any, int]) -> tuple[tup
     codes = np.array([places[label] for label in column(rows.covariates.data, group, "the groups").tolist()])
     (n, total, square, known), agree = np.zeros((4, len(places))), np.ones(len(places), dtype=bool)
     for place, design in enumerate(rows.channel.designs):
-        mine, tables = rows.channel.which == place, np.zeros((len(places), len(design.report_options)))
+        mine, tables = rows.channel.design_index == place, np.zeros((len(places), len(design.report_options)))
         np.add.at(tables, (codes[mine], rows.channel.codes[mine]), 1)
         scores, size = report_scores(design)[:, -1], tables.sum(axis=1)
         n, total, square = n + size, total + tables @ scores, square + tables @ scores**2

@@ -204,8 +204,8 @@ class _FitSource:
             for design in channel.designs
             for share in shares
         )
-        which = channel.which * len(shares) + self.groups
-        return self.quantity(self.fit._refit(replace(channel, designs=designs, which=which)))
+        index = channel.design_index * len(shares) + self.groups
+        return self.quantity(self.fit._refit(replace(channel, designs=designs, design_index=index)))
 
 
 def _used_matrix(matrix: Array, behavior: str, share: float) -> Array:

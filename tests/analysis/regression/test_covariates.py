@@ -61,7 +61,7 @@ def test_categories_that_nobody_has_are_refused_by_name(kind: str) -> None:
         frame: Any = pd.DataFrame({"y": Y, "g": pd.Categorical(labels, categories=["a", "b", "c"])})
     else:
         frame = pl.DataFrame({"y": Y, "g": pl.Series(labels, dtype=pl.Enum(["a", "b", "c"]))})
-    with pytest.raises(ValueError, match=r"every category of 'g' must have people, got 1 .*remove_unused"):
+    with pytest.raises(ValueError, match=r"every category of 'g' must occur, got 1 .*remove_unused"):
         logistic("y ~ g", frame, DIE)
 
 

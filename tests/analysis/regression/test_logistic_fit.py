@@ -69,7 +69,7 @@ def test_what_a_prediction_cannot_use_is_refused() -> None:
     fit = logistic("forced ~ sex + age10", DATA, DIE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what others warn of is refused, whoever listens
-        with pytest.raises(ValueError, match="categories must be those that the fit has seen"):
+        with pytest.raises(ValueError, match="categories must be those of the fit"):
             fit.predict({"sex": ["x"], "age10": [0.0]})
     with pytest.raises(ValueError, match="covariates must not be missing, got 1 rows"):
         fit.predict({"sex": ["f", "m"], "age10": [0.0, np.nan]})

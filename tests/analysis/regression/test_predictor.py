@@ -15,7 +15,7 @@ from toolkit import k_ary
 from toolkit.analysis import predictor
 from toolkit.analysis.regression.fit import covers_of
 from toolkit.analysis.regression.mixture import FAMILIES, MixtureModel
-from toolkit.analysis.regression.predictor import _items, combinations, read_hidden
+from toolkit.analysis.regression.predictor import _items, combinations, read_predictor_rows
 
 DATA = survey().assign(high=lambda frame: (frame.outcome > 2.5).astype(int))
 FORMULA = "outcome ~ female + age10 + forced"
@@ -44,7 +44,7 @@ def test_a_linear_outcome_has_the_reference_fit() -> None:
     assert abs(fit.llf + 5006.70981177) < 1e-7
     assert np.allclose(fit.se, [0.03642395, 0.04461124, 0.01291773, 0.07106700], rtol=1e-6)
     assert np.allclose(fit.truth.se, [0.10923425, 0.14401232, 0.04123070], rtol=1e-6)
-    rows = read_hidden(FORMULA, DATA, DESIGNS, None, {}, "refuse")
+    rows = read_predictor_rows(FORMULA, DATA, DESIGNS, None, {}, "refuse")
     model = MixtureModel(
         np.array(rows.columns),
         rows.truths.matrix,
@@ -174,7 +174,7 @@ def test_whole_weights_are_that_many_rows_of_one_cluster(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_gradient_and_observed_information_are_those_of_differences(family: str) -> None:
     formula = ("outcome" if family == "linear" else "high") + " ~ age10 + forced + warner"
-    rows = read_hidden(formula, DATA[:300], {"forced": DIE, "warner": COINS}, None, {}, "refuse")
+    rows = read_predictor_rows(formula, DATA[:300], {"forced": DIE, "warner": COINS}, None, {}, "refuse")
     columns = np.array(rows.columns)
     model = MixtureModel(
         columns, rows.truths.matrix, rows.report_likelihood, rows.outcome, FAMILIES[family], rows.people
@@ -209,7 +209,7 @@ def test_gradient_and_observed_information_are_those_of_differences(family: str)
         ({"data": DATA.assign(outcome="a")}, "outcomes must be numbers"),
         ({"data": DATA.assign(forced=7)}, "reports given as codes must lie in 0 … 1"),
         ({"formula": "outcome ~ forced + I(2 * forced)"}, "combination of the columns before it"),
-        ({"weights": np.zeros(2400)}, "weights must be above 0"),
+        ({"weights": np.zeros(2400)}, "`weights` must be above 0"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused(change: dict[str, Any], sentence: str) -> None:
@@ -312,7 +312,10 @@ def test_seven_items_are_refused() -> None:
 def test_what_is_assumed_is_said() -> None:
     fit = predictor(FORMULA, DATA, DESIGNS)
     assert "given the truth, the outcome is taken to be independent of the report" in repr(fit)
-    assert covers_of(read_hidden(FORMULA, DATA, DESIGNS, None, {}, "refuse").people) == "sampling and randomization"
+    assert (
+        covers_of(read_predictor_rows(FORMULA, DATA, DESIGNS, None, {}, "refuse").people)
+        == "sampling and randomization"
+    )
     with pytest.raises(ValueError, match="`exp` needs a link"):
         fit.to_frame(exp=True)
 

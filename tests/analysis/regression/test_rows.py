@@ -15,7 +15,7 @@ from tests.slowly import each
 from toolkit import k_ary
 from toolkit.analysis import Sample, logistic, multinomial, predictor
 from toolkit.analysis.regression.covariates import from_arrays, sides, standardize
-from toolkit.analysis.regression.rows import TIMES, channel, complete, gaps_in, group_codes, people
+from toolkit.analysis.regression.rows import TIMES, channel, complete_rows, group_codes, missing_in, people
 from toolkit.frames.table import column, missing_mask
 
 DATA = survey()[:400]
@@ -37,7 +37,7 @@ GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DA
         ({"formula": "forced ~ female + frobnicate(age)"}, "covariates must be columns"),
         ({"formula": "forced ~ ."}, "must be one that formulaic reads"),
         ({"formula": "forced ~ __import__('os').getcwd()"}, "must be one that formulaic reads"),
-        ({"formula": "forced ~ `1`"}, "no column in a formula may be called like a number, got `1`"),
+        ({"formula": "forced ~ `1`"}, "the name of a column in a formula must not be a number, got `1`"),
         (
             {"formula": "forced ~ Intercept", "data": DATA.assign(Intercept=DATA.age)},
             "coefficients must have names of their own, got 'Intercept' twice",
@@ -59,13 +59,13 @@ GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DA
         ({"data": GAPS, "formula": "forced ~ age10"}, "no value may be missing, got 40 in covariates"),
         ({"data": GAPS, "formula": "forced ~ part"}, "no value may be missing, got 58 in covariates"),
         ({"data": DATA.assign(female=np.inf)}, "covariates must be finite, got 400 rows that are not, in 'female'"),
-        ({"weights": np.zeros(400)}, "weights must be above 0, got 400 of 400"),
-        ({"weights": np.full(400, -1.0)}, "weights must be above 0"),
+        ({"weights": np.zeros(400)}, "`weights` must be above 0, got 400 of 400"),
+        ({"weights": np.full(400, -1.0)}, "`weights` must be above 0"),
         ({"weights": "height"}, "`weights` must be a column of the data, got 'height'"),
         ({"weights": np.ones(3)}, r"one value for each row of the data, got shape \(3,\) for 400 rows"),
         ({"weights": np.full(400, "a")}, "weights must be numbers"),
-        ({"times": np.full(400, 1.5)}, "times must be whole numbers"),
-        ({"strata": np.arange(400) // 399}, "every stratum must have two sampling units, got 1 with one"),
+        ({"times": np.full(400, 1.5)}, "`times` must be whole numbers"),
+        ({"strata": np.arange(400) // 399}, "every stratum must have at least two sampling units, got 1 with one"),
         ({"weights": "weight", "se": "observed"}, "`se` must be 'robust' with weights"),
         ({"design": k_ary(3, epsilon=1.0)}, "must have two options, got 3"),
         ({"design": "warner"}, "`design` must be a Design, got str"),
@@ -74,8 +74,8 @@ GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DA
         ({"design": type(DIE)}, "`design` must be a Design, got the class Design"),
         ({"design": SimpleNamespace(matrix=DIE.matrix)}, "`design` must be a Design, got SimpleNamespace"),
         ({"design": SimpleNamespace(_scores_sent=len)}, "`design` must be a Design, got SimpleNamespace"),
-        ({"design": {"a": DIE, "b": COINS}}, "`design_by` must say which design is whose"),
-        ({"design_by": "group"}, "`design_by` needs a mapping of designs"),
+        ({"design": {"a": DIE, "b": COINS}}, "`design_by` must be given with several designs"),
+        ({"design_by": "group"}, "with `design_by`, `design` must be a mapping"),
         ({"design": {1: DIE, 3: COINS}, "design_by": "group"}, r"keys of `design` \(1, 3\), got 181 of 400"),
         ({"link": "cauchit"}, "`link` must be one of logit, probit, cloglog"),
         ({"se": "hessian"}, "`se` must be one of"),
@@ -94,15 +94,15 @@ def test_bad_input_is_refused(change: dict[str, Any], sentence: str) -> None:
 def test_missing_values_are_left_out_and_counted_by_their_first_reason() -> None:
     reports = GAPS.assign(forced=GAPS.forced.astype(float).where(GAPS.index % 50 > 0))
     gaps = {"reports": np.array([1, 0, 0, 1], bool), "covariates": np.array([1, 1, 0, 0], bool)}
-    kept, dropped = complete(gaps, "drop")
+    kept, dropped = complete_rows(gaps, "drop")
     assert kept.tolist() == [False, False, True, False]
     assert dropped == {"reports": 2, "covariates": 1}
     lost = {"times": np.arange(20) < 10, "reports": np.arange(20) >= 18}
-    counted = complete(lost, "drop", np.where(np.arange(20) < 10, np.nan, 3.0))[1]
+    counted = complete_rows(lost, "drop", np.where(np.arange(20) < 10, np.nan, 3.0))[1]
     assert counted == {"times": 10, "reports": 6}  # a row without a number is one
     numbers = {"times": np.array([1.0, np.nan]), "reports": np.ones(2)}
-    assert gaps_in(numbers, {"times": "n"})["times"].tolist() == [False, True]
-    assert list(gaps_in(numbers, {"times": TIMES})) == ["reports"]  # an engine has counted them
+    assert missing_in(numbers, {"times": "n"})["times"].tolist() == [False, True]
+    assert list(missing_in(numbers, {"times": TIMES})) == ["reports"]  # an engine has counted them
     fit = logistic("forced ~ age10", reports, DIE, missing="drop")
     assert fit.rows == {"used": 360, "reports": 8, "covariates": 32}
     assert fit.n == 360

@@ -173,7 +173,7 @@ def test_the_kind_of_error_follows_from_the_sample() -> None:
     assert error_kind(None, alone, False) == "observed"
     assert error_kind(None, alone, True) == "expected"
     assert error_kind(None, heavy, True) == "robust"
-    again = People(4, drawn=SampleRows(Sample(np.ones(4)).jackknife(), np.ones(4, dtype=bool)))
+    again = People(4, sample_rows=SampleRows(Sample(np.ones(4)).jackknife(), np.ones(4, dtype=bool)))
     assert error_kind(None, again, False) == "replicate"
     for se, jeffreys in ((None, True), ("robust", False)):
         with pytest.raises(ValueError, match="`se` and `penalty` must be left out with replicate weights"):

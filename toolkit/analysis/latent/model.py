@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from toolkit.analysis.regression.covariates import Covariates, from_arrays, standardize
-from toolkit.analysis.regression.fit import MANY, Comparison, Fit, FitProvenance, as_estimate
+from toolkit.analysis.regression.fit import MANY, Comparison, Fit, FitProvenance, PredictiveFit, as_estimate
 from toolkit.analysis.regression.margins import Effect
 from toolkit.analysis.regression.rows import Answers, Codes, People
 from toolkit.analysis.regression.scoring import (
@@ -163,7 +163,7 @@ def intercept_start(labels: tuple[str, ...], value: float) -> Array:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentFit(Fit):
+class LatentFit(PredictiveFit):
     """A fitted model with latent classes.
 
     The coefficients of the trait come first, under the names of the covariates; those of everything else follow, with

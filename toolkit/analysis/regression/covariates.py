@@ -1,4 +1,4 @@
-"""Covariates as a matrix: from a formula or from arrays, checked, and brought to one scale."""
+"""The matrix of covariates, made from a formula or from arrays, checked and standardized."""
 
 import math
 import re
@@ -32,14 +32,16 @@ from toolkit.frames.table import (
     with_text_as_objects,
 )
 
-_DEPENDENT = 1e-10
-_NEAR = 1e-6
+_DEPENDENT = 1e-10  # residual of a column after regression on the others, relative to the column
+_NEAR = 1e-6  # least eigenvalue of the correlations below which columns are checked one by one
 
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
-    """A matrix, a row per person; its columns' names; how other data make the same columns; what it was made of, and
-    which columns of that are its variables: others say how people were drawn.
+    """The matrix of covariates, one row per person.
+
+    `labels` are the names of its columns, and `matrix_of` makes the same columns from other data. `data` is what the
+    matrix was made from; `variables` are those of its columns that the formula uses.
     """
 
     matrix: Array
@@ -49,21 +51,22 @@ class Covariates:
     variables: tuple[str, ...] = ()
 
     def values(self, name: str) -> Values:
+        """Return the values of a variable."""
         if not isinstance(name, str) or name not in self.variables:
             received = repr(name) if isinstance(name, str) else type(name).__name__
-            known = ", ".join(self.variables) or "none"
-            reject("a variable must be a covariate of the formula", received, f"there are {known}")
+            variables = ", ".join(self.variables) or "none"
+            reject("a variable must be a covariate of the formula", received, f"there are {variables}")
         if isinstance(self.data, np.ndarray):
             return np.asarray(self.matrix[:, self.labels.index(name)])
         return column(self.data, name, "a variable")
 
     def declared(self, name: str) -> list[Any] | None:
-        """The categories of a variable in the order that it declares; None where it declares none."""
+        """Return the categories that a variable declares, in their order; None if it declares none."""
         declared = None if isinstance(self.data, np.ndarray) else categories(self.data, name)
         return None if declared is None else declared[0]
 
     def where(self, name: str, values: Values) -> Array:
-        """The matrix if one variable had these values, and all else stayed as it is."""
+        """Return the matrix with other values of one variable."""
         if isinstance(self.data, np.ndarray):
             matrix = self.matrix.copy()
             matrix[:, self.labels.index(name)] = values
@@ -72,9 +75,9 @@ class Covariates:
 
 
 def sides(formula: str) -> tuple[str, str]:
-    """The name on the left of a formula, and all that stands on the right."""
-    left, tilde, right = formula.partition("~") if isinstance(formula, str) else ("", "", "")
-    name = left.strip().removeprefix("`").removesuffix("`")
+    """Split a formula into the name on its left and the text on its right."""
+    response, tilde, right = formula.partition("~") if isinstance(formula, str) else ("", "", "")
+    name = response.strip().removeprefix("`").removesuffix("`")
     if not tilde or not name or not right.strip() or "~" in right:
         rule = "`formula` must have one name, a tilde and the covariates, as in 'cheated ~ female + age'"
         reject(rule, repr(formula) if isinstance(formula, str) else type(formula).__name__, "it cannot be read")
@@ -82,73 +85,77 @@ def sides(formula: str) -> tuple[str, str]:
 
 
 def variables(right: str, data: object) -> tuple[str, ...]:
-    """The columns that the right side of a formula speaks of; what is no column is refused by name."""
-    mentioned, there = set(map(str, _formula(right).required_variables)), names(data)
-    if unknown := sorted(name for name in mentioned if name not in there and name.partition(".")[0] != "np"):
+    """Return the columns that the right side of a formula uses; names that are not columns are rejected."""
+    mentioned, labels = set(map(str, _formula(right).required_variables)), names(data)
+    if unknown := sorted(name for name in mentioned if name not in labels and name.partition(".")[0] != "np"):
         reject(
             "covariates must be columns of the data", ", ".join(map(repr, unknown)), f"there are {format_columns(data)}"
         )
-    return tuple(sorted(mentioned & set(there)))
+    return tuple(sorted(mentioned & set(labels)))
 
 
 def terms_without(right: str, items: tuple[str, ...]) -> str:
-    """The right side of a formula without the terms that speak of these columns; always with an intercept."""
+    """Return the right side of a formula without the terms that use these columns, and with an intercept."""
     terms = [_term_text(term) for term in _formula(right)]
     others = [term for term in terms if not set(_formula(term).required_variables) & set(items)]
     return " + ".join(["1", *(term for term in others if term != "1")])
 
 
 def _term_text(term: Any) -> str:
-    """A term as it is typed: names that are no identifiers stand between backticks."""
-    named = [factor.expr for factor in term.factors if factor.eval_method.value == "lookup"]
-    parts = [factor.expr for factor in term.factors]
-    return ":".join(f"`{part}`" if part in named and not part.isidentifier() else part for part in parts)
+    """Return the text of a term, with backticks around column names that are not identifiers."""
+    return ":".join(
+        f"`{factor.expr}`" if factor.eval_method.value == "lookup" and not factor.expr.isidentifier() else factor.expr
+        for factor in term.factors
+    )
 
 
 def absent_in(data: object, columns: tuple[str, ...]) -> Mask:
-    """Rows in which one of these columns has no value."""
+    """Return the rows in which one of these columns has no value."""
     gaps = [missing_mask(column(data, name, "a covariate")) for name in columns]
     return np.logical_or.reduce(gaps) if gaps else np.zeros(row_count(data), dtype=bool)
 
 
-def from_formula(right: str, data: DataFrame, also: tuple[str, ...] = ()) -> Covariates:
-    """A formula's right side, with levels and transforms of these data; its columns stay, and those `also` named."""
+def from_formula(right: str, data: DataFrame, further: tuple[str, ...] = ()) -> Covariates:
+    """Make the covariates of a formula's right side, with the levels and transforms of these data.
+
+    The result keeps the columns that the formula uses, and those in `further`.
+    """
     formula = _formula(right)
     factors = [factor for term in formula for factor in term.factors]
     bare = {factor.expr for factor in factors if factor.eval_method.value == "lookup"}
-    spoken_of = tuple(sorted(set(map(str, formula.required_variables)) & set(names(data))))
-    for name in spoken_of:
+    used = tuple(sorted(set(map(str, formula.required_variables)) & set(names(data))))
+    for name in used:
         _check_kind(data, name, bare=name in bare)
-    made = _matrix_of(formula, data)
-    spec = made.model_spec
+    model_matrix = _matrix_of(formula, data)
+    spec = model_matrix.model_spec
     labels = tuple(str(name) for name in spec.column_names)
-    matrix = _checked(np.asarray(made, dtype=np.float64), labels)
-    left = _columns_behind(data, tuple(dict.fromkeys([*spoken_of, *also])), matrix, labels)
-    return Covariates(matrix, labels, partial(_again, spec), left, spoken_of)
+    matrix = _checked(np.asarray(model_matrix, dtype=np.float64), labels)
+    columns = _copy_columns(data, tuple(dict.fromkeys([*used, *further])), matrix, labels)
+    return Covariates(matrix, labels, partial(_new_matrix, spec), columns, used)
 
 
-def _columns_behind(data: Any, wanted: tuple[str, ...], matrix: Array, labels: tuple[str, ...]) -> Any:
-    """These columns of a frame, apart from it; of pandas those that the matrix holds as they are share its memory."""
-    if not hasattr(data, "assign") or not wanted:
-        return select_columns(data, wanted)
-    same = [name for name in wanted if name in labels and data[name].dtype == np.float64]
-    cells = {name: matrix[:, labels.index(name)] if name in same else data[name].copy() for name in wanted}
+def _copy_columns(data: Any, selection: tuple[str, ...], matrix: Array, labels: tuple[str, ...]) -> Any:
+    """Return some columns of a frame; in pandas, those that are columns of the matrix share its memory."""
+    if not hasattr(data, "assign") or not selection:
+        return select_columns(data, selection)
+    same = [name for name in selection if name in labels and data[name].dtype == np.float64]
+    cells = {name: matrix[:, labels.index(name)] if name in same else data[name].copy() for name in selection}
     return extra("pandas", "analysis").DataFrame(cells, index=data.index, copy=False)
 
 
-def from_arrays(given: object) -> Covariates:
-    """Columns of numbers as they are, after a column of ones: the intercept comes first."""
-    columns = _columns(given)
-    labels = ("Intercept", *(names(given) or (f"x{place}" for place in range(1, columns.shape[1] + 1))))
-    of = partial(_with_ones, len(labels) - 1)
-    data = given if names(given) else columns
-    return Covariates(_checked(of(given), labels), labels, of, data, labels[1:])
+def from_arrays(values: object) -> Covariates:
+    """Make covariates of a table of numbers, after a column of ones for the intercept."""
+    columns = _columns(values)
+    labels = ("Intercept", *(names(values) or (f"x{number}" for number in range(1, columns.shape[1] + 1))))
+    matrix_of = partial(_with_ones, len(labels) - 1)
+    data = values if names(values) else columns
+    return Covariates(_checked(matrix_of(values), labels), labels, matrix_of, data, labels[1:])
 
 
-def _with_ones(count: int, new: object) -> Array:
-    columns = _columns(new)
+def _with_ones(count: int, values: object) -> Array:
+    columns = _columns(values)
     if columns.shape[1] != count:
-        reject(f"new data must have {count} columns", columns.shape[1], "the fit has as many")
+        reject(f"new data must have {count} columns", columns.shape[1], "give the covariates of the fit")
     return np.column_stack([np.ones(len(columns)), columns])
 
 
@@ -162,14 +169,14 @@ def _columns(values: object) -> Array:
 
 @lru_cache(maxsize=64)
 def _formula(right: str) -> Any:
-    """A formula is read several times for a fit, and is never changed."""
+    """Parse the right side of a formula. A fit asks for it several times, so it is cached."""
     formulaic = extra("formulaic")
     if number := re.search(r"`\s*[\d.]+\s*`", right):
         consequence = "it would be read as the number; give the column another name"
-        reject("no column in a formula may be called like a number", number.group(), consequence)
+        reject("the name of a column in a formula must not be a number", number.group(), consequence)
     try:
         formula = formulaic.Formula(right)
-        formula.required_variables  # noqa: B018  # a part that is no Python is found only here
+        formula.required_variables  # noqa: B018  # raises where a part is not a Python expression
     except (formulaic.errors.FormulaicError, SyntaxError):
         grammar = "see its grammar: a + b, a:b, a*b, C(a), log(a)"
         reject("`formula` must be one that formulaic reads", repr(right), grammar)
@@ -177,25 +184,29 @@ def _formula(right: str) -> Any:
 
 
 def _matrix_of(formula_or_spec: Any, data: object) -> Any:
+    """Return the model matrix; categories that the fit has not seen and parts that fail are rejected."""
     frame = _without_arrow(with_text_as_objects(as_frame(data)), set(map(str, formula_or_spec.required_variables)))
     matrix, problem = _compute_matrix(formula_or_spec, frame)
     if problem == "levels":
-        reject("categories must be those that the fit has seen", "others", "they have no coefficient")
+        reject("categories must be those of the fit", "others", "they have no coefficient")
     if matrix is None:
-        consequence = "covariates are numbers, truth values or text, and functions of them"
+        consequence = "covariates are numbers, booleans or text, and functions of them"
         reject("every part of a formula must be computable from the data", problem, consequence)
     return matrix
 
 
-def _without_arrow(frame: Any, wanted: set[str]) -> Any:
-    """Columns of pandas that Arrow holds as those of NumPy: formulaic knows categories by these."""
+def _without_arrow(frame: Any, used: set[str]) -> Any:
+    """Convert Arrow columns of pandas to NumPy, because formulaic recognizes categories only there."""
     kinds = frame.dtypes.items() if hasattr(frame, "assign") else ()
-    arrow = {name: kind.numpy_dtype for name, kind in kinds if name in wanted and hasattr(kind, "pyarrow_dtype")}
+    arrow = {name: kind.numpy_dtype for name, kind in kinds if name in used and hasattr(kind, "pyarrow_dtype")}
     return frame.astype(arrow) if arrow else frame
 
 
 def _compute_matrix(formula_or_spec: Any, frame: object) -> tuple[Any, str]:
-    """The matrix; or none, and the part that failed. What others say of it may quote data, and stays here."""
+    """Return the matrix and an empty text, or None and the part that failed.
+
+    The exceptions of other libraries may quote data, so their messages are not passed on.
+    """
     errors = extra("formulaic").errors
     with warnings.catch_warnings():
         warnings.simplefilter("error", errors.DataMismatchWarning)
@@ -210,8 +221,9 @@ def _compute_matrix(formula_or_spec: Any, frame: object) -> tuple[Any, str]:
     return matrix, ""
 
 
-def _again(spec: Any, new: object) -> Array:
-    frame = as_frame(new)
+def _new_matrix(spec: Any, data: object) -> Array:
+    """Return the columns of a fit for other data."""
+    frame = as_frame(data)
     needs = tuple(sorted(str(name) for name in spec.required_variables if str(name) in names(frame)))
     if missing := int(np.count_nonzero(absent_in(frame, needs))):
         reject("covariates must not be missing", f"{missing} rows with missing values", "they have no prediction")
@@ -219,16 +231,17 @@ def _again(spec: Any, new: object) -> Array:
 
 
 def _checked(matrix: Array, labels: tuple[str, ...]) -> Array:
+    """Return the matrix, after a check of its names, values and shape."""
     if len(set(labels)) < len(labels):
-        twice = next(label for label in labels if labels.count(label) > 1)
-        reject("coefficients must have names of their own", f"{twice!r} twice", "give a column another name")
+        duplicate = next(label for label in labels if labels.count(label) > 1)
+        reject("coefficients must have names of their own", f"{duplicate!r} twice", "give a column another name")
     bad = ~np.isfinite(matrix).all(axis=0)
     if bad.any():
         name = labels[int(np.argmax(bad))]
         count = int(np.count_nonzero(~np.isfinite(matrix).all(axis=1)))
-        reject("covariates must be finite", f"{count} rows that are not, in {name!r}", "no sum of them would be")
+        reject("covariates must be finite", f"{count} rows that are not, in {name!r}", "leave those rows out")
     if matrix.shape[1] == 0:
-        reject("a model must have a coefficient", "none", "write 1 for an intercept alone")
+        reject("a model must have at least one coefficient", "none", "write 1 for an intercept alone")
     if len(matrix) < matrix.shape[1]:
         received = f"{len(matrix)} for {matrix.shape[1]}"
         reject("there must be as many rows as coefficients", received, "they would not be determined")
@@ -236,33 +249,36 @@ def _checked(matrix: Array, labels: tuple[str, ...]) -> Array:
 
 
 def constants(matrix: Array) -> Codes:
-    """The places of columns that are the same for all, and not 0: the first is the intercept."""
+    """Return the indices of columns that have one value, not 0. The first of them is the intercept."""
     return np.flatnonzero((matrix == matrix[0]).all(axis=0) & (matrix[0] != 0))
 
 
 def standardize(covariates: Covariates) -> tuple[Array, Array]:
-    """Columns of mean 0 (if one is constant) and variance 1, and the matrix that turns their coefficients back."""
+    """Standardize the columns; return them with the matrix that takes their coefficients back to the original columns.
+
+    Columns get variance 1 and, if there is an intercept, mean 0.
+    """
     matrix, width = covariates.matrix, covariates.matrix.shape[1]
     constant = constants(matrix)
     mean = np.zeros(width)
     if len(constant):
-        one = int(constant[0])
-        mean = np.where(np.arange(width) == one, 0.0, matrix.mean(axis=0))
+        intercept = int(constant[0])
+        mean = np.where(np.arange(width) == intercept, 0.0, matrix.mean(axis=0))
     centred = matrix - mean
-    scale, size = (np.sqrt(np.einsum("ij,ij->j", one, one) / len(matrix)) for one in (centred, matrix))
-    _refuse_dependent(covariates.labels, scale <= _DEPENDENT * size)
+    scale, size = (np.sqrt(np.einsum("ij,ij->j", table, table) / len(matrix)) for table in (centred, matrix))
+    _reject_dependent(covariates.labels, scale <= _DEPENDENT * size)
     centred /= scale
-    # Correlations tell whether columns are far from dependent; only where they are near, the slower way is gone.
+    # The eigenvalues of the correlations are cheap; the slower QR decomposition runs only where they are small.
     if np.linalg.eigvalsh(centred.T @ centred / len(matrix))[0] < _NEAR:
-        left = np.abs(np.diag(np.linalg.qr(centred, mode="r"))) / np.sqrt(len(matrix))
-        _refuse_dependent(covariates.labels, left < _DEPENDENT)
+        residual = np.abs(np.diag(np.linalg.qr(centred, mode="r"))) / np.sqrt(len(matrix))
+        _reject_dependent(covariates.labels, residual < _DEPENDENT)
     back = np.diag(1 / scale)
     if len(constant):
-        back[one] -= mean / scale / matrix[0, one]
+        back[intercept] -= mean / scale / matrix[0, intercept]
     return centred, back
 
 
-def _refuse_dependent(labels: tuple[str, ...], dependent: Mask) -> None:
+def _reject_dependent(labels: tuple[str, ...], dependent: Mask) -> None:
     if dependent.any():
         label, remedy = labels[int(np.argmax(dependent))], "leave it out, or one of the others"
         rule = "no column may be a combination of the columns before it"
@@ -270,22 +286,22 @@ def _refuse_dependent(labels: tuple[str, ...], dependent: Mask) -> None:
 
 
 def _check_kind(data: object, name: str, *, bare: bool) -> None:
-    """Refuse a covariate that would be misread. `bare` : it stands in the formula as it is, and not in C(…)."""
+    """Reject a covariate that formulaic would misread; `bare` says that it is in the formula without C(…)."""
     values = column(data, name, "a covariate")
     cells = values.tolist() if values.dtype.kind in "OUT" else []
     if any(isinstance(cell, list | dict | set | tuple | np.ndarray) for cell in cells):
         rule = f"the column {name!r} must hold one value in each row"
-        reject(rule, "lists", "a covariate is one thing: make a column of each", TypeError)
+        reject(rule, "lists", "make one column for each element", TypeError)
     declared = categories(data, name)
     if declared is not None:
         if declared[1]:
             remedy = f"leave them out, as by data[{name!r}].cat.remove_unused_categories()"
             received = f"{declared[1]} that nobody has"
-            reject(f"every category of {name!r} must have people", received, f"they have no coefficient; {remedy}")
+            reject(f"every category of {name!r} must occur", received, f"they have no coefficient; {remedy}")
         return
     rule, category = f"the column {name!r} must hold numbers or categories", f"or write C({name}) for categories"
     if bare and (values.dtype.kind in "mM" or (cells and all(isinstance(cell, date | timedelta) for cell in cells))):
-        remedy = f"they have no unit; make days of them, as by (date - first).days, {category}"
+        remedy = f"they have no unit: convert them to days, as by (date - first).days, {category}"
         reject(rule, "dates or times", remedy, TypeError)
     if bare and cells and all(map(_is_number, cells)):
         remedy = f"each would be a category of its own; convert the column, as by astype(float), {category}"
@@ -293,7 +309,7 @@ def _check_kind(data: object, name: str, *, bare: bool) -> None:
 
 
 def _is_number(cell: object) -> bool:
-    """Whether a cell is a number in a text, or of a type that formulas do not know."""
+    """Return whether a cell is a number, or text that reads as one."""
     if not isinstance(cell, str):
         return isinstance(cell, int | float | Decimal | Fraction | np.number) and not isinstance(cell, bool)
     try:

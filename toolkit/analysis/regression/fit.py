@@ -1,4 +1,4 @@
-"""`Fit`, the base class of all fitted models: coefficients with their errors, tables, tests, comparisons, margins."""
+"""The base classes of fitted models: coefficients with their errors, tables, tests, comparisons, predictions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-MANY = 1000  # more predictions have no covariance matrix: it would be too large
+MANY = 1000  # predictions beyond which there is no covariance matrix, which would be too large
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,6 @@ class Fit:
     rows: Mapping[str, int]
     title: str
     provenance: FitProvenance
-    in_units: ClassVar[bool] = False
-    """Whether predictions are in the unit of the outcome, rather than shares."""
 
     @property
     def value(self) -> Array:
@@ -161,12 +159,6 @@ class Fit:
     def ratio_name(self) -> str:
         """Name of the exponential of a coefficient, such as "odds ratio"; empty where it has no meaning."""
         return ""
-
-    @property
-    def covariates(self) -> Covariates:
-        """The matrix of covariates, and how it is made from a frame."""
-        received = type(self).__name__
-        reject("the fit must have margins to draw", received, "draw its coefficients: plot() without a name")
 
     def __getitem__(self, label: str) -> Estimate:
         """Return the coefficient with this label; the difference of two takes their covariance into account."""
@@ -385,79 +377,6 @@ class Fit:
             return fits.coefficients(self, level=level, ax=ax)
         return fits.along(self, variable, level=level, ax=ax)
 
-    def predict(self, data: Data | Values | None = None) -> Estimate:
-        """Estimate the prevalence, or the mean of the outcome, among people with these covariates.
-
-        The interval is for the prevalence or mean, not for one person's truth.
-
-        Parameters
-        ----------
-        data : frame or array, optional
-            New people; without it, those of the fit.
-
-        Returns
-        -------
-        Estimate
-            One entry per row; with several options or outcomes, each of them in order for every row.
-        """
-        matrix = self.covariates.matrix if data is None else self.covariates.matrix_of(data)
-        return self._predict(matrix)
-
-    def _predict(self, matrix: Array) -> Estimate:
-        raise NotImplementedError
-
-    def margins(
-        self,
-        variable: str | None = None,
-        *,
-        levels: Sequence[Any] | None = None,
-        respondents: Literal["fixed", "sample"] = "fixed",
-    ) -> Estimate:
-        """Estimate prevalences, or how they differ, averaged over the people of the fit.
-
-        Errors are by the delta method; intervals of prevalences are cut to 0 to 1. For a linear model the mean of the
-        outcome takes the place of the prevalence.
-
-        Parameters
-        ----------
-        variable : str, optional
-            Without it, the mean predicted prevalence. With it, the change of the prevalence per unit of the variable
-            (the mean derivative), or, for a variable of two values or of categories, from its first value to each other
-            value.
-        levels : sequence, optional
-            The prevalence if everybody had each of these values of the variable.
-        respondents : {"fixed", "sample"}
-            Whether the covariates are fixed, or those of a sample of people. Only `logistic` and `multinomial` fits
-            without penalty have "sample".
-
-        Returns
-        -------
-        Estimate
-            One entry for each level, category, option or outcome.
-        """
-        sampled = choice(respondents, "respondents", ("fixed", "sample")) == "sample"
-        averaged = effects(self.covariates, self._effects, variable, levels)
-        shares = not self.in_units and (variable is None or levels is not None)
-        return margin_estimate(
-            self._margin_coefficients, self._people, averaged, self._influence() if sampled else None, shares
-        )
-
-    @property
-    def _people(self) -> People:
-        raise NotImplementedError
-
-    @property
-    def _margin_coefficients(self) -> Estimate:
-        """The parameters that gradients of effects refer to."""
-        return self.coefficients
-
-    def _effects(self, matrix: Array) -> list[Effect]:
-        raise NotImplementedError
-
-    def _influence(self) -> Array:
-        rule = "respondents='sample' needs a fit of logistic() or multinomial()"
-        reject(rule, type(self).__name__, "use respondents='fixed'")
-
     def compare(self, smaller: "Fit") -> Comparison:
         """Test this model against a smaller one nested in it, fitted to the same rows.
 
@@ -536,7 +455,103 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AnswerFit(Fit):
+class PredictiveFit(Fit):
+    """A fitted model that predicts an outcome for given covariates.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> from toolkit.analysis import logistic
+    >>> coin = warner("3/4")
+    >>> fit = logistic(coin.randomize(np.arange(200) % 3 == 0, rng=np.random.default_rng(1)), np.ones((200, 0)), coin)
+    >>> isinstance(fit, PredictiveFit), len(fit.predict().value)
+    (True, 200)
+    """
+
+    in_units: ClassVar[bool] = False
+    """Whether predictions are in the unit of the outcome, rather than shares."""
+
+    @property
+    def covariates(self) -> Covariates:
+        """The matrix of covariates, and how it is made from a frame."""
+        raise NotImplementedError
+
+    def predict(self, data: Data | Values | None = None) -> Estimate:
+        """Estimate the prevalence, or the mean of the outcome, among people with these covariates.
+
+        The interval is for the prevalence or mean, not for one person's truth.
+
+        Parameters
+        ----------
+        data : frame or array, optional
+            New people; without it, those of the fit.
+
+        Returns
+        -------
+        Estimate
+            One entry per row; with several options or outcomes, each of them in order for every row.
+        """
+        matrix = self.covariates.matrix if data is None else self.covariates.matrix_of(data)
+        return self._predict(matrix)
+
+    def _predict(self, matrix: Array) -> Estimate:
+        raise NotImplementedError
+
+    def margins(
+        self,
+        variable: str | None = None,
+        *,
+        levels: Sequence[Any] | None = None,
+        respondents: Literal["fixed", "sample"] = "fixed",
+    ) -> Estimate:
+        """Estimate prevalences, or how they differ, averaged over the people of the fit.
+
+        Errors are by the delta method; intervals of prevalences are cut to 0 to 1. For a linear model the mean of the
+        outcome takes the place of the prevalence.
+
+        Parameters
+        ----------
+        variable : str, optional
+            Without it, the mean predicted prevalence. With it, the change of the prevalence per unit of the variable
+            (the mean derivative), or, for a variable of two values or of categories, from its first value to each other
+            value.
+        levels : sequence, optional
+            The prevalence if everybody had each of these values of the variable.
+        respondents : {"fixed", "sample"}
+            Whether the covariates are fixed, or those of a sample of people. Only `logistic` and `multinomial` fits
+            without penalty have "sample".
+
+        Returns
+        -------
+        Estimate
+            One entry for each level, category, option or outcome.
+        """
+        sampled = choice(respondents, "respondents", ("fixed", "sample")) == "sample"
+        averaged = effects(self.covariates, self._effects, variable, levels)
+        shares = not self.in_units and (variable is None or levels is not None)
+        return margin_estimate(
+            self._margin_coefficients, self._people, averaged, self._influence() if sampled else None, shares
+        )
+
+    @property
+    def _people(self) -> People:
+        raise NotImplementedError
+
+    @property
+    def _margin_coefficients(self) -> Estimate:
+        """The parameters that gradients of effects refer to."""
+        return self.coefficients
+
+    def _effects(self, matrix: Array) -> list[Effect]:
+        raise NotImplementedError
+
+    def _influence(self) -> Array:
+        rule = "respondents='sample' needs a fit of logistic() or multinomial()"
+        reject(rule, type(self).__name__, "use respondents='fixed'")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AnswerFit(PredictiveFit):
     """A regression with randomized answers as its outcome.
 
     Parameters
@@ -585,6 +600,6 @@ def as_estimate(
 def provenance_of(rows: ModelRows, form: str, kind: str, jeffreys: bool) -> FitProvenance:
     """Return what another fit must share with a fit to these rows to be compared with it."""
     matrices = tuple(design.matrix for design in rows.channel.designs)
-    shared = (form, *matrices, rows.channel.which, rows.channel.codes, rows.people.row_weights)
+    shared = (form, *matrices, rows.channel.design_index, rows.channel.codes, rows.people.row_weights)
     df = rows.people.df if rows.people.complex else None
     return FitProvenance(shared, rows.covariates.matrix, kind, jeffreys, df)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.regression.covariates import Covariates, sides, standardize
-from toolkit.analysis.regression.fit import MANY, Fit, FitProvenance, covers_of
+from toolkit.analysis.regression.fit import MANY, FitProvenance, PredictiveFit, covers_of
 from toolkit.analysis.regression.margins import Effect
 from toolkit.analysis.regression.rows import Answers, People, read_answers, report_codes, with_matrix
 from toolkit.analysis.reports import Data
@@ -29,7 +29,7 @@ from toolkit.local.matrix.encoding import encode
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LinearFit(Fit):
+class LinearFit(PredictiveFit):
     """A fitted `linear` model; of several outcomes the labels are "outcome: column".
 
     Parameters

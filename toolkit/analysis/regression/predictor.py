@@ -1,4 +1,4 @@
-"""`predictor`: what follows from it? A randomized answer on the right-hand side of a regression."""
+"""`predictor`: regression of an outcome on truths that are observed through randomized reports."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -22,13 +22,13 @@ from toolkit.analysis.regression.mixture import FAMILIES, MixtureModel, checked_
 from toolkit.analysis.regression.rows import (
     Channel,
     People,
+    aggregate_rows,
     channel,
-    complete,
-    counted_rows,
-    gaps_in,
+    complete_rows,
     missing_codes,
+    missing_in,
+    read_people,
     sampling_columns,
-    who,
     without_answer,
 )
 from toolkit.analysis.regression.scoring import (
@@ -51,13 +51,17 @@ from toolkit.core.loss import Pure
 from toolkit.frames.table import as_frame, column, is_lazy, numbers, select_rows, with_column
 
 _ADVICE = "use penalty='jeffreys', leave out covariates of the truth (truth='1'), or ask more people"
-_NO_SPREAD = -12.0  # logarithm of the errors' share of the outcome's spread: 6e-6
-_MOST = 6
+_NO_ERRORS = -12.0  # log of the errors' standard deviation, in those of the outcome: 6e-6
+_MOST = 6  # randomized answers
 
 
 @dataclass(frozen=True, eq=False)
-class Hidden:
-    """Covariates of the outcome for each cell of truths, covariates of the truths, reports and people."""
+class PredictorRows:
+    """The rows of a `predictor` model.
+
+    `columns` are the covariates of the outcome, one matrix for each cell, that is for each combination of the truths;
+    `truths` are the covariates of the truths themselves.
+    """
 
     outcome: Array
     columns: tuple[Array, ...]
@@ -75,17 +79,17 @@ class Hidden:
 
     @property
     def report_likelihood(self) -> Array:
-        """Pr(the reports that were seen | cell): reports are drawn independently of each other."""
+        """Pr(observed reports | cell), one row per cell: reports are randomized independently of each other."""
         probabilities = [
-            np.prod([one.report_likelihood[truth] for one, truth in zip(self.channels, cell, strict=True)], axis=0)
+            np.prod([item.report_likelihood[truth] for item, truth in zip(self.channels, cell, strict=True)], axis=0)
             for cell in self.cells
         ]
         return np.array(probabilities)
 
     @property
     def loss(self) -> Pure:
-        """What all reports of a person cost together."""
-        return Pure(sum(one.loss.epsilon for one in self.channels))
+        """The privacy loss of all reports of a person together."""
+        return Pure(sum(item.loss.epsilon for item in self.channels))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -94,69 +98,72 @@ class Hidden:
 
 
 def combinations(items: tuple[str, ...]) -> list[tuple[int, ...]]:
-    """All combinations of no (0) and yes (1) of these items."""
+    """Return all combinations of no (0) and yes (1) of these items."""
     return list(product((0, 1), repeat=len(items)))
 
 
-def read_hidden(
+def read_predictor_rows(
     formula: str, data: Any, designs: object, truth: str | None, sampling: Mapping[str, Any], missing: object
-) -> Hidden:
-    """A formula with randomized answers on its right side, and a frame."""
-    left, right = sides(formula)
+) -> PredictorRows:
+    """Read the rows of a model with randomized answers on the right side of its formula."""
+    response, right = sides(formula)
     if is_lazy(data):
-        explaining = variables(truth.strip().removeprefix("~").strip(), data) if truth is not None else ()
-        data, sampling = counted_rows(data, [left, *variables(right, data), *explaining], sampling)
+        of_truths = variables(truth.strip().removeprefix("~").strip(), data) if truth is not None else ()
+        data, sampling = aggregate_rows(data, [response, *variables(right, data), *of_truths], sampling)
     frame = as_frame(data)
-    known = _of_survey(designs, variables(right, frame))
-    items = _items(known, variables(right, frame))
+    design_of_item = _designs_by_item(designs, variables(right, frame))
+    items = _items(design_of_item, variables(right, frame))
     truth_side = terms_without(right, items) if truth is None else truth.strip().removeprefix("~").strip()
     covariates = tuple(set(variables(right, frame)) | set(variables(truth_side, frame)) - set(items))
     if set(items) & set(variables(truth_side, frame)):
-        reject("`truth` must not hold the randomized answers", truth, "they are what it explains")
-    columns = {"outcome": column(frame, left, "the outcome")}
+        reject("`truth` must not hold the randomized answers", truth, "it holds the covariates that explain them")
+    columns = {"outcome": column(frame, response, "the outcome")}
     columns |= {item: column(frame, item, "reports") for item in items}
     columns |= sampling_columns(frame, sampling)
-    gaps = gaps_in(columns, sampling)
-    way, codes = missing_codes(missing)
+    gaps = missing_in(columns, sampling)
+    policy, codes = missing_codes(missing)
     for item in items:
         gaps[item] |= without_answer(columns[item], codes)
     gaps["covariates"] = absent_in(frame, tuple(sorted(set(covariates) - set(items))))
-    rows, dropped = complete(gaps, way, columns.get("times"))
-    people, notes = who(columns, rows, sampling, dropped, frame, finite=False)
-    used, columns = select_rows(frame, rows), {what: values[rows] for what, values in columns.items()}
-    count = int(rows.sum())
-    empty = _with_truths(used, items, (0,) * len(items), count)
-    covered = from_formula(right, empty)
-    return Hidden(
+    used, dropped = complete_rows(gaps, policy, columns.get("times"))
+    people, notes = read_people(columns, used, sampling, dropped, frame, finite=False)
+    rows, columns = select_rows(frame, used), {name: values[used] for name, values in columns.items()}
+    count = int(used.sum())
+    # Reports may be text, so numbers take their place before formulaic reads the columns.
+    baseline = _with_truths(rows, items, (0,) * len(items), count)
+    covariates_of_outcome = from_formula(right, baseline)
+    matrix_of = covariates_of_outcome.matrix_of
+    return PredictorRows(
         outcome=numbers(columns["outcome"], "outcomes"),
-        columns=tuple(covered.matrix_of(_with_truths(empty, items, cell, count)) for cell in combinations(items)),
-        labels=covered.labels,
-        truths=from_formula(truth_side, empty),
+        columns=tuple(matrix_of(_with_truths(baseline, items, cell, count)) for cell in combinations(items)),
+        labels=covariates_of_outcome.labels,
+        truths=from_formula(truth_side, baseline),
         items=items,
-        channels=tuple(channel(columns[item], known[item], None, codes) for item in items),
+        channels=tuple(channel(columns[item], design_of_item[item], None, codes) for item in items),
         people=people,
         dropped=dropped,
         sampling_notes=notes,
     )
 
 
-def _of_survey(designs: object, columns: tuple[str, ...]) -> Any:
-    """Of a survey the designs of the questions among these columns."""
-    questions = {one.name: one.design for one in getattr(designs, "questions", ())}
+def _designs_by_item(designs: object, columns: tuple[str, ...]) -> Any:
+    """Return `designs`, or for a survey the designs of those columns that are its randomized questions."""
+    questions = {question.name: question.design for question in getattr(designs, "questions", ())}
     return {name: questions[name] for name in columns if questions.get(name) is not None} if questions else designs
 
 
 def _items(designs: object, terms: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the randomized columns, after a check of their designs."""
     if not isinstance(designs, Mapping) or not designs:
         received = type(designs).__name__
         rule = "`designs` must map the randomized columns to their designs"
-        reject(rule, received, "it says how each is read", TypeError)
+        reject(rule, received, "write {'cheated': forced('1/6', '1/6')}, for example", TypeError)
     items = tuple(str(name) for name in designs)
     if absent_items := [name for name in items if name not in terms]:
         reject(
             "every column of `designs` must be on the right side of the formula",
             ", ".join(absent_items),
-            "it would explain nothing",
+            "add it to the formula, or leave out its design",
         )
     if len(items) > _MOST:
         consequence = f"{2 ** len(items)} combinations of truths are too many"
@@ -166,13 +173,13 @@ def _items(designs: object, terms: tuple[str, ...]) -> tuple[str, ...]:
             reject(
                 f"the design of {name!r} must have two options",
                 len(design.options),
-                "only yes or no stands on the right side",
+                "a truth on the right side is 0 or 1",
             )
     return items
 
 
 def _with_truths(frame: object, items: tuple[str, ...], cell: tuple[int, ...], count: int) -> Any:
-    """The frame if everybody's truths were these."""
+    """Return the frame with these truths for everybody."""
     for item, truth in zip(items, cell, strict=True):
         frame = with_column(frame, item, np.full(count, float(truth)))
     return frame
@@ -187,13 +194,13 @@ class PredictorFit(Fit):
     truth : Estimate
         The model of the truths: log odds of each combination of them against "no" to all.
     sigma : float, optional
-        The standard deviation of the errors of a linear model.
+        Standard deviation of the errors of a linear model.
     cells : array
-        The shares of the combinations of truths, averaged over people.
+        Shares of the combinations of truths, averaged over people.
     combinations : tuple of tuple of int
-        Their order.
+        The combinations, in the order of their shares.
     family : {"linear", "logistic"}
-        What the outcome is.
+        Kind of outcome.
 
     Examples
     --------
@@ -239,38 +246,41 @@ def predictor(
     times: Values | None = None,
     missing: float | Iterable[object] = "refuse",
 ) -> PredictorFit:
-    """Regress an outcome on truths that are seen through randomized reports, one or several.
+    """Regress an outcome on one or several truths that are observed through randomized reports.
 
-    The likelihood sums over the truths that could be behind a person's reports: the chance of those truths given the
-    covariates (a logit, multinomial for several), of the reports given the truths (the designs), and of the outcome
-    given both. Given the truth, the outcome is taken to be independent of the report.
+    The likelihood of a person sums over the possible truths. Each term is the product of three probabilities: of the
+    truths given the covariates (a logit, multinomial for several truths), of the reports given the truths (the
+    designs), and of the outcome given truths and covariates. Given the truths, the outcome is assumed to be independent
+    of the reports.
 
     Parameters
     ----------
     formula : str
-        "outcome ~ randomized + covariates", interactions too; a randomized column stands for its truth, 0 or 1.
+        "outcome ~ randomized + covariates", with interactions if needed; a randomized column stands for its truth, 0 or
+        1.
     data : frame or mapping
         As for `logistic`.
     designs : mapping or Survey
-        The design of each randomized column, {"cheated": die}, or the survey; at most six, drawn independently.
+        The design of each randomized column, {"cheated": die}, or the survey; at most six columns, which are
+        randomized independently.
     family : {"linear", "logistic"}
         Normal errors, or an outcome of 0 or 1.
     truth : str, optional
-        Covariates of the truths, "female + age"; without it, those of the outcome. To leave out one that goes with the
-        truth biases the coefficients.
+        Covariates of the truths, "female + age"; by default those of the outcome. Leaving out a covariate that is
+        related to the truth biases the coefficients.
     se : {"observed", "opg", "robust"}, optional
         As for `logistic`.
     penalty : {"jeffreys"}, optional
-        Half the log determinant of the information that the coefficients would have if the truths were seen. The share
-        of a truth then stays away from 0 and 1, and of a logistic outcome the coefficients stay finite; intervals are
-        by the curvature of the penalized likelihood.
+        Add half the log determinant of the information that the coefficients would have if the truths were observed.
+        The share of a truth then stays away from 0 and 1, and the coefficients of a logistic outcome stay finite.
+        Intervals are from the curvature of the penalized likelihood.
     sample, weights, strata, clusters, times, missing : optional
         As for `logistic`.
 
     Returns
     -------
     PredictorFit
-        Coefficients of the outcome; `truth` has those of the model of the truths.
+        Coefficients of the outcome; its `truth` holds the model of the truths.
 
     Raises
     ------
@@ -291,12 +301,13 @@ def predictor(
     """
     choice(family, "family", tuple(FAMILIES))
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters, "times": times}
-    rows = read_hidden(formula, data, designs, truth, sampling, missing)
+    rows = read_predictor_rows(formula, data, designs, truth, sampling, missing)
     jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
     kind = error_kind(se, rows.people, jeffreys)
     kind = "observed" if se is None and kind == "expected" else kind
     if kind == "expected":
-        reject("`se` must be one of observed, opg, robust", "'expected'", "no formula holds the mean over all outcomes")
+        consequence = "the expected information of a mixture has no closed form"
+        reject("`se` must be one of observed, opg, robust", "'expected'", consequence)
     outcome = checked_outcome(rows.outcome, family)
     stacked = Covariates(np.concatenate(rows.columns), rows.labels, lambda _: np.empty(0), None)
     columns, back = standardize(stacked)
@@ -306,58 +317,62 @@ def predictor(
     model = MixtureModel(
         by_cell, truths, rows.report_likelihood, (outcome - shift) / scale, FAMILIES[family], rows.people
     )
-    params, curved = _fitted(model, jeffreys)
+    params, likelihood = _maximum(model, jeffreys)
     point = model.evaluate(params)
-    cov = covariance(curved, params, kind, point.information)
-    return _as_fit(rows, model, point, cov, (kind, family, jeffreys), (back, truths_back, shift, scale))
+    cov = covariance(likelihood, params, kind, point.information)
+    return _in_data_units(rows, model, point, cov, (kind, family, jeffreys), (back, truths_back, shift, scale))
 
 
 def _scale(outcome: Array, matrix: Array) -> tuple[float, float]:
-    """What is taken off an outcome, if there is an intercept to put it back, and what it is divided by."""
+    """Return the shift and the scale that standardize an outcome; without an intercept there is no shift."""
     return (float(outcome.mean()) if len(constants(matrix)) else 0.0), float(outcome.std())
 
 
-def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Likelihood]:
-    """EM's steps are sure of their way, then Newton's arrive: where they end, and what bends there."""
-    faster = replace(model, newton=True)
-    slow, fast = (
-        with_penalty(one.evaluate, model.complete_information) if jeffreys else one.evaluate for one in (model, faster)
+def _maximum(model: MixtureModel, jeffreys: bool) -> tuple[Array, Likelihood]:
+    """Return the maximum of the likelihood, and the likelihood whose curvature there makes the errors.
+
+    Steps of EM come first, because they rise from any start; Newton's method then converges in few steps.
+    """
+    newton = replace(model, newton=True)
+    by_em, by_newton = (
+        with_penalty(likelihood.evaluate, model.complete_information) if jeffreys else likelihood.evaluate
+        for likelihood in (model, newton)
     )
-    near = maximize(slow, np.zeros(model.width), steps=15)
-    if np.any(model.split(near.point.params)[1] < _NO_SPREAD / 2):
-        later = maximize(slow, near.point.params, steps=15).point
-        if np.any(model.split(later.params)[1] < _NO_SPREAD):  # on its way to -infinity
-            consequence = "its errors would have no spread; family='logistic' is for an outcome of 0 or 1"
+    near = maximize(by_em, np.zeros(model.width), steps=15)
+    # The log of the errors' standard deviation tends to minus infinity where the columns explain the outcome exactly.
+    if np.any(model.split(near.point.params)[1] < _NO_ERRORS / 2):
+        later = maximize(by_em, near.point.params, steps=15).point
+        if np.any(model.split(later.params)[1] < _NO_ERRORS):
+            consequence = "the likelihood has no maximum; family='logistic' is for an outcome of 0 or 1"
             reject("a linear outcome must have errors", "one that columns and truths explain", consequence)
-    ascent = replace(maximize(fast, near.point.params), start=near.start)
+    ascent = replace(maximize(by_newton, near.point.params), start=near.start)
     if jeffreys:
-        return penalized_maximum(fast, ascent), PenalizedLikelihood(model, fast)
-    return interior_maximum(model.observed, ascent, _ADVICE), faster
+        return penalized_maximum(by_newton, ascent), PenalizedLikelihood(model, by_newton)
+    return interior_maximum(model.observed, ascent, _ADVICE), newton
 
 
-def _as_fit(
-    rows: Hidden,
+def _in_data_units(
+    rows: PredictorRows,
     model: MixtureModel,
     point: Evaluation,
     cov: Array,
     options: tuple[str, str, bool],
     scales: tuple[Array, Array, float, float],
 ) -> PredictorFit:
-    """Everything back in the units of the data."""
+    """Return the fit, with coefficients and errors in the units of the data."""
     (kind, family, jeffreys), (back, truths_back, shift, scale) = options, scales
-    beta, more, gamma = model.split(point.params)
-    wide = np.kron(np.eye(model.cells - 1), truths_back)
-    first, last = len(beta), len(beta) + len(more)
+    beta, log_sigma, gamma = model.split(point.params)
+    truths_back = np.asarray(np.kron(np.eye(model.cells - 1), truths_back))
+    first, last = len(beta), len(beta) + len(log_sigma)
     value, matrix = scale * (back @ beta), np.concatenate(rows.columns)
     if shift:
-        one = constants(matrix)[0]
-        value[one] += shift / matrix[0, one]
-    through = " and ".join(item.description for item in rows.channels)
-    how = "penalized" if jeffreys else "maximum"
-    method = f"{through}, {family} outcome, {how} likelihood, {kind} errors"
-    of_truth = f"model of the truth; {method}"
+        intercept = constants(matrix)[0]
+        value[intercept] += shift / matrix[0, intercept]
+    designs = " and ".join(item.description for item in rows.channels)
+    method = f"{designs}, {family} outcome, {'penalized' if jeffreys else 'maximum'} likelihood, {kind} errors"
+    truth_method = f"model of the truth; {method}"
     outcome_cov = scale**2 * back @ cov[:first, :first] @ back.T
-    truth_cov = wide @ cov[last:, last:] @ wide.T
+    truth_cov = truths_back @ cov[last:, last:] @ truths_back.T
     row_weights = rows.people.row_weights
     answers = "a randomized answer" if len(rows.items) == 1 else "randomized answers"
     shared = (family, rows.report_likelihood, rows.outcome, rows.truths.matrix, row_weights)
@@ -367,17 +382,21 @@ def _as_fit(
         {"used": rows.people.n, **rows.dropped},
         f"{family} regression on {answers}{' (Jeffreys penalty)' if jeffreys else ''}",
         FitProvenance(shared, matrix, kind, jeffreys, rows.people.df if rows.people.complex else None),
-        as_estimate(wide @ gamma, truth_cov, _truth_labels(rows), rows.people, rows.loss, of_truth, rows.notes),
-        float(np.exp(more[0]) * scale) if len(more) else None,
+        as_estimate(
+            truths_back @ gamma, truth_cov, _truth_labels(rows), rows.people, rows.loss, truth_method, rows.notes
+        ),
+        float(np.exp(log_sigma[0]) * scale) if len(log_sigma) else None,
         np.asarray(model.shares(point.params) @ row_weights / row_weights.sum()),
         tuple(rows.cells),
         family,
     )
 
 
-def _truth_labels(rows: Hidden) -> tuple[str, ...]:
-    """One item: its name and the column. Several: all truths of the cell, and the column."""
+def _truth_labels(rows: PredictorRows) -> tuple[str, ...]:
+    """Return "item: column" for one item, and "item = 0, item = 1: column" for several."""
     if len(rows.items) == 1:
         return tuple(f"{rows.items[0]}: {name}" for name in rows.truths.labels)
-    cells = [", ".join(f"{item} = {one}" for item, one in zip(rows.items, cell, strict=True)) for cell in rows.cells]
+    cells = [
+        ", ".join(f"{item} = {truth}" for item, truth in zip(rows.items, cell, strict=True)) for cell in rows.cells
+    ]
     return tuple(f"{cell}: {name}" for cell in cells[1:] for name in rows.truths.labels)

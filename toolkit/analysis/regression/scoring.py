@@ -38,7 +38,7 @@ class RandomizedLikelihood(Likelihood, Protocol):
 
 def error_kind(se: str | None, people: People, jeffreys: bool) -> str:
     """Return the kind of standard errors: by default "robust" for a complex sample, "expected" for a penalized fit."""
-    if people.drawn is not None and isinstance(people.drawn.sample, Replicates):
+    if people.sample_rows is not None and isinstance(people.sample_rows.sample, Replicates):
         if jeffreys or se is not None:
             rule = "`se` and `penalty` must be left out with replicate weights"
             reject(rule, "one of them", "the model is fitted again with each replicate")
@@ -83,14 +83,15 @@ def gram(columns: Array, weights: Array) -> Array:
 
 def _replicate_covariance(model: Any, params: Array) -> Array:
     """Fit the model again with each replicate, starting from the estimates of the whole sample."""
-    drawn = model.people.drawn
+    rows = model.people.sample_rows
 
     def refit(weights: Array) -> Array:
-        replicate = replace(model, people=replace(model.people, weights=weights[drawn.used], drawn=None))
+        people = replace(model.people, weights=weights[rows.used], sample_rows=None)
+        replicate = replace(model, people=people)
         fit = finish_by_newton(replicate.evaluate, replicate.observed, maximize(replicate.evaluate, params))
         return fit.point.params if fit.converged and not fit.flat else np.full(len(params), np.nan)
 
-    cov, failures = spread(drawn.sample, refit, params)
+    cov, failures = spread(rows.sample, refit, params)
     if failures:
         rule = "the likelihood must have its maximum at finite coefficients with every replicate"
         reject(rule, f"{failures} without", "use fewer covariates, or sample=Sample(…) with clusters")
@@ -100,13 +101,13 @@ def _replicate_covariance(model: Any, params: Array) -> Array:
 def _spread(model: Likelihood, params: Array, scores: Array) -> Array:
     """Return the variance of the scores' sum.
 
-    A finite population reduces the variance from drawing people, but not that from randomization. For the share f that
-    was drawn, f times the scores' variance given the truths is therefore added.
+    A finite population reduces the sampling variance, but not the variance from randomization. With a sampling fraction
+    f, f times the scores' variance given the truths is therefore added.
     """
-    drawn = model.people.drawn
-    if drawn is None or drawn.fraction is None or not isinstance(model, RandomizedLikelihood):
+    rows = model.people.sample_rows
+    if rows is None or rows.fraction is None or not isinstance(model, RandomizedLikelihood):
         return model.people.scatter(scores)
-    return drawn.scatter(scores, finite=True) + model.randomization(params, drawn.fraction)
+    return rows.scatter(scores, finite=True) + model.randomization(params, rows.fraction)
 
 
 def influence_of(model: Likelihood, params: Array) -> Array:
