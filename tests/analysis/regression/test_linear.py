@@ -167,7 +167,7 @@ def test_what_cannot_be_an_outcome_is_refused(frame) -> None:
         linear("bit ~ x", frame, k_ary(3, epsilon=1.0))
     with pytest.raises(TypeError, match="reports with scores, got SquareWave"):
         linear("bit ~ x", frame, numeric.square_wave((0, 1), 1))
-    with pytest.raises(TypeError, match="must have scores, as those of one_bit"):
+    with pytest.raises(TypeError, match="must have scores, as one_bit"):
         linear("bit ~ x", frame, "one_bit")
     with pytest.raises(ValueError, match="must name every outcome, got none of t"):
         linear("bit + t ~ x", frame, {"bit": numeric.one_bit((-1, 1), 1)})
@@ -177,7 +177,7 @@ def test_what_cannot_be_an_outcome_is_refused(frame) -> None:
         linear("t ~ x", frame, clusters="c", se="HC1")
     with pytest.raises(TypeError, match="must hold its rows in order, got LazyFrame"):
         linear("t ~ x", pl.LazyFrame(frame))
-    with pytest.raises(ValueError, match="must rest on several people, got 1 alone"):
+    with pytest.raises(ValueError, match="must depend on several people, got 1 of one person alone"):
         linear("y ~ x", {"y": [1.0, 2.0, 3.0, 5.0], "x": [0, 0, 0, 1]})
     assert linear("y ~ x", {"y": [1.0, 2.0, 4.0], "x": [0.0, 1.0, 2.0]}).provenance.df == 1
     with pytest.raises(ValueError, match="more people than coefficients, got 2"):

@@ -107,9 +107,9 @@ def test_names_are_text_in_every_form() -> None:
 def test_what_is_no_fit_is_a_sentence() -> None:
     with pytest.raises(TypeError, match="`fits` must be several fits, got LogisticFit"):
         compare_models(FIT)
-    with pytest.raises(TypeError, match="`fits` must be fits, got DataFrame"):
+    with pytest.raises(TypeError, match="`fits` must be fitted models, got DataFrame"):
         compare_models([FIT, pd.DataFrame()])
-    with pytest.raises(ValueError, match="a fit to show, got none"):
+    with pytest.raises(ValueError, match="at least one fit, got none"):
         compare_models([])
     with pytest.raises(ValueError, match="logarithms of ratios"):
         compare_models([logistic("forced ~ female", DATA, DIE, link="probit")], exp=True)

@@ -14,7 +14,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal, Student
 from toolkit.frames.table import Values
 
-_STEP = 1e-4  # in standard deviations, to both sides: the derivative of a formula's columns with respect to a variable
+_STEP = 1e-4  # of a variable, in its standard deviations: step of the central differences of predictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ def effects(
 
 
 def _steps(values: Values, categorical: bool) -> list[Any] | None:
-    """The values of a categorical variable or one of two numbers; None for a quantity."""
+    """Return the values of a categorical or binary variable; None for a quantity."""
     if values.dtype.kind in "OUTb":
         return sorted(set(values.tolist()))
     distinct = np.unique(values)
@@ -93,7 +93,7 @@ def _label(change: str, option: str) -> str:
 def margin_estimate(
     coefficients: Estimate, people: People, averaged: list[Effect], influence: Array | None, shares: bool
 ) -> Estimate:
-    """Average effects over people; `shares` says that they are shares, whose limits are cut to 0 to 1.
+    """Average effects over people; if `shares`, they are shares, whose limits are cut to 0 to 1.
 
     With `influence`, the covariates of the people count as sampled; without it, as fixed.
     """
@@ -105,9 +105,9 @@ def margin_estimate(
         covers = coefficients.covers.adding(", at the covariates of these people")
     else:
         weights = 1.0 if people.weights is None else people.weights
-        own = np.column_stack([weights * (effect.value - mean) for effect, mean in zip(averaged, means, strict=True)])
-        cov = people.scatter(own / people.row_weights.sum() + influence @ slopes.T)
-        covers = coefficients.covers.adding(", of the covariates, too")
+        deviations = [weights * (effect.value - mean) for effect, mean in zip(averaged, means, strict=True)]
+        cov = people.scatter(np.column_stack(deviations) / people.row_weights.sum() + influence @ slopes.T)
+        covers = coefficients.covers.adding(", also of the covariates")
     se, single = np.sqrt(np.diag(cov)), len(averaged) == 1
     value, error = (float(means[0]), float(se[0])) if single else (means, se)
     return Estimate(
@@ -124,12 +124,12 @@ def margin_estimate(
 
 
 def basis_of(coefficients: Estimate, value: float | Array, se: float | Array, *, shares: bool) -> Normal | Student:
-    """Return t intervals where the coefficients have degrees of freedom, else normal ones; of shares cut to 0 to 1.
+    """Return t intervals if the coefficients have degrees of freedom, else normal ones; for shares, cut to 0 to 1.
 
-    Through a design most of the error is randomization, which is nearly the same for small and large shares. Limits are
-    therefore symmetric about the share. For 300 to 2,000 people and a die, at shares from 0.02 to 0.5 and by
-    enumeration of all counts, they cover it in 94.3 to 97.8 % of surveys; limits made on the logit scale cover it in 80
-    to 96 % and are up to three times as far apart.
+    Most of the error is randomization, which is nearly the same for small and large shares, so the limits are symmetric
+    about the share. With a die and 300 to 2,000 people, and shares from 0.02 to 0.5, they cover the share in 94.3 to
+    97.8 % of surveys (by enumeration of all counts). Limits on the logit scale cover it in 80 to 96 % and are up to
+    three times as far apart.
     """
     basis, within = coefficients.basis, (0.0, 1.0) if shares else (-np.inf, np.inf)
     if isinstance(basis, Student):

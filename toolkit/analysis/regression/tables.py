@@ -1,4 +1,4 @@
-"""Fits as tables for people: one with all that is known of it, or several models side by side."""
+"""Tables of fitted models: one model in detail, or several models side by side."""
 
 import html
 import re
@@ -23,18 +23,18 @@ _LEGEND = "* p < 0.05, ** p < 0.01, *** p < 0.001"
 
 @dataclass(frozen=True, repr=False)
 class FitTable:
-    """A table of text that prints, shows itself in a notebook, and writes itself as LaTeX or HTML.
+    """A table of text that prints, displays in notebooks, and writes LaTeX or HTML.
 
     Parameters
     ----------
     title : str
-        What it is about.
+        Title of the table.
     head : tuple of str
-        The names of the columns; the first is of the rows' names.
+        Names of the columns; the first column holds the names of the rows.
     rows : tuple of tuple of str
         The coefficients.
     measures : tuple of tuple of str
-        What is known of the whole fit: people, likelihood, privacy.
+        Measures of the whole fit: people, likelihood, privacy.
     notes : tuple of str
         Lines below the table.
 
@@ -57,7 +57,7 @@ class FitTable:
 
     def __str__(self) -> str:
         cells = [self.head, *self.rows, *self.measures]
-        widths = [max(len(row[place]) for row in cells) for place in range(len(self.head))]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = [
             row[0].ljust(widths[0])
             + "".join(f"  {cell.rjust(width)}" for cell, width in zip(row[1:], widths[1:], strict=True))
@@ -79,11 +79,11 @@ class FitTable:
         """
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.head)
         body = "".join(map(_html_row, self.rows))
-        more = "".join(map(_html_row, self.measures))
+        measures = "".join(map(_html_row, self.measures))
         notes = "<br>".join(map(html.escape, self.notes))
         return (
             f"<table><caption style='text-align:left'>{html.escape(self.title)}</caption>"
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{f'<tbody>{more}</tbody>' if more else ''}"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{f'<tbody>{measures}</tbody>' if measures else ''}"
             f"<tfoot><tr><td colspan='{len(self.head)}' style='text-align:left'>{notes}</td></tr></tfoot></table>"
         )
 
@@ -91,29 +91,29 @@ class FitTable:
         return self.to_html()
 
     def to_latex(self, path: str | Path | None = None) -> str | None:
-        """Write the table as a LaTeX tabular (with booktabs); the notes stand below it, as comments.
+        """Write the table as a LaTeX tabular (with booktabs), with the notes as comments below it.
 
         Parameters
         ----------
         path : path, optional
-            Where to; the text is returned without it.
+            File to write; without it, the text is returned.
 
         Returns
         -------
         str or None
-            The text, where there is no path.
+            The text, if there is no path.
         """
-        parts = [[self.head], self.rows, *([self.measures] if self.measures else [])]
-        cells = [[map(_latex, row) for row in part] for part in parts]
+        blocks = [[self.head], self.rows, *([self.measures] if self.measures else [])]
+        cells = [[map(_latex, row) for row in block] for block in blocks]
         return latex(cells, "l" + "r" * (len(self.head) - 1), (self.title, *self.notes), path)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the same text as a data frame.
+        """Return the cells of the table as a data frame of text.
 
         Returns
         -------
         pandas.DataFrame
-            The names of the rows are its index.
+            One row per coefficient and measure, with their names as the index.
         """
         rows = [*self.rows, *self.measures]
         index = [row[0] for row in rows]
@@ -128,10 +128,12 @@ def _html_row(row: Cells) -> str:
 
 
 def _latex(text: str) -> str:
+    """Escape text for LaTeX, with minus signs in math mode."""
     return re.sub(r"-(?=\d)", "$-$", escape(text))
 
 
 def p_value(p: float) -> str:
+    """Format a p-value with three decimals."""
     return "—" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
@@ -142,28 +144,28 @@ def compare_models(
     stars: bool = True,
     exp: bool = False,
 ) -> FitTable:
-    """Put several fits side by side, one column each: coefficients, errors, people, likelihood, privacy.
+    """Put several fits side by side: coefficients, errors, people, likelihood and privacy, one column each.
 
     Parameters
     ----------
     fits : sequence or mapping of fits
-        In the order of the columns; of a mapping, with the names of the columns.
+        The fits in the order of the columns; the keys of a mapping are the names of the columns.
     below : {"se", "interval", "p"}
-        What stands below each coefficient.
+        The number below each coefficient.
     stars : bool
         Whether p-values below 0.05, 0.01 and 0.001 have stars.
     exp : bool
-        Whether ratios stand in place of coefficients, with intervals below: odds ratios of the logit link.
+        Whether to give ratios instead of coefficients, such as odds ratios for the logit link, with intervals below.
 
     Returns
     -------
     FitTable
-        Print it, show it, or write it with `to_latex`, `to_html`, `to_frame`.
+        A table with `to_latex`, `to_html` and `to_frame`.
 
     Raises
     ------
     TypeError
-        If something is no fit.
+        If an element is not a fit.
 
     Examples
     --------
@@ -172,8 +174,8 @@ def compare_models(
     >>> rng, die = np.random.default_rng(0), forced("1/6", "1/6")
     >>> frame = {"job": rng.integers(0, 2, 4000), "age": rng.normal(size=4000)}
     >>> frame["report"] = die.randomize(rng.random(4000) < 0.2 + 0.2 * frame["job"], rng=rng)
-    >>> one, two = (logistic(f"report ~ {right}", frame, die) for right in ("job", "job + age"))
-    >>> print(compare_models({"job alone": one, "with age": two}))
+    >>> small, large = (logistic(f"report ~ {right}", frame, die) for right in ("job", "job + age"))
+    >>> print(compare_models({"job alone": small, "with age": large}))
     3 coefficients in 2 models
                     job alone  with age
     Intercept        -1.46***  -1.46***
@@ -190,45 +192,46 @@ def compare_models(
     privacy loss     ε = 1.61  ε = 1.61
     Standard errors in brackets; * p < 0.05, ** p < 0.01, *** p < 0.001
     """
-    named = _named(fits)
-    way = choice(below, "below", ("se", "interval", "p"))
-    if exp:
-        way = "interval" if way == "se" else way
-    columns = [_cells(fit, way, stars, exp) for fit in named.values()]
+    fits = _checked_fits(fits)
+    measure = choice(below, "below", ("se", "interval", "p"))
+    if exp and measure == "se":
+        measure = "interval"
+    columns = [_cells(fit, measure, stars, exp) for fit in fits.values()]
     labels = list(dict.fromkeys(label for column in columns for label in column))
     rows: list[Cells] = []
     for label in labels:
         pairs = [column.get(label, ("", "")) for column in columns]
         rows += [(label, *(first for first, _ in pairs)), ("", *(second for _, second in pairs))]
-    measures = [dict(fit._measures()) for fit in named.values()]
-    names = list(dict.fromkeys(name for one in measures for name in one))
-    what = {"se": "Standard errors", "interval": "95 % intervals", "p": "p-values"}[way] + " in brackets"
+    measures = [dict(fit._measures()) for fit in fits.values()]
+    names = list(dict.fromkeys(name for by_name in measures for name in by_name))
+    legend = {"se": "Standard errors", "interval": "95 % intervals", "p": "p-values"}[measure] + " in brackets"
     return FitTable(
-        f"{len(labels)} coefficients in {len(named)} models{', as ratios' if exp else ''}",
-        ("", *named),
+        f"{len(labels)} coefficients in {len(fits)} models{', as ratios' if exp else ''}",
+        ("", *fits),
         tuple(rows),
-        tuple((name, *(one.get(name, "") for one in measures)) for name in names),
-        (f"{what}; {_LEGEND}" if stars else what,),
+        tuple((name, *(by_name.get(name, "") for by_name in measures)) for name in names),
+        (f"{legend}; {_LEGEND}" if stars else legend,),
     )
 
 
-def _named(fits: object) -> Mapping[str, Any]:
+def _checked_fits(fits: object) -> Mapping[str, Any]:
+    """Return fits by the names of their columns, which are numbers in brackets for a sequence."""
     if not isinstance(fits, Mapping | Sequence) or isinstance(fits, str):
-        reject("`fits` must be several fits", type(fits).__name__, "write compare_models([one, two])", TypeError)
-    named = dict(fits) if isinstance(fits, Mapping) else {f"({i})": fit for i, fit in enumerate(fits, 1)}
-    if strange := [type(fit).__name__ for fit in named.values() if not hasattr(fit, "_measures")]:
-        reject("`fits` must be fits", strange[0], "as logistic(…) and others return them", TypeError)
-    if not named:
-        reject("there must be a fit to show", "none", "write compare_models([one, two])")
-    return {str(name): fit for name, fit in named.items()}
+        reject("`fits` must be several fits", type(fits).__name__, "write compare_models([first, second])", TypeError)
+    by_name = dict(fits) if isinstance(fits, Mapping) else {f"({i})": fit for i, fit in enumerate(fits, 1)}
+    if others := [type(fit).__name__ for fit in by_name.values() if not hasattr(fit, "_measures")]:
+        reject("`fits` must be fitted models", others[0], "give what logistic(…) and others return", TypeError)
+    if not by_name:
+        reject("there must be at least one fit", "none", "write compare_models([first, second])")
+    return {str(name): fit for name, fit in by_name.items()}
 
 
 def _cells(fit: Any, below: str, stars: bool, exp: bool) -> dict[str, tuple[str, str]]:
-    """For each label the number with its stars, and what stands below it."""
+    """Return, for each label, the coefficient with its stars and the text below it."""
     estimate = fit._ratios() if exp else fit.coefficients
-    chances = np.atleast_1d(fit.coefficients.test().p)
+    p_values = np.atleast_1d(fit.coefficients.test().p)
     cells = {}
-    for (label, value, se, limits), p in zip(estimate.text_rows(), chances, strict=True):
-        star = next((mark for least, mark in _STARS if p < least), "") if stars else ""
+    for (label, value, se, limits), p in zip(estimate.text_rows(), p_values, strict=True):
+        star = next((mark for limit, mark in _STARS if p < limit), "") if stars else ""
         cells[str(label)] = (value + star, f"({ {'se': se, 'interval': limits, 'p': p_value(float(p))}[below] })")
     return cells
