@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.forms import kinds, modes
-from toolkit import warner
+from toolkit import k_ary, warner
 from toolkit.survey import client
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
@@ -115,6 +115,18 @@ def test_every_screen_fits_a_small_phone_in_both_themes(phone):
             person.page.emulate_media(color_scheme=scheme)
             sound(person)
     assert len(seen) == 10
+
+
+def test_a_question_with_three_answers_fits_a_phone_without_scrolling(phone):
+    options = ["never", "once", "more than once"]
+    question = Question("cheated", "How often have you cheated on an exam?", design=k_ary(options, epsilon=1))
+    survey = Survey("Exams", [question], consent="We study exams.", practice=False, check=False)
+    person = phone(survey)
+    person.begin()
+    boxes = [one.bounding_box() for one in person.page.locator("main .choice, main button").all()]
+    lowest = max(box["y"] + box["height"] for box in boxes)
+    assert len(boxes) == 5
+    assert lowest <= 740
 
 
 def test_at_twice_the_size_nothing_is_cut_off(phone):

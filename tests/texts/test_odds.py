@@ -123,7 +123,11 @@ def test_still_is_said_only_where_it_fits() -> None:
 
 
 def test_reports_are_told_in_rows_or_at_once() -> None:
-    assert told(k_ary(["a", "b", "c"], epsilon=1.0)).count("If your answer is") == 3
+    assert told(k_ary(["a", "b", "c"], epsilon=1.0)).startswith(
+        "We receive your real answer about 58 times in 100. Otherwise we receive one of the 2 other answers"
+    )
+    identity = Design(np.eye(4, dtype=int), 1, tuple("abcd"))
+    assert told(identity).startswith("If your answer is “a”, we always receive “a”. If")
     assert told(k_ary(4, epsilon=1.0)).startswith(
         "We receive your real answer about 48 times in 100. Otherwise we receive one of the 3 other answers"
     )

@@ -68,7 +68,7 @@ def _matrix(design: Any, voice: Voice, name: Name) -> list[str]:
     if design.weights.shape == (2, 2):
         return [_pair(design, voice, name)]
     share = _truth_share(design)
-    if share is not None and len(design.options) > _SHOWN - 1:
+    if share is not None and 0 < share < 1:
         return [voice.say("kept", often=voice.often(share), others=voice.number(len(design.options) - 1))]
     return outcomes(design, voice, name)
 
