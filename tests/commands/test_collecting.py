@@ -143,7 +143,7 @@ def test_without_a_database_it_is_said_which_is_missing_and_what_runs_here(folde
     assert main(verb) == 2
     told = capsys.readouterr().err
     assert f"toolkit {verb[0]}: there must be a collection in the database, got no file 'survey.db'" in told
-    assert "databases there are: a.db, b.db, c.db, d.db, e.db. --database names" in told
+    assert "this folder has a.db, b.db, c.db, d.db, e.db. --database names" in told
     assert "--database names another one. Running here now: http://127.0.0.1:8123/ (process 4711)." in told
     assert not (folder / "survey.db").exists()
 
@@ -177,7 +177,7 @@ def test_the_next_wave_while_the_one_before_runs_is_told_so(folder, capsys, monk
     again = ["--database", "sqlite:///2.db", "--again", "sqlite:///1.db"]
     assert main(["serve", "second.toml", *again]) == 2
     told = capsys.readouterr().err
-    assert "the wave before must have no server when the next one starts, got one that runs at http://127" in told
+    assert "the previous wave must have no server when the next one starts, got one that is running at http" in told
     assert not (folder / "2.db").exists()
 
 

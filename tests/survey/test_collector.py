@@ -323,7 +323,7 @@ def test_many_invitations_are_all_different_and_without_an_address_none_is_store
     links = collector.invitations(20_000)
     assert len(set(links)) == 20_000
     find(collector.database).stop()
-    with pytest.raises(CollectError, match="there must be a server to link to"):
+    with pytest.raises(CollectError, match="a link needs a running server"):
         collector.invitations(3)
     with sqlite3.connect("campus.db") as database:
         assert database.execute("SELECT count(*) FROM invited").fetchone() == (20_000,)

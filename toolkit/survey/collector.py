@@ -1,4 +1,4 @@
-"""`Collector`: start a collection, watch it, close it, read it, delete it; from a notebook or the command line."""
+"""`Collector` starts, monitors, closes and reads a collection, from a notebook or the command line."""
 
 import socket
 import sys
@@ -31,26 +31,26 @@ PORT, _PUBLIC_URL, KEY_FILE = "port", "public url", "issuer's key"
 
 @dataclass(frozen=True)
 class Status:
-    """How a collection stands.
+    """The status of a collection.
 
     Parameters
     ----------
     state : str
         "draft", "open", "paused" or "closed".
     reports : int
-        Reports that are shown, which moves in the same steps as the results.
+        Number of reports in the results, which grows in the same steps as the results.
     cap : int or None
-        Reports that the survey takes at most.
+        Largest number of reports that the survey accepts.
     serving : bool
-        Whether you run a server of it on this machine.
+        Whether a server of the same user is running on this machine.
     url : str or None
         The link for respondents.
     log : tuple of str
-        What last went wrong in the server.
+        The last errors of the server.
     stored : int
-        Reports that there are.
+        Number of stored reports.
     uses_out : int
-        Uses that were given to stations and are neither spent nor given back.
+        Number of uses that were given to stations and are neither used nor returned.
 
     Examples
     --------
@@ -70,14 +70,15 @@ class Status:
 
 
 class Collector:
-    """A running or finished collection: its database, and its server, which goes on when this object is gone.
+    """A running or finished collection, with its database and its server.
 
-    Make one with `toolkit.collect(survey)`, or for an existing database with `Collector.attach(database)`.
+    Create one with `toolkit.collect(survey)`, or for an existing database with `Collector.attach(database)`. The server
+    keeps running when this object is deleted.
 
     Parameters
     ----------
     database : str
-        Its URL: sqlite:///file.db, or postgresql://user@host/database?schema=name.
+        URL of the database: sqlite:///file.db, or postgresql://user@host/database?schema=name.
 
     Examples
     --------
@@ -90,19 +91,20 @@ class Collector:
     def __init__(self, database: str) -> None:
         self.database = absolute_url(database)
         self._store: Collection = open_store(self.database)
-        weakref.finalize(self, self._store.close)  # nobody closes a variable of a notebook
+        weakref.finalize(self, self._store.close)  # users of notebooks do not close their variables
         self.survey: Survey = self._store.survey()
 
     @classmethod
     def attach(cls, database: str) -> "Collector":
-        """Find the collection in a database, as after a kernel's restart; its server runs on if it did.
+        """Find the collection in a database, for example after a restart of the kernel.
 
-        Results do not depend on the page; if this code makes another one than the collection's, a warning says so.
+        A server that is running keeps running. Results do not depend on the page; if this version of the toolkit makes
+        another page than the collection's, a warning says so.
 
         Parameters
         ----------
         database : str
-            Its URL.
+            URL of the database.
 
         Returns
         -------
@@ -139,16 +141,14 @@ class Collector:
 
     @property
     def url(self) -> str:
-        """The link for respondents: what you said that they use, or the server's own address."""
+        """The link for respondents: the public URL of the collection, or else the address of its server."""
         url = self.status().url
         if url is None:
-            reject(
-                "there must be a server to link to", "none", "start it again with collect()", background.CollectError
-            )
+            reject("a link needs a running server", "none", "start it again with collect()", background.CollectError)
         return url
 
     def status(self) -> Status:
-        """Say how the collection stands.
+        """Return the status of the collection.
 
         Returns
         -------
@@ -166,13 +166,14 @@ class Collector:
     def reports(self) -> "pd.DataFrame":
         """Read the reports, one row per person, in random order.
 
-        While a collection is open, a report is not seen as it comes, but with `survey.step` others, and
-        nothing is seen below `survey.minimum`; every reader sees the same.
+        While a collection is open, reports are disclosed in steps of `survey.step`, and none below `survey.minimum`.
+        Every reader gets the same reports.
 
         Returns
         -------
         pandas.DataFrame
-            All reports of a closed collection, of another one in whole steps; `attrs["remarks"]` say how much this is.
+            All reports of a closed collection, and whole steps of an open one; `attrs["remarks"]` describe the
+            difference.
         """
         visible = disclose(self._store, self.survey)
         frame = table(self.survey, visible.bodies)
@@ -184,21 +185,22 @@ class Collector:
     def results(
         self, by: Sequence[str] | str | None = None, *, method: str | None = None, minimum: int | None = None
     ) -> Results:
-        """Estimate each question, in all or by plain questions; of an open collection in steps, as for `reports`.
+        """Estimate each question, overall or by groups; results of an open collection advance in steps as `reports` do.
 
         Parameters
         ----------
         by : str or sequence of str, optional
-            Plain questions whose answers make the groups.
+            Plain questions whose answers define the groups.
         method : str, optional
-            "mle" for shares inside 0 to 1; else unbiased.
+            "mle" for shares inside 0 to 1; by default the estimates are unbiased.
         minimum : int, optional
-            People below which no estimate is shown, if not the survey's number; the results then say so.
+            Number of people below which an estimate is withheld, by default the survey's. The results mention a
+            different number.
 
         Returns
         -------
         Results
-            Estimates, as of `toolkit.survey.results.estimate`.
+            The estimates, as from `toolkit.survey.results.estimate`.
         """
         groups = checked_groups(self.survey, by)
         visible = disclose(self._store, self.survey, groups)
@@ -207,19 +209,19 @@ class Collector:
         return replace(results, remarks=notes, complete=not visible.is_open)
 
     def export(self, path: str | Path, *, language: str | None = None) -> Path:
-        """Write what `reports` shows to a file for your eyes only, and the codebook beside it.
+        """Write the table of `reports` to a file that only its owner can read, with a codebook beside it.
 
         Parameters
         ----------
         path : str or Path
-            A .csv, .parquet or .feather file; or for SPSS .sav, for Stata .dta, with labels.
+            A .csv, .parquet or .feather file, or with labels a .sav file for SPSS or a .dta file for Stata.
         language : str, optional
-            Of those labels; by default the first of the survey.
+            Language of the labels, by default the first of the survey.
 
         Returns
         -------
         Path
-            The file; the remarks of its codebook say if these are not all reports.
+            The file. The remarks of its codebook tell whether reports are missing.
         """
         frame = self.reports()
         return write(frame, path, self.survey, remarks=frame.attrs["remarks"], language=language)
@@ -233,20 +235,20 @@ class Collector:
         method: str | None = None,
         registration: str | Path | None = None,
     ) -> Path:
-        """Write a report for readers of a closed collection; estimates of fewer people than its minimum are withheld.
+        """Write a report on a closed collection for readers; estimates of groups below its minimum are withheld.
 
         Parameters
         ----------
         path : str or Path
             A .html, .docx, .pdf or .md file.
         by : str or sequence of str, optional
-            Plain questions whose answers make the groups.
+            Plain questions whose answers define the groups.
         level : float
-            Level of the intervals.
+            Confidence level of the intervals.
         method : str, optional
-            "mle" for shares inside 0 to 1; else unbiased.
+            "mle" for shares inside 0 to 1; by default the estimates are unbiased.
         registration : str or Path, optional
-            What was registered before; the report then says what is exploratory.
+            File of a preregistration; the report then marks exploratory results.
 
         Returns
         -------
@@ -259,21 +261,21 @@ class Collector:
             If the collection is not closed, or another survey was registered.
         """
         if self._store.state() is not State.CLOSED:
-            rule = "a report must be of a closed collection"
-            reject(rule, "one that goes on", "it would be out of date at once; close() it, or see results()")
+            rule = "a report needs a closed collection"
+            reject(rule, "one that is not", "it would soon be out of date; close() the collection, or use results()")
         results = self.results(by, method=method)
         return (results if registration is None else results.registered(registration)).report(path, level=level)
 
     def invitations(self, count: int) -> list[str]:
-        """Make links that work once.
+        """Make personal links, each of which works once.
 
-        They are not kept here. The list tells nothing of the reports; but a person who has it can see whose link
-        was used, and use a link that is not theirs.
+        The collection does not store them. They reveal nothing about the reports, but a person who has the list can see
+        whose link was used, and use other people's links.
 
         Parameters
         ----------
         count : int
-            How many.
+            Number of links.
 
         Returns
         -------
@@ -288,23 +290,24 @@ class Collector:
         from toolkit.survey.serving.access import new_tokens, token_hash, token_link
 
         if self.survey.access == "open":
-            reject("links that work once need access by token or blind", "open", "everybody may answer anyway")
+            reject("links that work once need access by token or blind", "open", "everybody may answer without one")
         if self._store.state() is State.CLOSED:
             reject("invitations need a collection that is not closed", "closed", "nobody could use them")
-        url, tokens = self.url, new_tokens(count)  # without an address no token is made
+        url, tokens = self.url, new_tokens(count)  # `url` raises an error before a token is made
         self._store.invite(token_hash(token) for token in tokens)
         return [token_link(url, token) for token in tokens]
 
     def station(self, uses: int) -> str:
-        """Make a link for one station: a device of yours on which so many people can answer, also without a network.
+        """Make a link for a station, a device of the researchers on which `uses` people can answer.
 
-        Open it there once, with a network. Whoever has it can send as many reports; it tells nothing of those that are
-        sent. A second link, opened on the same device, adds its uses.
+        Open it once on the device while there is a network; people can then answer without one. The link admits that
+        many reports, whoever holds it, and reveals nothing about reports that were sent. A second link, opened on the
+        same device, adds its uses.
 
         Parameters
         ----------
         uses : int
-            How many people.
+            Number of people.
 
         Returns
         -------
@@ -320,46 +323,46 @@ class Collector:
         from toolkit.survey.serving.station import new_station_link
 
         if self.survey.field is None:
-            rule = "a station needs a survey that says how it is asked there"
-            reject(rule, "none", 'write [field] and station = "kiosk" or "interviewer" into it, and access = "token"')
+            rule = "a station needs a survey with a [field] section"
+            reject(rule, "none", 'add [field] with station = "kiosk" or "interviewer", and access = "token"')
         link, tokens = new_station_link(self.url, uses)
         self._store.invite((token_hash(token) for token in tokens), station=True)
         return link
 
     def pause(self) -> None:
-        """Take no more reports for now; phones keep theirs and try again."""
+        """Accept no reports for now; phones keep theirs and try again."""
         self._store.set_state(State.PAUSED)
 
     def resume(self) -> None:
-        """Take reports again."""
+        """Accept reports again."""
         self._store.set_state(State.OPEN)
 
     def close(self, *, anyway: bool = False) -> Status:
-        """End the collection for good: no more reports, no server, no trace of their order in the database.
+        """Close the collection for good: stop its server and remove all traces of the reports' order.
 
-        The key that opens what stations have sealed goes with it. A station gives its unused uses back when it is
+        The key that decrypts the reports of stations is deleted as well. A station returns its unused uses when it is
         removed from its tablet.
 
         Parameters
         ----------
         anyway : bool
-            Whether to give up the uses of stations that are still out, and the reports that wait for them on tablets.
+            Whether to give up outstanding uses of stations, and the reports that wait on their tablets.
 
         Returns
         -------
         Status
-            How it stands now.
+            The status after closing.
 
         Raises
         ------
         ValueError
-            If uses of stations are out, unless `anyway`.
+            If stations have outstanding uses, unless `anyway`.
         """
         out = self._store.uses_out()
         if out and not anyway:
-            rule = "a collection must have back the uses that its stations were given before it is closed"
+            rule = "stations must return their unused uses before a collection is closed"
             remedy = (
-                "what waits for them on tablets could never be opened. Let every tablet send what waits, and remove "
+                "reports that wait on tablets could never be decrypted. Let every tablet send its reports, and remove "
                 "its station; or give them up with close(anyway=True) or `toolkit close --anyway`"
             )
             reject(rule, f"{out:,} that {'is' if out == 1 else 'are'} out", remedy)
@@ -370,12 +373,12 @@ class Collector:
         return self.status()
 
     def _set(self, name: str, value: str) -> None:
-        """Store a setting; nothing is written if it has this value already, because a server may not be allowed to."""
+        """Store a setting unless it has this value already, since a server may lack the privilege to write settings."""
         if self._store.get_setting(name) != value:
             self._store.set_setting(name, value)
 
     def _disconnect(self) -> None:
-        """Let the connection to the database go; it is made again at the next use."""
+        """Close the connection to the database; it is opened again at the next use."""
         self._store.close()
 
     def __repr__(self) -> str:
@@ -402,46 +405,47 @@ def collect(
     amend: bool = False,
     again: str | None = None,
 ) -> Collector:
-    """Collect answers on respondents' own phones: make the database, open the collection, serve the form.
+    """Collect answers on respondents' own phones: create the database, open the collection, and serve the form.
 
-    The server is a process of its own, which goes on when the notebook's kernel ends; the same call finds it
-    again. A notebook shows the link, its QR code, the number of reports and, from the survey's minimum on, in
-    steps, the estimates so far.
+    The server is a separate process that keeps running when the notebook's kernel ends; the same call finds it again. A
+    notebook shows the link, its QR code, the number of reports and, in steps from the survey's minimum on, the
+    estimates so far.
 
     Parameters
     ----------
     survey : Survey, str or Path
-        A survey, or the .toml or .json file that it is in.
+        A survey, or its .toml or .json file.
     database : str, optional
         URL: sqlite:///file.db (default sqlite:///survey.db), or postgresql://user@host/database?schema=name.
     watch : bool
-        Whether to show it, in a notebook.
+        Whether to display the collection in a notebook.
     rehearsal : bool
-        Try it out, with invented people (`toolkit.rehearse`) or colleagues: every screen, result and file says so,
-        nothing of it can be mixed with real reports, and the database is sqlite:///rehearsal.db unless another is
-        named.
+        Whether this is a trial with invented people (`toolkit.rehearse`) or colleagues. All screens, results and files
+        say so, its reports cannot be mixed with real ones, and the default database is sqlite:///rehearsal.db.
     host : str
-        Where to listen. Beyond this machine it needs `certificate` and `private_key`.
+        Address to listen on. Other machines can be served only with `certificate` and `private_key`.
     port : int
-        Chosen once and kept with the collection, so that links stay good when the server is started again.
+        Port to listen on. The default 0 chooses a free port once and stores it with the collection, so that links
+        remain valid when the server is started again.
     certificate, private_key : str or Path, optional
         PEM files for TLS.
     issuer_key : str or Path, optional
-        PEM file of the key that signs blind tokens; made if there is none.
+        PEM file of the key that signs blind tokens; generated if it does not exist.
     public_url : str, optional
-        The address that respondents use, if a proxy stands in front.
+        The address that respondents use, if there is a proxy.
     prefix : str
-        The path below which the proxy passes requests on.
+        The path below which the proxy forwards requests.
     plain_http_beyond_this_machine : bool
-        Serve without TLS to other machines; anybody on the way could change the page.
+        Whether to serve other machines without TLS; anybody on the network could then change the page.
     workers : int
-        Processes at the same address, so that one may die and the others go on; PostgreSQL only, and not faster.
+        Number of server processes, which keep a collection available if one dies but do not make it faster. More than
+        one needs PostgreSQL.
     amend : bool
-        Go on with a collection that another version of the toolkit made, or whose title, consent or words were
-        corrected: people see the new page from now on, and reports of the earlier one stay good.
+        Whether to continue a collection that another version of the toolkit created, or whose title, consent or words
+        were corrected. Respondents see the new page from then on, and reports from the earlier page stay valid.
     again : str, optional
-        The database of the wave before, which may be closed: its links work in this one as well, and its port is
-        taken over. Phones find what they have drawn only under the same scheme, host and port.
+        The database of the previous wave, which may be closed. Its links work in this wave as well, and its port is
+        reused, because phones find their stored draws only under the same scheme, host and port.
 
     Returns
     -------
@@ -477,20 +481,20 @@ def collect(
 
 
 def _view() -> Callable[[Collector], None]:
-    """What shows a collection live; fetched before one is started, because a package may be missing."""
+    """Return the function that displays a collection; it is imported first, because a package may be missing."""
     from toolkit.show.widgets.collector_view import display_collector
 
     return display_collector
 
 
 def _in_a_notebook() -> bool:
-    """Whether a kernel runs this: only then is there somebody to show it to."""
+    """Tell whether this code runs in a Jupyter kernel."""
     shell = sys.modules.get("IPython")
     return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 
 
 def start(survey: Survey | str | Path, database: str | None = None, options: ServeOptions = DEFAULTS) -> Collector:
-    """Open a collection and start its server in the background, or find the server that runs already."""
+    """Open a collection and start its server in the background, unless one is already running."""
     background.check_system()
     collector, options = prepare(survey, database, options)
     if background.find(collector.database) is None:
@@ -503,21 +507,21 @@ def start(survey: Survey | str | Path, database: str | None = None, options: Ser
 def prepare(
     survey: Survey | str | Path, database: str | None = None, options: ServeOptions = DEFAULTS, *, keep_key: bool = True
 ) -> tuple[Collector, ServeOptions]:
-    """Make the collection if need be, and open it; no server starts.
+    """Create the collection if necessary and open it, without starting a server.
 
-    The options are returned with the file of the issuer's key, if the collection has one. With `keep_key` its path is
-    stored with the collection; each of several servers may have a file of its own.
+    The options are returned with the file of the issuer's key, if the collection has one. With `keep_key` the path of
+    this file is stored with the collection. Several servers may each have their own file.
     """
     survey = survey if isinstance(survey, Survey) else _load_survey(survey)
     survey = replace(survey, rehearsal=True) if options.rehearsal else survey
     check_network_exposure(survey, options.host, options.public_url)
     _check_earlier(options.again)
-    usual = "sqlite:///rehearsal.db" if survey.rehearsal else "sqlite:///survey.db"
-    url = usual if database is None else database
+    default = "sqlite:///rehearsal.db" if survey.rehearsal else "sqlite:///survey.db"
+    url = default if database is None else database
     collector = Collector._make(survey, url, amend=options.amend, again=options.again)
     running = background.find(collector.database)
     if options.amend and running is not None:
-        running.stop()  # it shows the earlier page
+        running.stop()  # it serves the earlier page
     _open(collector)
     if collector.survey.field is not None:
         from toolkit.survey.serving.station import StationKey
@@ -529,24 +533,24 @@ def prepare(
 
 
 def check_exists(database: str) -> None:
-    """Refuse a file that is not there before one is made; of files beside it the names are told."""
+    """Raise an error that lists the databases in the folder if an SQLite file does not exist."""
     url = absolute_url(database)
     path = Path(url.removeprefix("sqlite:///"))
     if not url.startswith("sqlite:///") or path.exists():
         return
-    beside = ", ".join(sorted(one.name for one in path.parent.glob("*.db"))[:5])
+    others = ", ".join(sorted(file.name for file in path.parent.glob("*.db"))[:5])
     rule = "there must be a collection in the database"
-    consequence = f"databases there are: {beside}" if beside else "collect(survey) makes one; or name another database"
+    consequence = f"this folder has {others}" if others else "create one with collect(survey), or use another database"
     reject(rule, f"no file {path.name!r} in {str(path.parent)!r}", consequence, StoreError)
 
 
 def _check_earlier(again: str | None) -> None:
-    """The wave before must have ended its server: it has the port that phones know."""
+    """Reject a previous wave whose server is still running, because the next wave needs its port."""
     running = None if again is None else background.find(absolute_url(again))
     if running is not None:
-        rule = "the wave before must have no server when the next one starts"
-        consequence = "it has the port that phones know; close that wave first (toolkit close with its --database)"
-        reject(rule, f"one that runs at {running.url}", consequence, background.CollectError)
+        rule = "the previous wave must have no server when the next one starts"
+        consequence = "it uses the port that phones know; close that wave first (toolkit close with its --database)"
+        reject(rule, f"one that is running at {running.url}", consequence, background.CollectError)
 
 
 def _load_survey(path: object) -> Survey:
@@ -557,7 +561,7 @@ def _load_survey(path: object) -> Survey:
 
 
 def _open(collector: Collector) -> None:
-    """A draft is opened; what was paused stays so, and what was closed is closed."""
+    """Open a draft; leave a paused collection paused, and reject a closed one."""
     state = collector._store.state()
     if state is State.CLOSED:
         consequence = "closing is final: use another database"
@@ -567,7 +571,7 @@ def _open(collector: Collector) -> None:
 
 
 def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Path | None:
-    """The file of the key that signs blind tokens: made once, then the same from any folder."""
+    """Return the file of the key that signs blind tokens; generate the key the first time."""
     if collector.survey.access != "blind":
         return None
     from toolkit.survey.serving.blind import IssuerKey
@@ -577,8 +581,8 @@ def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Pa
     target = Path(path or store.get_setting(KEY_FILE) or "issuer-key.pem").absolute()
     if not target.exists():
         if store.get_setting(ISSUER) is not None:
-            rule = "the collection's issuer key must be there"
-            reject(rule, f"no file {target}", "bring it back, or name it by issuer_key=")
+            rule = "the file of the issuer's key must exist"
+            reject(rule, f"no file {target}", "restore it, or give its path as issuer_key=")
         IssuerKey.generate().save(str(target))
     load_issuer_key(store, target)
     if keep:
@@ -587,27 +591,28 @@ def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Pa
 
 
 class RetryError(RuntimeError):
-    """The server could not begin, but may if it is tried again: the database or the address was not free or absent."""
+    """The server could not start, but may if it is tried again: the database was unreachable, or the port in use."""
 
 
 def serve(survey: Survey | str | Path, database: str | None = None, options: ServeOptions = DEFAULTS) -> None:
-    """Collect answers from this process, where processes are supervised already: systemd, a container, a terminal.
+    """Collect answers in this process, which systemd, a container or a terminal supervises.
 
-    Nothing goes to the background, errors are written to stderr, and SIGTERM and SIGINT end it when what has begun is
-    finished. It holds the same lock as a server in the background, so `status` and `close` of the same user find it.
+    Errors are written to stderr, and SIGTERM and SIGINT stop the server after the requests that have begun. It holds
+    the same lock as a background server, so `status` and `close` of the same user find it.
 
-    Raises `AgainError` if trying again may help. A port or a key's file that is given is not stored with the
-    collection: each of several servers has its own, and a server need not have the right to write more than reports.
+    Raises `RetryError` if trying again may help. A given port or key file is not stored with the collection: each of
+    several servers has its own, and a server needs no privilege to write anything but reports.
     """
     background.check_system()
     from toolkit.survey.serving import process
     from toolkit.survey.serving.lock import LockedError
 
-    survey = survey if isinstance(survey, Survey) else Survey.load(survey)  # what is wrong with it stays wrong
+    # Outside of `try`, because loading an invalid survey again does not help.
+    survey = survey if isinstance(survey, Survey) else Survey.load(survey)
     try:
         collector, prepared = prepare(survey, database, options, keep_key=options.issuer_key is None)
         port = options.port or _port(collector, options.host)
-        collector._disconnect()  # the server has a connection of its own
+        collector._disconnect()  # the server opens its own connection
         state = background.lock_path(collector.database)
         process.serve(collector.database, replace(prepared, port=port), state=state)
     except (StoreError, LockedError, OSError) as problem:
@@ -615,9 +620,9 @@ def serve(survey: Survey | str | Path, database: str | None = None, options: Ser
 
 
 def _port(collector: Collector, host: str) -> int:
-    """The collection's own port; if it has none yet, a free one, which is stored."""
-    if (known := collector._store.get_setting(PORT)) is not None:
-        return int(known)
+    """Return the collection's port; if it has none yet, choose a free port and store it."""
+    if (stored := collector._store.get_setting(PORT)) is not None:
+        return int(stored)
     with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
         port: int = free.getsockname()[1]
     collector._set(PORT, str(port))
@@ -625,18 +630,18 @@ def _port(collector: Collector, host: str) -> int:
 
 
 _SQLITE = (
-    "Not reached: copies and backups of the file, snapshots of its disk, and the blocks where it lay, which keep its "
-    "content until they are written to again (encrypted disks are safe from that)."
+    "Not deleted: copies and backups of the file, snapshots of its disk, and its freed disk blocks, which keep their "
+    "content until they are overwritten (this is harmless on encrypted disks)."
 )
 _POSTGRES = (
-    "Not reached: dumps and other backups of the database, its log of changes (WAL) and where that is archived, "
-    "replicas that lag, and the blocks where the tables lay. Whoever runs the database decides how long these live."
+    "Not deleted: dumps and other backups of the database, its write-ahead log (WAL) and archives of it, lagging "
+    "replicas, and the freed disk blocks of the tables. The operator of the database decides how long these are kept."
 )
-_EXPORTS = "Not reached: exported files, and what was computed from the reports."
+_EXPORTS = "Not deleted: exported files and results computed from the reports."
 
 
 def describe_deletable(database: str) -> tuple[str, str]:
-    """The title of a collection and a sentence about it, if it may be deleted: closed, and without a server."""
+    """Return the title of a collection and a sentence about it; raise an error if it is open or has a server."""
     check_exists(database)
     with closing(open_store(absolute_url(database))) as store:
         survey = store.survey()
@@ -646,9 +651,10 @@ def describe_deletable(database: str) -> tuple[str, str]:
 
 
 def delete(database: str) -> list[str]:
-    """Remove a closed collection; sentences on what is beyond reach, and on what is left to do. What a program can keep
-    of the promise of retention is to take away what it made: the reports, the tables or the file, the log and the
-    note of its server. Copies were made by others, and only they can delete them.
+    """Delete a closed collection; return sentences about copies that remain elsewhere.
+
+    The reports, the tables or the file, the log and the lock file of the server are deleted. Copies that others have
+    made are beyond the program's reach.
     """
     url = absolute_url(database)
     with closing(open_store(url)) as store:
@@ -673,5 +679,7 @@ def _check_deletable(store: Collection, url: str) -> None:
         reject("a collection must be closed before it is deleted", state.value, "close it first; nothing was deleted")
     if background.find(url) is not None:
         reject(
-            "a collection must have no server when it is deleted", "one that runs", "stop it first; nothing was deleted"
+            "a collection must have no server when it is deleted",
+            "one that is running",
+            "stop it first; nothing was deleted",
         )

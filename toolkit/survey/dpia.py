@@ -1,4 +1,4 @@
-"""A data protection impact assessment: made from the survey, in its languages, for an officer to complete."""
+"""A draft of a data protection impact assessment in the survey's languages, for an officer to complete."""
 
 import math
 import re
@@ -27,7 +27,7 @@ def sheet(survey: Survey, language: str | None = None) -> str:
 
 
 def sheet_html(survey: Survey, language: str | None = None) -> str:
-    """Return the same as a page to print: headings, paragraphs, lists and tables, nothing else."""
+    """Return the assessment as an HTML page for printing."""
     code = language or survey.languages[0]
     return Document.from_markdown(sheet(survey, code), code).html()
 
@@ -39,7 +39,7 @@ def _table(columns: str, rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    return re.sub(r"[\t\r\n]+", " ", text)  # spaces that keep words together stay
+    return re.sub(r"[\t\r\n]+", " ", text)  # non-breaking spaces stay
 
 
 def _lines(survey: Survey, code: str) -> list[str]:
@@ -60,8 +60,11 @@ def _lines(survey: Survey, code: str) -> list[str]:
     }
     body = []
     for name, lines in sections.items():
-        sentences = lines if isinstance(lines, list) else [say(one, **filled) for one, is_so in lines.items() if is_so]
-        body += [f"## {say(name)}", *(sentences if name in tables else [f"- {_one_line(one)}" for one in sentences])]
+        sentences = (
+            lines if isinstance(lines, list) else [say(key, **filled) for key, is_true in lines.items() if is_true]
+        )
+        items = sentences if name in tables else [f"- {_one_line(sentence)}" for sentence in sentences]
+        body += [f"## {say(name)}", *items]
     return [f"# {say('dp_title', title=headings(survey)[code])}", numbers, *body]
 
 
@@ -123,7 +126,7 @@ def _loss(survey: Survey, voice: Voice, often: str) -> str:
 
 
 def _cells(questions: Sequence[Question], voice: Voice) -> str:
-    """The number of combinations of plain answers: the more there are, the likelier one identifies a person."""
+    """Return a sentence on the number of combinations of plain answers, any of which may identify a person."""
     if any(question.kind in ("text", "number") for question in questions):
         return voice.say("cells_any")
     sizes = [2 ** len(q.options) if q.multiple else len(q.options) + (not q.required) for q in questions]
@@ -200,7 +203,7 @@ def _filled(survey: Survey, code: str, voice: Voice) -> dict[str, str]:
 
 
 def _risks(survey: Survey, voice: Voice) -> list[str]:
-    """A row for each source: how it could learn something, and levels that follow from the design."""
+    """Return a table of risks: how each source could learn something, and levels that follow from the designs."""
     modes, spent, linked = (
         {question.mode for question in survey.questions},
         survey.loss.epsilon,
@@ -223,7 +226,7 @@ def _risks(survey: Survey, voice: Voice) -> list[str]:
         else ("low", "low"),
     }
     rows = []
-    for source in _SOURCES if survey.waves == 1 else [question for question in _SOURCES if question != "finder"]:
+    for source in _SOURCES if survey.waves == 1 else [source for source in _SOURCES if source != "finder"]:
         name, how, measure, remains = voice.phrases[f"risk_{source}"].split("|")
         rows.append([name, how, *(voice.say(level) for level in levels[source]), measure, remains])
     return _table(voice.phrases["risk_columns"], rows)

@@ -124,7 +124,7 @@ def test_a_server_that_does_not_end_when_told_is_ended_by_force_and_one_that_can
     os.kill(server.pid, signal.SIGSTOP)
     with monkeypatch.context() as deaf:
         deaf.setattr(background, "_signal", lambda *_: None)
-        with pytest.raises(CollectError, match=f"process {server.pid}, which goes on"):
+        with pytest.raises(CollectError, match=f"process {server.pid}, still running"):
             server.stop()
     monkeypatch.setattr(background, "_KILL_SECONDS", 10)
     server.stop()
@@ -133,7 +133,7 @@ def test_a_server_that_does_not_end_when_told_is_ended_by_force_and_one_that_can
 
 def test_a_server_of_somebody_else_is_not_ours_to_stop_and_one_that_is_gone_needs_nothing(monkeypatch):
     for problem, raises in (
-        (PermissionError, pytest.raises(CollectError, match="your own to stop it, got process 4711 of somebody else")),
+        (PermissionError, pytest.raises(CollectError, match="can be stopped, got process 4711 of another user")),
         (ProcessLookupError, contextlib.nullcontext()),
     ):
         monkeypatch.setattr(os, "kill", mock.Mock(side_effect=problem))

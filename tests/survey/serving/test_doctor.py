@@ -78,7 +78,7 @@ def test_a_good_server_without_tls_fails_for_that_alone(capsys):
     said = capsys.readouterr().out.splitlines()
     assert [line.partition(".")[0] for line in said if not line.startswith("ok ")][:-1] == [
         "FAIL TLS: none",
-        "note host: another name gets the survey, too",
+        "note host: another name also gets the survey",
     ]
     assert said[-1].startswith("Not seen from here")
 
@@ -134,59 +134,59 @@ def test_where_all_is_good_every_check_says_so(examined):
     seen = examined({})
     assert list(seen) == ["TLS", "page", *doctor._CHECKS]
     assert {name: text for name, text in seen.items() if not text.startswith(f"ok   {name}: ")} == {}
-    assert "good for 90 more days" in seen["TLS"]
+    assert "valid for 90 more days" in seen["TLS"]
     assert f"'Campus', hash {campus().hash[:12]}…, access open" in seen["page"]
-    alone = "a collection must have it to itself: every page of it can read what any of them keeps on a phone"
+    alone = "serve nothing else there: all pages of an origin can read what each of them stores on a phone"
     assert seen["origin"] == f"ok   origin: https://survey.example:443; {alone}"
     plain = examined({}, "http://127.0.0.1:8001/")  # the root is the collection's own
     assert plain["origin"] == f"ok   origin: http://127.0.0.1:8001; {alone}"
-    assert plain["redirect"] == "ok   redirect: not asked, as the address has no TLS"
+    assert plain["redirect"] == "ok   redirect: not checked, as the address has no TLS"
     assert plain["prefix"] == "ok   prefix: none"
 
 
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"days": 13.9}, "FAIL TLS: TLSv1.3, a certificate that browsers trust, good for 13 more days. Renew it"),
-        ({"days": 14.1}, "ok   TLS: TLSv1.3, a certificate that browsers trust, good for 14 more days"),
-        ({"page": ConnectionRefusedError()}, "FAIL address: no answer (ConnectionRefusedError). Look at the name"),
-        ({"page": HANDSHAKE}, "FAIL TLS: no handshake (WRONG_VERSION_NUMBER). Look at ssl_protocols"),
+        ({"days": 13.9}, "FAIL TLS: TLSv1.3, a certificate that browsers trust, valid for 13 more days. Renew it"),
+        ({"days": 14.1}, "ok   TLS: TLSv1.3, a certificate that browsers trust, valid for 14 more days"),
+        ({"page": ConnectionRefusedError()}, "FAIL address: no answer (ConnectionRefusedError). Check the host name"),
+        ({"page": HANDSHAKE}, "FAIL TLS: no handshake (WRONG_VERSION_NUMBER). Check ssl_protocols"),
         (changed("page", body=b"<h1>It works!</h1>"), "FAIL page: status 200 and no survey at /survey/. The proxy"),
         (changed("page", 404, body=PAGE), "FAIL page: status 404 and no survey at /survey/"),
         (paged(body=PAGE.replace(b"{", b"(")), "FAIL page: status 200 and no survey"),
-        (changed("plain", 300, {"location": URL}), "ok   redirect: http:// leads to https://"),
-        (changed("plain", 399, {"location": URL}), "ok   redirect: http:// leads to https://"),
+        (changed("plain", 300, {"location": URL}), "ok   redirect: http:// redirects to https://"),
+        (changed("plain", 399, {"location": URL}), "ok   redirect: http:// redirects to https://"),
         (changed("plain", 299, {"location": URL}), "FAIL redirect: http:// answers with 299. Let it redirect"),
         (changed("plain", 400, {"location": URL}), "FAIL redirect: http:// answers with 400"),
         (changed("plain", 301, {"location": "http://survey.example"}), "FAIL redirect: http:// answers with 301"),
         ({"plain": ConnectionRefusedError()}, "note redirect: nothing listens at port 80. A redirection helps"),
         (changed("bare", 404), "note prefix: /survey without / answers with 404. Let the proxy redirect it"),
         (changed("file", 404), "FAIL files: answers.js, form.js, "),
-        (paged(body=PAGE.replace(b".js", b".jpg")), "FAIL files: none cannot be loaded. The proxy must pass on"),
+        (paged(body=PAGE.replace(b".js", b".jpg")), "FAIL files: none cannot be loaded. The proxy must forward"),
         (paged({"content-security-policy": "*"}), "FAIL headers: content-security-policy missing or changed. The"),
         (changed("page", body=PAGE), f"FAIL headers: {', '.join(HEADERS)} missing or changed"),
-        (changed("page", 200, HEADERS, PAGE), "note headers: all but Strict-Transport-Security. Let the proxy add it"),
+        (changed("page", 200, HEADERS, PAGE), "note headers: all except Strict-Transport-Security. Let the proxy"),
         (paged({"set-cookie": "lb=1"}), "FAIL caching: a cookie is set. Something between server and phone"),
-        (paged({"age": "3"}), "FAIL caching: the answer was kept on the way. Turn that off"),
-        (paged({"x-cache": "Hit from somewhere"}), "FAIL caching: the answer was kept on the way"),
-        (paged({"x-cache": "Miss", "via": "1.1"}), "note caching: the answer has via, x-cache. Something else"),
-        (paged({"cf-ray": "1"}), "note caching: the answer has cf-ray"),
-        (paged({"x-varnish": "1"}), "note caching: the answer has x-varnish"),
-        (changed("head", 405), "note HEAD: status 405. Load balancers that ask so"),
+        (paged({"age": "3"}), "FAIL caching: the response came from a cache. Turn the cache off"),
+        (paged({"x-cache": "Hit from somewhere"}), "FAIL caching: the response came from a cache"),
+        (paged({"x-cache": "Miss", "via": "1.1"}), "note caching: the response has via, x-cache. Something other"),
+        (paged({"cf-ray": "1"}), "note caching: the response has cf-ray"),
+        (paged({"x-varnish": "1"}), "note caching: the response has x-varnish"),
+        (changed("head", 405), "note HEAD: status 405. Load balancers that send HEAD"),
         (changed("health", body=b'{"health":"closed"}'), "FAIL health: the collection is closed. Nobody can answer"),
-        (changed("health", 503), "FAIL health: reports cannot be stored at the moment. See the log"),
-        (changed("health", 404, body=b"closed"), "note health: status 404. Nothing tells whether the server works"),
-        ({"health": TimeoutError()}, "FAIL health: the connection broke (TimeoutError). Look at the proxy"),
+        (changed("health", 503), "FAIL health: reports cannot be stored at the moment. Check the server's log"),
+        (changed("health", 404, body=b"closed"), "note health: status 404. The health cannot be checked"),
+        ({"health": TimeoutError()}, "FAIL health: the connection broke (TimeoutError). Check the proxy"),
         ({"health": BadStatusLine("")}, "FAIL health: the connection broke (BadStatusLine)"),
-        (changed("host", body=PAGE), "note host: another name gets the survey, too. Give the proxy a default"),
+        (changed("host", body=PAGE), "note host: another name also gets the survey. Give the proxy a default"),
         ({"host": BadStatusLine("")}, "ok   host: another name gets nothing"),
         ({"host": ConnectionResetError()}, "ok   host: another name gets nothing"),
-        (changed("root", 399), "note origin: https://survey.example:443; a collection must"),
-        (changed("root", 400), "ok   origin: https://survey.example:443; a collection must"),
-        (changed("long", 400), "FAIL body limit: 65,537 bytes are answered with 400. The proxy must refuse"),
-        ({"long": RemoteDisconnected()}, "ok   body limit: more than 65,536 bytes are refused"),
-        (changed("report", 201), f"FAIL test report: {OTHER} 201 instead of 409. It does not"),
-        (changed("report", 502), f"FAIL test report: {OTHER} 502 instead of 409. The proxy finds"),
+        (changed("root", 399), "note origin: https://survey.example:443; serve nothing else"),
+        (changed("root", 400), "ok   origin: https://survey.example:443; serve nothing else"),
+        (changed("long", 400), "FAIL body limit: 65,537 bytes are answered with 400. The proxy must reject"),
+        ({"long": RemoteDisconnected()}, "ok   body limit: more than 65,536 bytes are rejected"),
+        (changed("report", 201), f"FAIL test report: {OTHER} 201 instead of 409. The request does not"),
+        (changed("report", 502), f"FAIL test report: {OTHER} 502 instead of 409. The proxy does not reach"),
         (changed("report", 503), f"FAIL test report: {OTHER} 503 instead of 409. The server is too busy"),
         (changed("report", 504), f"FAIL test report: {OTHER} 504 instead of 409. The server does not answer"),
     ],
@@ -214,11 +214,11 @@ def test_a_certificate_that_nobody_trusts_ends_the_visit(tmp_path, monkeypatch):
     context.load_cert_chain(public, private)
     with standing(context) as url:
         (finding,) = examine(url)
-        assert "the certificate is not good: self" in str(finding)
+        assert "the certificate is not valid: self" in str(finding)
         monkeypatch.setenv("SSL_CERT_FILE", str(public))
         finding = found(url)["TLS"]
     assert finding.failed
-    assert "good for 2 more days. Renew it" in str(finding)
+    assert "valid for 2 more days. Renew it" in str(finding)
 
 
 @pytest.mark.slow
@@ -286,5 +286,5 @@ def test_what_is_no_address_is_refused(url):
 def test_a_proxy_leads_to_the_last_slash_by_a_redirect_that_keeps_the_question(status):
     reply = SimpleNamespace(status=status)
     asked = SimpleNamespace(prefix="/survey", request=lambda *_: reply, path=lambda: "/survey/")
-    leads = doctor._check_prefix(SimpleNamespace(address=asked)).observation == "/survey leads to /survey/"
+    leads = doctor._check_prefix(SimpleNamespace(address=asked)).observation == "/survey redirects to /survey/"
     assert leads == (status in (301, 302, 307, 308))

@@ -33,7 +33,7 @@ def test_what_the_last_holder_left_is_not_read_as_the_next_one_s(tmp_path):
 def test_only_one_holds_it_and_the_file_is_for_its_owner_alone(tmp_path, monkeypatch):
     path = tmp_path / "state.json"
     monkeypatch.setattr(lock, "_PATIENCE", 0.05)
-    with hold_lock(path), pytest.raises(LockedError, match="got one that runs"), hold_lock(path):
+    with hold_lock(path), pytest.raises(LockedError, match="got one that is running"), hold_lock(path):
         pass
     assert path.stat().st_mode & 0o077 == 0
     with hold_lock(path):

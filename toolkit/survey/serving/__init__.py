@@ -1,1 +1,1 @@
-"""The respondents' address: the page, reports, signatures, and the process that serves them."""
+"""The HTTP server of a collection: its page, its endpoints for reports and signatures, and its process."""

@@ -1,11 +1,10 @@
-"""The acceptor: connections are counted as soon as they are accepted, and dropped when their place is needed.
+"""The acceptor counts connections as soon as they are accepted, and drops idle ones when a server is full.
 
-asyncio's own servers accept everything that waits at a socket at once, and report a TLS connection only after its
-handshake: silent connections would use up the open files of the process, and nobody else would get in. Here a few are
-accepted at a time, and each takes its place before a byte of it is read and before any TLS, if need be the place of one
-that has been idle for longer. One sweep looks at all connections a few times a second; those whose time is over are
-ended. When there are too many, the one that has been idle longest is dropped: idle connections, however many, do not
-keep anybody out.
+asyncio's own servers accept all pending connections of a socket at once, and report a TLS connection only after its
+handshake. Silent connections could therefore use up the open files of the process and lock everybody else out. This
+acceptor takes connections in small batches and counts each of them before it reads a byte or starts TLS. When the
+limit is reached, the connection that has been idle longest is dropped, so that idle connections never keep anybody
+out. A periodic sweep ends connections whose deadline has passed.
 """
 
 import asyncio
@@ -18,18 +17,18 @@ from toolkit.survey.serving.limits import Limits
 
 
 class TimedConnection(Protocol):
-    """A connection: when its time is over, and what to do then."""
+    """A connection with a deadline."""
 
     deadline: float
 
     def time_out(self) -> None:
-        """Its time is over."""
+        """End the connection because its deadline has passed."""
 
     def drop(self) -> None:
-        """Its place is needed."""
+        """End the idle connection to make room for another."""
 
     def shutdown(self) -> None:
-        """The server ends: close when a request that has begun is answered."""
+        """Close because the server stops, after answering a request that has begun."""
 
 
 class Connections:
@@ -48,7 +47,7 @@ class Connections:
         return connection in self._open
 
     def add(self, connection: TimedConnection, replacing: TimedConnection | None = None) -> bool:
-        """Take it in, if need be in the place of one that waits; False if all places are at work."""
+        """Count a connection and drop the longest idle one if necessary; return False if none is idle."""
         if replacing is not None:
             self.remove(replacing)
         if len(self._open) >= self.limits.connections:
@@ -68,13 +67,13 @@ class Connections:
         self._waiting.pop(connection, None)
 
     def mark_waiting(self, connection: TimedConnection, *, for_server: bool) -> None:
-        """A connection begins to wait: for us, or we for it."""
+        """Record that a connection waits for the server, or that the server waits for its client."""
         self._waiting.pop(connection, None)
         if not for_server and connection in self._open:
             self._waiting[connection] = None
 
     def shutdown(self) -> None:
-        """Close all connections, each when a request that has begun is answered."""
+        """Close all connections, each after answering a request that has begun."""
         for connection in list(self._open):
             connection.shutdown()
 
@@ -85,14 +84,17 @@ class Connections:
         self._timer = loop.call_later(self.limits.sweep_seconds, self._sweep, loop) if self._open else None
 
 
-_ACCEPT_BATCH = 32  # connections that are accepted before those that were sent away are closed
-_PAUSE = 0.05  # seconds, when the system has no open file left for us
+_ACCEPT_BATCH = 32  # connections per batch; the event loop closes dropped ones in between
+_PAUSE = 0.05  # seconds to wait when the system has no free file descriptor
 
 ProtocolFactory = Callable[["PendingConnection"], asyncio.Protocol]
 
 
 class PendingConnection:
-    """A connection from accept() until its protocol takes over; a TLS handshake has the time of a request's head."""
+    """A connection from accept() until its protocol takes over.
+
+    A TLS handshake has as much time as the head of a request.
+    """
 
     def __init__(
         self,
@@ -107,7 +109,10 @@ class PendingConnection:
         self.was_dropped = False
 
     def start(self) -> "asyncio.Task[Any] | None":
-        """Take a place and go on; where every place is at work, say so to a plain connection and close one for TLS."""
+        """Start connecting, or close a TLS connection at once if the server is full.
+
+        A plain connection is still handed to its protocol then, which answers that the server is busy.
+        """
         if self._connections.add(self):
             self._connections.mark_waiting(self, for_server=False)
         elif self._context is not None:
@@ -122,13 +127,13 @@ class PendingConnection:
         return self._task
 
     def _finished(self, task: "asyncio.Task[Any]") -> None:
-        """The protocol has it; or there was no TLS, or not in time, or its place was given to another."""
+        """Stop counting this connection; close its socket unless the protocol has taken over."""
         self._connections.remove(self)
         if task.cancelled() or task.exception() is not None:
             self._accepted.close()
 
     def drop(self) -> None:
-        """Cut it off; its protocol may have been told of it already, and looks here."""
+        """Cancel the connection; a protocol that has just been created checks `was_dropped`."""
         self.was_dropped = True
         self._task.cancel()
 
@@ -136,7 +141,7 @@ class PendingConnection:
 
 
 class Acceptor:
-    """Accepts the connections of a listening socket, in the place of an `asyncio.Server`."""
+    """Accepts the connections of a listening socket, as a replacement for `asyncio.Server`."""
 
     def __init__(
         self,

@@ -1,7 +1,8 @@
-"""Who may answer, and how often: anybody, holders of a single-use link, or holders of a blindly signed token.
+"""Access control: everybody, holders of a single-use link, or holders of a blindly signed token may answer.
 
-A link carries its token behind the #, which a browser does not send: it is in no log of a proxy and no Referer. The
-server keeps SHA-256 of a token only, and spends it in the transaction that stores the report, in a table of its own.
+A link carries its token in the fragment (behind the #), which browsers do not send, so that it appears in no proxy log
+and no Referer header. The server stores only the SHA-256 hash of a token. It marks the token as used, in a separate
+table, in the transaction that stores the report.
 """
 
 import hashlib
@@ -28,11 +29,11 @@ PROMISES = {
     "blind": "Each link works once. A report carries a ticket that the server signed unseen, so that nothing "
     "in it leads to a link; whoever watches the network sees when each phone asks and sends. Experimental.",
 }
-"""What each mode stops, and what it does not."""
+"""What each mode of access prevents, and what it does not."""
 
 
 def access_promise(access: str, waves: int = 1) -> str:
-    """What access by this mode stops, and what not: of several waves, who can tell people by when they answered."""
+    """Describe what a mode of access prevents, and how several waves could identify people by when they answered."""
     if waves == 1 or access == "open":
         return PROMISES[access]
     joined = (
@@ -45,7 +46,7 @@ def access_promise(access: str, waves: int = 1) -> str:
 
 @dataclass(frozen=True, repr=False)
 class SignRequest:
-    """An invitation, and a blinded message that is to be signed in exchange for it."""
+    """An invitation and the blinded message to be signed in exchange for it."""
 
     invitation: bytes
     blinded: bytes
@@ -56,19 +57,19 @@ class SignRequest:
 
 
 MOST_LINKS = 1_000_000
-"""Made at once."""
+"""Largest number of links that one call makes."""
 
 
 def new_tokens(count: int) -> list[str]:
-    """That many new tokens of 128 random bits."""
+    """Make `count` new tokens of 128 random bits."""
     return [secrets.token_urlsafe(TOKEN_BYTES) for _ in range(whole(count, "count", most=MOST_LINKS))]
 
 
 def token_hash(token: str) -> bytes:
-    """What the store knows of a token: its SHA-256. 128 random bits cannot be guessed from it."""
+    """Return the SHA-256 hash of a token, which the store keeps in its place."""
     if not TOKEN.fullmatch(token):
         rule = "a token must be 22 letters, digits, - and _"
-        reject(rule, f"{len(token)} characters", "it was not made by `invitations`")
+        reject(rule, f"{len(token)} characters", "use a token that `invitations` made")
     return hashlib.sha256(token.encode()).digest()
 
 
@@ -77,12 +78,15 @@ def token_link(url: str, token: str) -> str:
 
 
 def page_hash(survey: str, issuer: Issuer | None = None) -> str:
-    """The hash that people see: of the survey, and with blind tokens of the key that signs, too."""
+    """Return the hash that respondents can compare: of the survey and, with blind tokens, of the signing key."""
     return survey if issuer is None else hashlib.sha256(bytes.fromhex(survey + issuer.fingerprint)).hexdigest()
 
 
 def required_pass(pages: Iterable[str], submission: Submission, issuer: Issuer | None = None) -> bytes | None:
-    """What must be spent with a report: nothing, SHA-256 of its token, or of its nonce, signed for a page of these."""
+    """Return the hash of the token or nonce that a report uses up, or None with open access.
+
+    A blind token must be signed for one of `pages`.
+    """
     token = submission.token
     if isinstance(token, BlindToken):
         if issuer is None or not any(
@@ -94,7 +98,10 @@ def required_pass(pages: Iterable[str], submission: Submission, issuer: Issuer |
 
 
 def parse_sign_request(pages: Collection[str], issuer: Issuer, raw: bytes) -> SignRequest:
-    """What a browser asks to be signed for one of these pages, lest an invitation be lost; else `PayloadError`."""
+    """Parse and check a request for a blind signature, before its invitation is used up.
+
+    Raises `PayloadError` if the request is malformed or belongs to none of `pages`.
+    """
     data = parse_json(raw)
     if (
         not isinstance(data, dict)

@@ -1,4 +1,4 @@
-"""The server as a process in the background: one per collection and machine; launch it, find it again, stop it."""
+"""Launch, find and stop the server of a collection, which runs as a background process, one per machine."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ _START_SECONDS, _STOP_SECONDS, _KILL_SECONDS, _PAUSE = 30.0, 15.0, 5.0, 0.02
 _LAST_LINES = 5  # of the log, in a status
 _WINDOWS = os.name == "nt"
 DATABASE = "TOOLKIT_DATABASE"
-"""The environment variable with the database: a password must not stand in the list of processes."""
+"""The environment variable with the database, since a password must not appear in the process list."""
 
 
 class CollectError(RuntimeError):
@@ -47,9 +47,9 @@ class Server:
     lock_file: Path
 
     def stop(self) -> None:
-        """Let it finish what has begun, and end; by force if it does not, within twenty seconds."""
+        """Stop the server after the requests that have begun; kill it if it has not stopped within 15 seconds."""
         for number, seconds in ((signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, _KILL_SECONDS)):
-            if _is_running(self.lock_file, self.pid):  # else the number may belong to another process by now
+            if _is_running(self.lock_file, self.pid):  # otherwise another process may have got this process id
                 _signal(self.pid, number)
             end = time.monotonic() + seconds
             while time.monotonic() < end:
@@ -57,22 +57,25 @@ class Server:
                     return
                 time.sleep(_PAUSE)
         reject(
-            "a server must end when it is told to", f"process {self.pid}, which goes on", "end it by hand", CollectError
+            "the server must stop when it is killed",
+            f"process {self.pid}, still running",
+            "end it by hand",
+            CollectError,
         )
 
 
 def lock_path(database: str) -> Path:
-    """The file that the server of a database holds locked: in the user's own folder, for all databases."""
+    """Return the path of the lock file of a database's server, in the user's state folder."""
     return _state_folder() / f"{hashlib.sha256(database.encode()).hexdigest()[:24]}.json"
 
 
 def log_path(path: Path) -> Path:
-    """Where its server writes what goes wrong."""
+    """Return the path of the server's error log, given the path of its lock file."""
     return path.with_suffix(".log")
 
 
 def log_tail(database: str) -> tuple[str, ...]:
-    """The end of the log of a database's server; empty if nothing went wrong since it was started."""
+    """Return the last lines of the error log of a database's server; empty if there were no errors since its start."""
     try:
         return tuple(log_path(lock_path(database)).read_text(errors="replace").splitlines()[-_LAST_LINES:])
     except OSError:
@@ -80,17 +83,17 @@ def log_tail(database: str) -> tuple[str, ...]:
 
 
 def find(database: str) -> Server | None:
-    """The server of a database, if one was started here by this user and lives."""
+    """Find the running server of a database that this user started on this machine."""
     return _read_server(lock_path(database))
 
 
 def servers() -> list[Server]:
-    """All servers that this user runs on this machine."""
+    """List the servers that this user runs on this machine."""
     return [server for path in sorted(_state_folder().glob("*.json")) if (server := _read_server(path)) is not None]
 
 
 def launch(database: str, options: ServeOptions = DEFAULTS) -> Server:
-    """The server of a database: the one that runs, or a new process that outlives this one; never two."""
+    """Return the running server of a database, or start one in a process that outlives this one."""
     check_system()
     path = lock_path(database)
     files = ["--state", str(path), "--log", str(log_path(path))]
@@ -99,13 +102,13 @@ def launch(database: str, options: ServeOptions = DEFAULTS) -> Server:
     while (server := find(database)) is None:
         if time.monotonic() > end:
             rule = f"the server must be ready within {_START_SECONDS:.0f} seconds"
-            reject(rule, "silence", "it was stopped", CollectError)
+            reject(rule, "no answer", "it was stopped; try again when the machine is less busy", CollectError)
         _start(command, {**os.environ, DATABASE: database}, end)
     return server
 
 
 def check_system() -> None:
-    """Refuse where no server can be, or where what it needs is not installed."""
+    """Raise an error on Windows, and where a package that the server needs is missing."""
     if _WINDOWS:
         reject(
             "a server needs Linux or macOS", "Windows", "run it in the Windows Subsystem for Linux (WSL)", CollectError
@@ -114,7 +117,7 @@ def check_system() -> None:
 
 
 def _start(command: Sequence[str], environment: Mapping[str, str], end: float) -> None:
-    """Start a process and wait until it is ready; one that finds another server ends silently, and so do we."""
+    """Start a process and wait until it is ready; it ends silently if another server already holds the lock."""
     with TemporaryFile() as errors:
         process = subprocess.Popen(  # noqa: S603  our own module, by our own interpreter
             command,
@@ -124,7 +127,7 @@ def _start(command: Sequence[str], environment: Mapping[str, str], end: float) -
             env=environment,
             start_new_session=True,
         )
-        with process:  # it forks and ends at once: the server is nobody's child, and no zombie stays behind it
+        with process:  # it forks and exits at once, so that the server has no parent and never becomes a zombie
             line = _first_line(process.stdout, end)  # type: ignore[arg-type]
             if line is None:
                 with suppress(ProcessLookupError):
@@ -136,7 +139,7 @@ def _start(command: Sequence[str], environment: Mapping[str, str], end: float) -
 
 
 def _first_line(stream: IO[bytes], end: float) -> bytes | None:
-    """What the process says first: a line when it is ready, nothing if it ended before; None if time is over."""
+    """Read the line that a ready process prints; return b"" if the process ended first, None after a timeout."""
     with selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)
         if not selector.select(max(0.0, end - time.monotonic())):
@@ -150,7 +153,7 @@ def _state_folder() -> Path:
 
 
 def _read_server(path: Path) -> Server | None:
-    if _WINDOWS:  # where no server can be, and no such lock
+    if _WINDOWS:  # there are no servers and no `fcntl` locks
         return None
     from toolkit.survey.serving.lock import read
 
@@ -162,7 +165,7 @@ def _read_server(path: Path) -> Server | None:
 
 
 def _is_running(path: Path, pid: int) -> bool:
-    """Whether this process still holds the state."""
+    """Tell whether a process still holds the lock file."""
     server = _read_server(path)
     return server is not None and server.pid == pid
 
@@ -173,4 +176,4 @@ def _signal(pid: int, number: int) -> None:
     except ProcessLookupError:
         return
     except PermissionError:
-        reject("the server must be your own to stop it", f"process {pid} of somebody else", "ask them", CollectError)
+        reject("only a user's own server can be stopped", f"process {pid} of another user", "ask them", CollectError)

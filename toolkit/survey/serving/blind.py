@@ -1,15 +1,15 @@
-"""Blind signatures: a server admits each invited person once without learning which report is whose. Experimental.
+"""Blind signatures, with which a server admits each invited person once without linking reports to invitations.
 
-A browser hides a random nonce behind a random factor, the server signs what it cannot read in exchange for an
-invitation, the browser takes the factor away and keeps (nonce, signature). That pair comes with the report; it proves
-that some invited person sent it, and nothing else: for any report and any signing there is a factor that would connect
-them.
+This module is experimental. The browser blinds a random nonce with a random factor, the server signs the blinded
+message in exchange for an invitation, and the browser removes the factor and keeps (nonce, signature). This pair is
+sent with the report. It proves that some invited person sent the report and nothing else, since for every report and
+every signature request there is a factor that would connect them.
 
-What is signed is nonce || hash of the survey, by RSABSSA-SHA384-PSS-Randomized of RFC 9474, with the nonce as the RFC's
-random prefix. So a token belongs to one survey, and one key serves all respondents of it. Limits: a person is hidden
-among those who hold a token that is not yet spent; the network address is seen by the operator; a token can
-be sold. Python's arithmetic takes a time that depends on its operands, hence every signing is blinded again by the
-server.
+The signed message is nonce || hash of the survey, under RSABSSA-SHA384-PSS-Randomized of RFC 9474 with the nonce as the
+RFC's random prefix. A token is therefore valid for one survey only, and one key serves all its respondents. There are
+three limits: a person is hidden only among those who hold an unused token, the operator sees network addresses, and a
+token can be sold. The running time of Python's arithmetic depends on its operands, so the server blinds every message
+once more before it signs.
 
 References
 ----------
@@ -39,12 +39,12 @@ _SIZES = (2048, 3072, 4096)
 
 
 class BlindError(ValueError):
-    """A blinded message, signature or token that does not fit the key; says no more: a stranger sent it."""
+    """An invalid blinded message, signature or token; the message reveals no details to its sender."""
 
 
 @dataclass(frozen=True)
 class Issuer:
-    """The public key: what browsers blind for and reports are checked against."""
+    """The public key, with which browsers blind messages and reports are verified."""
 
     n: int
     e: int
@@ -61,7 +61,7 @@ class Issuer:
         return RSAPublicNumbers(self.e, self.n).public_key()
 
     def verify(self, message: bytes, signature: bytes) -> bool:
-        """Is this a signature of the (prepared) message under this key?"""
+        """Tell whether this is a signature of the prepared message under this key."""
         check_extras("cryptography")
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.padding import MGF1, PSS
@@ -78,7 +78,7 @@ class Issuer:
         return hashlib.sha256(json.dumps(self.to_dict()).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, str]:
-        """Hexadecimal, whole bytes: what the page carries."""
+        """Return modulus and exponent as hexadecimal text, as the page embeds them."""
         return {"n": self.n.to_bytes(self.size).hex(), "e": self.e.to_bytes((self.e.bit_length() + 7) // 8).hex()}
 
 
@@ -97,7 +97,7 @@ class IssuerKey:
         from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
         if whole(bits, "bits") not in _SIZES:
-            reject("`bits` must be 2048, 3072 or 4096", bits, "fewer can be broken, others are not in use")
+            reject("`bits` must be 2048, 3072 or 4096", bits, "shorter keys can be broken, and other sizes are unusual")
         return cls._of(generate_private_key(_EXPONENT, bits))
 
     @classmethod
@@ -112,7 +112,9 @@ class IssuerKey:
             key = None
         if not isinstance(key, RSAPrivateKey):
             reject(
-                "the issuer's key must be an RSA key in a PEM file without a password", path, "no token could be signed"
+                "the issuer's key must be an RSA key in a PEM file without a password",
+                path,
+                "the server could not sign tokens with it",
             )
         return cls._of(key)
 
@@ -139,33 +141,34 @@ class IssuerKey:
             file.write(pem)
 
     def sign(self, blinded: bytes) -> bytes:
-        """The blind signature: blinded ** d mod n, on a base blinded once more, and checked before it leaves."""
+        """Compute the blind signature `blinded ** d mod n`; the base is blinded once more and the result verified."""
         n, e = self.issuer.n, self.issuer.e
         message = int.from_bytes(blinded)
         if len(blinded) != self.issuer.size or not 0 < message < n:
             raise BlindError("A blinded message is a number below the issuer's modulus, in as many bytes.")
         factor, inverse = _factor(n)
         signature = self._root(message * pow(factor, e, n) % n) * inverse % n
-        if pow(signature, e, n) != message:  # a fault in one half of the root below would give the key away
+        # A computation error modulo only one of the two primes would reveal the private key (Boneh et al. 1997).
+        if pow(signature, e, n) != message:
             raise BlindError("The signature could not be made.")
         return signature.to_bytes(self.issuer.size)
 
     def _root(self, base: int) -> int:
-        """The d-th power modulo n, by the Chinese remainder theorem: four times faster than modulo n."""
+        """Compute `base ** d mod n` by the Chinese remainder theorem, four times faster than modulo n."""
         p, q, d = self._p, self._q, self._d
         mod_p, mod_q = pow(base, d % (p - 1), p), pow(base, d % (q - 1), q)
         return mod_q + (mod_p - mod_q) * pow(q, -1, p) % p * q
 
 
 def prepare(nonce: bytes, message: bytes) -> bytes:
-    """What is signed: the random prefix and the message (here: the survey's hash)."""
+    """Return the bytes to sign: the random prefix followed by the message (here the survey's hash)."""
     if len(nonce) != NONCE_BYTES:
         raise BlindError("A nonce has 32 bytes.")
     return nonce + message
 
 
 def _factor(n: int) -> tuple[int, int]:
-    """A uniform invertible number below n, and its inverse."""
+    """Draw a uniform invertible number below n; return it with its inverse."""
     while True:
         factor = 1 + secrets.randbelow(n - 1)
         if math.gcd(factor, n) == 1:

@@ -1,14 +1,16 @@
-"""HTTP/1.1 with limits: connections on httptools, and the server that runs an ASGI application on them.
+"""An HTTP/1.1 server with strict limits, built on httptools, that runs an ASGI application.
 
-A connection is always in one phase, and each phase has its time: the head of a request, its body, our answer, the pause
-before the next request, the rest of an answer that a slow client still takes, and that of a request that was refused.
-A connection whose time is over gets 408 or is cut off. The client's address is never asked for.
+A connection is always in one phase, and each phase has a time limit: reading the head of a request, reading its body,
+waiting for the application's response, idling before the next request, sending the rest of a response to a slow client,
+and draining a rejected request. A connection that exceeds its limit gets status 408 or is aborted. The server never
+asks for a client's address.
 
-Requests are answered one after the other. What comes while one is being answered stays unread until then; two requests
-in one piece are both refused, before the first is begun: what is stored is always answered as stored.
+Requests of a connection are answered one after the other. Bytes that arrive while a request is being answered wait in a
+buffer. Two requests in one chunk are both rejected before the first one starts, because a client must never read an
+error for a report that was stored.
 
-Of ASGI it has what our applications use: method, path and headers of a request, its body in pieces, and answers of one
-body with its length.
+The server implements only the subset of ASGI that the applications here use: method, path and headers of a request, its
+body in chunks, and responses that consist of one body with its length.
 """
 
 import asyncio
@@ -39,7 +41,7 @@ _CLOSE_HEADER = (b"connection", b"close")
 
 
 class Phase(IntEnum):
-    """What a connection is waiting for."""
+    """The phase of a connection, which determines its time limit."""
 
     HEAD = auto()
     BODY = auto()
@@ -50,28 +52,28 @@ class Phase(IntEnum):
 
 
 class _StopError(Exception):
-    """Stops the parser; what to answer is kept aside."""
+    """Stops the parser; `Connection._parse_error` holds the response."""
 
 
 class _Exchange:
-    """One request and its answer, with the two functions by which an ASGI application takes part in it."""
+    """One request and its response, with the `receive` and `send` of an ASGI application."""
 
     def __init__(self, connection: "Connection", *, keep_alive: bool, expects_continue: bool) -> None:
         self.keep_alive = keep_alive
-        self.is_over = False  # answered, or nobody is there to take the answer
+        self.is_over = False  # whether the response was sent or the client has disconnected
         self._connection, self._expects_continue = connection, expects_continue
         self._body, self._more_body, self._event = b"", True, asyncio.Event()
         self._start: Mapping[str, Any] = {}
 
     def feed(self, body: bytes, *, more: bool) -> None:
-        """Hand a piece of the request's body to the application."""
+        """Pass a chunk of the request's body to the application."""
         if not self.is_over:
             self._body += body
             self._more_body = more
             self._event.set()
 
     def end(self) -> None:
-        """Let the application know that nothing more can be read or answered."""
+        """Tell the application that the client has disconnected."""
         self.is_over = True
         self._event.set()
 
@@ -90,13 +92,13 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self._start = message
             return
-        await self._connection.writable.wait()  # a slow client first takes the answer before this one
+        await self._connection.writable.wait()  # until a slow client has read the previous response
         if not self.is_over:
             self.end()
             self._connection.respond(self, self._start["status"], self._start["headers"], message.get("body", b""))
 
     async def run(self, application: AsgiApp, scope: Scope) -> None:
-        """Let an application answer. It logs its errors itself: here they could not be told without what they quote."""
+        """Run the application, which logs its own errors: a traceback logged here could quote a request."""
         with suppress(Exception):
             await application(scope, self.receive, self.send)
         if not self.is_over:
@@ -104,7 +106,7 @@ class _Exchange:
 
 
 class Connection(asyncio.Protocol):
-    """A client's connection: parses requests, lets an application answer them, and keeps the limits."""
+    """A client's connection, which parses requests, runs the application, and enforces the limits."""
 
     def __init__(self, server: "HttpServer", pending: PendingConnection) -> None:
         self._server, self._connections, self._pending = server, server.connections, pending
@@ -118,7 +120,7 @@ class Connection(asyncio.Protocol):
             Phase.DRAIN: self._limits.linger_seconds,
         }
         self._parser = httptools.HttpRequestParser(self)
-        # Else an empty line after a last request would be an error.
+        # Without this, an empty line after the last request would be an error.
         self._parser.set_dangerous_leniencies(lenient_data_after_close=True)
         self._exchange: _Exchange | None = None
         self._chunk = self._received = 0
@@ -136,7 +138,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # it is one of these
         self._transport = transport
-        if self._pending.was_dropped:  # in this very moment
+        if self._pending.was_dropped:  # between the handshake and this call
             transport.abort()
         elif self._connections.add(self, replacing=self._pending):
             self._enter(Phase.HEAD)
@@ -164,7 +166,7 @@ class Connection(asyncio.Protocol):
         self._received += self._chunk
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:  # the request is answered as any other, and is the last one
+        except httptools.HttpParserUpgrade:  # answer the request normally, then close
             if self._exchange is not None:
                 self._exchange.keep_alive = False
         except httptools.HttpParserError:
@@ -174,7 +176,7 @@ class Connection(asyncio.Protocol):
         elif self._received > self._limits.drain:
             self._transport.abort()
 
-    # What the parser calls.
+    # Callbacks of the httptools parser.
 
     def on_message_begin(self) -> None:
         if self._exchange is not None and not self._exchange.is_over:
@@ -196,7 +198,7 @@ class Connection(asyncio.Protocol):
         hosts = [value for name, value in self._headers if name == b"host"]
         if len(hosts) > 1 or not (hosts or version == "1.0") or not all(map(_HOST.fullmatch, hosts)):
             self._abort_parsing(400, "A request must name its host, and once.")
-        url = httptools.parse_url(self._url)  # what is no URL or has no path stops the parser
+        url = httptools.parse_url(self._url)  # raises an error that stops the parser if this is not a URL with a path
         scope = {
             "type": "http",
             "method": self._parser.get_method().decode("ascii"),
@@ -226,14 +228,14 @@ class Connection(asyncio.Protocol):
         self._parse_error = (status, message)
         raise _StopError
 
-    # Answers.
+    # Responses.
 
     def write(self, data: bytes) -> None:
         if not self._transport.is_closing():
             self._transport.write(data)
 
     def respond(self, exchange: _Exchange, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
-        """Write an answer in one piece, and go on to the next request or close."""
+        """Write a response with one call, then close or wait for the next request."""
         close = _CLOSE_HEADER in headers
         added = [] if close or exchange.keep_alive else [_CLOSE_HEADER]
         lines = b"".join(b"%s: %s\r\n" % field for field in (*headers, *added))
@@ -245,14 +247,14 @@ class Connection(asyncio.Protocol):
             self._loop.call_soon(self._resume)
 
     def _resume(self) -> None:
-        """Read what came while we were answering."""
+        """Parse the bytes that arrived while a request was being answered."""
         data, self._buffer = self._buffer, b""
         if not self._transport.is_closing():
             self._transport.resume_reading()
             self.data_received(data)
 
     def reject(self, status: int, message: str) -> None:
-        """Answer in the place of the application and hang up; abort what does not take the answer."""
+        """Send an error instead of the application's response, and close; a client that does not read is aborted."""
         if self._exchange is not None:
             self._exchange.end()
         if not self._transport.is_closing():
@@ -260,10 +262,10 @@ class Connection(asyncio.Protocol):
             self._transport.close()
         self._enter(Phase.DRAIN)
 
-    # What `Connections` calls.
+    # Called by `Connections`.
 
     def time_out(self) -> None:
-        if self._phase is Phase.IDLE:  # a slow client may not have taken the whole answer
+        if self._phase is Phase.IDLE:  # a slow client may not have read the whole response
             self._phase = Phase.FLUSH
             self.deadline += self._limits.response_seconds
             self.shutdown()
@@ -278,18 +280,18 @@ class Connection(asyncio.Protocol):
     def shutdown(self) -> None:
         if self._exchange is not None and not self._exchange.is_over:
             self._exchange.keep_alive = False
-        elif not self._transport.is_closing():  # asyncio's TLS that is closed twice can't be aborted
+        elif not self._transport.is_closing():  # a TLS transport that was closed twice cannot be aborted
             self._transport.close()
 
 
 @lru_cache(maxsize=1)
 def _date_line(second: int) -> bytes:
-    """The header that RFC 9110 asks for; it tells nothing that the client does not know."""
+    """Format the Date header, which RFC 9110 requires and which reveals nothing new to the client."""
     return f"date: {formatdate(second, usegmt=True)}\r\n".encode()
 
 
 def error_response(status: int, message: str, method: bytes = b"") -> bytes:
-    """A whole answer, for where there is no application to give it."""
+    """Serialize a complete error response without running the application."""
     retry = {"retry-after": "2"} if status == 503 else {}
     response = json_response(status, {"error": message}, {**retry, "connection": "close"})
     lines = b"".join(b"%s: %s\r\n" % field for field in response.raw_headers)
@@ -297,7 +299,7 @@ def error_response(status: int, message: str, method: bytes = b"") -> bytes:
 
 
 def fast_loop() -> asyncio.AbstractEventLoop:
-    """A new event loop of uvloop, where it is installed."""
+    """Make an event loop: of uvloop if it is installed, else of asyncio."""
     try:
         import uvloop
     except ImportError:
@@ -309,9 +311,10 @@ _TICK_SECONDS = 0.1
 
 
 class HttpServer:
-    """Runs an ASGI application on a listening socket, until `should_exit` is set.
+    """Runs an ASGI application on a listening socket until `should_exit` is set.
 
-    `announce` is called once, when a connection would be answered. What has begun then has `grace_seconds` to end.
+    `announce` is called once, as soon as connections are accepted. After `should_exit` is set, requests that have begun
+    get `grace_seconds` to finish.
     """
 
     def __init__(
@@ -329,12 +332,12 @@ class HttpServer:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def run(self, listening: socket.socket) -> None:
-        """Serve in this thread; signals and other threads end it by `should_exit`."""
+        """Serve in this thread until a signal handler or another thread sets `should_exit`."""
         with asyncio.Runner(loop_factory=self._new_loop) as runner:
             runner.run(self.serve(listening))
 
     async def serve(self, listening: socket.socket) -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # its complaints name addresses
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # its log messages would contain addresses
         acceptor = Acceptor(listening, self.connections, self._context, lambda pending: Connection(self, pending))
         self._announce()
         while not self.should_exit:
@@ -349,7 +352,7 @@ class HttpServer:
                 await acceptor.wait_closed()
 
     def start(self, coroutine: Any) -> None:
-        """Begin to answer a request; the event loop alone would forget a task that nobody else refers to."""
+        """Start a task and keep a reference to it, since the event loop itself holds only a weak one."""
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -1,8 +1,7 @@
-"""A dry run against the public address of a collection: what a phone would meet there, and what to do about
-what is wrong.
+"""Checks of a collection at its public address, as a phone would reach it, with a remedy for each problem.
 
-Nothing is stored: the one report that is sent names another survey, and is refused for that. What cannot be
-seen from outside is not judged: logs of the proxy, backups, readers of the database.
+Nothing is stored: the only report that is sent names another survey, so the server rejects it. The checks cannot cover
+what is invisible from outside: logs of the proxy, backups, and access to the database.
 """
 
 import http.client
@@ -23,13 +22,13 @@ from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.response import HEADERS
 
 PLAIN_PORT = 80
-"""Where an address without https:// leads."""
+"""The port of http:// addresses, which should redirect to https://."""
 _SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What came back; the names of headers are in small letters."""
+    """A response, with the names of its headers in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -38,7 +37,7 @@ class ProbeResult:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a collection is found, such as https://survey.example.org/survey/."""
+    """The address of a collection, such as https://survey.example.org/survey/."""
 
     secure: bool
     host: str
@@ -50,7 +49,7 @@ class Address:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             reject(
-                "the address must begin with https:// or http://", repr(url)[:60], "give the one that respondents use"
+                "the address must begin with https:// or http://", repr(url)[:60], "use the address of the respondents"
             )
         secure = parts.scheme == "https"
         return cls(secure, parts.hostname, parts.port or (443 if secure else 80), parts.path.rstrip("/"))
@@ -60,7 +59,7 @@ class Address:
 
     @cached_property
     def certificate(self) -> dict[str, Any]:
-        """What the server shows; it was verified for this name. The version of TLS is with it."""
+        """The server's certificate, verified for this host, with the TLS version under the key "version"."""
         tcp = socket.create_connection((self.host, self.port), timeout=_SECONDS)
         with tcp, ssl.create_default_context().wrap_socket(tcp, server_hostname=self.host) as connection:
             return {**(connection.getpeercert() or {}), "version": connection.version()}
@@ -74,7 +73,7 @@ class Address:
         plain_http: bool = False,
         headers: dict[str, str] | None = None,
     ) -> ProbeResult:
-        """The answer to one request; `plainly` without TLS at the usual port."""
+        """Send a request; with `plain_http`, without TLS and to port 80."""
         connection: http.client.HTTPConnection
         if self.secure and not plain_http:
             connection = http.client.HTTPSConnection(
@@ -102,7 +101,7 @@ _JSON = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found. `remedy`: what to do, if it is not as it should be; `grave`: whether it must be done."""
+    """The result of one check. `remedy` is empty if there is no problem; `severe` tells whether it must be fixed."""
 
     observation: str
     remedy: str = ""
@@ -120,7 +119,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Visit:
-    """An address and the page that was found there, with the survey in it."""
+    """An address with its page and the survey data in the page."""
 
     address: Address
     page: ProbeResult
@@ -128,7 +127,7 @@ class Visit:
 
 
 def examine(url: str) -> Iterator[Finding]:
-    """One finding a check, each as soon as it is known; without a page there is nothing more to learn."""
+    """Run the checks and yield their findings one by one; stop after the first if there is no page."""
     address = Address.of(url)
     try:
         yield replace(_check_tls(address), check="TLS")
@@ -138,8 +137,8 @@ def examine(url: str) -> Iterator[Finding]:
         return
     data = _find_survey(page)
     if data is None:
-        path = "The proxy must pass requests below it on, with --prefix if it leaves the path as it is"
-        yield Finding(f"status {page.status} and no survey at {address.path()}", path, check="page")
+        remedy = "The proxy must forward requests below this path; if it keeps the path, start the server with --prefix"
+        yield Finding(f"status {page.status} and no survey at {address.path()}", remedy, check="page")
         return
     title = data["title"][data["languages"][0]]
     yield Finding(f"{title!r}, hash {data['hash'][:12]}…, access {data['access']}", check="page")
@@ -149,26 +148,26 @@ def examine(url: str) -> Iterator[Finding]:
             yield replace(check(visit), check=name)
         except (OSError, http.client.HTTPException) as problem:
             observation = f"the connection broke ({type(problem).__name__})"
-            yield Finding(observation, "Look at the proxy and its limits", check=name)
+            yield Finding(observation, "Check the proxy and its limits", check=name)
 
 
 def _check_tls(address: Address) -> Finding:
     if not address.secure:
-        return Finding("none", "Anybody on the way could change the page so that it sends the truth: use https://")
+        return Finding("none", "Anybody on the network could change the page so that it sends the truth: use https://")
     certificate = address.certificate
     days = int((ssl.cert_time_to_seconds(certificate["notAfter"]) - time.time()) // 86_400)
-    observation = f"{certificate['version']}, a certificate that browsers trust, good for {days} more days"
-    return Finding(observation, "Renew it, and see why that was not done by itself" if days < _RENEW_DAYS else "")
+    observation = f"{certificate['version']}, a certificate that browsers trust, valid for {days} more days"
+    return Finding(observation, "Renew it, and find out why automatic renewal failed" if days < _RENEW_DAYS else "")
 
 
 def _connection_failure(problem: Exception) -> Finding:
     if isinstance(problem, ssl.SSLCertVerificationError):
         chain = "Give the proxy the certificate of this name with its whole chain (fullchain.pem)"
-        return Finding(f"the certificate is not good: {problem.verify_message}", chain, check="TLS")
+        return Finding(f"the certificate is not valid: {problem.verify_message}", chain, check="TLS")
     if isinstance(problem, ssl.SSLError):
-        remedy = "Look at ssl_protocols and the name of the server in the proxy"
+        remedy = "Check ssl_protocols and the server name in the proxy"
         return Finding(f"no handshake ({problem.reason})", remedy, check="TLS")
-    remedy = "Look at the name, the firewall and whether the proxy runs"
+    remedy = "Check the host name, the firewall and whether the proxy is running"
     return Finding(f"no answer ({type(problem).__name__})", remedy, check="address")
 
 
@@ -182,16 +181,16 @@ def _find_survey(page: ProbeResult) -> dict[str, Any] | None:
 
 
 def _check_redirect(visit: Visit) -> Finding:
-    """Who types the address without https:// must be led to it, or find nothing; never the page."""
+    """Check that http:// redirects to https:// or is not served."""
     if not visit.address.secure:
-        return Finding("not asked, as the address has no TLS")
+        return Finding("not checked, as the address has no TLS")
     try:
         response = visit.address.request("GET", visit.address.path(), plain_http=True)
     except OSError:
         return Finding("nothing listens at port 80", "A redirection helps people who type the address", severe=False)
     target = response.headers.get("location", "")
     if 300 <= response.status < 400 and target.startswith("https://"):
-        return Finding("http:// leads to https://")
+        return Finding("http:// redirects to https://")
     return Finding(f"http:// answers with {response.status}", "Let it redirect to https:// and serve nothing")
 
 
@@ -200,17 +199,17 @@ def _check_prefix(visit: Visit) -> Finding:
         return Finding("none")
     status = visit.address.request("GET", visit.address.prefix).status
     if status in (301, 302, 307, 308):
-        return Finding(f"{visit.address.prefix} leads to {visit.address.path()}")
+        return Finding(f"{visit.address.prefix} redirects to {visit.address.path()}")
     return Finding(f"{visit.address.prefix} without / answers with {status}", "Let the proxy redirect it", severe=False)
 
 
 def _check_files(visit: Visit) -> Finding:
-    """What the page loads must come from the same place."""
+    """Check that the files of the page can be loaded from the same address."""
     names = sorted(set(_FILES.findall(visit.page.body.decode(errors="replace"))))
     missing = [name for name in names if visit.address.request("GET", visit.address.path(name)).status != 200]
     if missing or not names:
         return Finding(
-            f"{', '.join(missing) or 'none'} cannot be loaded", "The proxy must pass on all that is below the address"
+            f"{', '.join(missing) or 'none'} cannot be loaded", "The proxy must forward all paths below the address"
         )
     return Finding(f"{', '.join(names)} load")
 
@@ -218,30 +217,28 @@ def _check_files(visit: Visit) -> Finding:
 def _check_headers(visit: Visit) -> Finding:
     wrong = [key for key, value in HEADERS.items() if visit.page.headers.get(key) != value]
     if wrong:
-        return Finding(
-            f"{', '.join(wrong)} missing or changed", "The proxy must pass on the headers of the server as they are"
-        )
+        return Finding(f"{', '.join(wrong)} missing or changed", "The proxy must not change the headers of the server")
     if visit.address.secure and "strict-transport-security" not in visit.page.headers:
-        return Finding("all but Strict-Transport-Security", "Let the proxy add it", severe=False)
+        return Finding("all except Strict-Transport-Security", "Let the proxy add it", severe=False)
     return Finding(f"all {len(HEADERS)} as the server sends them")
 
 
 def _check_caching(visit: Visit) -> Finding:
     again = visit.address.request("GET", visit.address.path())
     if "set-cookie" in again.headers:
-        return Finding("a cookie is set", "Something between server and phone marks people: find it and turn it off")
+        return Finding("a cookie is set", "Something between server and phone tracks people: find it and turn it off")
     if "age" in again.headers or "hit" in again.headers.get("x-cache", "").lower():
-        return Finding("the answer was kept on the way", "Turn that off: it holds who asked for what")
+        return Finding("the response came from a cache", "Turn the cache off: it records who requested what")
     others = [key for key in ("via", "x-cache", "cf-ray", "x-varnish") if key in again.headers]
     if others:
-        advice = "Something else than your proxy may see and log every request: know what it is"
-        return Finding(f"the answer has {', '.join(others)}", advice, severe=False)
-    return Finding("no sign of a cache or of a cookie")
+        advice = "Something other than your proxy may see and log every request: find out what it is"
+        return Finding(f"the response has {', '.join(others)}", advice, severe=False)
+    return Finding("no sign of a cache or a cookie")
 
 
 def _check_head(visit: Visit) -> Finding:
     status = visit.address.request("HEAD", visit.address.path()).status
-    remedy = "Load balancers that ask so would take the server for dead" if status != 200 else ""
+    remedy = "Load balancers that send HEAD requests would consider the server dead" if status != 200 else ""
     return Finding(f"status {status}", remedy, severe=False)
 
 
@@ -249,53 +246,54 @@ def _check_health(visit: Visit) -> Finding:
     response = visit.address.request("GET", visit.address.path("health"))
     status = response.status
     if status == 200 and b"closed" in response.body:
-        return Finding("the collection is closed", "Nobody can answer: end its server")
+        return Finding("the collection is closed", "Nobody can answer: stop its server")
     if status == 503:
         return Finding(
-            "reports cannot be stored at the moment", "See the log of the server, and whether its database runs"
+            "reports cannot be stored at the moment", "Check the server's log, and whether its database is running"
         )
     if status != 200:
         return Finding(
-            f"status {status}", "Nothing tells whether the server works: is it of an older version?", severe=False
+            f"status {status}", "The health cannot be checked: is the server an older version?", severe=False
         )
     return Finding("good")
 
 
 def _check_host(visit: Visit) -> Finding:
-    """Another name must not get the survey: it could be shown at the address of others."""
+    """Check that other host names do not get the survey, which could otherwise appear under somebody else's name."""
     try:
         response = visit.address.request("GET", visit.address.path(), headers={"Host": "another.example"})
     except (OSError, http.client.HTTPException):
         return Finding("another name gets nothing")
     if _find_survey(response) is None:
         return Finding(f"another name gets {response.status}")
-    return Finding("another name gets the survey, too", "Give the proxy a default server that refuses", severe=False)
+    remedy = "Give the proxy a default server that rejects requests"
+    return Finding("another name also gets the survey", remedy, severe=False)
 
 
 def _check_body_limit(visit: Visit) -> Finding:
     limit = Limits.body
-    refused = Finding(f"more than {limit:,} bytes are refused")
+    rejected = Finding(f"more than {limit:,} bytes are rejected")
     try:
         status = visit.address.request("POST", visit.address.path("report"), b" " * (limit + 1), headers=_JSON).status
-    except (ConnectionError, http.client.RemoteDisconnected):  # hung up before the end: that is a refusal, too
-        return refused
-    remedy = f"The proxy must refuse what is above {limit:,}"
-    return refused if status == 413 else Finding(f"{limit + 1:,} bytes are answered with {status}", remedy)
+    except (ConnectionError, http.client.RemoteDisconnected):  # closing the connection early also rejects the body
+        return rejected
+    remedy = f"The proxy must reject bodies above {limit:,} bytes"
+    return rejected if status == 413 else Finding(f"{limit + 1:,} bytes are answered with {status}", remedy)
 
 
 def _check_origin(visit: Visit) -> Finding:
-    """Whatever else is served at the same scheme, host and port could read what phones keep for it."""
+    """Warn if other pages share the origin, since they could read what the page stores on phones."""
     address = visit.address
-    advice = "a collection must have it to itself: every page of it can read what any of them keeps on a phone"
+    advice = "serve nothing else there: all pages of an origin can read what each of them stores on a phone"
     observation = f"{'https' if address.secure else 'http'}://{address.host}:{address.port}; {advice}"
     if not address.prefix or (status := address.request("GET", "/").status) >= 400:
         return Finding(observation)
-    remedy = "Give the collection a name or a port at which nothing else is served"
+    remedy = "Give the collection a host name or a port of its own"
     return Finding(f"{observation}; / answers with {status}", remedy, severe=False)
 
 
 def _check_report(visit: Visit) -> Finding:
-    """A report of another survey: it goes the whole way, and is refused with 409."""
+    """Send a report of another survey, which passes through the proxy and must be rejected with 409."""
     body: dict[str, Any] = {"survey": "0" * 64, "key": "0" * 32, "answers": {}, "understood": None}
     if visit.data["access"] != "open":
         body["token"] = "A" * 22
@@ -303,18 +301,18 @@ def _check_report(visit: Visit) -> Finding:
         body[PERSON] = "0" * 32
     response = visit.address.request("POST", visit.address.path("report"), json.dumps(body).encode(), headers=_JSON)
     if response.status == 409:
-        return Finding("a report of another survey is refused, and nothing was stored")
+        return Finding("a report of another survey is rejected, and nothing was stored")
     return Finding(
         f"a report of another survey is answered with {response.status} instead of 409",
         _REMEDIES.get(response.status, _UNCLEAR_REMEDY),
     )
 
 
-_UNCLEAR_REMEDY = "It does not reach the server as it was sent: look at what the proxy does to POST and to bodies"
+_UNCLEAR_REMEDY = "The request does not reach the server unchanged: check what the proxy does to POST and to bodies"
 _REMEDIES = {
-    502: "The proxy finds no server: see whether it runs, and its port",
-    503: "The server is too busy, or its database is away: see its log",
-    504: "The server does not answer the proxy in time: see its log",
+    502: "The proxy does not reach the server: check whether it is running, and its port",
+    503: "The server is too busy, or its database is unreachable: check its log",
+    504: "The server does not answer the proxy in time: check its log",
 }
 _CHECKS: dict[str, Callable[[Visit], Finding]] = {
     "redirect": _check_redirect,

@@ -1,7 +1,7 @@
-"""What is asked, as the page's scripts take it: nothing is left to them that follows from the survey alone.
+"""The items of a form as the page's scripts need them, with everything precomputed that follows from the survey.
 
-An item is a question of the survey, the practice question, or the one about the method. Each names the
-screens that it is shown on, the words of the interface that stand on them, and what one chooses from.
+An item is a question of the survey, the practice question, or the check of the method. It contains the screens on which
+it appears, their texts, and the choices.
 """
 
 import string
@@ -17,33 +17,33 @@ from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import right_to_left
 
 Words = Mapping[str, Mapping[str, str]]
-"""The words of the interface, by language."""
+"""The texts of the interface, by language."""
 Item = dict[str, Any]
 
-# The screen behind the answer: what chance has made of it. In practice that stands below the answer.
+# The screen after the answer, which shows the randomized report. A practice question shows it below the answer.
 _RESULT_SCREEN = {"auto": "sent"}
-_SETS = ("subset", "unary", "capped_boxes")  # their reports are sets of options
+_SETS = ("subset", "unary", "capped_boxes")  # randomizers whose reports are sets of options
 _COLOURS = 4  # of the sectors of a wheel
-_MAX_RADIO = 8  # whole numbers that are shown side by side; of more, one is written
-_SHOW_RESULT = 2  # so often a screen shows what chance has made of an answer; then the odds are known
+_MAX_RADIO = 8  # largest number of whole numbers shown as radio buttons; more become a number field
+_SHOW_RESULT = 2  # number of questions with the same odds whose randomized report is shown
 
 
 def question_items(entries: Sequence[Item], words: Words, intro: Sequence[Item] = ()) -> list[Item]:
-    """The questions of a survey, after an introduction; a condition names the places of other questions."""
-    places = {question["name"]: index for index, question in enumerate(entries)}
+    """Build the items of a survey's questions; conditions refer to other questions by index."""
+    indices = {question["name"]: index for index, question in enumerate(entries)}
     items = [_item(question, words, heading="question", sends="we_send") for question in entries]
-    earlier = list(intro)  # what everybody has met
+    earlier = list(intro)  # items that every respondent has seen before
     for item in items:
         _shorten_repeated(item, [other for other in earlier if other["odds"] == item["odds"]])
         item["once"] = not any(len(other["screens"]) > 1 for other in earlier)
         if not item["show_if"]:
             earlier.append(item)
-        item["show_if"] = [[places[name], codes] for name, codes in (item["show_if"] or {}).items()]
+        item["show_if"] = [[indices[name], codes] for name, codes in (item["show_if"] or {}).items()]
     return items
 
 
 def _shorten_repeated(item: Item, same: Sequence[Item]) -> None:
-    """Fold odds that were shown before; what chance has made of an answer is shown a few times."""
+    """Collapse odds that were shown before, and show the randomized report only for the first questions."""
     if item["odds"] is not None and any(other["heading"] == "question" for other in same):
         item["before"] = [("again" if kind == "odds" else kind, text) for kind, text in item["before"]]
     if sum("rows" in other or len(other["screens"]) > 1 for other in same) >= _SHOW_RESULT:
@@ -51,34 +51,36 @@ def _shorten_repeated(item: Item, same: Sequence[Item]) -> None:
 
 
 def practice_item(question: Item, words: Words, index: int = 0) -> Item:
-    """A question to try it out with, of which nothing is sent; below an answer stands what chance can make of it."""
+    """Build a practice question, whose answers are never sent."""
     item = _item(question, words, note="practice_note", heading="practice", sends="we_would_send")
     name = f"{question['name']}{index + 1}" if index else question["name"]
-    item |= {"name": name, "screens": [f"ask:{name}"], "before": [part for part in item["before"] if part[0] != "odds"]}
+    before = [paragraph for paragraph in item["before"] if paragraph[0] != "odds"]
+    item |= {"name": name, "screens": [f"ask:{name}"], "before": before}
     return {**item, "rows": question["rows"]} if question["mode"] == "auto" else item
 
 
 def check_items(survey: Survey, words: Words) -> list[Item]:
-    """The question whether the method was understood: each try with what may be answered, and which is right."""
+    """Build the item that checks whether the method was understood, with the choices and the solution of each try."""
     if survey.check == "device":
-        tries, right = [_try(one, words) for one in device_tries(survey.questions, words, survey.words)], "right_device"
+        device = device_tries(survey.questions, words, survey.words)
+        tries, right = [_check_try(device_try, words) for device_try in device], "right_device"
     else:
         labels = [_texts(words, name) for name in ("check_yes", "check_no")]
-        tries, right = [_try((_texts(words, "check_question"), labels, 1), words)], "right"
+        tries, right = [_check_try((_texts(words, "check_question"), labels, 1), words)], "right"
         tries[0]["wrong"] = "wrong"
     note = ("note", _texts(words, "check_note"))
     item = {"name": "understood", "mode": "check", "heading": "check_title", "screens": ["ask:understood"]}
     return [{**item, "tries": tries, "right": right, "before": [note], "odds": None}]
 
 
-def _try(device_try: DeviceTry, words: Words) -> Item:
+def _check_try(device_try: DeviceTry, words: Words) -> Item:
     legend, labels, right = device_try
     wrong = {code: book["wrong_twice"].format(report=quoted(book, labels[right][code])) for code, book in words.items()}
     return {"legend": legend, "labels": labels, "right": right, "wrong": wrong}
 
 
-def _item(question: Item, words: Words, note: str | None = None, **named: str) -> Item:
-    """A question with neutral names for its reports, a wheel if one guides, and answers to try it with (`truths`)."""
+def _item(question: Item, words: Words, note: str | None = None, **texts: str) -> Item:
+    """Build the item of a question, with neutral names for reports, a wheel in guided mode, and the possible truths."""
     name, mode, randomizer = question["name"], question["mode"], question["randomizer"] or {}
     tapped = mode in ("guided", "physical")
     options = [_quoted(option, words) for option in question["options"]]
@@ -87,7 +89,7 @@ def _item(question: Item, words: Words, note: str | None = None, **named: str) -
     )
     item = {
         **question,
-        **named,
+        **texts,
         "options": options,
         "reports": reports,
         "choices": reports if tapped else options,
@@ -102,7 +104,7 @@ def _item(question: Item, words: Words, note: str | None = None, **named: str) -
         or [[code] if question["kind"] == "ticks" else code for code in range(len(question["options"]))],
         **_field(question, question["reports" if tapped else "options"], randomizer.get("most"), words),
     }
-    if "weights" in question:  # chance answers it, unseen
+    if "weights" in question:  # its answer is drawn at random and never shown
         item["screens"] = []
     if mode == "guided":
         sectors = wheel(Design.from_dict(randomizer), question["options"], reports, words)
@@ -111,7 +113,7 @@ def _item(question: Item, words: Words, note: str | None = None, **named: str) -
 
 
 def _with_colours(parts: Sequence[Item]) -> list[Item]:
-    """Parts of a wheel with colours by number: neighbors differ, and so do the last and the first."""
+    """Number the colours of a wheel's sectors so that neighbours differ, including the last and the first."""
     last = len(parts) - 1
     return [
         {**part, "colour": 1 if index == last and index and index % _COLOURS == 0 else index % _COLOURS}
@@ -120,20 +122,20 @@ def _with_colours(parts: Sequence[Item]) -> list[Item]:
 
 
 def _labels(question: Item, choices: Sequence[Item], words: Words) -> list[Mapping[str, str]]:
-    """The words of all boxes: the choices, and one for none of them; silence is no answer."""
+    """Return the labels of all choices, with one for "none of these" or "no answer" where the question allows it."""
     none = "none_of_these" if question["kind"] == "ticks" else None if question["required"] else "no_answer"
     return [choice["label"] for choice in choices] + ([] if none is None else [_texts(words, none)])
 
 
 def _report(report: Item, index: int, words: Words) -> Item:
-    """A "yes" that chance has made is no confession: a report is called B first, and “Yes” behind it."""
-    # Set apart as Arabic, a name that begins with a Latin letter does not turn round the line that it stands in.
+    """Name a report "B – “Yes”", with a neutral letter first: a "yes" drawn at random is not a confession."""
+    # Isolated as right-to-left text, a name that begins with a Latin letter does not reverse an Arabic line.
     mark = string.ascii_uppercase[index] if index < 26 else str(index + 1)
-    named = {
+    names = {
         code: f"\u2067{mark} – {text}\u2069" if right_to_left(code) else f"{mark} – {text}"
         for code, text in report["quoted"].items()
     }
-    return {**report, "mark": mark, "named": named, "stopped": _texts(words, "stopped", at=mark)}
+    return {**report, "mark": mark, "named": names, "stopped": _texts(words, "stopped", at=mark)}
 
 
 def _quoted(option: Item, words: Words) -> Item:
@@ -141,35 +143,35 @@ def _quoted(option: Item, words: Words) -> Item:
 
 
 def _sector(sector: Item, index: int, words: Words) -> Item:
-    """A sector of the wheel, with its order in a list of all, and where the wheel has stopped."""
+    """Describe a sector of the wheel, with its numbered instruction and the text shown when the wheel stops there."""
     order, stopped = sector["order"], _texts(words, "stopped", at=str(index))
-    named = {code: f"{index} – {order[code]}" for code in words}
+    names = {code: f"{index} – {order[code]}" for code in words}
     stopped = {code: f"{stopped[code]} {order[code]}" for code in words}
-    return {"size": sector["size"], "mark": str(index), "named": named, "stopped": stopped}
+    return {"size": sector["size"], "mark": str(index), "named": names, "stopped": stopped}
 
 
 def _legend(question: Item, words: Words) -> dict[str, str]:
-    """The question, and whether it may be left out."""
+    """Return the text of the question, and whether it is optional."""
     return {
         code: question["text"][code] + ("" if question["required"] else f" {words[code]['optional']}") for code in words
     }
 
 
 def _paragraphs(question: Item, note: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
-    """What stands between a question and its field: the kind of each paragraph, and its words by language."""
-    parts = [("note", question.get("help")), ("note", note), ("lead", question.get("instructions"))]
-    parts += [("lead", question.get("warning")), ("odds", _odds(question))]
-    return [(kind, text) for kind, text in parts if text is not None]
+    """Return the paragraphs between a question and its field, as pairs of kind and text by language."""
+    paragraphs = [("note", question.get("help")), ("note", note), ("lead", question.get("instructions"))]
+    paragraphs += [("lead", question.get("warning")), ("odds", _odds(question))]
+    return [(kind, text) for kind, text in paragraphs if text is not None]
 
 
 def _odds(question: Item) -> dict[str, str] | None:
-    """What is received how often, and what it proves."""
+    """Return the sentences about the odds of a question's reports."""
     odds = question.get("odds")
     return None if odds is None else {code: "\n".join(odds[code]) for code in odds}
 
 
 def odds_by_question(items: Sequence[Item]) -> list[dict[str, str]]:
-    """What is received how often, once for all questions with the same odds, below their texts."""
+    """Return the sentences about the odds, once for all questions with the same odds, below the questions' texts."""
     texts: list[tuple[dict[str, str], dict[str, str]]] = []
     for item in items:
         if item["odds"] is None:
@@ -183,25 +185,25 @@ def odds_by_question(items: Sequence[Item]) -> list[dict[str, str]]:
 
 
 def verification_steps(items: Sequence[Item]) -> list[str]:
-    """The steps of a check, by name: without a question that the phone randomizes there is no trial."""
-    tried = any(item["mode"] == "auto" for item in items)
-    return [f"verify_{step}" for step in range(1, 6) if tried or step != 4]
+    """Return the names of the verification steps; the trial needs a question that the phone randomizes."""
+    has_trial = any(item["mode"] == "auto" for item in items)
+    return [f"verify_{step}" for step in range(1, 6) if has_trial or step != 4]
 
 
 def _texts(words: Words, name: str, **values: str) -> dict[str, str]:
-    """A word of the interface in every language, with values put in."""
+    """Return a text of the interface in every language, with values filled in."""
     return {code: filled(words[code][name], **values) for code in words}
 
 
 def _field(question: Item, choices: Sequence[Item], most: int | None, words: Words) -> Item:
-    """Hint, message and attributes of a field, and the limits of a number; whole numbers are places among options."""
-    places = _is_integer_range(choices) if question["kind"] == "choice" else False
-    is_whole = places or question.get("whole", False)
+    """Return hint, error message and attributes of a field, and the limits of a number."""
+    is_integer_choice = _is_integer_range(choices) if question["kind"] == "choice" else False
+    is_whole = is_integer_choice or question.get("whole", False)
     kind = "whole" if is_whole else question["kind"]
-    limits = [choices[0]["value"], choices[-1]["value"]] if places else question["bounds"] or [0, 0]
+    limits = [choices[0]["value"], choices[-1]["value"]] if is_integer_choice else question["bounds"] or [0, 0]
     hint = kind if kind in ("number", "whole", "text") else None if most is None else "most"
     problem = f"wrong_{kind}" if kind in ("number", "whole") else "choose" if most is None else "most"
-    digits = "text" if limits[0] < 0 else "numeric" if is_whole else "decimal"  # not all keypads have a minus
+    digits = "text" if limits[0] < 0 else "numeric" if is_whole else "decimal"  # some numeric keypads have no minus
     number: Item = {"type": "text", "inputmode": digits, "maxlength": 40}
     attributes: Item = {"number": number, "whole": number, "text": {"rows": 5, "maxlength": LONGEST_ANSWER}}
     field = {
@@ -210,13 +212,13 @@ def _field(question: Item, choices: Sequence[Item], most: int | None, words: Wor
         "field": {**attributes[kind], "autocomplete": "off"} if kind in attributes else None,
         "limits": limits,
         "whole": is_whole,
-        "first": limits[0] if places else 0,
+        "first": limits[0] if is_integer_choice else 0,
     }
     return field if most is None else {**field, "most": most}
 
 
 def _is_integer_range(choices: Sequence[Item]) -> bool:
-    """Whether one chooses among many whole numbers, one after another, that are shown as they are."""
+    """Tell whether the choices are many consecutive whole numbers that are their own labels."""
     values = [choice["value"] for choice in choices]
     return (
         len(values) > _MAX_RADIO

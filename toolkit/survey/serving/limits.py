@@ -1,8 +1,8 @@
-"""What one client may cost the server: bytes, seconds and connections, and the reading of a body within them.
+"""Limits on the bytes, seconds and connections of clients, and reading a request's body within them.
 
-The sizes are far above what a phone sends (a report has a few hundred bytes), the times far above what a slow
-network needs. A body is counted as it comes, so that one without a stated length, or with a false one, gets
-no further; its time is watched by the connection.
+The sizes are far above what a phone sends (a report has a few hundred bytes), and the times are far above what a slow
+network needs. A body is counted while it arrives, so a missing or false Content-Length does not circumvent the limit.
+The connection enforces the time limits.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,40 +17,38 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes, seconds and connections."""
+    """Limits on bytes, seconds and connections."""
 
     head: int = 16 * 1024
-    """Bytes of a request's first line and headers."""
+    """Largest size of a request line with its headers, in bytes."""
     body: int = 64 * 1024
-    """Bytes of a body."""
+    """Largest size of a request's body, in bytes."""
     drain: int = 1024 * 1024
-    """Bytes of one request that are read to their end after it was refused, so that its sender sees the
-    answer.
-    """
+    """Bytes of a rejected request that are still read, so that its sender gets the response."""
     head_seconds: float = 10.0
     body_seconds: float = 20.0
     response_seconds: float = 30.0
-    """For us to answer a whole request, and after a pause once more for a slow client to take the answer."""
+    """Time for the application to respond, and again, after the idle time, for a slow client to read the response."""
     idle_seconds: float = 5.0
-    """Between two requests."""
+    """Time between two requests."""
     linger_seconds: float = 2.0
-    """For a refused sender to finish and to take the answer."""
+    """Time for the sender of a rejected request to finish sending and read the response."""
     connections: int = 1000
-    """At a time; beyond, the one that has let us wait longest is dropped."""
+    """Largest number of open connections; beyond it, the one that has been idle longest is dropped."""
 
     def __post_init__(self) -> None:
         for name in (field.name for field in fields(self)):
             if not getattr(self, name) > 0:
-                reject(f"`{name}` must be above 0", getattr(self, name), "nothing could pass")
+                reject(f"`{name}` must be above 0", getattr(self, name), "every request would be rejected")
 
     @property
     def sweep_seconds(self) -> float:
-        """How often connections are looked at: often enough that no time is passed by more than a quarter."""
+        """Seconds between two sweeps: a quarter of the shortest time limit, and at most one second."""
         return min(self.head_seconds, self.body_seconds, self.idle_seconds, self.linger_seconds, 4.0) / 4
 
 
 async def read_body(receive: Receive, limits: Limits, *, content_length: bytes | None = None) -> bytes:
-    """All bytes of a request's body, or a refusal (413, 400); `stated` is its Content-Length."""
+    """Read a request's body; raise `HttpError` if it is too long (413) or incomplete (400)."""
     if (
         content_length is not None
         and content_length.isdigit()

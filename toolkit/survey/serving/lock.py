@@ -1,8 +1,7 @@
-"""One server for one collection on a machine: a file that the server holds locked for as long as it lives.
+"""The lock file by which a collection has at most one server on a machine.
 
-The operating system lets the lock go with the process, however it ends, even if nobody has taken notice of
-its end yet: that the lock is held means that there is a server. What stands in the file (its address and
-process) counts only while it is held.
+The operating system releases the lock when the process ends for whatever reason, so a held lock means that the server
+is running. The content of the file (the server's address and process id) is valid only while the lock is held.
 """
 
 import fcntl
@@ -12,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_PATIENCE, _PAUSE = 1.0, 0.02  # seconds: asking whether the lock is held takes it for a moment
+# Seconds to keep trying, and between attempts. `read` holds a shared lock for a moment, which must not prevent a start.
+_PATIENCE, _PAUSE = 1.0, 0.02
 
 
 class LockedError(RuntimeError):
@@ -20,32 +20,34 @@ class LockedError(RuntimeError):
 
 
 class FileLock:
+    """A lock that this process holds on a file."""
+
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
-        """Of the file: a process that it is handed to holds the lock, too."""
+        """The file descriptor; a process that inherits it holds the lock as well."""
 
     def write(self, line: str) -> None:
-        """Replace what stands in the file, in one write: a reader gets all of it or nothing."""
+        """Replace the content of the file in one write, so that readers see all of it or nothing."""
         os.ftruncate(self.descriptor, 0)
         os.pwrite(self.descriptor, line.encode(), 0)
 
 
 @contextmanager
 def hold_lock(path: Path) -> Iterator[FileLock]:
-    """Hold the lock of a file, which is made if need be and stays: an empty file says nothing, and costs nothing."""
+    """Hold the lock on a file, which is created if necessary and never deleted."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         _acquire(descriptor)
         lock = FileLock(descriptor)
-        lock.write("")  # what the last one left
+        lock.write("")  # removes the content of the previous holder
         yield lock
     finally:
         os.close(descriptor)
 
 
 def read(path: Path) -> str | None:
-    """What the holder of the lock has written; None if nobody holds it."""
+    """Read what the holder of the lock has written; None if nobody holds the lock."""
     try:
         with path.open() as file:
             try:
@@ -65,6 +67,6 @@ def _acquire(descriptor: int) -> None:
         except BlockingIOError:
             if time.monotonic() > end:
                 raise LockedError(
-                    "the collection must have no server on this machine yet, got one that runs."
+                    "the collection must have no server on this machine yet, got one that is running."
                 ) from None
             time.sleep(_PAUSE)

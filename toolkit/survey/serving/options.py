@@ -1,4 +1,4 @@
-"""How a collection is opened and served: one declaration for `collect`, the command line and the server's process."""
+"""The options of a collection and its server, shared by `collect`, the command line and the server's process."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ class ServeOptions:
     def __post_init__(self) -> None:
         if not isinstance(self.port, int) or isinstance(self.port, bool) or not 0 <= self.port < 2**16:
             rule = "`port` must be a whole number from 0 to 65535"
-            reject(rule, repr(self.port)[:20], "0 takes any free one at first, and later the collection's own")
+            reject(rule, repr(self.port)[:20], "0 chooses a free port the first time and reuses it later")
         whole(self.workers, "workers", most=_MOST_WORKERS)
 
     @classmethod

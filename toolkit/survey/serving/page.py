@@ -1,8 +1,8 @@
-"""The page that respondents see: one HTML file with the survey in it as data, and no program of its own.
+"""The page that respondents see: one HTML file with the survey embedded as data, and no inline scripts.
 
-The survey stands in a block of JSON, in which no character can end the block; the scripts beside it put every
-text on the screen as text. The headers that go with it are in `answer`. `FormPreview` is the page itself, with its own
-program, without a server: in a frame that may not open a connection, and every heading says what it is.
+The survey is embedded as JSON in which no character can end the block, and the scripts insert every text as text
+rather than markup. The headers of the page are in `response.py`. `FormPreview` is the same page with its scripts
+inlined, which works without a server in a frame that cannot open connections. Its headings say that it is a preview.
 """
 
 import base64
@@ -26,10 +26,10 @@ from toolkit.survey.spec import Survey, at_station
 from toolkit.texts.phrases import HEADINGS, Own, phrases
 
 HEADING_PREFIX = "head_"
-"""How the names of words begin that head a last screen."""
+"""Prefix of the texts that are headings of a final screen."""
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
-# All that the page needs at once is asked for at once; what signs tokens, or makes a station, when it is needed.
+# The page preloads the modules that it always needs; those for blind tokens and stations are loaded on demand.
 _LAZY_MODULES = ("form.js", "blind.js", "signing.js", "station.js", "worker.js")
 _MODULES = "\n".join(
     f'<link rel="modulepreload" href="{name}">'
@@ -42,7 +42,11 @@ _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 def render_page(
     survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = (), station: str | None = None
 ) -> bytes:
-    """The HTML of a survey, with the public keys of blind tokens and of a station, and hashes of earlier pages."""
+    """Render the HTML page of a survey.
+
+    `issuer` and `station` are the public keys for blind tokens and stations, and `earlier` the hashes of earlier
+    editions.
+    """
     data = page_content(survey, issuer, earlier, station)
     first = survey.languages[0]
     words = data["words"][first]
@@ -62,7 +66,7 @@ def render_page(
 def page_content(
     survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = (), station: str | None = None
 ) -> dict[str, Any]:
-    """All that the scripts are told; practice and the check of the method have the shape of all questions."""
+    """Build the data for the scripts, in which the practice question and the check are items like all questions."""
     version = survey if station is None else at_station(survey)
     data, words = shown_survey(version), page_words(version)
     practice, check = data.pop("practice"), data.pop("check")
@@ -80,17 +84,22 @@ def page_content(
             code: _with_odds(layers, data["questions"], code, words) for code, layers in data["consent"].items()
         },
     }
-    pages = [page_hash(one, issuer) for one in (survey.hash, *earlier)]
+    pages = [page_hash(edition, issuer) for edition in (survey.hash, *earlier)]
     full = min(padded_length(survey, 0 if issuer is None else issuer.size), Limits.body)
     data |= {"hash": pages[0], "pages": pages, "length": full}
     if station is not None and survey.field is not None:
-        own = {"kind": survey.field["station"], "key": station, "length": sealed_length(survey), "files": client.NAMES}
-        data |= {"station": own, "verify": ["station_verify"]}
+        settings = {
+            "kind": survey.field["station"],
+            "key": station,
+            "length": sealed_length(survey),
+            "files": client.NAMES,
+        }
+        data |= {"station": settings, "verify": ["station_verify"]}
     return data if issuer is None else {**data, "issuer": issuer.to_dict()}
 
 
 def _with_endings(words: Mapping[str, str], title: str) -> dict[str, str]:
-    """The words of a language, with a heading and a sentence for every way in which it can end."""
+    """Add a heading and a sentence for every final screen to the texts of a language."""
     files = ", ".join(client.NAMES)
     texts = {**words, **{f"end_{status}": words["end_400"] for status in (413, 415)}}
     texts["verify_5"] = texts["verify_5"].replace("{files}", files)
@@ -99,23 +108,23 @@ def _with_endings(words: Mapping[str, str], title: str) -> dict[str, str]:
     return {**texts, **{name.replace("end_", HEADING_PREFIX, 1): text for name, text in heads.items()}}
 
 
-def _number_format(language: str, own: Own | None) -> dict[str, str | int]:
-    """How numbers are written in a language: as the promise writes them."""
-    texts = phrases(language, own)
+def _number_format(language: str, wording: Own | None) -> dict[str, str | int]:
+    """Return the number format of a language, which is the one of the privacy statement."""
+    texts = phrases(language, wording)
     return {name: texts[name] for name in ("decimal", "thousands")} | {"grouped_from": int(texts["grouped_from"])}
 
 
 def _with_odds(
     layers: list[dict[str, Any]], questions: Sequence[items.Item], code: str, words: items.Words
 ) -> list[dict[str, Any]]:
-    """What people agree to, with the odds of all questions where one unfolds what can be learned."""
+    """Add the odds of all questions to the layer of the consent text about what can be learned."""
     sentences = [text[code] for text in items.odds_by_question(questions)]
     odds = [words[code]["odds_each"], *sentences] if sentences else []
-    return [{**one, "more": [*one["more"], *odds]} if one["name"] == "learn" else one for one in layers]
+    return [{**layer, "more": [*layer["more"], *odds]} if layer["name"] == "learn" else layer for layer in layers]
 
 
 def script_json(data: object) -> str:
-    """JSON that may stand between script tags: nothing in it can be taken for markup."""
+    """Serialize data as JSON that is safe between script tags."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
 
 
@@ -125,8 +134,7 @@ _IMPORT = re.compile(r'"\./(\w+\.js)"')
 _PREVIEW = "PREVIEW"
 _UNSENT = "This is a preview: nothing was sent."
 _PRELOAD = re.compile(r'<link rel="modulepreload"[^>]*>\n')
-# A frame has no address of its own to keep a history of, and going back must not turn the pages of the
-# notebook around it.
+# A sandboxed frame cannot change the browser's history, and going back must not leave the notebook around it.
 _HISTORY = """
 const past = ["consent"];
 history.pushState = (state) => past.push(state);
@@ -137,13 +145,13 @@ history.back = () => past.length > 1 && past.pop() && dispatchEvent(new PopState
 
 @dataclass(frozen=True, repr=False)
 class FormPreview:
-    """The form of a survey: a notebook shows it, `save` writes it to a file; nothing that is tapped goes anywhere."""
+    """A preview of a survey's form, which a notebook displays and which never sends anything."""
 
     survey: Survey
 
     @property
     def html(self) -> str:
-        """One page with everything in it."""
+        """The preview as one self-contained HTML page."""
         form = render_page(self.survey).decode()
         form = _DATA.sub(lambda part: part[1] + script_json(_mark_preview(json.loads(part[2]))) + part[3], form)
         policy = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
@@ -151,7 +159,7 @@ class FormPreview:
         return _PRELOAD.sub("", form).replace('<script type="module" src="form.js"></script>', _preview_scripts())
 
     def save(self, path: str | Path) -> Path:
-        """Write it as an .html file, and return its path."""
+        """Write the preview to an .html file and return its path."""
         target = Path(path)
         target.write_text(self.html, encoding="utf-8")
         return target
@@ -169,31 +177,31 @@ class FormPreview:
 
 
 def _mark_preview(data: dict[str, Any]) -> dict[str, Any]:
-    """The same data for the page, with words that say what it is; no link is needed to get in."""
+    """Mark headings and messages of the page's data as a preview, which needs no personal link."""
     words = {
         code: {
-            **known,
+            **texts,
             **{
                 name: f"{_PREVIEW}: {text}"
-                for name, text in known.items()
+                for name, text in texts.items()
                 if name in HEADINGS or name.startswith(HEADING_PREFIX)
             },
             **dict.fromkeys(("sending", "waiting", "waiting_here", "keeps_nothing"), _UNSENT),
         }
-        for code, known in data["words"].items()
+        for code, texts in data["words"].items()
     }
     title = {code: f"{_PREVIEW}: {words}" for code, words in data["title"].items()}
     return {**data, "access": "open", "title": title, "words": words}
 
 
 def _preview_scripts() -> str:
-    """The page's own files as addresses that hold their content, by names that they find each other by."""
+    """Return an import map with the page's modules as data URLs, and a script that starts them."""
     scripts = [name for name in client.NAMES if name.endswith(".js")]
-    known = {}
+    imports = {}
     for name in scripts:
         code = _IMPORT.sub(r'"preview/\1"', client.asset(name).decode()).encode()
-        known[f"preview/{name}"] = f"data:text/javascript;base64,{base64.b64encode(code).decode()}"
+        imports[f"preview/{name}"] = f"data:text/javascript;base64,{base64.b64encode(code).decode()}"
     return (
-        f'<script type="importmap">{json.dumps({"imports": known})}</script>\n<script>{_HISTORY}</script>\n'
+        f'<script type="importmap">{json.dumps({"imports": imports})}</script>\n<script>{_HISTORY}</script>\n'
         f'<script type="module">import "preview/form.js";</script>'
     )

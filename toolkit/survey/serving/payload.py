@@ -1,4 +1,4 @@
-"""What arrives from a phone, read strictly: the sender is anybody, so nothing is guessed, repaired or quoted."""
+"""Strict parsing of submissions: anybody can send one, so that nothing is guessed, repaired or quoted."""
 
 import json
 import re
@@ -18,27 +18,28 @@ TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
 _NONCE = re.compile(r"[0-9a-f]{64}")
 _SIGNATURE = re.compile(r"([0-9a-f]{2}){64,1024}")
 _MOST_DIGITS = 17
-_BLOCK = 256  # of whose multiples a full length is one
+_BLOCK = 256  # padded lengths are multiples of it
 _UNDERSTOOD_VALUES: dict[bool | str, tuple[type, tuple[object, ...]]] = {
     True: (bool, (True, False)),
     False: (type(None), (None,)),
     "device": (int, (0, 1, 2)),
 }
-"""What is sent about the question on the method; about the device the try that was right, 0 for none."""
+"""Type and values of the answer to the check of the method; for `"device"`, the try that was right, or 0."""
+_NOT_SEPARATE = object()  # default of `token`, as any JSON value may be sent as a token
 _WRITER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 class PayloadError(ValueError):
-    """A submission that is refused; the message says which rule it breaks and nothing of what it held."""
+    """An invalid submission; the message names the broken rule and quotes nothing."""
 
 
 class OtherSurveyError(PayloadError):
-    """A submission to another survey, or to this one as it was before it was changed."""
+    """A submission to another survey, or to an earlier version of this one."""
 
 
 @dataclass(frozen=True)
 class BlindToken:
-    """Proof that some invited person sent this, without saying which: a random nonce and its signature."""
+    """Proof that some invited person sent this, without revealing who: a random nonce and its signature."""
 
     nonce: bytes
     signature: bytes
@@ -46,7 +47,7 @@ class BlindToken:
 
 @dataclass(frozen=True)
 class Submission:
-    """One person's reports: `body` is JSON in one spelling, `key` makes sending it twice harmless."""
+    """One person's reports. `body` is JSON in canonical form; `key` makes sending it twice harmless."""
 
     key: bytes
     body: str
@@ -54,21 +55,24 @@ class Submission:
 
 
 def padded_length(survey: Survey, signature: int = 0) -> int:
-    """Bytes to which every report is filled up with spaces, so that its size tells nothing of it: no fewer than the
-    longest possible one has. `signature` is the size of that of a blind token.
+    """Return the length in bytes to which every report is padded with spaces, so that its size reveals nothing.
+
+    It is at least the length of the longest possible report. `signature` is the length of a blind token's signature.
     """
     frame = 300 + 40 * len(survey.questions) + (200 + 2 * signature if signature else 0)
     return -(-(largest(survey.questions) + frame) // _BLOCK) * _BLOCK
 
 
-def parse_submission(survey: Survey, raw: bytes, pages: Collection[str] | None = None, *apart: object) -> Submission:
-    """The submission that the bytes hold; raises `PayloadError` for everything that an honest phone would not send.
-    `pages` are the hashes that it may name: without them, the survey's own. A token that came `apart` from it, from
-    a station, is taken as its own.
+def parse_submission(
+    survey: Survey, raw: bytes, pages: Collection[str] | None = None, *, token: object = _NOT_SEPARATE
+) -> Submission:
+    """Parse a submission; raise `PayloadError` for everything that an honest phone would not send.
+
+    `pages` are the hashes that it may name, by default the survey's own. Stations send the `token` separately.
     """
     data = parse_json(raw)
-    if apart and isinstance(data, dict) and "token" not in data:
-        data["token"] = apart[0]
+    if token is not _NOT_SEPARATE and isinstance(data, dict) and "token" not in data:
+        data["token"] = token
     has_waves, needs_token = survey.waves > 1, survey.access != "open"
     fields = ["survey", "key", "answers", "understood"]
     fields += [*(["token"] if needs_token else []), *([PERSON] if has_waves else [])]
@@ -80,27 +84,26 @@ def parse_submission(survey: Survey, raw: bytes, pages: Collection[str] | None =
         )
     if not isinstance(data["key"], str) or not _KEY.fullmatch(data["key"]):
         raise PayloadError("The key must be 32 hexadecimal digits.")
-    token = None if survey.access == "open" else _token(data["token"], survey.access)
+    checked_token = None if survey.access == "open" else _token(data["token"], survey.access)
     understood = data["understood"]
     if (
         type(understood) is not _UNDERSTOOD_VALUES[survey.check][0]
         or understood not in _UNDERSTOOD_VALUES[survey.check][1]
     ):
-        values = ", ".join(json.dumps(one) for one in _UNDERSTOOD_VALUES[survey.check][1])
+        values = ", ".join(json.dumps(value) for value in _UNDERSTOOD_VALUES[survey.check][1])
         raise PayloadError(f"`understood` must be {values.replace(', ', ' or ')} in this survey.")
     if has_waves and (not isinstance(data[PERSON], str) or not _KEY.fullmatch(data[PERSON])):
         raise PayloadError("The number that joins waves must be 32 hexadecimal digits.")
     answers = _answers(survey, data["answers"])
     person = {PERSON: data[PERSON]} if has_waves else {}
     body = _WRITER.encode({"answers": answers, "understood": understood, **person})
-    return Submission(bytes.fromhex(data["key"]), body, token)
+    return Submission(bytes.fromhex(data["key"]), body, checked_token)
 
 
 def parse_json(raw: bytes) -> Any:
-    """Strict JSON out of bytes from a stranger; the error never says more than that it is none."""
-    with suppress(
-        ValueError
-    ):  # and not `except`: an error that another one was the context of would carry the body along
+    """Parse strict JSON; the error reveals only that the bytes are not valid."""
+    # Not `except`: an exception raised there would refer to the decoder's exception and thereby to the body.
+    with suppress(ValueError):
         return strict_json.loads(raw, digits=_MOST_DIGITS)
     raise PayloadError("It must be JSON in UTF-8, without repeated fields and without strange numbers.")
 

@@ -1,13 +1,14 @@
 """The process that serves one survey: `python -m toolkit.survey.serving.process --database URL`.
 
-It is a process of its own, so that it outlives a notebook's kernel, and it knows nothing but the database: `collect()`
-and the command line start it, watch it and stop it (SIGTERM: what has begun is finished). When it is ready it writes
-one line of JSON: its address, port and process. It keeps no log of requests, reads no X-Forwarded-For, and forgets
-addresses at once; its own log tells when the database fails and is back, and where a fault of the program is.
+The server is a separate process, so that it outlives a notebook's kernel. It gets everything from the database.
+`collect()` and the command line start it, monitor it and stop it with SIGTERM, after which it finishes the requests
+that have begun. When it is ready it prints one line of JSON with its address, port and process id. It keeps no log of
+requests, ignores X-Forwarded-For, and never stores addresses. Its own log records failures and recoveries of the
+database, and the lines of the program where errors occurred.
 
-Behind a proxy let it listen on 127.0.0.1 and give TLS to the proxy; turn off the proxy's own log of requests, too. With
-blind tokens the proxy must do what we do where we are asked directly: end the browser's connection after an answer of
-/sign, and resume no TLS session.
+Behind a proxy it should listen on 127.0.0.1, and the proxy should provide TLS and keep no log of requests. With blind
+tokens the proxy must also do what this server does for direct connections: close the browser's connection after a
+response of /sign, and never resume a TLS session.
 """
 
 import argparse
@@ -43,28 +44,28 @@ from toolkit.survey.storage.editions import check_page
 from toolkit.survey.storage.writer import Writer
 
 ALLOW = "--plain-http-beyond-this-machine"
-"""What a person says who wants plain HTTP to other machines all the same."""
+"""The option that allows plain HTTP to other machines."""
 
 
 def check_address(host: str, *, tls: bool, allowed: bool = False) -> None:
-    """Refuse to speak plain HTTP to other machines, unless told so."""
+    """Raise an error if a server without TLS would accept connections of other machines, unless `allowed`."""
     if tls or allowed or _is_loopback(host):
         return
     reject(
         "without TLS the host must be an address of this machine alone, such as 127.0.0.1",
         repr(host),
-        "on the way anybody could read the reports, and change the page so that it sends the truth. Give "
-        f"--certificate and --private-key, or put a proxy with TLS in front, or say {ALLOW}",
+        "anybody on the network could read the reports, and change the page so that it sends the truth. Give "
+        f"--certificate and --private-key, or put a proxy with TLS in front, or add {ALLOW}",
     )
 
 
 def _is_loopback(host: str) -> bool:
-    entries = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)  # noqa: S104  # looked at, not listened on
+    entries = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)  # noqa: S104  # resolved only, not bound
     return all(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]).is_loopback for entry in entries)
 
 
 def bind_socket(host: str, port: int, descriptor: int | None = None) -> socket.socket:
-    """A socket that listens: the one behind a descriptor, or a new one; port 0 is any free one."""
+    """Return a listening socket: that of an inherited descriptor, or a new one, where port 0 means any free port."""
     if descriptor is not None:
         return socket.socket(fileno=descriptor)
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -74,20 +75,20 @@ def bind_socket(host: str, port: int, descriptor: int | None = None) -> socket.s
         reject(
             f"port {port} of {host} must be free and allowed",
             os.strerror(problem.errno or 0),
-            "end the program that has it, or name another port; links that were handed out lead to the old one",
+            "end the program that uses it, or choose another port; links that were handed out lead to the old one",
             OSError,
         )
 
 
 _BACKLOG = 2048
 _LOG_BYTES = 2**18
-_SPARE_FILES = 100  # the database, the page, what Python opens
+_SPARE_FILES = 100  # file descriptors for the database, the page, and Python itself
 ISSUER = "issuer"
 """The setting that holds the fingerprint of the key that signs blind tokens."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT; 0 after a graceful end, 2 if it could not begin, with the reason on stderr."""
+    """Serve until SIGTERM or SIGINT; return 0 at the end, or 2 with the reason on stderr if the server cannot start."""
     parsed = _parser().parse_args(arguments)
     if parsed.detach:
         _detach()
@@ -109,17 +110,17 @@ def serve(
     log: Path | None = None,
     descriptor: int | None = None,
 ) -> None:
-    """Serve in this process until SIGTERM or SIGINT; raises why it could not begin.
+    """Serve in this process until SIGTERM or SIGINT; raise an error if the server cannot start.
 
-    `state` is the file to hold locked, without which there may be other servers; `log` the file for errors;
-    `descriptor` that of a socket that listens already, in a worker.
+    `state` is the lock file, without which several servers may run. `log` is the file for errors. `descriptor` is the
+    descriptor of a listening socket, which a worker inherits.
     """
     if descriptor is not None:
         end_with_parent()
     tls = options.certificate is not None
     check_address(options.host, tls=tls, allowed=options.plain_http_beyond_this_machine)
     if options.workers > 1 and database.startswith("sqlite:"):
-        consequence = "a file has one writer at a time, and they would turn people away"
+        consequence = "an SQLite file allows one writer at a time, so workers would reject each other's reports"
         reject("several workers need PostgreSQL", "SQLite", consequence)
     locking = nullcontext() if state is None else hold_lock(state)
     with locking as lock_file, closing(open_store(database)) as store:
@@ -129,7 +130,7 @@ def serve(
         with bind_socket(options.host, options.port, descriptor) as listening:
             announce = _announcement(listening, "https" if tls else "http", options.prefix, page, lock_file, log)
             if options.workers > 1:
-                store.close()  # each worker has its own connection
+                store.close()  # each worker opens its own connection
                 supervise(options.workers, _worker(database, options, listening, lock_file), announce)
             else:
                 context = _tls_context(options.certificate, options.private_key, forget_sessions=key is not None)
@@ -142,10 +143,10 @@ def _report_failure(problem: object) -> int:
 
 
 def _detach() -> None:
-    """Go on as a process that is nobody's child: who started us need not wait for our end."""
+    """Fork and end the parent, so that the process that started this one need not wait for it."""
     if os.fork():
         os._exit(0)
-    os.umask(0o077)  # whatever is written from here on is its owner's alone
+    os.umask(0o077)  # only the owner can read the files that this process creates
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -157,11 +158,11 @@ def _parser() -> argparse.ArgumentParser:
         "--database", default=default, required=default is None, help=f"{databases}; else {DATABASE} of the environment"
     )
     add_arguments(parser, SERVING)
-    # For programs that start us: a process in the background, or one of several workers.
-    add("--listening", type=int, help="descriptor of a socket that listens already: for workers")
-    add("--state", type=Path, help="file to hold locked, for the line of JSON: one server at a time has it")
-    add("--log", type=Path, help="file for what goes wrong, 256 kB at the most and as much of older ones")
-    add("--detach", action="store_true", help="go into the background, and say the line of JSON when it is ready")
+    # Options for programs that start a server in the background, or one of several workers.
+    add("--listening", type=int, help="descriptor of a listening socket, for workers")
+    add("--state", type=Path, help="lock file for the line of JSON: one server at a time holds it")
+    add("--log", type=Path, help="file for errors, at most 256 kB and as much of older ones")
+    add("--detach", action="store_true", help="go into the background, and print the line of JSON when it is ready")
     return parser
 
 
@@ -194,16 +195,16 @@ def _run(
 def _tls_context(
     certificate: str | Path | None, private_key: str | Path | None, *, forget_sessions: bool
 ) -> ssl.SSLContext | None:
-    """What TLS needs, if there is a certificate.
+    """Create the TLS context if there is a certificate.
 
-    Where tokens are blind, no session may be resumed: it would tie a report's connection to that of a signature.
+    With blind tokens no session may be resumed: that would link a report's connection to that of a signature.
     """
     if certificate is None:
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, private_key)
     if forget_sessions:
-        # Tickets can be turned off; the sessions that the server itself keeps for TLS 1.2 cannot: TLS 1.3 is required.
+        # Session tickets can be turned off, but not the server-side session cache of TLS 1.2, so TLS 1.3 is required.
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.options |= ssl.OP_NO_TICKET
         context.num_tickets = 0
@@ -211,24 +212,24 @@ def _tls_context(
 
 
 def _worker(database: str, options: ServeOptions, listening: socket.socket, locking: FileLock | None) -> Command:
-    """The command of one of several processes at one address: it shares the socket and the lock with this one."""
+    """Return the command that starts a worker, which shares the socket and the lock of this process."""
     shared = [listening.fileno(), *([] if locking is None else [locking.descriptor])]
     arguments = [*replace(options, workers=1).arguments(), f"--listening={listening.fileno()}"]
     return Command(arguments, {**os.environ, DATABASE: database}, shared)
 
 
 def load_issuer_key(store: Collection, path: str | Path) -> IssuerKey:
-    """The key in a file, which must be the one that the collection began with."""
+    """Load the issuer's key from a file; it must be the key with which the collection began."""
     key = IssuerKey.load(path)
     if (store.get_setting(ISSUER) or store.set_default(ISSUER, key.issuer.fingerprint)) != key.issuer.fingerprint:
         rule = "a collection must be served with the issuer's key that it began with"
-        consequence = "people who hold a signed token would be turned away; give the first one as the issuer's key"
+        consequence = "signed tokens would be rejected; use the first key again"
         reject(rule, f"another in {path}", consequence)
     return key
 
 
 def _max_connections(connections: int) -> int:
-    """How many connections the operating system lets us have, with our limit of open files raised if need be."""
+    """Return how many connections the operating system allows, after raising the limit of open files if necessary."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = connections + _SPARE_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:
@@ -241,7 +242,7 @@ def _max_connections(connections: int) -> int:
 def _announcement(
     listening: socket.socket, scheme: str, prefix: str, page: str, locking: FileLock | None, log: Path | None
 ) -> Callable[[], None]:
-    """Say once where we are, when a connection would be answered."""
+    """Return the function that publishes the server's address once it accepts connections."""
     host, port = listening.getsockname()[:2]
     url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{prefix}/"
     line = json.dumps({"url": url, "host": host, "port": port, "pid": os.getpid(), "survey": page})
@@ -257,14 +258,14 @@ def _announcement(
 
 
 class _PrivateLogHandler(logging.handlers.RotatingFileHandler):
-    """A file that only its owner can read, from the beginning, and so is the one that follows a full one."""
+    """A rotating log file that is created with read permission for its owner only."""
 
     def _open(self) -> TextIOWrapper:
         return open(self.baseFilename, "a", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600))
 
 
 def _log_to_file(path: Path) -> None:
-    """From now on warnings go to a file, which only its owner can read; nothing of a request is in them."""
+    """Write warnings to a file that only its owner can read; they contain no part of a request."""
     path.unlink(missing_ok=True)
     handler = _PrivateLogHandler(path, maxBytes=_LOG_BYTES, backupCount=1)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))

@@ -1,14 +1,13 @@
-"""What respondents' browsers talk to: the page and its files, one address for reports, one for blind signatures, one
-for health.
+"""The ASGI application for respondents: the page and its files, and endpoints for reports, signatures and health.
 
-Nothing here belongs to the researcher: status, closing and results are done at the database, from another process.
-There are no cookies, and nothing of a request is logged, quoted in an answer or kept but the report itself. 201 means
-that a report with this key is on the disk; whatever else is answered, sending the same bytes again is right. When the
-database fails, reports are answered with 503 and a time to wait, and the page still loads: it was made when the server
-started.
+There is no endpoint for researchers: status, closing and results go through the database, from another process. There
+are no cookies, and apart from the report itself no part of a request is logged, quoted in a response or stored. Status
+201 means that a report with this key is on disk; after any other response it is correct to send the same bytes again.
+When the database fails, reports get status 503 with a Retry-After header, and the page still loads because it was
+rendered when the server started.
 
-It is a plain ASGI application: an address is found in a table, and there is nothing between it and the connection. How
-long a body may take is watched by the connection (`connection.py`), which counts seconds anyway.
+The application looks up the path in a table, without a framework or middleware. The connection (`connection.py`)
+enforces the time limit for reading a body.
 """
 
 import asyncio
@@ -39,13 +38,20 @@ _LOG = logging.getLogger("toolkit.survey")
 _Result = TypeVar("_Result")
 
 STATE_SECONDS = 10.0
-"""How long what is known of the collection's state is good enough."""
+"""Seconds for which the cached state of the collection is used."""
 FAILURE_SECONDS = 30.0
-"""How long a failure counts: else a proxy that sends nobody to an ailing server never learns that it is well again."""
+"""Seconds for which a failure is reported.
+
+A proxy that stops sending requests to a failing server would otherwise never learn that the server has recovered.
+"""
 
 
 class Health:
-    """Good until a report could not be stored, and again when one was, or much later; logged once each."""
+    """The health of a server, as far as storing reports goes.
+
+    It turns bad when a report cannot be stored, and good again when one is stored or after `FAILURE_SECONDS`. Each
+    change is logged once.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -53,9 +59,8 @@ class Health:
         self._checked_time: float | None = None
         self.is_closed = False
 
-    @property
-    def take_turn(self) -> bool:
-        """Whether the collection's state may be looked at again; if so, it is taken for looked at."""
+    def start_check(self) -> bool:
+        """Return whether the cached state of the collection is out of date; if so, count it as checked now."""
         now = self._clock()
         due = self._checked_time is None or now - self._checked_time >= STATE_SECONDS
         self._checked_time = now if due else self._checked_time
@@ -101,18 +106,20 @@ def application(
     prefix: str = "",
     earlier: Sequence[str] = (),
 ) -> "Application":
-    """The server of one survey, as an ASGI application. `prefix` is the path below which a proxy passes requests on as
-    they come; `earlier` are hashes of the survey as earlier pages showed it, whose reports are still good.
+    """Build the ASGI application of one survey.
+
+    `prefix` is the path below which a proxy forwards requests unchanged. `earlier` are the hashes of earlier editions
+    of the survey, whose reports are still accepted.
     """
     if (key is None) != (survey.access != "blind"):
         rule = "`key` must be given for access by blind tokens, and only then"
-        reject(rule, f"access {survey.access!r}", "it signs the tokens")
+        reject(rule, f"access {survey.access!r}", "the key signs the blind tokens")
     if prefix and (
         not prefix.startswith("/") or prefix.endswith("/") or not prefix.isascii() or set(prefix) & set("{}%?#")
     ):
-        reject("`prefix` must be a path such as '/survey'", repr(prefix), "requests would not be found")
+        reject("`prefix` must be a path such as '/survey'", repr(prefix), "no request would match it")
     issuer = None if key is None else key.issuer
-    pages = frozenset(page_hash(one, issuer) for one in (survey.hash, *earlier))
+    pages = frozenset(page_hash(edition, issuer) for edition in (survey.hash, *earlier))
     health, limits_or_default = Health(), limits or Limits()
     endpoints = _Endpoints(survey, pages, writer, key, limits_or_default, health, station)
     form = render_page(survey, issuer, earlier)
@@ -125,25 +132,25 @@ def application(
     if station is not None:
         table |= {"/sealed": {"POST": endpoints.sealed}, "/returned": {"POST": endpoints.returned}}
         table["/station"] = _static(render_page(survey, None, earlier, station.public), _HTML)
-    for name in client.NAMES:  # all that the hash covers, so that anybody can compute it, and nothing else
+    for name in client.NAMES:  # exactly the files that the hash covers, so that anybody can compute it
         table[f"/{name}"] = _static(client.asset(name), _SCRIPT if name.endswith(".js") else _TEXT)
     return Application({f"{prefix}{path}": methods for path, methods in table.items()}, closing={f"{prefix}/sign"})
 
 
 def _static(content: bytes, kind: str) -> dict[str, Handler]:
-    """What is the same for everybody, with gzip where the client takes it: a slow phone waits half as long."""
+    """Serve static content, compressed with gzip for clients that accept it."""
     plain = Response(200, content, {"content-type": kind})
     compressed = Response(200, gzip.compress(content, mtime=0), {"content-type": kind, "content-encoding": "gzip"})
 
     async def content_for(scope: Scope) -> Response:
         accepted = b",".join(value for name, value in scope["headers"] if name == b"accept-encoding").split(b",")
-        return compressed if b"gzip" in map(bytes.strip, accepted) else plain  # without a q value
+        return compressed if b"gzip" in map(bytes.strip, accepted) else plain  # a client that sends q values gets plain
 
     return _get_and_head(content_for)
 
 
 def _get_and_head(content_for: Callable[[Scope], Awaitable[Response]]) -> dict[str, Handler]:
-    """For GET the content; for HEAD its headers, as its body is left out when it is given."""
+    """Return handlers of GET and HEAD; `Response.send` omits the body for HEAD."""
 
     async def get(scope: Scope, _: Receive) -> Response:
         return await content_for(scope)
@@ -152,8 +159,10 @@ def _get_and_head(content_for: Callable[[Scope], Awaitable[Response]]) -> dict[s
 
 
 class Application:
-    """Find who answers a path and method; an error is logged by its kind and place alone. Every answer of the paths in
-    `closing` ends its connection: a report on that of a signature would be the invited person's.
+    """An ASGI application that dispatches requests to handlers by path and method.
+
+    Errors are logged with their type and line only. Responses of the paths in `closing` end the connection: a report
+    sent on the connection of a signature request would be linked to the invited person.
     """
 
     def __init__(self, table: Mapping[str, Mapping[str, Handler]], closing: Set[str] = frozenset()) -> None:
@@ -188,7 +197,7 @@ class Application:
 
 @dataclass(frozen=True, repr=False)
 class _Endpoints:
-    """Answer what is posted, and say how the server is."""
+    """The endpoints that depend on the store."""
 
     survey: Survey
     pages: frozenset[str]
@@ -199,21 +208,21 @@ class _Endpoints:
     station: StationKey | None = None
 
     async def report(self, scope: Scope, receive: Receive) -> Response:
-        """201 if a report with this key is on the disk now, by this request or by one before."""
+        """Store a report; 201 means that a report with this key is on disk, from this request or an earlier one."""
         with _payload_errors():
             submission = parse_submission(self.survey, await self._body(scope, receive), self.pages)
         return await self._stored(submission, submission.key.hex())
 
     async def sealed(self, scope: Scope, receive: Receive) -> Response:
-        """The same for a report that a station has sealed, which is acknowledged by the hash of what was sent."""
-        assert self.station is not None  # the address exists only with a key
+        """Store a report that a station has encrypted; it is acknowledged by the hash of its encryption."""
+        assert self.station is not None  # the path exists only with a station key
         with _payload_errors():
             report, token, name = parse_sealed(self.station, await self._body(scope, receive))
-            submission = parse_submission(self.survey, report, self.pages, token)
+            submission = parse_submission(self.survey, report, self.pages, token=token)
         return await self._stored(submission, name)
 
     async def returned(self, scope: Scope, receive: Receive) -> Response:
-        """200 when the uses that a station gives back are spent, by this request or by one before."""
+        """Mark the uses that a station returns as used; 200 also if an earlier request has done so."""
         with _payload_errors():
             uses = parse_returned_uses(await self._body(scope, receive))
         await self._from_store(self.writer.return_uses(uses))
@@ -227,8 +236,8 @@ class _Endpoints:
         return _STORED.with_body(b'{"stored":"%s"}' % name.encode())
 
     async def sign(self, scope: Scope, receive: Receive) -> Response:
-        """200 with a blind signature; the invitation is used up before it is made."""
-        assert self.key is not None  # the address exists only with a key
+        """Issue a blind signature; the invitation is used up before the signature is computed."""
+        assert self.key is not None  # the path exists only with an issuer's key
         with _payload_errors():
             request = parse_sign_request(self.pages, self.key.issuer, await self._body(scope, receive))
         if not await self._from_store(self.writer.issue(request.invitation, request.fingerprint)):
@@ -237,9 +246,9 @@ class _Endpoints:
         return json_response(200, {"signature": signature.hex()})
 
     async def health(self, _: Scope) -> Response:
-        """Whether reports can be stored, by the last one, and whether the collection is closed; no number is said."""
+        """Report whether reports can be stored and whether the collection is closed, but no counts."""
         if self.writer.is_working and self.state.is_good:
-            if self.state.take_turn and not self.state.is_closed:
+            if self.state.start_check() and not self.state.is_closed:
                 self.state.is_closed = await self._is_closed()
             return json_response(200, {"health": "closed" if self.state.is_closed else "good"})
         return _http_error_response(
@@ -247,7 +256,7 @@ class _Endpoints:
         )
 
     async def _is_closed(self) -> bool:
-        """Whether nothing more is taken for good; that a store does not answer is found out by reports."""
+        """Return whether the collection is closed; False if the store does not answer, which reports will detect."""
         try:
             return await self._with_timeout(self.writer.is_closed())
         except (StoreError, TimeoutError):
@@ -271,7 +280,7 @@ class _Endpoints:
             return await work
 
     async def _from_store(self, work: Awaitable[_Result]) -> _Result:
-        """What the store answers, if it does so in time; else 503."""
+        """Wait for the store's result; raise `HttpError` 503 if it fails or takes too long."""
         try:
             result = await self._with_timeout(work)
         except (StoreError, TimeoutError) as error:
@@ -301,6 +310,6 @@ def _http_error_response(error: HttpError) -> Response:
 
 
 def _location(error: Exception) -> str:
-    """An error without its message, which might quote what was sent."""
+    """Format the type and line of an error without its message, which might quote a request."""
     last: Any = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"

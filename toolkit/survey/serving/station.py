@@ -1,14 +1,16 @@
-"""Stations: devices of the researchers on which many people answer, one after the other, also without a network.
+"""Stations are the researchers' devices, on which many people answer one after the other, even without a network.
 
-A station's link carries a secret and a number of uses; each use is a token that is made from both, and the server lets
-in each token once, as it does those of personal links. So n uses are n reports, whoever sends them how often. Reports
-wait on the device sealed for the collection's key, all of one length: neither who finds the device nor its next user
-can read them. Which use goes with which report is drawn when they are sent, and the link is in none of them.
+A station's link carries a secret and a number of uses. Each use is a token derived from both, and the server accepts
+each token once, like those of personal links. A station with n uses can therefore send at most n reports. Reports wait
+on the device, encrypted for the collection's key and padded to one length, so that neither a finder of the device nor
+its next user can read them. When the reports are sent, they are matched with tokens at random, and they do not contain
+the station's link.
 
-A report is sealed by a fresh key of ECDH on P-256: HKDF with SHA-256 of the shared secret, bound to both public keys,
-gives the key of AES-256-GCM, which is used once, and therefore with a nonce of zeros. The collection's private key lies
-in its database until it is closed; what still waits then can never be opened. So a station gives its unused uses back
-when it is removed from its tablet, and a collection is closed only when none is out, or when they are given up.
+A report is encrypted with AES-256-GCM. HKDF with SHA-256 derives the key from an ECDH exchange on P-256 with a fresh
+key pair and binds it to both public keys. As each key is used once, the nonce is zero. The collection's private key is
+stored in its database and deleted on close, after which waiting reports can never be decrypted. A station therefore
+returns its unused tokens when it is removed from its tablet, and closing a collection requires that all stations have
+returned theirs, or that the researcher gives them up.
 
 References
 ----------
@@ -33,20 +35,20 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 SETTING = "station key"
-"""Where the private key is kept with a collection; it is forgotten when that is closed."""
+"""The setting of a collection that holds the private key; it is deleted on close."""
 MOST_USES = 10_000
 MOST_RETURNED = 1_000
-"""Uses that a station gives back at a time: more would not pass as the body of a request."""
-_MOST_BYTES = 45_000  # of what is sealed: written in base64 it must pass as the body of a request
+"""Largest number of uses that a station returns in one request, given the limit on a request's body."""
+_MOST_BYTES = 45_000  # of a report, whose encryption in base64 must stay below the limit on a request's body
 _POINT = 65  # bytes of a point on the curve
 
 
 def sealed_length(survey: Survey) -> int:
-    """Bytes to which every report is filled up: no fewer than the longest possible one has."""
+    """Return the length in bytes to which every report is padded, at least that of the longest possible report."""
     most = padded_length(survey)
     if most > _MOST_BYTES:
         rule = f"on a station the longest possible report must stay below {_MOST_BYTES} bytes"
-        reject(rule, most, "all are filled up to one length; ask for fewer free texts")
+        reject(rule, most, "all reports are padded to this length; ask for fewer free texts")
     return most
 
 
@@ -56,7 +58,7 @@ def station_tokens(secret: str, uses: int) -> list[str]:
 
 
 def new_station_link(url: str, uses: int) -> tuple[str, list[str]]:
-    """A link for one station, and the tokens of its uses."""
+    """Make the link of a station; return it with the tokens of its uses."""
     secret = secrets.token_urlsafe(TOKEN_BYTES)
     tokens = station_tokens(secret, whole(uses, "uses", most=MOST_USES))
     return f"{url.partition('#')[0].rstrip('/')}/station#s={secret}.{uses}", tokens
@@ -64,7 +66,7 @@ def new_station_link(url: str, uses: int) -> tuple[str, list[str]]:
 
 @dataclass(frozen=True)
 class StationKey:
-    """The private key that opens what stations have sealed. `repr` does not show it."""
+    """The private key that decrypts the reports of stations. `repr` does not show it."""
 
     number: int = field(repr=False)
 
@@ -77,7 +79,7 @@ class StationKey:
 
     @classmethod
     def of(cls, store: Collection) -> "StationKey | None":
-        """The key of a collection whose survey has stations: made once, and then the same for every server."""
+        """Return the key of a collection whose survey has stations; it is generated once and stored."""
         if store.survey().field is None:
             return None
         number = store.get_setting(SETTING) or store.set_default(SETTING, f"{cls.generate().number:x}")
@@ -92,12 +94,12 @@ class StationKey:
 
     @cached_property
     def public(self) -> str:
-        """The public key as stations take it: a point, in hexadecimal digits."""
+        """The public key as an uncompressed point in hexadecimal digits, as stations expect it."""
         numbers = self._key.public_key().public_numbers()
         return f"04{numbers.x:064x}{numbers.y:064x}"
 
     def decrypt(self, sealed: bytes) -> bytes:
-        """What a station has sealed; raises `PayloadError` for anything else."""
+        """Decrypt a report of a station; raise `PayloadError` for anything else."""
         check_extras("cryptography")
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.asymmetric import ec
@@ -112,12 +114,12 @@ class StationKey:
             key = HKDF(SHA256(), 32, salt=None, info=point + bytes.fromhex(self.public)).derive(shared)
             return AESGCM(key).decrypt(bytes(12), sealed[_POINT:], None)
         except (ValueError, InvalidTag):
-            pass  # and not raised here: an error that another one was the context of would carry the body along
+            pass  # raised below, as an exception raised here would refer to this one and thereby to the body
         raise PayloadError("This was not sealed for this collection.")
 
 
 def parse_sealed(key: StationKey, raw: bytes) -> tuple[bytes, Any, str]:
-    """What a station sends: the report, the token that comes with it, and the name by which it is acknowledged."""
+    """Parse a station's request into the report, its token, and the hash by which it is acknowledged."""
     data = parse_json(raw)
     if not isinstance(data, dict) or set(data) != {"sealed", "token"} or not isinstance(data["sealed"], str):
         raise PayloadError("What a station sends must have exactly the fields sealed, token.")
@@ -130,7 +132,7 @@ def parse_sealed(key: StationKey, raw: bytes) -> tuple[bytes, Any, str]:
 
 
 def parse_returned_uses(raw: bytes) -> list[bytes]:
-    """The SHA-256 of each use that a station gives back."""
+    """Parse the uses that a station returns into SHA-256 hashes of their tokens."""
     data = parse_json(raw)
     uses = data.get("tokens") if isinstance(data, dict) and len(data) == 1 else None
     if not isinstance(uses, list) or len(uses) > MOST_RETURNED:

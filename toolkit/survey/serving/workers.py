@@ -1,9 +1,9 @@
-"""Several processes at one address, so that one may die and the others go on: for availability, not for speed.
+"""Several worker processes at one address, so that the others go on if one dies; they do not increase the speed.
 
-The parent holds the listening socket and the lock of the collection, takes no request itself, starts again what has
-died, and ends all when it is told to. A connection that comes while no worker is ready waits at the socket; it is not
-refused. A worker ends with its parent, however that ends: it sees that the pipe to it is closed. Until the last one has
-ended the lock is held.
+The parent process holds the listening socket and the lock of the collection. It answers no requests itself, restarts
+workers that have died, and stops all of them on SIGTERM or SIGINT. Connections that arrive while no worker is ready
+wait in the socket's backlog. A worker notices the end of its parent by the closed pipe between them, and stops. The
+lock is held until the last worker has ended.
 """
 
 import logging
@@ -26,7 +26,7 @@ _RESTART_SECONDS, _RETRY_SECONDS = 1.0, 5.0  # after a death, and after a start 
 
 @dataclass(frozen=True)
 class Command:
-    """How a worker is started: arguments, environment, and the descriptors that it shares with its parent."""
+    """The command that starts a worker: arguments, environment, and file descriptors shared with the parent."""
 
     arguments: Sequence[str]
     environment: Mapping[str, str]
@@ -35,7 +35,7 @@ class Command:
 
 @dataclass
 class _Worker:
-    """A process, whether it has said that it is ready, and what it said on stderr before that."""
+    """A worker process, with an event that is set when it is ready and its error messages from before that."""
 
     process: "subprocess.Popen[str]"
     started: float
@@ -48,7 +48,7 @@ class _Worker:
         pipe = subprocess.PIPE
         process = subprocess.Popen(  # noqa: S603  our own module, by our own interpreter
             [sys.executable, "-m", "toolkit.survey.serving.process", *command.arguments],
-            stdin=pipe,  # nothing is ever written: it is closed when we end
+            stdin=pipe,  # nothing is ever written to it; the system closes it when the parent ends
             stdout=pipe,
             stderr=pipe,
             env=dict(command.environment),
@@ -68,7 +68,7 @@ class _Worker:
             self.ready.set()
 
     def _forward_errors(self) -> None:
-        """What a worker says goes to our own log, where others look for it."""
+        """Log the error output of a ready worker; collect it before the worker is ready."""
         for line in self.process.stderr or ():
             if self.ready.is_set():
                 _LOG.warning("%s", line.strip())
@@ -76,7 +76,7 @@ class _Worker:
                 self.messages.append(line.strip())
 
     def close(self) -> None:
-        """When it is dead: hear its last words, and let go what connected us."""
+        """Read the remaining output of a dead worker and close its pipes."""
         for listener in self._listeners:
             listener.join()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
@@ -93,7 +93,7 @@ class _Worker:
 
 
 def supervise(count: int, command: Command, announce: Callable[[], None]) -> None:
-    """Keep `count` workers running until SIGTERM or SIGINT; `StoreError`, in their words, if they cannot begin."""
+    """Keep `count` workers running until SIGTERM or SIGINT; raise `StoreError` if they cannot start."""
     with _stop_signal() as stopping:
         workers = [_Worker.start(command) for _ in range(count)]
         try:
@@ -113,13 +113,13 @@ def _wait_for(workers: Sequence[_Worker], stopping: threading.Event) -> None:
         if dead_worker is not None or time.monotonic() > end:
             if dead_worker is not None:
                 dead_worker.close()
-            complaint = " ".join(dead_worker.messages).removeprefix("Not serving: ") if dead_worker else ""
-            raise StoreError(complaint or "the workers must become ready, got one that does not: nothing is collected.")
+            message = " ".join(dead_worker.messages).removeprefix("Not serving: ") if dead_worker else ""
+            raise StoreError(message or "the workers must become ready, got one that does not: nothing is collected.")
         stopping.wait(_POLL_SECONDS)
 
 
 def _restarted(worker: _Worker, command: Command) -> _Worker:
-    """The worker, or another in its place when it is dead and has rested."""
+    """Return the worker, or a new one if it is dead and its restart time has come."""
     if not worker.is_dead or time.monotonic() < worker.restart_time:
         return worker
     worker.close()
@@ -129,7 +129,7 @@ def _restarted(worker: _Worker, command: Command) -> _Worker:
 
 
 def _stop(workers: Sequence[_Worker]) -> None:
-    """Let all finish what has begun; by force who does not."""
+    """Stop all workers after the requests that have begun, and kill those that take too long."""
     for worker in workers:
         worker.process.terminate()
     end = time.monotonic() + _STOP_SECONDS
@@ -144,7 +144,7 @@ def _stop(workers: Sequence[_Worker]) -> None:
 
 @contextmanager
 def _stop_signal() -> Iterator[threading.Event]:
-    """An event that SIGTERM and SIGINT set, from now on."""
+    """Yield an event that SIGTERM and SIGINT set within the context."""
     stopping = threading.Event()
     previous = {number: signal.signal(number, lambda *_: stopping.set()) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
@@ -155,10 +155,10 @@ def _stop_signal() -> Iterator[threading.Event]:
 
 
 def end_with_parent() -> None:
-    """In a worker: end gracefully when the parent is gone."""
+    """Make this worker stop gracefully when its parent ends."""
 
     def watch() -> None:
-        while os.read(0, 1):  # not `sys.stdin`, whose lock a thread must not hold when Python ends
+        while os.read(0, 1):  # not `sys.stdin`, whose lock a thread must not hold when the interpreter exits
             continue
         os.kill(os.getpid(), signal.SIGTERM)
 

@@ -200,4 +200,4 @@ def _pack(keys: Iterable[bytes]) -> str:
 
 def _unpack(text: str | None) -> Keys:
     keys = base64.b64decode(text or "")
-    return frozenset(keys[place : place + KEY_BYTES] for place in range(0, len(keys), KEY_BYTES))
+    return frozenset(keys[start : start + KEY_BYTES] for start in range(0, len(keys), KEY_BYTES))
