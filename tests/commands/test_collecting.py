@@ -240,7 +240,7 @@ def test_closing_asks_while_uses_of_stations_are_out_and_keeps_the_key_until_the
         store.return_uses(hashes[:2])
         assert "neither spent nor given back: 5\n" in said(capsys, "status")
         assert main(["close"]) == 2
-        assert "got 5 that are out: what waits for them on tablets could never be opened." in capsys.readouterr().err
+        assert "got 5 that are out: reports that wait on tablets could never be decrypted." in capsys.readouterr().err
         assert (store.state(), StationKey.of(store)) == (State.OPEN, key)
         store.return_uses(hashes[2:-1])
         assert main(["close"]) == 2
