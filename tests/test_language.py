@@ -57,9 +57,6 @@ REMAINING: dict[str, set[str]] = {
     "show/robust.py": {"reach"},
     "show/widgets/collector_view.py": {"reach"},
     "show/widgets/explorer.py": {"reach"},
-    "studio/fieldwork.py": {"reach"},
-    "studio/server.py": {"seen"},
-    "studio/surveys.py": {"seen"},
     "survey/exchange/importing.py": {"written"},
     "teaching/checking.py": {"said", "written"},
 }
@@ -81,7 +78,6 @@ UNCLEAR: dict[str, int] = {
     "local/numeric/grid.py": 1,
     "local/numeric/laplace.py": 1,
     "planning/models/two_groups.py": 1,
-    "studio/checking.py": 1,
     "survey/results/__init__.py": 1,
     "survey/results/registration.py": 1,
     "teaching/explorers/learning_explorer.py": 2,

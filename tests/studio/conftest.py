@@ -52,7 +52,7 @@ class Window:
         if action == "table_notebook":
             return {"hash": self.api("table", **table)[1].get("hash", "")}
         if action == "release":
-            return {"hash": self.good("table", **table)["statistics"][arguments["place"]].get("hash", "")}
+            return {"hash": self.good("table", **table)["statistics"][arguments["index"]].get("hash", "")}
         return {}
 
     def good(self, action, /, **arguments):

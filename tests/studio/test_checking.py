@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from toolkit.studio import checking
-from toolkit.studio.checking import check, examples
+from toolkit.studio.checking import check, placeholders
 from toolkit.studio.folder import Folder
-from toolkit.studio.server import Desk
+from toolkit.studio.server import Actions
 from toolkit.studio.surveys import EXAMPLES
 
 STATIC = Path(checking.__file__).parent / "static"
@@ -24,12 +24,12 @@ def _unfinished(data):
 def test_the_examples_are_the_words_that_the_page_and_the_starter_fill_in():
     page = (STATIC / "questions.js").read_text(encoding="utf-8")
     starter = EXAMPLES["empty"].read_text(encoding="utf-8")
-    title, *words = checking._EXAMPLES
+    title, *words = checking._PLACEHOLDERS
     assert f'title = "{title}"' in starter
     assert all(f't("{text}"' in page for text in words)
     german = json.loads((STATIC / "de.json").read_text(encoding="utf-8"))
     for text in [*words, *(german[one] for one in words)]:
-        assert checking._example_words().fullmatch(text.replace("{place}", "14"))
+        assert checking._placeholder_pattern().fullmatch(text.replace("{place}", "14"))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_examples_are_the_words_that_the_page_and_the_starter_fill_in():
     ],
 )  # fmt: skip
 def test_words_that_were_filled_in_are_found_where_people_would_read_them(change, found):
-    assert examples({**GOOD, **change}) == found
+    assert placeholders({**GOOD, **change}) == found
     assert [one[:2] for one in _unfinished({**GOOD, **change}) if one[2] == "example"] == [one[:2] for one in found]
 
 
@@ -63,11 +63,12 @@ def test_what_is_empty_is_a_hint_and_what_is_wrong_is_not():
 
 
 def test_a_survey_with_examples_is_valid_and_is_not_opened(tmp_path):
-    desk = Desk(Folder(tmp_path))
+    actions = Actions(Folder(tmp_path))
     text = 'title = "T"\nconsent = "Why."\n[[questions]]\nname = "a"\ntext = "A?"\noptions = ["first answer", "x"]\n'
     (tmp_path / "a.toml").write_text(text)
-    state = desk.surveys.state("a.toml")
+    state = actions.surveys.state("a.toml")
     assert (state["valid"], [one["unfinished"] for one in state["problems"]]) == (True, ["example"])
-    answer = desk.do("open", {"file": "a.toml", "hash": desk.fieldwork.state("a.toml")["hash"]})
-    assert (answer.status, b"must be in your words, got the example 'first answer'" in answer.body) == (422, True)
+    answer = actions.run("open", {"file": "a.toml", "hash": actions.fieldwork.state("a.toml")["hash"]})
+    assert answer.status == 422
+    assert b"must not contain placeholders, got the placeholder 'first answer'" in answer.body
     assert [path.name for path in tmp_path.iterdir()] == ["a.toml"]

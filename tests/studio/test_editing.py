@@ -168,7 +168,7 @@ def test_questions_in_one_line_become_tables_of_their_own_when_their_number_chan
 
 def test_what_does_not_read_back_is_not_written(monkeypatch):
     monkeypatch.setattr("toolkit.studio.editing._reads_as", lambda *_: False)
-    with pytest.raises(ValueError, match="must read back as what was meant"):
+    with pytest.raises(ValueError, match="must parse to the new survey"):
         edited('title = "a"\n', {"title": "b"})
 
 

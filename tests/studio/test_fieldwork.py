@@ -29,10 +29,10 @@ from toolkit.command import _parser, main
 from toolkit.core.estimate import Estimate
 from toolkit.studio import Studio
 from toolkit.studio import server as studio_server
-from toolkit.studio.curating import VERBS, Curating, call
-from toolkit.studio.fieldwork import Fieldwork, _first, _groups
+from toolkit.studio.curating import STATISTICS, CuratorPage, call
+from toolkit.studio.fieldwork import Fieldwork, _first_disclosure, _groups
 from toolkit.studio.folder import Folder, fingerprint
-from toolkit.studio.notebooks import analysis, curated, databases, steps
+from toolkit.studio.notebooks import analysis, curator_notebook, databases, steps
 from toolkit.studio.surveys import Surveys
 from toolkit.studio.tables import TableFile
 from toolkit.survey.collector import Collector
@@ -88,7 +88,7 @@ def test_what_was_opened_is_found_by_the_shell_and_python_and_closed_for_good(wi
         assert status == 201
     assert window.good("change", file="survey.toml", which="real", verb="pause")["real"]["state"] == "paused"
     assert window.good("change", file="survey.toml", which="real", verb="resume")["real"]["stored"] == 6
-    assert "closed" in window.api("write", file="survey.toml", what="report", ending=".html")[1]["error"]
+    assert "closed" in window.api("write", file="survey.toml", document="report", ending=".html")[1]["error"]
     assert "open" in window.api("invite", file="survey.toml", count=3)[1]["error"]
     closed = window.good("change", file="survey.toml", which="real", verb="close")["real"]
     assert (closed["state"], closed["serving"], closed["reports"]) == ("closed", False, 6)
@@ -101,15 +101,15 @@ def test_what_was_opened_is_found_by_the_shell_and_python_and_closed_for_good(wi
         ("notebook", "", "survey.ipynb"),
         ("assessment", "", "survey-assessment.html"),
     ):
-        assert window.good("write", file="survey.toml", what=what, ending=ending)["file"] == name
+        assert window.good("write", file="survey.toml", document=what, ending=ending)["file"] == name
         assert (folder / name).stat().st_size > 60
     whole, groups = (
-        (folder / window.good("write", file="survey.toml", what="report", ending=".md", by=by)["file"]).read_text()
+        (folder / window.good("write", file="survey.toml", document="report", ending=".md", by=by)["file"]).read_text()
         for by in (None, "faculty")
     )
     assert ("not shown" in whole, "not shown" in groups) == (False, True)  # of three people each
     for what, ending in (("export", ".exe"), ("report", "/../x.html"), ("anything", "")):
-        assert window.api("write", file="survey.toml", what=what, ending=ending)[0] == 422
+        assert window.api("write", file="survey.toml", document=what, ending=ending)[0] == 422
     _runs(folder, json.loads((folder / "survey.ipynb").read_text()))
 
 
@@ -166,7 +166,7 @@ def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not(tmp_path):
     assert begun[:2] == ["# survey.toml", "from toolkit.survey import Collector"]
     (tmp_path / "a.csv").touch()
     source = TableFile(tmp_path / "a.csv", True, {})
-    nbformat.validate(json.loads(curated(source, "replace", ["count()"], "a-budget.db")))
+    nbformat.validate(json.loads(curator_notebook(source, "replace", ["count()"], "a-budget.db")))
     without = [data["questions"][:3], [boxes, one], []]
     assert b"logistic" in notebook
     for some in without:  # a model needs a group and a share
@@ -188,9 +188,9 @@ def test_links_for_people_work_once_and_are_kept_nowhere(window, folder):
         ({"host": "0.0.0.0"}, "served beyond this machine must say controller"),  # noqa: S104
         ({"certificate": "../cert.pem"}, "named by letters"),
         ({"private_key": "../key.pem", "host": ""}, "named by letters"),
-        ({"command": "x"}, "`reach` has the fields host, public_url, "),
+        ({"command": "x"}, "`network` must have only the fields host, public_url, "),
     ):
-        status, answer = window.api("open", file="token.toml", reach=reach)
+        status, answer = window.api("open", file="token.toml", network=reach)
         assert (status, why in answer["error"]) == (422, True)
     window.good("change", file="token.toml", which="real", verb="close")
 
@@ -248,11 +248,11 @@ def test_nothing_of_a_table_is_told_before_it_is_paid_for(window, folder):
     assert window.api("table_save", table="people.csv", hash="0", session=session)[0] == 409
     assert state["statistics"][0]["sd"] > 0
     for place in range(5):
-        state = window.good("release", table="people.csv", place=place)
+        state = window.good("release", table="people.csv", index=place)
     assert state["ledger"]["spent"] == pytest.approx(0.5)
     assert Ledger.open(folder / "people-budget.db").spent.epsilon == pytest.approx(0.5)
     assert abs(float(state["statistics"][0]["rows"][0][1]) - 400) < 400
-    assert window.api("release", table="people.csv", place=0)[0] == 409
+    assert window.api("release", table="people.csv", index=0)[0] == 409
     assert (folder / "people-release-01.html").exists()
     session = {**state["session"], "ceiling": "5"}
     assert "budget" in window.api("table_save", table="people.csv", hash=state["hash"], session=session)[1]["error"]
@@ -284,11 +284,11 @@ def test_what_was_released_is_kept_if_it_cannot_be_published(window, folder, mon
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Estimate, "publish", full)
-    state = window.good("release", table="kept.csv", place=0)
+    state = window.good("release", table="kept.csv", index=0)
     assert "No space left" in state["unpublished"]
     (number,) = state["statistics"][0]["rows"]
     assert state["statistics"][0]["published"] is False
-    again = Curating(Folder(folder)).state("kept.csv")  # as another studio sees it
+    again = CuratorPage(Folder(folder)).state("kept.csv")  # as another studio sees it
     assert again["statistics"][0]["rows"] == [number]
     monkeypatch.undo()
     state = window.good("publish", table="kept.csv", name="kept-release-01")
@@ -306,7 +306,7 @@ def test_a_statistic_beyond_the_budget_is_refused_before_the_table_is_read(windo
     session = {**state["session"], "statistics": [{"verb": "bounds", "column": "pay", "epsilon": "2"}]}
     state = window.good("table_save", table="pay.parquet", hash=state["hash"], session=session)
     assert state["statistics"][0]["fits"] is False
-    status, answer = window.api("release", table="pay.parquet", place=0)
+    status, answer = window.api("release", table="pay.parquet", index=0)
     assert (status, window.good("table", table="pay.parquet")["ledger"]["spent"]) == (422, 0)
     assert "remain" in answer["error"] or "left" in answer["error"]
     for table in ("../people.csv", "survey.toml", "none.csv"):
@@ -328,7 +328,7 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
         return browser
 
     monkeypatch.setattr(Studio, "wait", interrupted)
-    monkeypatch.setattr(studio_server, "_elsewhere", lambda port: [f"By way of {port}."])
+    monkeypatch.setattr(studio_server, "_remote_hints", lambda port: [f"By way of {port}."])
     for browser in (True, False):
         monkeypatch.setattr("webbrowser.open", partial(browse, browser=browser))
         assert main(["studio", str(tmp_path)]) == 0
@@ -374,13 +374,13 @@ def test_where_the_browser_is_on_another_machine_the_terminal_says_what_to_do(mo
     monkeypatch.setattr(studio_server, "_CONTAINER", [tmp_path / "none"])
     for name in ("JUPYTERHUB_SERVICE_PREFIX", "SSH_CONNECTION"):
         monkeypatch.delenv(name, raising=False)
-    assert studio_server._elsewhere(8899) == []
+    assert studio_server._remote_hints(8899) == []
     monkeypatch.setenv("SSH_CONNECTION", "x")
-    assert "ssh -N -L 8899:127.0.0.1:8899" in studio_server._elsewhere(8899)[0]
+    assert "ssh -N -L 8899:127.0.0.1:8899" in studio_server._remote_hints(8899)[0]
     monkeypatch.setattr(studio_server, "_CONTAINER", [tmp_path])
-    assert "--network=host" in studio_server._elsewhere(8899)[0]
+    assert "--network=host" in studio_server._remote_hints(8899)[0]
     monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ann/")
-    assert "--public-url https://HUB/user/ann/proxy/8899/" in studio_server._elsewhere(8899)[0]
+    assert "--public-url https://HUB/user/ann/proxy/8899/" in studio_server._remote_hints(8899)[0]
 
 
 def test_a_statistic_is_called_with_what_was_said_of_its_columns(tmp_path):
@@ -410,27 +410,27 @@ def test_a_statistic_is_called_with_what_was_said_of_its_columns(tmp_path):
                 call({"verb": verb, "column": "x"}, {"x": said})
     (tmp_path / "t.csv").write_text("age\n1\n")
     for place in (-1, 0, "0", None):
-        with pytest.raises(ValueError, match="a statistic must be one that is planned"):
-            Curating(Folder(tmp_path)).release("t.csv", place, "")
+        with pytest.raises(ValueError, match="must be that of a planned statistic"):
+            CuratorPage(Folder(tmp_path)).release("t.csv", place, "")
     assert not (tmp_path / "t-budget.db").exists()
     for number, ending in ((1, "csv"), (2, "json"), (3, "html")):
         (tmp_path / f"t-release-{number:02d}.{ending}").touch()
-    assert [Curating(Folder(tmp_path))._free("t.csv", number) for number in (1, 4)] == ["t-release-04"] * 2
+    assert [CuratorPage(Folder(tmp_path))._unused_name("t.csv", number) for number in (1, 4)] == ["t-release-04"] * 2
 
 
 def test_a_plan_or_a_table_that_cannot_be_read_is_refused_and_nothing_of_it_is_quoted(tmp_path):
     table, plan = tmp_path / "t.csv", tmp_path / "t.release.toml"
     table.write_text("age\n1\n")
-    curating = Curating(Folder(tmp_path))
+    curating = CuratorPage(Folder(tmp_path))
     for text in ("columns = 3", "statistics = 3"):
         plan.write_text(text)
-        with pytest.raises(ValueError, match=r"must have columns and statistics, got others: correct or delete t\.rel"):
+        with pytest.raises(ValueError, match=r"a list `statistics`, got other types: correct or delete t\.rel"):
             curating.state("t.csv")
     plan.write_text('header = true\nstatistics = [{verb = "bounds", column = "nothing", epsilon = "1"}]')
     (told,) = curating.state("t.csv")["statistics"]
     assert told["problem"].startswith("`column` must be one of age, got 'nothing'")
     (tmp_path / "t.parquet").write_bytes(b"Secret")
-    why = "a table must be readable, got t.parquet, which is not: save it anew as CSV or Parquet."
+    why = "a table must be readable, got t.parquet, which is not: save it again as CSV or Parquet."
     with pytest.raises(ValueError, match=f"^{re.escape(why)}$"):
         curating.state("t.parquet")
 
@@ -438,7 +438,7 @@ def test_a_plan_or_a_table_that_cannot_be_read_is_refused_and_nothing_of_it_is_q
 def test_what_was_released_stays_in_the_plan_whatever_is_saved(tmp_path):
     (tmp_path / "t.csv").write_text("age\n1\n")
     (tmp_path / "t.release.toml").write_text('statistics = [{verb = "bounds", file = "t-release-01", released = 1}]')
-    curating, planned = Curating(Folder(tmp_path)), {"verb": "bounds", "column": "age", "epsilon": "1"}
+    curating, planned = CuratorPage(Folder(tmp_path)), {"verb": "bounds", "column": "age", "epsilon": "1"}
     for sent, kept in (([], []), ([{"verb": "sum", "released": 1}], []), ([planned, 3], [planned])):
         session = {"neighbors": "add_remove", "ceiling": "3", "statistics": sent}
         saved = curating.save("t.csv", curating.state("t.csv")["hash"], session)["session"]
@@ -458,7 +458,7 @@ def test_what_is_told_of_a_collection_is_that_of_its_survey(tmp_path):
     ticks = Question("boxes", "Which?", options=["a", "b"], multiple=True)
     age = Question("age", "Age?", bounds=(0, 99))
     assert _groups(survey(cheated(), ticks, age, faculty(), arms={"one": 0.5, "two": 0.5})) == ["faculty"]
-    assert (_first(survey()), _first(panel())) == (first_disclosure(survey()), None)
+    assert (_first_disclosure(survey()), _first_disclosure(panel())) == (first_disclosure(survey()), None)
     for people, error in ((5000, FileNotFoundError), (5001, ValueError), (0, ValueError)):
         with pytest.raises(error):
             Fieldwork(folder := Folder(tmp_path), Surveys(folder)).rehearse("none.toml", people, "")
@@ -484,7 +484,7 @@ def test_a_rehearsal_leaves_the_real_collection_of_another_survey_alone(tmp_path
         else:
             refused.append(lambda: work.open(f"{name}.toml", known, amend=True))  # noqa: B023
         for action in refused:
-            with pytest.raises(ValueError, match=r"databases of their own, got a r|got another 'rehearsal'"):
+            with pytest.raises(ValueError, match=r"separate databases, got a r|got another 'rehearsal'"):
                 action()
         with contextlib.closing(open_store(database)) as store:
             assert (store.state(), store.survey().rehearsal) == (State.OPEN, not tried)
@@ -495,7 +495,7 @@ def test_a_notebook_that_somebody_may_have_gone_on_with_is_not_overwritten(tmp_p
     text = 'title = "T"\nconsent = "Why."\n[[questions]]\nname = "a"\ntext = "A?"\noptions = ["x", "y"]\n'
     (tmp_path / "t.toml").write_text(text)
     folder = Folder(tmp_path)
-    work, curating = Fieldwork(folder, Surveys(folder)), Curating(folder)
+    work, curating = Fieldwork(folder, Surveys(folder)), CuratorPage(folder)
     known = fingerprint((tmp_path / "t.toml").read_bytes())
     for write in (
         lambda: work.write("t.toml", "notebook", known),
@@ -503,12 +503,12 @@ def test_a_notebook_that_somebody_may_have_gone_on_with_is_not_overwritten(tmp_p
     ):
         path = tmp_path / write()["file"]
         path.write_text("mine")
-        with pytest.raises(FileExistsError, match="nothing is overwritten; rename that file or move it away first"):
+        with pytest.raises(FileExistsError, match="rename or move the existing file first"):
             write()
         assert path.read_text() == "mine"
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", STATISTICS)
 def test_a_statistic_lacks_nothing_or_says_what(verb):
     known = {"age": {"low": 0, "high": 90, "options": [1, 2]}}
     assert call({"verb": verb, "column": "age", "epsilon": "0.1"}, known)[1]["epsilon"] == "0.1"

@@ -19,7 +19,7 @@ from toolkit.studio.folder import Folder
     ],
 )  # fmt: skip
 def test_a_name_is_a_plain_name(tmp_path, name):
-    with pytest.raises(ValueError, match="named by letters"):
+    with pytest.raises(ValueError, match="must consist of letters"):
         Folder(tmp_path).path(name)
 
 
@@ -50,7 +50,7 @@ def test_a_file_is_written_whole_keeps_its_rights_and_leaves_nothing_beside_it(t
         folder.write("a.toml", b"three", new=True)
     with pytest.raises(NotADirectoryError):
         Folder(tmp_path / "none")
-    with pytest.raises(FileNotFoundError, match=r"the file must be there, got no file 'none\.toml': it was moved"):
+    with pytest.raises(FileNotFoundError, match=r"the file must exist, got no file 'none\.toml': it was moved"):
         folder.read("none.toml")
     with pytest.raises(ValueError, match="end in"):
         folder.path("a.toml", ".csv")
@@ -91,7 +91,7 @@ def test_a_drive_that_has_no_locks_is_worked_on_without_and_another_failure_is_n
     closed, close = [], os.close
     monkeypatch.setattr(fcntl, "flock", failing)
     monkeypatch.setattr(os, "close", lambda one: closed.append(one) or close(one))
-    with nullcontext() if works else pytest.raises(OSError), Folder(tmp_path).alone():
+    with nullcontext() if works else pytest.raises(OSError), Folder(tmp_path).locked():
         assert works
         assert closed == []
     assert len(closed) == 1
@@ -99,7 +99,7 @@ def test_a_drive_that_has_no_locks_is_worked_on_without_and_another_failure_is_n
 
 def test_a_folder_belongs_to_one_action_at_a_time_and_nothing_is_written_for_it(tmp_path):
     other = os.open(tmp_path, os.O_RDONLY)  # as another studio has it
-    with Folder(tmp_path).alone():
+    with Folder(tmp_path).locked():
         with pytest.raises(BlockingIOError):
             fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         assert list(tmp_path.iterdir()) == []

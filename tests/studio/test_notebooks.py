@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from toolkit.studio.folder import Folder, fingerprint
-from toolkit.studio.notebooks import analysis, curated, steps
-from toolkit.studio.server import Desk
+from toolkit.studio.notebooks import analysis, curator_notebook, steps
+from toolkit.studio.server import Actions
 from toolkit.studio.tables import TableFile
 
 HOSTILE = ["fac; touch x", 'a"b', "a'b", "$(touch x)", "`touch x`", "a\\", "x]); import os; ([", "a\nimport os", "-x"]
@@ -58,7 +58,7 @@ def test_a_name_is_one_word_of_the_shell_and_one_string_of_python(tmp_path: Path
     assert _shape(code) == _shape(_code(analysis("survey.toml", usual)))
     for header in (True, False):
         hostile, plain = (
-            _code(curated(_table(tmp_path, column, header=header), promise, [], "t-budget.db"))
+            _code(curator_notebook(_table(tmp_path, column, header=header), promise, [], "t-budget.db"))
             for column, promise in ((name, name), ("fac", "replace"))
         )
         assert (name in _strings(hostile), _shape(hostile)) == (True, _shape(plain))
@@ -74,11 +74,11 @@ def test_a_title_makes_no_image_heading_or_element_of_a_notebook() -> None:
 def test_nothing_is_written_for_an_invalid_survey(tmp_path: Path) -> None:
     text = 'title = "T"\nconsent = "Why."\n[[questions]]\nname = "fac; touch x"\ntext = "F?"\noptions = ["x", "y"]\n'
     (tmp_path / "a.toml").write_text(text)
-    desk, before = Desk(Folder(tmp_path)), [path.name for path in tmp_path.iterdir()]
-    state = desk.surveys.state("a.toml")
+    actions, before = Actions(Folder(tmp_path)), [path.name for path in tmp_path.iterdir()]
+    state = actions.surveys.state("a.toml")
     assert (state["valid"], "touch" in json.dumps(state["steps"])) == (False, False)
     for what in ("notebook", "paper", "xlsform", "assessment", "codebook"):
-        arguments = {"file": "a.toml", "what": what, "hash": fingerprint(text.encode())}
-        answer = desk.do("write", arguments | ({"ending": ".html"} if what == "codebook" else {}))
+        arguments = {"file": "a.toml", "document": what, "hash": fingerprint(text.encode())}
+        answer = actions.run("write", arguments | ({"ending": ".html"} if what == "codebook" else {}))
         assert (answer.status, b"name" in answer.body) == (422, True)
     assert [path.name for path in tmp_path.iterdir()] == before

@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 
 from toolkit.studio import server
-from toolkit.studio.curating import Curating
+from toolkit.studio.curating import CuratorPage
 from toolkit.studio.folder import ConflictError, Folder
-from toolkit.studio.server import Desk, Gate, Studio, studio
+from toolkit.studio.server import AccessControl, Actions, Studio, studio
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import State, open_store
 
 JSON = "application/json"
 STATIC = Path(server.__file__).parent / "static"
-TABLES = "EXAMPLES|FAMILIES|MODES|PICTURES|KIND_WORDS|STATES|VIEWS|SCREENS|STATED|ENDING|PROTECTION|VERBS|UNFINISHED"
+TABLES = (
+    "EXAMPLES|FAMILIES|MODES|PICTURES|KIND_WORDS|STATES|VIEWS|SCREENS|STATED|ENDING|PROTECTION|STATISTICS|UNFINISHED"
+)
 
 
 def test_a_link_works_once_and_the_next_one_is_announced(studio, window):
@@ -73,7 +75,8 @@ def test_no_answer_sets_a_cookie_allows_another_origin_or_a_frame(window):
 
 
 @pytest.mark.parametrize(
-    "path", ["/../server.py", "/..%2fserver.py", "/%2e%2e/server.py", "//etc/passwd", "/seen/x", "/seen/../app.js"]
+    "path",
+    ["/../server.py", "/..%2fserver.py", "/%2e%2e/server.py", "//etc/passwd", "/preview/x", "/preview/../app.js"],
 )
 def test_no_other_file_is_served(window, path):
     assert window.send("GET", path)[0] in (400, 404)
@@ -89,7 +92,7 @@ def test_strange_bodies_are_refused_without_an_error(window, body):
 
 
 @pytest.mark.parametrize("request_", [("POST", "/files"), ("PUT", "/api/files"), ("POST", "/")])
-def test_there_is_nothing_elsewhere_and_no_other_method(window, request_):
+def test_there_is_nothing_remote_hints_and_no_other_method(window, request_):
     headers = {"content_type": JSON, "origin": window.origin, "x_studio_session": window.session}
     assert window.send(*request_, b"{}", **headers)[0] == 404
 
@@ -101,35 +104,35 @@ def test_a_body_beyond_all_measure_is_refused(window):
 
 def test_a_page_that_others_would_see_has_no_origin_and_no_network(window):
     window.good("new", file="seen.toml", example="class")
-    path = window.good("seen", file="seen.toml", what="phone", language="en")["path"]
+    path = window.good("preview", file="seen.toml", view="phone", language="en")["path"]
     status, body, headers = window.send("GET", f"/{path}")
     policy = headers["content-security-policy"]
     assert (status, b"PREVIEW" in body, "connect-src" in policy) == (200, True, False)
     assert "default-src 'none'" in policy
     assert "sandbox allow-scripts;" in policy
     assert "frame-ancestors 'self'" in policy
-    assert window.api("seen", file="seen.toml", what="anything", language="en")[0] == 422
-    paper = window.good("seen", file="seen.toml", what="assessment", language="en")["path"]
+    assert window.api("preview", file="seen.toml", view="anything", language="en")[0] == 422
+    paper = window.good("preview", file="seen.toml", view="assessment", language="en")["path"]
     assert window.send("GET", f"/{paper}")[2]["content-security-policy"].endswith("; sandbox")
 
 
 def test_a_sheet_says_what_it_cannot_ask(window):
     for example, left_out in (("class", []), ("workplace", ["bullied", "speak_up", "overtime"])):
         window.good("new", file=f"sheet-{example}.toml", example=example)
-        seen = window.good("seen", file=f"sheet-{example}.toml", what="paper", language="en")
-        assert seen["left_out"] == left_out
+        seen = window.good("preview", file=f"sheet-{example}.toml", view="paper", language="en")
+        assert seen["omitted"] == left_out
         assert b"000 00" in window.send("GET", f"/{seen['path']}")[1]
 
 
 def test_a_proxy_names_its_address():
-    gate = Gate(8899, "https://hub.example/user/ann/proxy/8899/", lambda _: None)
+    access = AccessControl(8899, "https://hub.example/user/ann/proxy/8899/", lambda _: None)
     front = {"method": "POST", "headers": [(b"host", b"hub.example"), (b"origin", b"https://hub.example")]}
-    gate.check(front)
-    assert gate.link.startswith("https://hub.example/user/ann/proxy/8899/#key=")
-    assert Gate(8899, "http://hub.example", lambda _: None).link.startswith("http://hub.example/#key=")
+    access.check_origin(front)
+    assert access.link.startswith("https://hub.example/user/ann/proxy/8899/#key=")
+    assert AccessControl(8899, "http://hub.example", lambda _: None).link.startswith("http://hub.example/#key=")
     for address in ("hub.example", "ftp://hub.example/", "https:///user", ""):
         with pytest.raises(ValueError, match="public_url"):
-            Gate(8899, address, lambda _: None)
+            AccessControl(8899, address, lambda _: None)
 
 
 @pytest.mark.slow
@@ -153,7 +156,7 @@ def test_all_addresses_in_the_page_are_relative_so_that_it_works_under_a_path():
         assert "innerHTML" not in text, path.name
 
 
-LOOKS = {"files", "survey", "plan", "needed", "curve", "consent", "seen", "field", "results", "table"}
+LOOKS = {"files", "survey", "plan", "needed", "curve", "consent", "preview", "field", "results", "table"}
 NUMBERS = {"header": True, "columns": {"age": {"low": 0, "high": 90, "type": "number"}}}
 PLAN = {"verb": "bounds", "column": "age", "epsilon": "0.1"}
 STALE = [
@@ -167,11 +170,11 @@ STALE = [
     ("invite", {"count": 3}),
     ("station", {"count": 3}),
     *(("change", {"which": "real", "verb": verb}) for verb in ("pause", "resume", "close")),
-    *(("write", {"what": what}) for what in ("paper", "xlsform", "notebook", "assessment")),
-    *(("write", {"what": what, "ending": ".csv" if what == "export" else ".html"}) for what in ("report", "export")),
-    ("write", {"what": "codebook", "ending": ".html"}),
+    *(("write", {"document": what}) for what in ("paper", "xlsform", "notebook", "assessment")),
+    *(("write", {"document": name, "ending": ending}) for name, ending in (("report", ".html"), ("export", ".csv"))),
+    ("write", {"document": "codebook", "ending": ".html"}),
     ("table_save", {"session": {"ceiling": "9", "neighbors": "replace"}}),
-    ("release", {"place": 0}),
+    ("release", {"index": 0}),
     ("publish", {"name": "t-release-01"}),
     ("table_notebook", {}),
 ]
@@ -180,43 +183,43 @@ STALE = [
 @pytest.mark.parametrize(("action", "arguments"), STALE, ids=str)
 def test_whatever_a_page_that_is_out_of_date_asks_for_nothing_changes(tmp_path, action, arguments):
     """A window loads the page, something else changes what it shows, and then a button of it is pressed."""
-    desk = Desk(Folder(tmp_path))
-    assert {name for name, _ in STALE} == set(desk.actions) - LOOKS
+    actions = Actions(Folder(tmp_path))
+    assert {name for name, _ in STALE} == set(actions.actions) - LOOKS
     of_table = action in ("table_save", "release", "publish", "table_notebook")
     (tmp_path / "t.csv").write_text("age\n1\n")
     first = {"ceiling": "1", "neighbors": "replace", "statistics": [PLAN], **NUMBERS}
-    desk.curating.save("t.csv", desk.curating.state("t.csv")["hash"], first)
+    actions.curating.save("t.csv", actions.curating.state("t.csv")["hash"], first)
     if action != "new":
-        desk.surveys.new("a.toml", "class")
-    hashes = {} if action in ("new", "publish") else {"hash": _shown(desk, action)}
+        actions.surveys.new("a.toml", "class")
+    hashes = {} if action in ("new", "publish") else {"hash": _shown(actions, action)}
     if action == "new":
-        desk.surveys.new("a.toml", "health")
+        actions.surveys.new("a.toml", "health")
     elif of_table:
         other = {**first, "statistics": [{**PLAN, "epsilon": "0.9"}]}
-        desk.curating.save("t.csv", desk.curating.state("t.csv")["hash"], other)
+        actions.curating.save("t.csv", actions.curating.state("t.csv")["hash"], other)
     else:
         (tmp_path / "a.toml").write_text((tmp_path / "a.toml").read_text().replace("Our class", "Another"))
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    answer = desk.do(
+    answer = actions.run(
         action, {"table" if of_table else "file": "t.csv" if of_table else "a.toml", **hashes, **arguments}
     )
     assert answer.status == (422 if action in ("new", "publish") else 409)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def _shown(desk, action):
+def _shown(actions, action):
     """The hash of what the screen shows on which an action is asked for."""
     if action == "release":
-        return desk.curating.state("t.csv")["statistics"][0]["hash"]
+        return actions.curating.state("t.csv")["statistics"][0]["hash"]
     if action.startswith("table"):
-        return desk.curating.state("t.csv")["hash"]
-    screen = desk.surveys if action in ("save", "undo", "redo", "write") else desk.fieldwork
+        return actions.curating.state("t.csv")["hash"]
+    screen = actions.surveys if action in ("save", "undo", "redo", "write") else actions.fieldwork
     return screen.state("a.toml")["hash"]
 
 
 @pytest.mark.parametrize("change", ["price", "statistic", "bounds", "schema", "promise"])
 def test_a_release_is_charged_as_it_was_shown_or_not_at_all(tmp_path, change):
-    curating = Curating(Folder(tmp_path))
+    curating = CuratorPage(Folder(tmp_path))
     (tmp_path / "t.csv").write_text("age,name\n" + "30,x\n" * 50)
     shown = {
         "ceiling": "3",
@@ -241,16 +244,16 @@ def test_a_release_is_charged_as_it_was_shown_or_not_at_all(tmp_path, change):
 
 
 def test_a_collection_that_changed_since_is_neither_opened_again_nor_closed(tmp_path):
-    desk = Desk(Folder(tmp_path))
-    desk.surveys.new("a.toml", "class")
-    shown = desk.fieldwork.state("a.toml")["hash"]
+    actions = Actions(Folder(tmp_path))
+    actions.surveys.new("a.toml", "class")
+    shown = actions.fieldwork.state("a.toml")["hash"]
     with contextlib.closing(open_store(f"sqlite:///{tmp_path / 'a.db'}")) as store:
         store.create(Survey.load(tmp_path / "a.toml"))
         store.set_state(State.OPEN)
     for action, arguments in (("open", {}), ("change", {"which": "real", "verb": "close"})):
-        assert desk.do(action, {"file": "a.toml", "hash": shown, **arguments}).status == 409
-    opened = desk.fieldwork.state("a.toml")
-    closed = desk.do("change", {"file": "a.toml", "which": "real", "verb": "close", "hash": opened["hash"]})
+        assert actions.run(action, {"file": "a.toml", "hash": shown, **arguments}).status == 409
+    opened = actions.fieldwork.state("a.toml")
+    closed = actions.run("change", {"file": "a.toml", "which": "real", "verb": "close", "hash": opened["hash"]})
     assert (closed.status, json.loads(closed.body)["real"]["state"]) == (200, "closed")
 
 
@@ -258,7 +261,7 @@ def test_an_error_of_the_studio_itself_quotes_nothing(monkeypatch, window, caplo
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a secret")
 
-    monkeypatch.setattr(Desk, "do", broken)
+    monkeypatch.setattr(Actions, "run", broken)
     status, answer = window.api("files")
     assert status == 500
     assert "secret" not in json.dumps(answer)

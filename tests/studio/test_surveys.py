@@ -14,7 +14,7 @@ from toolkit.local.numeric import one_bit
 from toolkit.studio import checking, server
 from toolkit.studio import surveys as surveys_of_a_folder
 from toolkit.studio.folder import Folder
-from toolkit.studio.server import Desk
+from toolkit.studio.server import Actions
 from toolkit.studio.surveys import EXAMPLES, Surveys
 from toolkit.survey.plan import margin_text
 from toolkit.survey.spec import Survey
@@ -207,7 +207,7 @@ def test_margins_are_those_of_the_survey_s_own_plan(window, folder):
     ],
 )
 def test_every_setting_of_every_slider_is_a_question_that_costs_what_it_says(monkeypatch, kind, table):
-    monkeypatch.setattr(checking, "_GRID", [0.1, 0.8, 1.0, 3.0])
+    monkeypatch.setattr(checking, "_EPSILONS", [0.1, 0.8, 1.0, 3.0])
     table = {"name": "q", "text": "Text?", **table}
     for family in checking.FAMILIES[kind]:
         rows = checking.curve(table, family, 1000, 0.1, "en")
@@ -244,7 +244,7 @@ def test_what_is_refused_is_taken_away_once():
     rest = {"questions": tables[1:], "cap": 0}
     refused = [(0, "text", False), (1, "text", True), (1, "text", False), (None, "cap", True), (None, "cap", False)]
     for place, name, something in refused:
-        assert checking._leave_out(rest, {"question": place, "field": name}, tables) is something
+        assert checking._drop_rejected(rest, {"question": place, "field": name}, tables) is something
     assert rest == {"questions": []}
 
 
@@ -294,14 +294,14 @@ def test_what_the_page_tells_of_a_half_written_survey():
 
 
 def test_of_two_tabs_in_two_studios_that_save_at_once_one_is_told_of_the_other(tmp_path):
-    desks = [Desk(Folder(tmp_path)) for _ in range(2)]
-    made = desks[0].surveys.new("a.toml", "class")
+    servers = [Actions(Folder(tmp_path)) for _ in range(2)]
+    made = servers[0].surveys.new("a.toml", "class")
     together = Barrier(4)
 
     def save(place):
         together.wait()
         data = {**made["data"], "title": f"Title {place}"}
-        return desks[place % 2].do("save", {"file": "a.toml", "hash": made["hash"], "data": data}).status
+        return servers[place % 2].run("save", {"file": "a.toml", "hash": made["hash"], "data": data}).status
 
     with ThreadPoolExecutor(4) as tabs:
         assert sorted(tabs.map(save, range(4))) == [200, 409, 409, 409]
@@ -327,7 +327,7 @@ def test_what_was_changed_outside_is_a_step_that_can_be_undone_by_itself(window,
 
 
 def test_of_many_steps_the_last_can_be_undone(tmp_path, monkeypatch):
-    monkeypatch.setattr(surveys_of_a_folder, "_MOST_STEPS", 2)
+    monkeypatch.setattr(surveys_of_a_folder, "_MAX_UNDO", 2)
     surveys = Surveys(Folder(tmp_path))
     for title in "abcd":
         (tmp_path / "s.toml").write_text(f'title = "{title}"')
@@ -338,20 +338,20 @@ def test_of_many_steps_the_last_can_be_undone(tmp_path, monkeypatch):
 
 
 def test_what_is_missing_is_a_sentence(tmp_path):
-    desk = Desk(Folder(tmp_path))
+    actions = Actions(Folder(tmp_path))
     for given, said in ((("Which one?",), "Which one?"), ((), "something is missing")):
 
         def missing(given=given):
             raise KeyError(*given)
 
-        desk.actions["files"] = missing
-        answer = desk.do("files", {})
+        actions.actions["files"] = missing
+        answer = actions.run("files", {})
         assert (answer.status, json.loads(answer.body)) == (422, {"error": said})
 
 
 def test_of_many_pages_that_were_looked_at_the_last_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(server, "_MOST_PAGES", 2)
-    desk = Desk(Folder(tmp_path))
-    desk.surveys.new("a.toml", "class")
-    paths = [desk._seen("a.toml", "assessment", "en")["path"] for _ in range(3)]
-    assert [f"seen/{ticket}" for ticket in desk.pages] == paths[1:]
+    monkeypatch.setattr(server, "_MAX_PREVIEWS", 2)
+    actions = Actions(Folder(tmp_path))
+    actions.surveys.new("a.toml", "class")
+    paths = [actions._preview("a.toml", "assessment", "en")["path"] for _ in range(3)]
+    assert [f"preview/{ticket}" for ticket in actions.previews] == paths[1:]

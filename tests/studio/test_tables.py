@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from toolkit.core.estimate import Estimate
-from toolkit.studio.curating import VERBS, Curating
+from toolkit.studio.curating import STATISTICS, CuratorPage
 from toolkit.studio.folder import Folder
-from toolkit.studio.notebooks import curated
+from toolkit.studio.notebooks import curator_notebook
 from toolkit.studio.tables import FileColumn, TableFile
 
 ABOUT = {"age": {"type": "number", "low": 0, "high": 100}, "city": {"options": ["n", "s"]}}
@@ -31,14 +31,16 @@ CELLS = {
 }
 
 
-def _plan(curating: Curating, verbs: list[dict[str, object]], name: str = "t.csv", **more: object) -> dict[str, object]:
+def _plan(
+    curating: CuratorPage, verbs: list[dict[str, object]], name: str = "t.csv", **more: object
+) -> dict[str, object]:
     session = {"ceiling": "9", "neighbors": "replace", "columns": ABOUT, "statistics": verbs, "header": True, **more}
     return curating.save(name, curating.state(name)["hash"], session)
 
 
 def _statistics() -> list[dict[str, object]]:
     columns = {"count": {"by": "city"}, "histogram": {"column": "city"}}
-    return [{"verb": verb, "epsilon": "1", **columns.get(verb, {"column": "age"})} for verb in VERBS]
+    return [{"verb": verb, "epsilon": "1", **columns.get(verb, {"column": "age"})} for verb in STATISTICS]
 
 
 @pytest.mark.slow
@@ -52,13 +54,13 @@ def test_no_cell_decides_an_error_a_price_or_a_shape(
         folder = tmp_path / name
         folder.mkdir()
         (folder / "t.csv").write_bytes(content)
-        curating = Curating(Folder(folder))
+        curating = CuratorPage(Folder(folder))
         state = _plan(curating, _statistics())
         shown.append(json.dumps(state))
-        for place in range(len(VERBS)):
+        for place in range(len(STATISTICS)):
             state = curating.release("t.csv", place, state["statistics"][place]["hash"])
         released.append([(len(one["rows"]), [row[0] for row in one["rows"]]) for one in state["statistics"]])
-        assert state["ledger"]["spent"] == pytest.approx(len(VERBS))
+        assert state["ledger"]["spent"] == pytest.approx(len(STATISTICS))
     assert (shown[0], released[0]) == (shown[1], released[1])
 
 
@@ -80,12 +82,12 @@ def test_a_cell_that_does_not_fit_is_missing_and_its_row_stays(tmp_path: Path) -
 
 def test_a_first_line_that_is_a_record_is_never_shown(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("Secret,77345\nOther,78\n")
-    curating = Curating(Folder(tmp_path))
+    curating = CuratorPage(Folder(tmp_path))
     asked = curating.state("t.csv")
     assert (asked["header"], asked["columns"]) == (None, [])
     wish = [{"verb": "bounds", "column": "column_2", "epsilon": "1"}]
     unanswered = _plan(curating, wish, header=None)
-    assert "first line must be known" in unanswered["statistics"][0]["problem"]
+    assert "first line names the columns" in unanswered["statistics"][0]["problem"]
     answered = _plan(curating, wish, header=False, columns={"column_2": {"type": "number"}})
     assert [(one["name"], one["kind"]) for one in answered["columns"]] == [("column_1", "text"), ("column_2", "number")]
     assert "price" in answered["statistics"][0]
@@ -103,14 +105,14 @@ def test_no_row_is_read_before_something_is_paid_for(tmp_path: Path, monkeypatch
     pq.write_table(pa.table({"age": [30, None], "city": ["n", "s"]}), tmp_path / "t.parquet")
     monkeypatch.setattr(TableFile, "read", lambda _: pytest.fail("it was read"))
     for name in ("t.csv", "t.parquet"):
-        state = _plan(Curating(Folder(tmp_path)), _statistics(), name)
-        assert ["price" in one for one in state["statistics"]] == [True] * len(VERBS)
+        state = _plan(CuratorPage(Folder(tmp_path)), _statistics(), name)
+        assert ["price" in one for one in state["statistics"]] == [True] * len(STATISTICS)
         (tmp_path / "t.release.toml").unlink()
 
 
 def test_text_is_not_added_up_and_categories_are_what_a_column_holds(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("zip,age\n" + "007,7\n" * 9 + "7,8\n")
-    curating, words = Curating(Folder(tmp_path)), {"options": ["007", 7]}
+    curating, words = CuratorPage(Folder(tmp_path)), {"options": ["007", 7]}
     histograms = [{"verb": "histogram", "column": name, "epsilon": "1"} for name in ("zip", "age")]
     numbers = {"options": ["7", 8.0, "9.5"], "type": "number"}
     state = _plan(
@@ -138,7 +140,7 @@ def test_a_parquet_file_keeps_its_types_whatever_is_missing(tmp_path: Path) -> N
     table = TableFile(tmp_path / "t.parquet", None, {"text": "number"})
     assert [(one.name, one.kind) for one in table.columns] == [(name, kind) for name, (_, kind) in kinds.items()]
     assert table.read().schema.types == table.empty().schema.types
-    curating = Curating(Folder(tmp_path))
+    curating = CuratorPage(Folder(tmp_path))
     about = {"whole": {"low": 0, "high": 9}, "coded": {"options": ["a", "b"]}, "flag": {"options": [False, True]}}
     wishes = [{"verb": "mean", "column": "whole", "epsilon": "1"}]
     wishes += [{"verb": "histogram", "column": name, "epsilon": "1"} for name in ("coded", "flag")]
@@ -163,7 +165,7 @@ def test_columns_have_distinct_names(tmp_path: Path, header: str, names: list[st
 def test_the_notebook_reads_the_same_table(tmp_path: Path, header: bool) -> None:
     (tmp_path / "t.csv").write_text("age,city,\n33 years,NA,x\n40,,y\n")
     table = TableFile(tmp_path / "t.csv", header, {"age": "number", "column_1": "number"})
-    reading = json.loads(curated(table, "replace", [], "t-budget.db"))["cells"][1]["source"]
+    reading = json.loads(curator_notebook(table, "replace", [], "t-budget.db"))["cells"][1]["source"]
     (line, *lines) = [one for one in reading.splitlines() if one.startswith("table")]
     space = {"pd": pd}
     exec("\n".join([line.replace("'t.csv'", repr(str(table.path))), *lines]), space)  # noqa: S102  our own lines

@@ -1,7 +1,7 @@
-"""A survey without a line of code: a page on one's own machine over `survey.toml`, and a curator's desk over a table.
+"""A local web page for writing and running surveys, and for releasing statistics of a table, without code.
 
-`studio(folder)` starts it from Python or a notebook, `toolkit studio` from a shell. Its only state are the files of
-the folder: what it writes, Python and the shell read, and the other way round.
+`studio(folder)` starts it from Python or a notebook, `toolkit studio` from a shell. All its state is in files of the
+folder (`survey.toml`, the collections, the ledger), so work can move between the studio, Python and the shell.
 """
 
 from toolkit.studio.server import Studio, studio

@@ -1,4 +1,4 @@
-"""What is wrong with a survey, field by field, and what it would cost and tell: live, while it is being written."""
+"""Live checks of a survey while it is being written: problems by field, privacy losses, odds and margins of error."""
 
 import json
 import math
@@ -21,8 +21,8 @@ from toolkit.survey.questions.question import Question, localized, loss_over_wav
 from toolkit.survey.spec import STATED, Survey
 from toolkit.texts.odds import WEAK_EPSILON
 
-_TRIES = 12  # refusals that are told at once
-_GRID = [step / 10 for step in range(1, 31)]
+_MAX_PROBLEMS = 12  # of the survey as a whole, found by dropping one rejected field after another
+_EPSILONS = [step / 10 for step in range(1, 31)]
 FAMILIES = {
     "yesno": ("warner", "forced", "crosswise"),
     "options": ("k_ary",),
@@ -32,14 +32,14 @@ FAMILIES = {
 }
 """Designs that the page offers for each kind of question, the usual one first."""
 
-_EXAMPLES = ("A new survey", "first answer", "second answer", "third answer", "answer {place}")
+_PLACEHOLDERS = ("A new survey", "first answer", "second answer", "third answer", "answer {place}")
 _GERMAN = Path(__file__).parent / "static" / "de.json"
 _MONTHS = ("jan-feb", "jan-mar", "jan-apr", "jan-may")
 
 
 @dataclass
 class Checked:
-    """A survey that may be half written: a refused question is None, and so is the survey while a problem is left."""
+    """A survey that may be unfinished: a rejected question is None, and so is the survey while it has problems."""
 
     survey: Survey | None = None
     questions: list[Question | None] = field(default_factory=list)
@@ -47,51 +47,62 @@ class Checked:
 
     @property
     def readable(self) -> list[Question]:
-        return [one for one in self.questions if one is not None] if self.survey is None else [*self.survey.questions]
+        """The questions without problems."""
+        if self.survey is not None:
+            return [*self.survey.questions]
+        return [question for question in self.questions if question is not None]
 
 
 def check(data: Mapping[str, Any]) -> Checked:
-    """Return all that the linter says about a survey, as far as it can be said at once."""
+    """Return all problems that the linter finds in a survey.
+
+    The linter stops at the first error. So each question is read by itself first, and then the survey again and again
+    without the field that was rejected last.
+    """
     checked = Checked()
     questions = data.get("questions", [])
     tables = questions if isinstance(questions, list) else []
-    for place, table in enumerate(tables):
+    for index, table in enumerate(tables):
         try:
-            with quiet():  # what is warned of comes again with the whole survey
+            # The same warnings come again with the whole survey.
+            with recorded_warnings():
                 checked.questions += read_questions([table])
         except (ValueError, TypeError) as problem:
             checked.questions.append(None)
-            checked.problems.append(_problem(problem, tables, place))
-    left = [table for table, one in zip(tables, checked.questions, strict=True) if one is not None]
-    rest, broken = {**data, "questions": left if isinstance(questions, list) else questions}, bool(checked.problems)
-    for _ in range(_TRIES):
+            checked.problems.append(_problem(problem, tables, index))
+    valid = [table for table, question in zip(tables, checked.questions, strict=True) if question is not None]
+    rest, broken = {**data, "questions": valid if isinstance(questions, list) else questions}, bool(checked.problems)
+    for _ in range(_MAX_PROBLEMS):
         try:
-            with quiet() as caught:
+            with recorded_warnings() as caught:
                 survey = Survey.from_dict(rest)
         except (ValueError, TypeError) as problem:
-            if tables and not rest["questions"]:  # all of them were refused: that none is left is no fault of its own
+            # If every question was rejected, an empty list of questions is not a problem of its own.
+            if tables and not rest["questions"]:
                 break
-            refusal = _problem(problem, tables)
-            if not (broken and refusal["field"] == "show_if"):
-                checked.problems.append(refusal)
-            if not _leave_out(rest, refusal, tables):
+            rejected = _problem(problem, tables)
+            # A condition may refer to a question that was rejected above.
+            if not (broken and rejected["field"] == "show_if"):
+                checked.problems.append(rejected)
+            if not _drop_rejected(rest, rejected, tables):
                 break
         else:
-            notes = [{**_problem(one.message, tables), "warning": True} for one in caught]
+            notes = [{**_problem(warning.message, tables), "warning": True} for warning in caught]
             checked.survey = None if checked.problems else survey
             checked.problems += notes
             break
     checked.problems = [
-        {**one, "unfinished": "empty"} if _is_empty(one, data, tables) else one for one in checked.problems
+        {**problem, "unfinished": "empty"} if _is_empty(problem, data, tables) else problem
+        for problem in checked.problems
     ]
-    for question, name, text in examples(data):
-        message = f"`{name}` must be in your words, got {text!r}: people would read it."
+    for question, name, text in placeholders(data):
+        message = f"`{name}` must be your own text, got the placeholder {text!r}: respondents would read it."
         checked.problems.append({"question": question, "field": name, "message": message, "unfinished": "example"})
     return checked
 
 
 def _is_empty(problem: Mapping[str, Any], data: Mapping[str, Any], tables: Sequence[Any]) -> bool:
-    """Whether something is refused only because nobody has written it yet."""
+    """Whether a field is rejected only because it is still empty."""
     if problem["question"] is None and problem["field"] is None:
         return not tables
     table = data if problem["question"] is None else tables[problem["question"]]
@@ -99,64 +110,70 @@ def _is_empty(problem: Mapping[str, Any], data: Mapping[str, Any], tables: Seque
     return problem["field"] in ("title", "consent", "text") and not value
 
 
-def examples(data: Mapping[str, Any]) -> list[tuple[int | None, str, str]]:
-    """Return the words in a survey that the studio filled in, with the question and the field that they are in."""
+def placeholders(data: Mapping[str, Any]) -> list[tuple[int | None, str, str]]:
+    """Return the placeholder texts that are still in a survey as (question index, field, text)."""
     tables = data.get("questions")
     texts: list[tuple[int | None, str, object]] = [(None, "title", data.get("title"))]
     for index, table in enumerate(tables if isinstance(tables, list) else []):
         fields = table if isinstance(table, Mapping) else {}
         options, labels = fields.get("options"), fields.get("labels")
-        words = labels if isinstance(labels, Mapping) else {}
-        captions = [words.get(str(option), option) for option in options] if isinstance(options, list) else []
+        captions_by_option = labels if isinstance(labels, Mapping) else {}
+        captions = (
+            [captions_by_option.get(str(option), option) for option in options] if isinstance(options, list) else []
+        )
         texts += [(index, "options", text) for text in captions]
     return [
         (question, name, text)
         for question, name, value in texts
-        for text in _texts(value)
-        if _example_words().fullmatch(text)
+        for text in _translations(value)
+        if _placeholder_pattern().fullmatch(text)
     ]
 
 
-def _texts(text: object) -> list[str]:
-    """A text in all its languages."""
+def _translations(text: object) -> list[str]:
+    """Return a text in all its languages."""
     values = text.values() if isinstance(text, Mapping) else [text]
     return [value for value in values if isinstance(value, str)]
 
 
 @cache
-def _example_words() -> re.Pattern[str]:
-    """The words that the page fills in, in both of its languages."""
+def _placeholder_pattern() -> re.Pattern[str]:
+    """Return a pattern of the placeholders in both languages of the page."""
     german = json.loads(_GERMAN.read_text(encoding="utf-8"))
-    words = {*_EXAMPLES, *(german[text] for text in _EXAMPLES if text in german)}
-    return re.compile("|".join(re.escape(text).replace(re.escape("{place}"), r"\d+") for text in sorted(words)))
+    texts = {*_PLACEHOLDERS, *(german[text] for text in _PLACEHOLDERS if text in german)}
+    return re.compile("|".join(re.escape(text).replace(re.escape("{place}"), r"\d+") for text in sorted(texts)))
 
 
 @contextmanager
-def quiet() -> Iterator[list[warnings.WarningMessage]]:
-    """Hand out what is warned of: it is shown on the page, and not in the terminal."""
+def recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
+    """Record warnings for the page instead of printing them in the terminal."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield caught
 
 
 def _problem(problem: object, tables: Sequence[Any], index: int | None = None) -> dict[str, Any]:
-    """Return where a refusal, or a warning, belongs: the index of the question, and the field; and what it says."""
+    """Return the question index, the field and the message of an error or a warning."""
     if not isinstance(problem, SurveyError | SurveyWarning):
         return {"question": index, "field": None, "message": str(problem)}
     if index is None and problem.question is not None:
         names = [table.get("name") if isinstance(table, Mapping) else None for table in tables]
         index = names.index(problem.question) if problem.question in names else None
-    field = problem.field and problem.field.removeprefix("design.")  # the page has a field for each of its arguments
+    # The page has an input for each argument of a design.
+    field = problem.field and problem.field.removeprefix("design.")
     return {"question": index, "field": field, "message": problem.reason}
 
 
-def _leave_out(rest: dict[str, Any], refusal: Mapping[str, Any], tables: Sequence[Any]) -> bool:
-    """Drop the rejected field, to see what else is wrong; return whether there was one."""
-    name = refusal["field"]
-    if refusal["question"] is not None:
-        others = [one for one in rest["questions"] if one is not tables[refusal["question"]]]
-        changed = len(others) < len(rest["questions"])
-        rest["questions"] = others
+def _drop_rejected(rest: dict[str, Any], problem: Mapping[str, Any], tables: Sequence[Any]) -> bool:
+    """Drop the rejected question or field from `rest`; return whether something was dropped.
+
+    A title, a consent text and a ceiling are required, so they are replaced by values that are always accepted.
+    """
+    name = problem["field"]
+    if problem["question"] is not None:
+        remaining = [table for table in rest["questions"] if table is not tables[problem["question"]]]
+        changed = len(remaining) < len(rest["questions"])
+        rest["questions"] = remaining
         return changed
     if name in ("title", "consent") and rest.get(name) != "…":
         rest[name] = {code: "…" for code in rest.get("languages", ["en"]) if isinstance(code, str)}
@@ -172,7 +189,7 @@ def _leave_out(rest: dict[str, Any], refusal: Mapping[str, Any], tables: Sequenc
 
 
 def facts(data: Mapping[str, Any], checked: Checked, speak: str) -> dict[str, Any]:
-    """Return what the page tells of a survey besides its text: costs, odds, what is still to be said."""
+    """Return what the page shows besides the survey itself: privacy losses, odds and missing statements."""
     survey, waves = checked.survey, data.get("waves", 1)
     waves = waves if isinstance(waves, int) and 0 < waves <= 24 else 1
     total, language = loss(checked.readable, waves).epsilon, _language(data, speak)
@@ -180,9 +197,9 @@ def facts(data: Mapping[str, Any], checked: Checked, speak: str) -> dict[str, An
     return {
         "questions": [
             None
-            if one is None
-            else {"epsilon": _number(loss_over_waves(one, waves).epsilon), "odds": _odds(one, language)}
-            for one in checked.questions
+            if question is None
+            else {"epsilon": _number(loss_over_waves(question, waves).epsilon), "odds": _odds(question, language)}
+            for question in checked.questions
         ],
         "epsilon": _number(total),
         "ceiling": _number(float(data["ceiling"])) if _is_amount(data.get("ceiling")) else WEAK_EPSILON,
@@ -226,20 +243,20 @@ def _number(value: float) -> float | str:
 def _odds(question: Question, language: str) -> list[str]:
     try:
         return odds(localized(question, language), language)
-    except ValueError:  # a language whose own words are not written yet
+    except ValueError:  # the survey is not translated into this language yet
         return []
 
 
 def plan(data: Mapping[str, Any], n: Any, subgroup: Any) -> dict[str, Any]:
-    """Return the margins of all questions with n people, in all and in the smallest subgroup."""
+    """Return the margin of error of every question with n respondents, overall and in the smallest subgroup."""
     table: Any = planned("", check(data).readable, n, subgroup=subgroup or None)
     rows = {row.question: {"margin": margin_text(row, row.margin)} for row in table.questions}
     return {"rows": rows, "notes": table.notes}
 
 
 def people_needed(data: Mapping[str, Any], name: str, margin: object) -> dict[str, Any]:
-    """Return how many people one margin of one question needs, with the protection that it has."""
-    question = next((one for one in check(data).readable if one.name == name), None)
+    """Return the sample size at which a question, as it is protected now, reaches a margin of error."""
+    question = next((question for question in check(data).readable if question.name == name), None)
     if question is None or question.design is None:
         return {"n": None}
     needed: Any = planned("", [question], wishes={name: {"margin": margin}})
@@ -247,48 +264,57 @@ def people_needed(data: Mapping[str, Any], name: str, margin: object) -> dict[st
 
 
 def curve(table: Mapping[str, Any], family: str, n: int, subgroup: Number | None, speak: str) -> list[dict[str, Any]]:
-    """Return every setting of one way to protect a question, with cost and margins, for a slider to repaint from."""
+    """Return epsilon, odds and margins for every setting of a randomizer, so that a slider needs no further request."""
     rows = []
     for change in _settings(table, family):
         changed = {key: value for key, value in {**table, **change}.items() if value is not None}
         try:
-            with quiet():
+            with recorded_warnings():
                 (question,) = read_questions([changed])
             result: Any = planned("", [question], n, subgroup=subgroup or None)
         except (ValueError, TypeError) as problem:
             rows.append({"change": change, "problem": str(problem)})
             continue
-        one, design = result.questions[0], cast("Randomizer", question.design)  # every setting has one
+        # Every setting has a design.
+        row, design = result.questions[0], cast("Randomizer", question.design)
         rows.append(
             {"change": change, "epsilon": _number(design.epsilon), "odds": _odds(question, _language({}, speak))}
-            | {"margin": margin_text(one, one.margin), "small_margin": margin_text(one, one.small_margin)}
-            | {"number": _number(one.margin), "share": one.share, "pictures": _pictures(design)}
+            | {"margin": margin_text(row, row.margin), "small_margin": margin_text(row, row.small_margin)}
+            | {"number": _number(row.margin), "share": row.share, "pictures": _pictures(design)}
         )
     return rows
 
 
 def _settings(table: Mapping[str, Any], family: str) -> list[dict[str, Any]]:
-    """What each setting changes in a question's table; None takes a field away."""
-    usual: dict[str, Any] = {"innocent": None}
+    """Return the changes that each setting makes to a question's table; None removes a field."""
+    default: dict[str, Any] = {"innocent": None}
     if family == "forced":
         shares = ("1/3", "1/4", "1/6", "1/8", "1/10", "1/20")
-        return [{**usual, "design": {"forced": {"yes": share, "no": share}}} for share in shares]
+        return [{**default, "design": {"forced": {"yes": share, "no": share}}} for share in shares]
     if family == "crosswise":
-        by_hand = {"mode": "physical", "instructions": table.get("instructions")}
-        return [{**by_hand, "innocent": {"born": months}, "design": {"crosswise": {}}} for months in reversed(_MONTHS)]
+        manual = {"mode": "physical", "instructions": table.get("instructions")}
+        return [{**manual, "innocent": {"born": months}, "design": {"crosswise": {}}} for months in reversed(_MONTHS)]
     points = table.get("design", {}).get("likert", {}).get("points", 5) if family == "likert" else None
-    more = {} if points is None else {"points": points}
+    arguments = {} if points is None else {"points": points}
     mode = {"mode": None} if table.get("mode") == "physical" else {}
-    return [{**usual, **mode, "design": {family: {**more, "epsilon": epsilon}}} for epsilon in _GRID]
+    return [{**default, **mode, "design": {family: {**arguments, "epsilon": epsilon}}} for epsilon in _EPSILONS]
 
 
 def _pictures(design: Randomizer) -> list[dict[str, Any]]:
-    """Of a hundred people: how many reports say the last answer, or the true one; else how many guesses are right."""
+    """Return counts out of a hundred people that describe a design.
+
+    For a yes/no question, how many report "yes" among those whose answer is yes and among those whose answer is no.
+    For reports in the options of the question, how many report their true answer at least. For all others, an upper
+    bound on how many answers a guess from the report gets right.
+    """
     matrix = design.matrix
     if matrix is not None and matrix.shape == (2, 2):
-        (_, rarely), (_, often) = matrix.tolist()
-        return [{"what": "of_yes", "count": round(100 * often)}, {"what": "of_no", "count": round(100 * rarely)}]
+        (_, yes_if_no), (_, yes_if_yes) = matrix.tolist()
+        return [
+            {"what": "of_yes", "count": round(100 * yes_if_yes)},
+            {"what": "of_no", "count": round(100 * yes_if_no)},
+        ]
     if matrix is not None and design.options == design.report_options:
-        return [{"what": "same", "count": round(100 * min(matrix[place][place] for place in range(len(matrix))))}]
-    right = 1.0 if math.isinf(design.epsilon) else 1 / (1 + math.exp(-design.epsilon))
-    return [{"what": "guess", "count": math.ceil(100 * right - 1e-9)}]
+        return [{"what": "same", "count": round(100 * min(matrix.diagonal()))}]
+    correct = 1.0 if math.isinf(design.epsilon) else 1 / (1 + math.exp(-design.epsilon))
+    return [{"what": "guess", "count": math.ceil(100 * correct - 1e-9)}]

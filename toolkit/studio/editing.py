@@ -1,7 +1,7 @@
-"""Edit a survey's TOML and keep all the rest of it: comments, order, spaces, and every question that stays as it is.
+"""Edit the TOML of a survey and preserve its comments, order, spaces and unchanged questions.
 
-A file is cut before each [[questions]], and above the comment that stands on it: so a comment moves with its question.
-Only what differs is written, by tomlkit; what comes out must read back as what was meant, or nothing is written.
+The text is split before each [[questions]] and above the comment directly before it, so a comment moves with its
+question. tomlkit writes only what differs. The result is parsed again and rejected unless it equals the new data.
 """
 
 import json
@@ -16,22 +16,22 @@ from toolkit.core.checks import reject
 from toolkit.core.extras import extra
 
 ORIGIN = "#"
-"""The key of a question, in what the page sends, that says which question of the file it was."""
+"""In data from the page, the key of a question that holds its index in the file before the edit."""
 
-_MOST_SAFE = 2**53
+_MAX_SAFE_INTEGER = 2**53
 _TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}]|\n', re.DOTALL
 )
-_QUESTIONS = re.compile(r"""\s*\[\[\s*["']?questions["']?\s*\]\]""")
-_WITHIN = re.compile(r"""\s*\[{1,2}\s*["']?questions["']?\s*\.""")
+_QUESTIONS_HEADER = re.compile(r"""\s*\[\[\s*["']?questions["']?\s*\]\]""")
+_QUESTION_SUBTABLE = re.compile(r"""\s*\[{1,2}\s*["']?questions["']?\s*\.""")
 
 
 def plain(value: object) -> Any:
-    """Return data of TOML as JSON has it: days as text, infinity as "inf"."""
+    """Convert TOML data to what JSON can hold: dates become text, infinity becomes "inf"."""
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):
@@ -39,27 +39,27 @@ def plain(value: object) -> Any:
     return value
 
 
-def same(one: object, other: object) -> bool:
-    """Return whether two values are the same in a file: true is not 1, and 3.0 is 3."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+def same(first: object, second: object) -> bool:
+    """Return whether two values are equal in a file: true differs from 1, and 3.0 equals 3."""
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(same(first[key], second[key]) for key in first)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(same, first, second))
+    return isinstance(first, bool) == isinstance(second, bool) and bool(first == second)
 
 
 def is_safe(value: object) -> bool:
-    """Return whether a page can hold the data: no whole number beyond 2**53, which it would round."""
+    """Return whether JavaScript can hold the data: integers beyond 2**53 would be rounded."""
     if isinstance(value, Mapping | list):
         return all(map(is_safe, value.values() if isinstance(value, Mapping) else value))
-    return not isinstance(value, int) or abs(value) <= _MOST_SAFE
+    return not isinstance(value, int) or abs(value) <= _MAX_SAFE_INTEGER
 
 
 def edited(text: str, data: Mapping[str, Any], *, toml: bool = True) -> str:
-    """Return a survey's file with this data in it: the same text where nothing differs.
+    """Return the text of a survey's file with new data, unchanged where the data do not differ.
 
-    A question's "#" is its place in the file before, if it had one. ValueError if the file would not read back as this
-    data.
+    The key "#" of a question is its index in the file so far, if it has one. Raises ValueError if the edited text would
+    not parse to the new data.
     """
     content = {key: _clean(value) for key, value in data.items() if value is not None}
     if not toml:
@@ -68,11 +68,12 @@ def edited(text: str, data: Mapping[str, Any], *, toml: bool = True) -> str:
     before = plain(tomllib.loads(text))
     if same(before, content) and _origins(data) == list(range(len(before.get("questions", [])))):
         return text
-    result = _in_pieces(text, before, data, content)
+    # Editing each question by itself keeps the most of the file. If it is not laid out so, tomlkit edits it as a whole.
+    result = _edited_by_section(text, before, data, content)
     if result is None or not _reads_as(result, content):
         result = _merged(text, before, content)
     if not _reads_as(result, content):
-        reject("what is written must read back as what was meant", "another text", "edit the file by hand")
+        reject("the edited file must parse to the new survey", "a different result", "edit the file by hand")
     return result
 
 
@@ -84,118 +85,124 @@ def _reads_as(text: str, content: Mapping[str, Any]) -> bool:
 
 
 def _clean(value: object) -> Any:
-    """Without what is null, and without the page's own keys."""
+    """Remove null values and the keys that only the page uses."""
     if isinstance(value, Mapping):
-        return {str(key): _clean(one) for key, one in value.items() if one is not None and key != ORIGIN}
-    return [_clean(one) for one in value] if isinstance(value, list) else value
+        return {str(key): _clean(item) for key, item in value.items() if item is not None and key != ORIGIN}
+    return [_clean(item) for item in value] if isinstance(value, list) else value
 
 
 def _origins(data: Mapping[str, Any]) -> list[Any]:
     tables = data.get("questions", [])
-    return [one.get(ORIGIN) if isinstance(one, Mapping) else None for one in tables] if isinstance(tables, list) else []
+    if not isinstance(tables, list):
+        return []
+    return [table.get(ORIGIN) if isinstance(table, Mapping) else None for table in tables]
 
 
-def _pieces(text: str) -> list[tuple[str, str]]:
-    """The text cut before every table that is not a part of a question, by what it holds."""
+def _sections(text: str) -> list[tuple[str, str]]:
+    """Split the text before every table that is not a part of a question; return (kind, text) pairs."""
     cuts, depth, start = [0], 0, 0
     for token in _TOKEN.finditer(text):
-        mark = token.group()
-        begins = mark == "[" and depth == 0 and not text[start : token.start()].strip()
-        if begins and not _WITHIN.match(text, start):
-            cuts.append(_above(text, start))
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(mark, 0)
-        if "\n" in mark:
-            start = token.end() if mark == "\n" else start
-    parts = [text[low:high] for low, high in zip(cuts, [*cuts[1:], len(text)], strict=True)]
-    kinds = ["head", *("question" if _is_question(part) else "other" for part in parts[1:])]
-    return list(zip(kinds, parts, strict=True))
+        symbol = token.group()
+        # A bracket opens a table if it is the first of its line and outside of all arrays and inline tables.
+        begins = symbol == "[" and depth == 0 and not text[start : token.start()].strip()
+        if begins and not _QUESTION_SUBTABLE.match(text, start):
+            cuts.append(_comment_start(text, start))
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(symbol, 0)
+        if "\n" in symbol:
+            start = token.end() if symbol == "\n" else start
+    sections = [text[low:high] for low, high in zip(cuts, [*cuts[1:], len(text)], strict=True)]
+    kinds = ["head", *("question" if _is_question(section) else "other" for section in sections[1:])]
+    return list(zip(kinds, sections, strict=True))
 
 
-def _above(text: str, place: int) -> int:
-    """Where the comment begins that stands on this line without a gap."""
-    while place:
-        line = text.rfind("\n", 0, place - 1) + 1
-        if not text[line:place].lstrip().startswith("#"):
+def _comment_start(text: str, line: int) -> int:
+    """Return the offset of the comment directly above the line at this offset, or that of the line itself."""
+    while line:
+        previous = text.rfind("\n", 0, line - 1) + 1
+        if not text[previous:line].lstrip().startswith("#"):
             break
-        place = line
-    return place
+        line = previous
+    return line
 
 
-def _is_question(part: str) -> bool:
-    lines = [line for line in part.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    return bool(lines and _QUESTIONS.match(lines[0]))
+def _is_question(section: str) -> bool:
+    lines = [line for line in section.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    return bool(lines and _QUESTIONS_HEADER.match(lines[0]))
 
 
-def _in_pieces(text: str, before: Mapping[str, Any], data: Mapping[str, Any], content: dict[str, Any]) -> str | None:
-    """Edit each piece by itself; None if the file is not written so that this can be done."""
-    pieces, old = _pieces(text), before.get("questions", [])
-    blocks = [part for kind, part in pieces if kind == "question"]
-    around = "".join(part for kind, part in pieces if kind != "question")
+def _edited_by_section(
+    text: str, before: Mapping[str, Any], data: Mapping[str, Any], content: dict[str, Any]
+) -> str | None:
+    """Edit every section by itself; return None if the layout of the file does not allow it."""
+    sections, old = _sections(text), before.get("questions", [])
+    blocks = [section for kind, section in sections if kind == "question"]
+    around = "".join(section for kind, section in sections if kind != "question")
     if blocks:
         blocks[-1], tail = _without_tail(blocks[-1])
     else:
         tail = ""
-    own = {key: value for key, value in before.items() if key != "questions"}
-    if not _reads_as(around + tail, own) or [_question(part) for part in blocks] != old:
+    # Each section must mean the same alone as in the file, for example not extend a table of another section.
+    fields = {key: value for key, value in before.items() if key != "questions"}
+    if not _reads_as(around + tail, fields) or [_question(block) for block in blocks] != old:
         return None
-    rest = {key: value for key, value in content.items() if key != "questions"}
-    first = next((place for place, (kind, _) in enumerate(pieces) if kind == "question"), 1)
-    head = "".join(part for _, part in pieces[:first])
-    after = tail + "".join(part for kind, part in pieces[first:] if kind != "question")
-    below = plain(tomllib.loads(after))
-    late = {key for key in rest if key in below or (key not in own and _is_table_of_file(key))}
-    above = {key: value for key, value in own.items() if key not in below}
-    head = _merged(head, above, {key: value for key, value in rest.items() if key not in late})
-    after = _merged(after, below, {key: value for key, value in rest.items() if key in late})
-    written = [
-        _block(blocks[origin], old[origin], table) if _fits(origin, old) else _block("", {}, table)
+    new_fields = {key: value for key, value in content.items() if key != "questions"}
+    first = next((index for index, (kind, _) in enumerate(sections) if kind == "question"), 1)
+    head = "".join(section for _, section in sections[:first])
+    foot = tail + "".join(section for kind, section in sections[first:] if kind != "question")
+    # A field stays above or below the questions. New tables go below, as fields after a table's header belong to it.
+    below = plain(tomllib.loads(foot))
+    late = {key for key in new_fields if key in below or (key not in fields and _is_table_of_file(key))}
+    above = {key: value for key, value in fields.items() if key not in below}
+    head = _merged(head, above, {key: value for key, value in new_fields.items() if key not in late})
+    foot = _merged(foot, below, {key: value for key, value in new_fields.items() if key in late})
+    new_blocks = [
+        _block(blocks[origin], old[origin], table) if _is_index(origin, old) else _block("", {}, table)
         for origin, table in zip(_origins(data), content.get("questions", []), strict=True)
     ]
-    return _joined([head, *written, after]) if written != blocks else head + "".join(blocks) + after
+    return _joined([head, *new_blocks, foot]) if new_blocks != blocks else head + "".join(blocks) + foot
 
 
-def _fits(origin: object, old: list[Any]) -> bool:
+def _is_index(origin: object, old: list[Any]) -> bool:
     return isinstance(origin, int) and not isinstance(origin, bool) and 0 <= origin < len(old)
 
 
-def _question(part: str) -> Any:
+def _question(block: str) -> Any:
     try:
-        return plain(tomllib.loads(part))["questions"][0]
+        return plain(tomllib.loads(block))["questions"][0]
     except tomllib.TOMLDecodeError:
         return None
 
 
 def _without_tail(block: str) -> tuple[str, str]:
-    """The last question, and comments at the end of the file that a blank line sets apart from it."""
-    gap = list(re.finditer(r"\n[ \t]*\n(?=[ \t]*#)", block))
-    for place in gap:
-        if all(not line.strip() or line.lstrip().startswith("#") for line in block[place.end() :].splitlines()):
-            return block[: place.end()], block[place.end() :]
+    """Split the last question from comments at the end of the file that a blank line separates from it."""
+    for gap in re.finditer(r"\n[ \t]*\n(?=[ \t]*#)", block):
+        if all(not line.strip() or line.lstrip().startswith("#") for line in block[gap.end() :].splitlines()):
+            return block[: gap.end()], block[gap.end() :]
     return block, ""
 
 
-def _block(part: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """One question: as it was, with what differs, or a new one."""
-    if part and same(old, new):
-        return part
-    if not part:
+def _block(text: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Return the text of a question with new data; an empty text is a new question."""
+    if text and same(old, new):
+        return text
+    if not text:
         return "[[questions]]\n" + str(extra("tomlkit").dumps(_item(new, inline=False)))
-    document = extra("tomlkit").parse(part)
+    document = extra("tomlkit").parse(text)
     _merge(document["questions"][0], old, new)
     return str(document.as_string())
 
 
-def _joined(parts: list[str]) -> str:
-    """Pieces one below the other, with a blank line between them."""
+def _joined(sections: list[str]) -> str:
+    """Join sections with a blank line between them."""
     text = ""
-    for part in filter(str.strip, parts):
+    for section in filter(str.strip, sections):
         gap = "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
-        text += gap + part
+        text += gap + section
     return text if text.endswith("\n") else f"{text}\n"
 
 
 def _merged(text: str, before: Mapping[str, Any], content: Mapping[str, Any]) -> str:
-    """The text with what differs, and the very same where nothing does."""
+    """Return the text with the fields that differ replaced; without a difference, the text itself."""
     if same(before, content):
         return text
     document = extra("tomlkit").parse(text)
@@ -204,6 +211,7 @@ def _merged(text: str, before: Mapping[str, Any], content: Mapping[str, Any]) ->
 
 
 def _merge(table: Any, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Change a tomlkit table in place from the old data to the new, touching only what differs."""
     for key in old:
         if key not in new:
             table.remove(key)
@@ -214,14 +222,14 @@ def _merge(table: Any, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
             _merge(table[key], old[key], value)
         elif not same(old[key], value):
             if _are_tables(old[key]) and _are_tables(value) and len(value) == len(old[key]):
-                for place, (one, other) in enumerate(zip(old[key], value, strict=True)):
-                    _merge(table[key][place], one, other)
+                for index, (old_item, new_item) in enumerate(zip(old[key], value, strict=True)):
+                    _merge(table[key][index], old_item, new_item)
             else:
                 table[key] = _item(value, inline=not _is_table_of_file(key))
 
 
 def _are_tables(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, Mapping) for one in value)
+    return isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
 
 
 def _is_table_of_file(key: str) -> bool:
@@ -229,19 +237,19 @@ def _is_table_of_file(key: str) -> bool:
 
 
 def _item(value: object, *, inline: bool = True) -> Any:
-    """A value as tomlkit writes it: tables in one line, long texts in several."""
+    """Convert a value for tomlkit: tables become inline tables, texts with line breaks multiline strings."""
     kit = extra("tomlkit")
     if isinstance(value, Mapping):
         table = kit.inline_table() if inline else kit.table()
-        for key, one in value.items():
-            table[key] = _item(one)
+        for key, item in value.items():
+            table[key] = _item(item)
         return table
     if isinstance(value, list):
         array = kit.array()
         if not inline and value and isinstance(value[0], Mapping):
             array = kit.aot()
-        for one in value:
-            array.append(_item(one, inline=inline))
+        for item in value:
+            array.append(_item(item, inline=inline))
         return array
     if isinstance(value, str) and "\n" in value and not value.startswith("\n") and '"""' not in value:
         return kit.string(value, multiline=True)

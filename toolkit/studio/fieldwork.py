@@ -1,4 +1,4 @@
-"""Collections of the folder's surveys: rehearse, open, invite, watch, close, read; as the shell's commands do it."""
+"""Actions on the collections of a folder: rehearse, open, invite, close, read results and write documents."""
 
 import io
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 from toolkit.core.checks import choice, reject, whole
 from toolkit.studio import notebooks
-from toolkit.studio.checking import examples, quiet
+from toolkit.studio.checking import placeholders, recorded_warnings
 from toolkit.studio.folder import ConflictError, Folder, fingerprint
 from toolkit.studio.surveys import Surveys
 from toolkit.survey.client import qr_path
@@ -25,17 +25,17 @@ from toolkit.survey.spec import Survey
 from toolkit.survey.storage.stepwise_disclosure import first_disclosure
 from toolkit.texts.multilingual import text_in
 
-_MOST_INVENTED = 5000
+_MAX_INVENTED = 5000
 _REPORTS = (".html", ".docx", ".pdf", ".md")
 _EXPORTS = (".csv", ".parquet", ".feather", ".sav", ".dta")
 
 
 class _ForeignError(ValueError):
-    """A database has the name of this survey's, and holds what is not this survey's."""
+    """The database with this survey's name holds a collection of another survey."""
 
 
 class Fieldwork:
-    """The collections of a folder: of each survey a real one and a rehearsal."""
+    """The collections of a folder: for each survey a real one and a rehearsal."""
 
     def __init__(self, folder: Folder, surveys: Surveys) -> None:
         self.folder, self._surveys = folder, surveys
@@ -48,22 +48,24 @@ class Fieldwork:
     @contextmanager
     def _collector(self, file: str, which: str) -> Iterator[Collector]:
         path, database = self._database(file, which)
-        with quiet():
+        with recorded_warnings():
             collector = Collector.attach(database)
         try:
-            if collector.survey.rehearsal != (which == "rehearsal"):  # a file of another survey may be named so
-                rule = "a rehearsal and a real collection must have databases of their own"
+            # The rehearsal of `a.toml` and the real collection of `a-rehearsal.toml` have the same file name.
+            if collector.survey.rehearsal != (which == "rehearsal"):
+                rule = "a rehearsal and a real collection must have separate databases"
                 other = "a rehearsal" if collector.survey.rehearsal else "a real collection"
-                consequence = "it stays as it is; give the file of this survey another name"
-                reject(rule, f"{other} in {path.name!r}", consequence, _ForeignError)
+                remedy = "it is left unchanged; rename the file of this survey"
+                reject(rule, f"{other} in {path.name!r}", remedy, _ForeignError)
             yield collector
         finally:
             collector._disconnect()
 
     def state(self, file: str) -> dict[str, Any]:
-        """Return how the real collection and the rehearsal of a survey stand; None where there is none.
+        """Return the state of the real collection and of the rehearsal, None where there is none.
 
-        The hash is that of all that an action on them rests on: the survey's file, and each collection but its reports.
+        The hash covers all that an action depends on: the survey's file, and the state of each collection except its
+        reports.
         """
         both = {which: self._state(file, which) for which in ("real", "rehearsal")}
         facts = ("state", "serving", "url", "survey", "uses_out")
@@ -72,7 +74,7 @@ class Fieldwork:
         return {**both, "hash": fingerprint(json.dumps(basis).encode())}
 
     def _check(self, file: str, expected: str) -> None:
-        """Refuse what a page asks for that shows another file, or another state of a collection."""
+        """Raise ConflictError if the page shows another version of the file or of a collection."""
         if (now := self.state(file))["hash"] != expected:
             raise ConflictError(now)
 
@@ -89,10 +91,10 @@ class Fieldwork:
                 "serving": status.serving,
                 "url": status.url,
                 "qr": None if status.url is None else qr_path(status.url),
-                "beyond": status.url is not None and _is_beyond(status.url),
+                "beyond": status.url is not None and _is_remote(status.url),
                 "log": list(status.log),
                 "step": collector.survey.step,
-                "first": _first(collector.survey),
+                "first": _first_disclosure(collector.survey),
                 "access": collector.survey.access,
                 "survey": collector.survey.hash,
                 "current": self._is_current(file, collector.survey),
@@ -105,7 +107,7 @@ class Fieldwork:
 
     def _is_current(self, file: str, collected: Survey) -> bool:
         try:
-            with quiet():
+            with recorded_warnings():
                 survey = self._surveys.load(file)
         except ValueError:
             return False
@@ -113,25 +115,26 @@ class Fieldwork:
         return {**survey.to_dict(), "panel": None} == {**collected.to_dict(), "panel": None}
 
     def rehearse(self, file: str, people: object, hash: str) -> dict[str, Any]:  # noqa: A002
-        """Let invented people answer; a rehearsal of an earlier version of the survey is deleted first."""
-        count = whole(people, "people", most=_MOST_INVENTED)
+        """Collect answers of simulated people; a rehearsal of an earlier version of the survey is deleted first."""
+        count = whole(people, "people", most=_MAX_INVENTED)
         self._check(file, hash)
-        with quiet():
+        with recorded_warnings():
             survey = self._surveys.load(file)
         path, database = self._database(file, "rehearsal")
         if path.exists():
             with self._collector(file, "rehearsal") as earlier:
-                over = earlier.status().state == "closed" or not self._is_current(file, earlier.survey)
-                if over:
+                outdated = earlier.status().state == "closed" or not self._is_current(file, earlier.survey)
+                if outdated:
                     earlier.close(anyway=True)
-            if over:
+            if outdated:
                 delete(database)
-        with quiet():
+        with recorded_warnings():
             collector = start(survey, database, ServeOptions(rehearsal=True, issuer_key=self._issuer_key(survey)))
         try:
             stored = rehearse(collector, count)
-        finally:  # invented people are gone: nobody else would end their server
+        finally:
             collector._disconnect()
+            # Nobody else uses the server of a rehearsal, so nobody else would stop it.
             if (server := find(database)) is not None:
                 server.stop()
         return {"stored": stored, **self.state(file)}
@@ -143,26 +146,26 @@ class Fieldwork:
         self,
         file: str,
         hash: str,  # noqa: A002
-        reach: dict[str, Any] | None = None,
+        network: dict[str, Any] | None = None,
         amend: bool = False,
     ) -> dict[str, Any]:
-        """Open the real collection and serve it, on this machine or as `reach` says."""
+        """Open the real collection and serve it, on this machine or with the settings in `network`."""
         self._check(file, hash)
-        if not self._database(file, "real")[0].exists() and (words := examples(self._surveys.data(file))):
-            consequence = "write your own first, as questions and answers stay as they are when the survey is open"
-            reject("a survey must be in your words", f"the example {words[0][2]!r}", consequence)
-        with quiet():
+        if not self._database(file, "real")[0].exists() and (texts := placeholders(self._surveys.data(file))):
+            remedy = "replace it first, as questions and answers cannot change once the survey is open"
+            reject("a survey must not contain placeholders", f"the placeholder {texts[0][2]!r}", remedy)
+        with recorded_warnings():
             survey = self._surveys.load(file)
-            key, address = self._issuer_key(survey), self._reach(reach or {})
-            options = ServeOptions(issuer_key=key, amend=amend is True, **address)
+            key, exposure = self._issuer_key(survey), self._network_exposure(network or {})
+            options = ServeOptions(issuer_key=key, amend=amend is True, **exposure)
             start(survey, self._database(file, "real")[1], options)._disconnect()
         return self.state(file)
 
-    def _reach(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Where it listens and what people open; files of TLS must be in the folder, too."""
-        known = ("host", "public_url", "certificate", "private_key", "plain_http_beyond_this_machine")
-        if strange := [name for name in settings if name not in known]:
-            reject(f"`reach` has the fields {', '.join(known)}", repr(strange[0])[:40], "nothing else is defined")
+    def _network_exposure(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """Return the options for who can reach the server; the files of TLS must be in the folder."""
+        fields = ("host", "public_url", "certificate", "private_key", "plain_http_beyond_this_machine")
+        if unknown := [name for name in settings if name not in fields]:
+            reject(f"`network` must have only the fields {', '.join(fields)}", repr(unknown[0])[:40], "remove it")
         options = {name: value for name, value in settings.items() if value not in (None, "", False)}
         for name in ("certificate", "private_key"):
             if name in options:
@@ -170,20 +173,20 @@ class Fieldwork:
         return options
 
     def invite(self, file: str, count: object, hash: str) -> dict[str, Any]:  # noqa: A002
-        """Return links that work once; they are kept nowhere."""
+        """Return links that work once; they are not stored."""
         self._check(file, hash)
         with self._collector(file, "real") as collector:
             return {"links": collector.invitations(whole(count, "count", most=100_000))}
 
     def station(self, file: str, count: int, hash: str) -> dict[str, Any]:  # noqa: A002
-        """Return a link for a device of the researchers, on which so many people can answer; it is kept nowhere."""
+        """Return a link for a shared device on which `count` people can answer; it is not stored."""
         self._check(file, hash)
         with self._collector(file, "real") as collector:
             link = collector.station(count)
-        return {"url": link, "qr": qr_path(link), "beyond": _is_beyond(link)}
+        return {"url": link, "qr": qr_path(link), "beyond": _is_remote(link)}
 
     def change(self, file: str, which: str, verb: str, hash: str, anyway: bool = False) -> dict[str, Any]:  # noqa: A002
-        """Pause, resume or close a collection; closing gives up uses of stations only if `anyway` says so."""
+        """Pause, resume or close a collection; closing with unused answers of stations requires `anyway`."""
         self._check(file, hash)
         choice(verb, "verb", ("pause", "resume", "close"))
         options = {"anyway": anyway is True} if verb == "close" else {}
@@ -192,8 +195,8 @@ class Fieldwork:
         return self.state(file)
 
     def results(self, file: str, which: str, by: str | None = None) -> dict[str, Any]:
-        """Return the estimates as a table of text, what to know about them, and a picture."""
-        with quiet(), self._collector(file, which) as collector:
+        """Return the estimates as a table of text, with notes and a plot."""
+        with recorded_warnings(), self._collector(file, which) as collector:
             results, texts = collector.results(by or None), _texts(collector.survey)
         table = results.summary() if results.group_estimates else None
         picture: dict[str, Any] = {}
@@ -202,7 +205,8 @@ class Fieldwork:
                 sheet = results.plot()
                 sheet.figure.savefig(image := io.StringIO(), format="svg", bbox_inches="tight")
                 picture = {"svg": image.getvalue(), "alt": sheet.alt}
-            except (ValueError, ImportError) as problem:  # distributions alone, too many groups, or no matplotlib
+            # Only distributions, too many groups, or no matplotlib.
+            except (ValueError, ImportError) as problem:
                 picture = {"alt": str(problem)}
         return {
             "columns": [] if table is None else [str(name) for name in table.columns],
@@ -216,54 +220,60 @@ class Fieldwork:
     def write(
         self,
         file: str,
-        what: str,
+        document: str,
         hash: str,  # noqa: A002
         ending: str = "",
         which: str = "real",
         by: str | None = None,
     ) -> dict[str, Any]:
-        """Write a report, an export, a codebook, sheets of paper, a form or a notebook into the folder."""
+        """Write a report, an export, a codebook, paper forms, an XLSForm or a notebook into the folder."""
         self._surveys.unchanged(file, hash)
-        choice(what, "what", ("report", "export", "codebook", "paper", "xlsform", "notebook", "assessment"))
+        choice(document, "document", ("report", "export", "codebook", "paper", "xlsform", "notebook", "assessment"))
         stem = Path(file).stem
         kinds = {"report": _REPORTS, "export": _EXPORTS, "codebook": (*_REPORTS, ".json", ".xml")}
-        suffix = choice(ending, "ending", kinds[what]) if what in kinds else ""
-        fixed = {"export": f"{stem}-reports{suffix}", "xlsform": f"{stem}-form.xlsx", "notebook": f"{stem}.ipynb"}
-        name = {**fixed, "assessment": f"{stem}-assessment.html"}.get(what, f"{stem}-{what}{suffix}")
+        suffix = choice(ending, "ending", kinds[document]) if document in kinds else ""
+        names = {"export": f"{stem}-reports{suffix}", "xlsform": f"{stem}-form.xlsx", "notebook": f"{stem}.ipynb"}
+        name = {**names, "assessment": f"{stem}-assessment.html"}.get(document, f"{stem}-{document}{suffix}")
         path = self.folder.path(name)
-        with quiet() as messages:
-            if what in ("report", "export"):
+        with recorded_warnings() as messages:
+            if document in ("report", "export"):
                 with self._collector(file, which) as collector:
-                    collector.report(path, by or None) if what == "report" else collector.export(path)
-            elif what == "notebook":
-                self._surveys.load(file)  # refused if something is wrong with it: names could be any text
+                    collector.report(path, by or None) if document == "report" else collector.export(path)
+            elif document == "notebook":
+                # Loading rejects an invalid survey, whose names could be any text.
+                self._surveys.load(file)
                 content = notebooks.analysis(file, self._surveys.data(file), which)
-                self.folder.write(name, content, new=True)  # somebody may have gone on in it
-            elif what == "assessment":
+                # An existing notebook is never overwritten: it may have been edited.
+                self.folder.write(name, content, new=True)
+            elif document == "assessment":
                 language = self._surveys.load(file).languages[0]
-                self.folder.write(name, self._surveys.seen(file, "assessment", language)[0].encode())
+                self.folder.write(name, self._surveys.preview(file, "assessment", language)[0].encode())
             else:
                 survey = self._surveys.load(file)
                 makers = {"codebook": write_codebook, "paper": write_kit, "xlsform": write_xlsform}
-                makers[what](survey, path)  # type: ignore[operator]
-        return {"file": name, "notes": [str(one.message) for one in messages]}
+                makers[document](survey, path)  # type: ignore[operator]
+        return {"file": name, "notes": [str(warning.message) for warning in messages]}
 
 
-def _is_beyond(link: str) -> bool:
-    """Whether other devices could open it."""
+def _is_remote(link: str) -> bool:
+    """Whether other devices could open a link."""
     return "//127.0.0.1" not in link
 
 
-def _first(survey: Survey) -> int | None:
-    """How many reports there must be before an open collection shows some; None if it never does."""
+def _first_disclosure(survey: Survey) -> int | None:
+    """Return the number of reports at which an open collection first shows results, None if it never does."""
     return None if survey.waves > 1 else first_disclosure(survey)
 
 
 def _texts(survey: Survey) -> dict[str, str]:
-    """What people read, by the name of each question: in the first language of the survey."""
-    return {one.name: text_in(one.text, survey.languages[0]) for one in survey.questions}
+    """Return the text of each question by name, in the first language of the survey."""
+    return {question.name: text_in(question.text, survey.languages[0]) for question in survey.questions}
 
 
 def _groups(survey: Survey) -> list[str]:
-    """Plain questions with one answer out of several."""
-    return [one.name for one in survey.questions if not one.randomized and one.kind == "choice" and one.chances is None]
+    """Return the names of plain single-choice questions, whose answers can form groups."""
+    return [
+        question.name
+        for question in survey.questions
+        if not question.randomized and question.kind == "choice" and question.chances is None
+    ]

@@ -1,4 +1,4 @@
-"""`Folder`: the files of one folder by plain names; nothing outside it is read or written, through no link either."""
+"""`Folder`: access to the files of one folder by plain names, never outside it and never through a symbolic link."""
 
 import errno
 import hashlib
@@ -14,39 +14,43 @@ from typing import Any
 from toolkit.core.checks import reject
 
 _NAME = re.compile(r"[^\W_.][\w .()-]{0,99}")  # a letter or a digit, then what every system allows in a name
-SURVEYS, TABLES = (".toml", ".json"), (".csv", ".parquet")
-SESSION = ".release.toml"
-"""How the files end that say what is to be released of a table."""
+SURVEY_SUFFIXES, TABLE_SUFFIXES = (".toml", ".json"), (".csv", ".parquet")
+SESSION_SUFFIX = ".release.toml"
+"""The suffix of files with a plan of releases."""
 RELEASED = re.compile(r"-release-\d+\.csv$")
-"""How the names of published tables end: of these nothing is to be released again."""
+"""The end of the names of published tables, which are not offered for another release."""
 
 
 class ConflictError(Exception):
-    """The page shows what is no longer so, and nothing was done; `now` is what it should show."""
+    """The page shows an outdated state and nothing was done; `now` is the current state."""
 
     def __init__(self, now: dict[str, Any]) -> None:
-        reason = "something was changed meanwhile, in another window, by hand or by another program"
-        super().__init__(f"This page was out of date: {reason}. Nothing was done; look at it again.")
+        reason = "a file was changed in another window, by hand or by another program"
+        super().__init__(f"This page was out of date: {reason}. Nothing was done; check the page and try again.")
         self.now = now
 
 
 class Folder:
+    """A folder whose files are read and written by name."""
+
     def __init__(self, root: str | Path) -> None:
-        self.root, self._turn = Path(root).expanduser().resolve(), threading.Lock()
+        self.root, self._lock = Path(root).expanduser().resolve(), threading.Lock()
         if not self.root.is_dir():
-            reject("`folder` must be a folder that is there", str(root)[:80], "make it first", NotADirectoryError)
+            reject("`folder` must be an existing folder", str(root)[:80], "create it first", NotADirectoryError)
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Let one action at a time work in the folder: of all tabs, and of all studios that are open on it."""
+    def locked(self) -> Iterator[None]:
+        """Hold a lock on the folder against the other tabs of this studio and against other studios."""
         import fcntl
 
-        with self._turn:
-            descriptor = os.open(self.root, os.O_RDONLY)  # the folder itself: no file is needed to lock it
+        with self._lock:
+            # The folder itself is locked, so no lock file is needed.
+            descriptor = os.open(self.root, os.O_RDONLY)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             except OSError as problem:
-                if problem.errno not in (errno.EBADF, errno.ENOLCK, errno.ENOTSUP):  # a network drive that has no locks
+                # Some network drives have no locks. There only the lock between threads applies.
+                if problem.errno not in (errno.EBADF, errno.ENOLCK, errno.ENOTSUP):
                     os.close(descriptor)
                     raise
             try:
@@ -55,52 +59,52 @@ class Folder:
                 os.close(descriptor)
 
     def path(self, name: object, *endings: str) -> Path:
-        """Return where a file of this folder is, or would be; refuse all that could lie elsewhere."""
+        """Return the path of a file in this folder, existing or not; reject names that could lead outside."""
         if not isinstance(name, str) or not _NAME.fullmatch(name) or name.endswith((" ", ".")):
-            rule = "a file must be named by letters, digits, spaces, dots and dashes, without a folder"
-            reject(rule, repr(name)[:60], "the studio reads and writes in its own folder alone")
+            rule = "the name of a file must consist of letters, digits, spaces, dots and dashes, without a folder"
+            reject(rule, repr(name)[:60], "the studio reads and writes only in its own folder")
         if endings and not name.lower().endswith(endings):
-            reject(f"the file must end in {' or '.join(endings)}", repr(name)[:60], "its name says what it holds")
+            reject(f"the file must end in {' or '.join(endings)}", repr(name)[:60], "rename it")
         path = self.root / name
         if path.is_symlink():
             reject("a file must not be a link", repr(name)[:60], "it could lead out of the folder")
         return path
 
     def existing(self, name: object, *endings: str) -> Path:
-        """Return where a file of this folder is; refuse if it is not there."""
+        """Return the path of an existing file in this folder."""
         path = self.path(name, *endings)
         if not path.is_file():
-            reject("the file must be there", f"no file {path.name!r}", "it was moved, or deleted", FileNotFoundError)
+            reject("the file must exist", f"no file {path.name!r}", "it was moved or deleted", FileNotFoundError)
         return path
 
     def read(self, name: object, *endings: str) -> bytes:
         return self.existing(name, *endings).read_bytes()
 
     def write(self, name: str, content: bytes, *, new: bool = False) -> None:
-        """Write a file whole or not at all; a `new` one must not be there."""
+        """Write a file atomically; a `new` one must not exist yet."""
         path = self.path(name)
         if new and path.exists():
-            consequence = "nothing is overwritten; rename that file or move it away first"
-            reject("the name must be a new one", f"{name!r}, which exists", consequence, FileExistsError)
-        beside = self.root / f"{secrets.token_hex(8)}.part"
+            remedy = "rename or move the existing file first"
+            reject("the file must not exist yet", f"{name!r}, which exists", remedy, FileExistsError)
+        temporary = self.root / f"{secrets.token_hex(8)}.part"
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            beside.replace(path)
+            temporary.replace(path)
         finally:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
     def names(self, *endings: str) -> list[str]:
-        """Return the files with these endings that can be opened here, the latest first."""
-        files = [one for one in self.root.iterdir() if one.name.lower().endswith(endings)]
-        files = [one for one in files if _NAME.fullmatch(one.name) and one.is_file() and not one.is_symlink()]
-        return [one.name for one in sorted(files, key=lambda one: (-one.stat().st_mtime_ns, one.name))]
+        """Return the names of the files with these endings, the most recently changed first."""
+        files = [path for path in self.root.iterdir() if path.name.lower().endswith(endings)]
+        files = [path for path in files if _NAME.fullmatch(path.name) and path.is_file() and not path.is_symlink()]
+        return [path.name for path in sorted(files, key=lambda path: (-path.stat().st_mtime_ns, path.name))]
 
 
 def fingerprint(content: bytes) -> str:
-    """Return by what two versions of a file are told apart."""
+    """Return a hash that identifies a version of a file."""
     return hashlib.sha256(content).hexdigest()

@@ -1,6 +1,6 @@
-"""The same in the shell and in Python: lines for every step of the studio, and notebooks that go on from there.
+"""Shell and Python code for every step of the studio, and notebooks that continue from it.
 
-A survey may come from somebody else, and people copy these lines and run them. So every name in them is quoted.
+A survey may come from somebody else, and people copy this code and run it. So every name in it is quoted.
 """
 
 import json
@@ -14,47 +14,52 @@ from toolkit.studio.tables import TableFile
 
 
 def databases(file: str) -> dict[str, str]:
-    """Return where a survey's reports are: named as the shell names them, for the file that it calls survey.toml."""
+    """Return the names of a survey's databases; for survey.toml, the defaults of the command line."""
     stem = Path(file).stem
     names = ("survey.db", "rehearsal.db") if stem == "survey" else (f"{stem}.db", f"{stem}-rehearsal.db")
     return dict(zip(("real", "rehearsal"), names, strict=True))
 
 
 def steps(file: str, data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return for each screen what one would type instead: in a shell of this folder, and in Python."""
-    word, stem = shlex.quote(file), Path(file).stem
-    sheet, paper = shlex.quote(f"{stem}-assessment.html"), shlex.quote(f"{stem}-paper")
-    real, tried = (f"sqlite:///{name}" for name in databases(file).values())
-    named = "" if stem == "survey" else f" --database {shlex.quote(real)}"
-    tried_named = "" if stem == "survey" else f" --database {shlex.quote(tried)}"
+    """Return for each screen the equivalent shell commands and Python code."""
+    quoted, stem = shlex.quote(file), Path(file).stem
+    assessment, paper = shlex.quote(f"{stem}-assessment.html"), shlex.quote(f"{stem}-paper")
+    real, rehearsal = (f"sqlite:///{name}" for name in databases(file).values())
+    # The commands use the databases of survey.toml by default.
+    database = "" if stem == "survey" else f" --database {shlex.quote(real)}"
+    rehearsal_database = "" if stem == "survey" else f" --database {shlex.quote(rehearsal)}"
     load = f"from toolkit import Survey\n\nsurvey = Survey.load({file!r})"
     attach = f"from toolkit.survey import Collector\n\ncollector = Collector.attach({real!r})"
-    group = next((one["name"] for one in _plain_questions(data)), None)
+    group = next((question["name"] for question in _plain_questions(data)), None)
     by = "" if group is None else f"by={group!r}"
     return {
-        "questions": {"shell": f"toolkit check {word}", "python": f"{load}\nsurvey"},
-        "protection": {"shell": f"toolkit check {word} --n 1000", "python": f"{load}\nsurvey.plan(1000)"},
-        "who": {"shell": f"toolkit check {word} --dpia {sheet}", "python": f"{load}\nprint(survey.consent_text())"},
-        "preview": {"shell": f"toolkit paper {word} {paper}", "python": f"{load}\nsurvey.preview()"},
+        "questions": {"shell": f"toolkit check {quoted}", "python": f"{load}\nsurvey"},
+        "protection": {"shell": f"toolkit check {quoted} --n 1000", "python": f"{load}\nsurvey.plan(1000)"},
+        "who": {
+            "shell": f"toolkit check {quoted} --dpia {assessment}",
+            "python": f"{load}\nprint(survey.consent_text())",
+        },
+        "preview": {"shell": f"toolkit paper {quoted} {paper}", "python": f"{load}\nsurvey.preview()"},
         "rehearse": {
-            "shell": f"toolkit serve {word} --rehearsal{tried_named}\ntoolkit results --database {shlex.quote(tried)}",
-            "python": f"from toolkit import collect, rehearse\n\ntried = collect({file!r}, database={tried!r}, "
-            "rehearsal=True)\nrehearse(tried, 200)\ntried.results()",
+            "shell": f"toolkit serve {quoted} --rehearsal{rehearsal_database}\n"
+            f"toolkit results --database {shlex.quote(rehearsal)}",
+            "python": f"from toolkit import collect, rehearse\n\ncollector = collect({file!r}, database={rehearsal!r}, "
+            "rehearsal=True)\nrehearse(collector, 200)\ncollector.results()",
         },
         "open": {
-            "shell": f"toolkit serve {word}{named}",
+            "shell": f"toolkit serve {quoted}{database}",
             "python": f"from toolkit import collect\n\ncollector = collect({file!r}, database={real!r})\ncollector.url",
         },
-        "invite": {"shell": f"toolkit invite 50{named}", "python": f"{attach}\ncollector.invitations(50)"},
-        "station": {"shell": f"toolkit station new 50{named}", "python": f"{attach}\ncollector.station(50)"},
+        "invite": {"shell": f"toolkit invite 50{database}", "python": f"{attach}\ncollector.invitations(50)"},
+        "station": {"shell": f"toolkit station new 50{database}", "python": f"{attach}\ncollector.station(50)"},
         "collect": {
-            "shell": f"toolkit status{named}\ntoolkit pause{named}\ntoolkit resume{named}\ntoolkit close{named}",
+            "shell": "\n".join(f"toolkit {command}{database}" for command in ("status", "pause", "resume", "close")),
             "python": f"{attach}\ncollector.status()",
         },
         "results": {
-            "shell": f"toolkit results{'' if group is None else f' --by {shlex.quote(group)}'}{named}\n"
-            f"toolkit report {shlex.quote(f'{stem}-report.html')}{named}\n"
-            f"toolkit export {shlex.quote(f'{stem}-reports.csv')}{named}",
+            "shell": f"toolkit results{'' if group is None else f' --by {shlex.quote(group)}'}{database}\n"
+            f"toolkit report {shlex.quote(f'{stem}-report.html')}{database}\n"
+            f"toolkit export {shlex.quote(f'{stem}-reports.csv')}{database}",
             "python": f"{attach}\nresults = collector.results({by})\nresults.summary()",
         },
         "analyse": {"shell": f"jupyter lab {shlex.quote(f'{stem}.ipynb')}", "python": f"{attach}\ncollector.reports()"},
@@ -62,78 +67,78 @@ def steps(file: str, data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 
 def _plain_questions(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Questions whose answers make groups."""
-    tables = [one for one in data.get("questions", []) if isinstance(one, Mapping)]
-    plain = [one for one in tables if "design" not in one and one.get("options") and not one.get("multiple")]
-    return [one for one in plain if isinstance(one.get("name"), str)]
+    """Return the plain single-choice questions, whose answers can form groups."""
+    tables = [table for table in data.get("questions", []) if isinstance(table, Mapping)]
+    plain = [table for table in tables if "design" not in table and table.get("options") and not table.get("multiple")]
+    return [table for table in plain if isinstance(table.get("name"), str)]
 
 
 def analysis(file: str, data: Mapping[str, Any], which: str = "real") -> bytes:
-    """Return a notebook for a survey: load, estimate, compare groups, model, draw."""
+    """Return a notebook for a survey that loads, estimates, compares groups, plots and fits a model."""
     database = f"sqlite:///{databases(file)[which]}"
-    tables = [one for one in data.get("questions", []) if isinstance(one, Mapping)]
-    groups = [one["name"] for one in _plain_questions(data)]
-    shares = [one["name"] for one in tables if set(one.get("design", {})) & {"warner", "forced", "crosswise"}]
+    tables = [table for table in data.get("questions", []) if isinstance(table, Mapping)]
+    groups = [question["name"] for question in _plain_questions(data)]
+    yes_no = [table["name"] for table in tables if set(table.get("design", {})) & {"warner", "forced", "crosswise"}]
     title = data.get("title", file)
     title = title if isinstance(title, str) else next(iter(title.values()), file)
     cells: list[str | list[str]] = [
-        f"# {_plain_text(title)}\n\nWritten by the studio for `{file}`. Run it from the folder in which it is.",
+        f"# {_plain_text(title)}\n\nWritten by the studio for `{file}`. Run it in the folder of the survey.",
         [
             "from toolkit.survey import Collector",
             "",
             f"collector = Collector.attach({database!r})",
             "collector.status()",
         ],
-        "## Estimates\n\nEach with its interval; the true answers are nowhere.",
+        "## Estimates\n\nEach estimate has its interval. The true answers are not stored anywhere.",
         ["results = collector.results()", "results"],
         ["results.plot()"],
     ]
     if groups:
         cells += [
-            f"## By group\n\nBy answers to {_plain_text(groups[0])}; groups of too few people are not shown.",
+            f"## By group\n\nGrouped by answers to {_plain_text(groups[0])}. Groups of too few people are not shown.",
             [f"by_group = collector.results(by={groups[0]!r})", "by_group.summary()"],
             ["by_group.plot() if by_group.group_estimates else by_group"],
         ]
-    if groups and shares:
-        cells += _model(shares[0], groups[0])
+    if groups and yes_no:
+        cells += _model(yes_no[0], groups[0])
     cells += ["## For a paper", [f"results.summary().to_csv({f'{Path(file).stem}-results.csv'!r}, index=False)"]]
     return _notebook(cells)
 
 
-def _model(share: str, group: str) -> list[str | list[str]]:
-    """Cells that fit the odds of a yes/no question by a group."""
-    about = f"The odds of {_plain_text(share)} by {_plain_text(group)}; the model knows how answers were randomized."
+def _model(outcome: str, group: str) -> list[str | list[str]]:
+    """Return cells that regress a yes/no question on a group."""
+    subject = f"The odds of {_plain_text(outcome)} by {_plain_text(group)}."
     return [
-        f"## A model\n\n{about}",
+        f"## A model\n\n{subject} The model accounts for the randomization of answers.",
         [
             "from toolkit.analysis import logistic",
             "",
             "reports = collector.reports()",
-            f"frame = reports.dropna(subset={[share, group]!r})",
-            f"design = collector.survey[{share!r}].design",
-            f"fit = logistic({f'{share} ~ C({group})'!r}, frame, design, penalty='jeffreys')",
+            f"frame = reports.dropna(subset={[outcome, group]!r})",
+            f"design = collector.survey[{outcome!r}].design",
+            f"fit = logistic({f'{outcome} ~ C({group})'!r}, frame, design, penalty='jeffreys')",
             "fit.to_frame()",
         ],
     ]
 
 
-def curated(source: TableFile, neighbors: str, calls: Sequence[str], ledger: str) -> bytes:
-    """Return a notebook of a curator's session: the same statistics again would be paid for again."""
+def curator_notebook(source: TableFile, neighbors: str, calls: Sequence[str], ledger: str) -> bytes:
+    """Return a notebook of a curator's session, in which the releases are comments so that none is charged again."""
     name = source.path.name
     cells: list[str | list[str]] = [
-        f"# What was released of {_plain_text(name)}\n\nA cell that releases is paid for **again** when it is run.",
+        f"# Releases from {_plain_text(name)}\n\nA cell that releases is charged **again** whenever it is run.",
         [
             "import pandas as pd" if source.is_csv else "import pyarrow.parquet as pq",
             "from toolkit import Curator, Ledger",
             "",
-            *_reading(source),
+            *_read_table(source),
             f"ledger = Ledger.open({ledger!r})",
             f"curator = Curator(table, ledger, neighbors={neighbors!r})",
             "ledger",
         ],
-        "## Price and noise, before\n\nNothing is paid or read here.",
+        "## Price and noise\n\nPreviews charge nothing and read no rows.",
         *([f"curator.preview.{call}"] for call in calls),
-        "## The releases\n\nTake the first character away to release again.",
+        "## The releases\n\nRemove the `#` to release again.",
         *([f"# curator.{call}"] for call in calls),
         "## The ledger",
         ["ledger.report()"],
@@ -141,8 +146,8 @@ def curated(source: TableFile, neighbors: str, calls: Sequence[str], ledger: str
     return _notebook(cells)
 
 
-def _reading(source: TableFile) -> list[str]:
-    """Lines that read a table by its schema: no cell decides the type of a column."""
+def _read_table(source: TableFile) -> list[str]:
+    """Return code that reads a table by its schema, so that no cell decides the type of a column."""
     name = source.path.name
     if not source.is_csv:
         return [f"table = pq.read_table({name!r})"]
@@ -156,17 +161,17 @@ def _reading(source: TableFile) -> list[str]:
 
 
 def _plain_text(text: str) -> str:
-    """A text in one line of Markdown that shows as it is: it makes no image, element, formula or heading."""
+    """Escape a text for one line of Markdown, so that it makes no image, element, formula or heading."""
     return re.sub(r"[\\`*_{}\[\]<>#!|$&~]", r"\\\g<0>", " ".join(text.split()))
 
 
 def _notebook(cells: Sequence[str | list[str]]) -> bytes:
-    """Text as Markdown, lists of lines as code."""
+    """Return a notebook file; a text becomes a Markdown cell, a list of lines a code cell."""
     body: list[dict[str, Any]] = []
-    for place, cell in enumerate(cells):
+    for index, cell in enumerate(cells):
         source = cell if isinstance(cell, str) else "\n".join(cell)
         kind = "markdown" if isinstance(cell, str) else "code"
         code: dict[str, Any] = {} if kind == "markdown" else {"execution_count": None, "outputs": []}
-        body.append({"cell_type": kind, "id": f"cell-{place}", "metadata": {}, "source": source, **code})
+        body.append({"cell_type": kind, "id": f"cell-{index}", "metadata": {}, "source": source, **code})
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     return f"{json.dumps({'cells': body, 'metadata': kernel, 'nbformat': 4, 'nbformat_minor': 5}, indent=1)}\n".encode()

@@ -1,8 +1,8 @@
-"""`studio`: a page on this machine alone, over the files of one folder.
+"""`studio`: a web page, served on this machine only, for the files of one folder.
 
-Whoever has the link of the terminal gets in, once: the secret in it is exchanged for one that the page keeps until its
-tab is closed and sends as a header with every request. There are no cookies, so a page of another origin has nothing to
-ride on; requests must name this machine as their host, and come from the studio's own page.
+The link in the terminal works once. Its key is exchanged for a session token, which the page keeps until its tab is
+closed and sends as a header with every request. There are no cookies, so a page of another origin cannot use the
+session. Requests must also name this machine as their host and come from the studio's own page.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 from toolkit.core.checks import reject
 from toolkit.core.extras import MissingExtraError
 from toolkit.studio import checking
-from toolkit.studio.curating import Curating
+from toolkit.studio.curating import CuratorPage
 from toolkit.studio.fieldwork import Fieldwork
 from toolkit.studio.folder import ConflictError, Folder
 from toolkit.studio.surveys import Surveys
@@ -42,35 +42,35 @@ LOOPBACK = "127.0.0.1"
 HEADER = b"x-studio-session"
 _LIMITS = Limits(body=4_000_000, drain=8_000_000, response_seconds=600.0, idle_seconds=60.0, connections=64)
 _STATIC = Path(__file__).parent / "static"
-_SHARED = {  # modules that the widgets and the form have, too
+_SHARED = {  # modules that are shared with the widgets and the form
     "elements.js": Path(__file__).parents[1] / "show" / "widgets" / "static" / "elements.js",
     "numbers.js": Path(__file__).parents[1] / "survey" / "static" / "numbers.js",
 }
-_KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
-_MOST_PAGES = 32
-_CONTAINER = [Path("/.dockerenv"), Path("/run/.containerenv")]  # files that there are in containers alone
+_MIME_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
+_MAX_PREVIEWS = 32
+_CONTAINER = [Path("/.dockerenv"), Path("/run/.containerenv")]  # files that exist only in containers
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
     "frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
-# A page that others would see: without an origin, without a network, in no frame but ours.
-_SEEN = (
+# Previews have no origin and no network access, and only the studio may frame them.
+_PREVIEW_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'; "
 )
-_NO_BROWSER = "There is no browser here: open the link by hand."
-_FOREIGN = "This is not a request of the studio's own page."
+_NO_BROWSER = "No browser was found: open the link by hand."
+_FOREIGN_ORIGIN = "This request does not come from the studio's own page."
 Action = Callable[..., Any]
 
 
-class Desk:
-    """All that the page can ask for, by name."""
+class Actions:
+    """The actions that the page can request, by name."""
 
     def __init__(self, folder: Folder) -> None:
         self.surveys = Surveys(folder)
         self.fieldwork = Fieldwork(folder, self.surveys)
-        self.curating = Curating(folder)
-        self.pages: OrderedDict[str, tuple[str, bool]] = OrderedDict()
+        self.curating = CuratorPage(folder)
+        self.previews: OrderedDict[str, tuple[str, bool]] = OrderedDict()
         self._folder = folder
         self.actions: dict[str, Action] = {
             "files": self.surveys.files,
@@ -83,7 +83,7 @@ class Desk:
             "needed": self._needed,
             "curve": checking.curve,
             "consent": self._consent,
-            "seen": self._seen,
+            "preview": self._preview,
             "field": self.fieldwork.state,
             "rehearse": self.fieldwork.rehearse,
             "open": self.fieldwork.open,
@@ -99,17 +99,17 @@ class Desk:
             "table_notebook": self.curating.notebook,
         }
 
-    def do(self, name: str, arguments: Mapping[str, Any]) -> Response:
-        """Return what one action answers; a refusal is a sentence."""
+    def run(self, name: str, arguments: Mapping[str, Any]) -> Response:
+        """Run an action and return its response; an expected error becomes a message for the page."""
         action = self.actions.get(name)
         if action is None:
             raise HttpError(404, "There is nothing at this address.")
         try:
             inspect.signature(action).bind(**arguments)
         except TypeError:
-            raise HttpError(400, "This action does not take that.") from None
+            raise HttpError(400, "The arguments do not match this action.") from None
         try:
-            with self._folder.alone():
+            with self._folder.locked():
                 return _json_response(200, action(**arguments))
         except ConflictError as problem:
             return _json_response(409, {"error": str(problem), "now": problem.now})
@@ -127,128 +127,138 @@ class Desk:
     def _consent(self, file: str, language: str) -> dict[str, Any]:
         return {"text": self.surveys.load(file).consent_text(language)}
 
-    def _seen(self, file: str, what: str, language: str) -> dict[str, Any]:
-        """An address under which a page can be seen; it cannot be guessed."""
+    def _preview(self, file: str, view: str, language: str) -> dict[str, Any]:
+        """Store a preview and return its address, which cannot be guessed: a frame sends no session token."""
         ticket = secrets.token_urlsafe(24)
-        self.pages[ticket] = self.surveys.seen(file, what, language)
-        while len(self.pages) > _MOST_PAGES:
-            self.pages.popitem(last=False)
-        left_out = on_paper(self.surveys.load(file))[1] if what == "paper" else ()
-        return {"path": f"seen/{ticket}", "left_out": left_out}
+        self.previews[ticket] = self.surveys.preview(file, view, language)
+        while len(self.previews) > _MAX_PREVIEWS:
+            self.previews.popitem(last=False)
+        omitted = on_paper(self.surveys.load(file))[1] if view == "paper" else ()
+        return {"path": f"preview/{ticket}", "omitted": omitted}
 
 
-class Gate:
-    """Who may come in: by what host and origin (a proxy shows the page at `public_url`), and with which secret."""
+class AccessControl:
+    """Checks of the host, the origin and the session token of requests.
+
+    A proxy may serve the page at `public_url`; its host and origin are then accepted as well.
+    """
 
     def __init__(self, port: int, public_url: str | None, announce: Callable[[str], None]) -> None:
-        own = [f"http://{host}:{port}" for host in (LOOPBACK, "localhost", "[::1]")]
-        front = None if public_url is None else urlsplit(public_url)
-        if front is not None and (front.scheme not in ("http", "https") or not front.hostname):
+        local_origins = [f"http://{host}:{port}" for host in (LOOPBACK, "localhost", "[::1]")]
+        proxy = None if public_url is None else urlsplit(public_url)
+        if proxy is not None and (proxy.scheme not in ("http", "https") or not proxy.hostname):
             rule = "`public_url` must be an address such as https://hub.example/user/ann/proxy/8899/"
             reject(rule, repr(public_url), "give the address that the browser shows for the proxy")
-        self.base = f"{own[0]}/" if public_url is None else f"{public_url.rstrip('/')}/"
-        self._origins = {*own, *([] if front is None else [f"{front.scheme}://{front.netloc}"])}
-        self._hosts = {urlsplit(one).netloc.lower() for one in self._origins}
+        self.base = f"{local_origins[0]}/" if public_url is None else f"{public_url.rstrip('/')}/"
+        self._origins = {*local_origins, *([] if proxy is None else [f"{proxy.scheme}://{proxy.netloc}"])}
+        self._hosts = {urlsplit(origin).netloc.lower() for origin in self._origins}
         self._announce, self._sessions = announce, set[str]()
-        self.link = self._new()
+        self.link = self._new_link()
 
-    def _new(self) -> str:
-        self._once = secrets.token_urlsafe(24)
-        return f"{self.base}#key={self._once}"
+    def _new_link(self) -> str:
+        self._key = secrets.token_urlsafe(24)
+        return f"{self.base}#key={self._key}"
 
-    def check(self, scope: Scope) -> None:
-        """Refuse a request of another page or for another host, whatever secret it has."""
+    def check_origin(self, scope: Scope) -> None:
+        """Reject requests from other pages and for other hosts, even with a valid session token."""
         headers = dict(scope["headers"])
         if headers.get(b"host", b"").decode("latin-1").lower() not in self._hosts:
             raise HttpError(421, "This address is not the studio's.")
         origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site", b"same-origin")
         if origin is not None and origin.decode("latin-1") not in self._origins:
-            raise HttpError(403, _FOREIGN)
+            raise HttpError(403, _FOREIGN_ORIGIN)
         if scope["method"] != "GET" and (origin is None or site != b"same-origin"):
-            raise HttpError(403, _FOREIGN)
+            raise HttpError(403, _FOREIGN_ORIGIN)
 
-    def enter(self, key: object) -> str:
-        """Return a session for the secret of a link, which then works no more."""
-        if not isinstance(key, str) or not compare_digest(key.encode(), self._once.encode()):
+    def start_session(self, key: object) -> str:
+        """Exchange the key of the current link for a session token and announce a new link."""
+        if not isinstance(key, str) or not compare_digest(key.encode(), self._key.encode()):
             raise HttpError(403, "This link was used before. The terminal shows a new one.")
-        self.link = self._new()
+        self.link = self._new_link()
         self._announce(self.link)
         session = secrets.token_urlsafe(32)
         self._sessions.add(session)
         return session
 
-    def knows(self, scope: Scope) -> bool:
-        """Whether a request has the secret of a session."""
-        secret = dict(scope["headers"]).get(HEADER, b"")
-        return any(compare_digest(secret, one.encode()) for one in self._sessions)
+    def has_session(self, scope: Scope) -> bool:
+        """Whether a request carries the token of a session."""
+        token = dict(scope["headers"]).get(HEADER, b"")
+        return any(compare_digest(token, session.encode()) for session in self._sessions)
 
 
-class Page:
+class StudioApplication:
     """The studio as an ASGI application."""
 
-    def __init__(self, gate: Gate, desk: Desk) -> None:
-        self._gate, self._desk = gate, desk
-        files = {path.name: path for path in _STATIC.iterdir() if path.suffix in _KINDS} | _SHARED
-        self._files = {f"/{name}": _answer(200, one.read_bytes(), _KINDS[one.suffix]) for name, one in files.items()}
+    def __init__(self, access: AccessControl, actions: Actions) -> None:
+        self._access, self._actions = access, actions
+        files = {path.name: path for path in _STATIC.iterdir() if path.suffix in _MIME_TYPES} | _SHARED
+        self._files = {
+            f"/{name}": _response(200, path.read_bytes(), _MIME_TYPES[path.suffix]) for name, path in files.items()
+        }
         self._files["/"] = self._files.pop("/index.html")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Any) -> None:
         if scope["type"] != "http":
             return
         try:
-            answer = await self._to(scope, receive)
+            response = await self._route(scope, receive)
         except HttpError as problem:
-            answer = _json_response(problem.status, {"error": problem.message})
-        except Exception as problem:  # its message might quote data
+            response = _json_response(problem.status, {"error": problem.message})
+        except Exception as problem:
+            # The message of an unexpected error might quote data, so only its type is logged and sent.
             logging.getLogger("toolkit.studio").error("%s", type(problem).__name__)
-            answer = _json_response(500, {"error": f"An error of the studio itself: {type(problem).__name__}."})
-        await answer.send(scope, send)
+            response = _json_response(500, {"error": f"An internal error of the studio: {type(problem).__name__}."})
+        await response.send(scope, send)
 
-    async def _to(self, scope: Scope, receive: Receive) -> Response:
-        self._gate.check(scope)
+    async def _route(self, scope: Scope, receive: Receive) -> Response:
+        self._access.check_origin(scope)
         path, method = scope["path"], scope["method"]
         if method == "GET":
-            if path.startswith("/seen/"):
-                return self._seen(path.removeprefix("/seen/"))
+            if path.startswith("/preview/"):
+                return self._preview(path.removeprefix("/preview/"))
             if path in self._files:
                 return self._files[path]
         elif method == "POST" and path.startswith("/api/"):
             headers = dict(scope["headers"])
             if headers.get(b"content-type") != b"application/json":
                 raise HttpError(415, "Send application/json.")
-            if path != "/api/session" and not self._gate.knows(scope):
+            if path != "/api/session" and not self._access.has_session(scope):
                 raise HttpError(401, "Open the studio by the link that the terminal shows.")
             arguments = _arguments(await read_body(receive, _LIMITS, content_length=headers.get(b"content-length")))
             if path == "/api/session":
-                return _json_response(200, {"session": self._gate.enter(arguments.get("key"))})
-            return await asyncio.to_thread(self._desk.do, path.removeprefix("/api/"), arguments)
+                return _json_response(200, {"session": self._access.start_session(arguments.get("key"))})
+            return await asyncio.to_thread(self._actions.run, path.removeprefix("/api/"), arguments)
         raise HttpError(404, "There is nothing at this address.")
 
-    def _seen(self, ticket: str) -> Response:
-        if ticket not in self._desk.pages:
+    def _preview(self, ticket: str) -> Response:
+        if ticket not in self._actions.previews:
             raise HttpError(404, "There is nothing at this address.")
-        text, runs = self._desk.pages[ticket]
-        scripts = "sandbox allow-scripts; script-src 'unsafe-inline' data:" if runs else "sandbox"
-        return _answer(200, text.encode(), "text/html", policy=_SEEN + scripts, frame="SAMEORIGIN")
+        text, has_scripts = self._actions.previews[ticket]
+        sandbox = "sandbox allow-scripts; script-src 'unsafe-inline' data:" if has_scripts else "sandbox"
+        return _response(200, text.encode(), "text/html", policy=_PREVIEW_POLICY + sandbox, frame="SAMEORIGIN")
 
 
 def _arguments(body: bytes) -> dict[str, Any]:
     try:
         data = json.loads(body or b"{}")
     except (ValueError, RecursionError):
-        raise HttpError(400, "This is not JSON.") from None
+        raise HttpError(400, "The body is not valid JSON.") from None
     if not isinstance(data, dict):
-        raise HttpError(400, "Send one object.")
+        raise HttpError(400, "The body must be a JSON object.")
     return data
 
 
-def _answer(status: int, body: bytes, kind: str, *, policy: str = POLICY, frame: str = "DENY") -> Response:
-    own = {"content-type": f"{kind}; charset=utf-8", "content-security-policy": policy, "x-frame-options": frame}
-    return Response(status, body, own)
+def _response(status: int, body: bytes, mime_type: str, *, policy: str = POLICY, frame: str = "DENY") -> Response:
+    headers = {
+        "content-type": f"{mime_type}; charset=utf-8",
+        "content-security-policy": policy,
+        "x-frame-options": frame,
+    }
+    return Response(status, body, headers)
 
 
 def _json_response(status: int, data: object) -> Response:
-    return _answer(status, json_response(status, data).body, "application/json")
+    return _response(status, json_response(status, data).body, "application/json")
 
 
 class Studio:
@@ -257,13 +267,13 @@ class Studio:
     Parameters
     ----------
     folder : str or Path
-        The folder that it works in.
+        The folder with the surveys and tables.
     port : int
-        Where it listens; 0 for any free one.
+        The port to listen on; 0 for any free port.
     public_url : str, optional
-        The address at which a proxy shows it.
+        The address at which a proxy serves the page.
     announce : callable, optional
-        Called with each new link: the one before works once.
+        Called with a new link whenever the previous one was used.
 
     Examples
     --------
@@ -289,28 +299,28 @@ class Studio:
         self.folder = Folder(folder)
         self._socket = socket.create_server((LOOPBACK, port), backlog=64)
         try:
-            self._gate = Gate(self._socket.getsockname()[1], public_url, announce)
+            self._access = AccessControl(self._socket.getsockname()[1], public_url, announce)
         except ValueError:
             self._socket.close()
             raise
         ready = threading.Event()
-        self._server = HttpServer(Page(self._gate, Desk(self.folder)), _LIMITS, ready.set)
+        self._server = HttpServer(StudioApplication(self._access, Actions(self.folder)), _LIMITS, ready.set)
         self._thread = threading.Thread(target=self._server.run, args=(self._socket,), daemon=True)
         self._thread.start()
         ready.wait(30)
 
     @property
     def url(self) -> str:
-        """The link to open it by; each works once."""
-        return self._gate.link
+        """The link that opens the studio; each link works once."""
+        return self._access.link
 
     def wait(self) -> None:
-        """Wait until it ends."""
+        """Wait until the studio stops."""
         while self._thread.is_alive():
             self._thread.join(1.0)
 
     def stop(self) -> None:
-        """End it; collections that it opened go on."""
+        """Stop the studio; collections that it opened continue."""
         self._server.should_exit = True
         self._thread.join(60)
         self._socket.close()
@@ -324,21 +334,21 @@ class Studio:
 
 
 def studio(folder: str | Path = ".", *, port: int = 0, public_url: str | None = None) -> Studio:
-    """Start the studio of a folder: a page on this machine that writes surveys, opens them and reads them.
+    """Start the studio, a local web page for writing surveys, collecting answers and reading results.
 
     Parameters
     ----------
     folder : str or Path
-        Surveys, collections and results are files in it; nothing is written elsewhere.
+        The folder for surveys, collections and results; nothing is written elsewhere.
     port : int
-        Where it listens, on this machine alone; 0 for any free one.
+        The port to listen on, on this machine only; 0 for any free port.
     public_url : str, optional
-        The address at which a proxy shows it, such as that of JupyterLab: "https://hub.example/user/ann/proxy/8899/".
+        The address at which a proxy serves the page, such as "https://hub.example/user/ann/proxy/8899/" of JupyterLab.
 
     Returns
     -------
     Studio
-        A notebook shows its link; `stop()` ends it.
+        The running studio. A notebook shows its link; `stop()` stops it.
 
     Examples
     --------
@@ -350,38 +360,41 @@ def studio(folder: str | Path = ".", *, port: int = 0, public_url: str | None = 
 
 
 def run(folder: str, port: int, public_url: str | None, opener: Callable[[str], Any] | None) -> None:
-    """Serve until Ctrl-C, telling each new link; the first is opened in a browser, if there is an `opener`."""
-    server = Studio(folder, port=port, public_url=public_url, announce=lambda link: _say(f"For another window: {link}"))
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # how containers end what runs in them
+    """Serve until Ctrl-C and print each new link; `opener`, if given, opens the first one in a browser."""
+    server = Studio(
+        folder, port=port, public_url=public_url, announce=lambda link: _print(f"For another window: {link}")
+    )
+    # Containers stop a process with SIGTERM.
+    previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        _say(f"The studio of {server.folder.root} is open on this machine:", "", f"  {server.url}", "")
-        _say("The link works once. Ctrl-C ends the studio; collections that it opened go on.")
+        _print(f"The studio of {server.folder.root} is open on this machine:", "", f"  {server.url}", "")
+        _print("The link works once. Ctrl-C stops the studio; collections that it opened continue.")
         if public_url is None:
-            _say(*_elsewhere(urlsplit(server.url).port))
+            _print(*_remote_hints(urlsplit(server.url).port))
         with nullcontext() if opener is None else _redirect(server.url) as address:
             if opener is not None and address is not None:
                 has_browser = opener(address)
-                _say("If the browser does not show it, open the link by hand." if has_browser else _NO_BROWSER)
+                _print("If the browser does not show it, open the link by hand." if has_browser else _NO_BROWSER)
             server.wait()
     except KeyboardInterrupt:
-        _say("", "The studio ends; what it is doing is finished first. Ctrl-C again: at once.")
+        _print("", "The studio stops when its current work is done. Press Ctrl-C again to stop at once.")
     finally:
         try:
             server.stop()
         except KeyboardInterrupt:
             os._exit(130)
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, previous_handler)
 
 
 @contextmanager
 def _redirect(link: str) -> Iterator[str]:
-    """The address of a file that leads to the link, for the time of the block; only this user can read it.
+    """Yield the address of a temporary file that redirects to the link and that only this user can read.
 
-    A browser's arguments are in the list of processes, which every user of the machine can read. So it is given a file
-    instead of the link with its secret.
+    The arguments of a browser are in the list of processes, which every user of the machine can read. So the browser is
+    given a file instead of the link with its key.
     """
     target = html.escape(link, quote=True)
-    with NamedTemporaryFile("w", prefix="studio-", suffix=".html", encoding="utf-8") as file:  # made with mode 0600
+    with NamedTemporaryFile("w", prefix="studio-", suffix=".html", encoding="utf-8") as file:  # created with mode 0600
         file.write(
             '<!doctype html><meta charset="utf-8"><title>Studio</title><meta name="referrer" content="no-referrer">'
         )
@@ -390,24 +403,21 @@ def _redirect(link: str) -> Iterator[str]:
         yield Path(file.name).as_uri()
 
 
-def _say(*lines: str) -> None:
+def _print(*lines: str) -> None:
     for line in lines:
         sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
-def _elsewhere(port: int | None) -> list[str]:
-    """What to do where the browser of whoever reads this is not on this machine."""
+def _remote_hints(port: int | None) -> list[str]:
+    """Return instructions for a user whose browser runs on another machine."""
     if hub := os.environ.get("JUPYTERHUB_SERVICE_PREFIX"):
-        way = f"--port {port} --public-url https://HUB{hub.rstrip('/')}/proxy/{port}/"
-        return [f"This is a machine of JupyterHub. If it has jupyter-server-proxy, start the studio with {way}"]
+        options = f"--port {port} --public-url https://HUB{hub.rstrip('/')}/proxy/{port}/"
+        return [f"This is a machine of JupyterHub. If it has jupyter-server-proxy, start the studio with {options}"]
     if any(path.exists() for path in _CONTAINER):
-        way = (
-            f"start it with --network=host, or forward port {port} to the same port of yours, as editors and kubectl do"
-        )
-        return [f"This is a container, whose loopback is not that of your machine: {way}."]
+        remedy = f"start it with --network=host, or forward port {port} to the same port of your machine"
+        return [f"This is a container with a loopback of its own: {remedy}, as editors and kubectl do."]
     if "SSH_CONNECTION" in os.environ:
-        return [
-            f"You came here by ssh. On your own machine: ssh -N -L {port}:{LOOPBACK}:{port} HOST; open the link there."
-        ]
+        tunnel = f"ssh -N -L {port}:{LOOPBACK}:{port} HOST"
+        return [f"You are connected by ssh. On your own machine, run {tunnel} and open the link there."]
     return []

@@ -1,4 +1,4 @@
-"""Surveys of the folder: new ones, the file with what is said of it, saving, undoing, and what others would see."""
+"""The surveys of a folder: creating, reading, saving, undoing and previewing them."""
 
 import json
 import tomllib
@@ -8,7 +8,15 @@ from typing import Any
 from toolkit.core.checks import choice, reject
 from toolkit.studio import checking, notebooks
 from toolkit.studio.editing import edited, is_safe, plain
-from toolkit.studio.folder import RELEASED, SESSION, SURVEYS, TABLES, ConflictError, Folder, fingerprint
+from toolkit.studio.folder import (
+    RELEASED,
+    SESSION_SUFFIX,
+    SURVEY_SUFFIXES,
+    TABLE_SUFFIXES,
+    ConflictError,
+    Folder,
+    fingerprint,
+)
 from toolkit.survey.dpia import sheet_html
 from toolkit.survey.paper.sheets import on_paper, printed_pages
 from toolkit.survey.serving.page import FormPreview
@@ -17,30 +25,38 @@ from toolkit.texts.phrases import LANGUAGES
 
 _STARTER = Path(__file__).parent / "starter"
 EXAMPLES = {name: _STARTER / f"{name}.toml" for name in ("exam", "workplace", "health", "class", "empty")}
-"""What a new survey begins with."""
+"""The files that a new survey is a copy of."""
 
-_MOST_STEPS = 200  # that can be undone
+_MAX_UNDO = 200
 
 
 class Surveys:
-    """The surveys of a folder, and what was done to them since the studio was started."""
+    """The surveys of a folder, with the changes since the studio was started."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
-        self._seen: dict[str, bytes] = {}
+        self._current: dict[str, bytes] = {}
         self._past: dict[str, list[bytes]] = {}
         self._undone: dict[str, list[bytes]] = {}
 
     def files(self) -> dict[str, Any]:
+        """Return the surveys with their titles, and the tables that can be released from."""
         others = {"constraints.toml", "pyproject.toml", "package.json"}
-        surveys = [name for name in self.folder.names(*SURVEYS) if not name.endswith(SESSION) and name not in others]
+        surveys = [
+            name
+            for name in self.folder.names(*SURVEY_SUFFIXES)
+            if not name.endswith(SESSION_SUFFIX) and name not in others
+        ]
         titles = {name: title for name in surveys if (title := _title(self.folder, name)) is not None}
-        listed = [{"file": name, "title": title} for name, title in titles.items()]
-        tables = [name for name in self.folder.names(*TABLES) if not RELEASED.search(name)]
-        return {"path": str(self.folder.root), "surveys": listed, "tables": tables}
+        tables = [name for name in self.folder.names(*TABLE_SUFFIXES) if not RELEASED.search(name)]
+        return {
+            "path": str(self.folder.root),
+            "surveys": [{"file": name, "title": title} for name, title in titles.items()],
+            "tables": tables,
+        }
 
     def new(self, file: str, example: str, language: str = "en") -> dict[str, Any]:
-        """Write a survey to start from, and return it."""
+        """Write a new survey from an example and return its state."""
         text = EXAMPLES[choice(example, "example", [*EXAMPLES])].read_text(encoding="utf-8")
         text = text.replace("survey.toml", str(file))
         if example == "empty" and language in LANGUAGES:
@@ -50,12 +66,12 @@ class Surveys:
         return self.state(file)
 
     def state(self, file: str, speak: str = "en") -> dict[str, Any]:
-        """Return a file's data and all that is said of it; what changed since the last look is one step."""
-        content = self.folder.read(file, *SURVEYS)
-        if (before := self._seen.get(file, content)) != content:
-            self._past[file] = [*self._past.get(file, []), before][-_MOST_STEPS:]
+        """Return a file's data with its problems and facts; changes since the last call count as one step for undo."""
+        content = self.folder.read(file, *SURVEY_SUFFIXES)
+        if (before := self._current.get(file, content)) != content:
+            self._past[file] = [*self._past.get(file, []), before][-_MAX_UNDO:]
             self._undone.pop(file, None)
-        self._seen[file] = content
+        self._current[file] = content
         base = {"file": file, "hash": fingerprint(content), "undo": file in self._past, "redo": file in self._undone}
         try:
             data = _read(file, content)
@@ -73,7 +89,7 @@ class Surveys:
         }
 
     def save(self, file: str, hash: str, data: dict[str, Any], speak: str = "en") -> dict[str, Any]:  # noqa: A002
-        """Write what differs, if the file is still the one with this hash."""
+        """Write what differs, if the file still has this hash."""
         content = self.unchanged(file, hash, speak)
         if not isinstance(data, dict):
             reject("a survey must be a table", type(data).__name__, "nothing was written", TypeError)
@@ -83,55 +99,64 @@ class Surveys:
         return self.state(file, speak)
 
     def undo(self, file: str, hash: str, speak: str = "en") -> dict[str, Any]:  # noqa: A002
-        """Bring the file back to what it was before the last change, byte for byte."""
+        """Restore the file as it was before the last change, byte for byte."""
         return self._step(file, hash, speak, self._past, self._undone)
 
     def redo(self, file: str, hash: str, speak: str = "en") -> dict[str, Any]:  # noqa: A002
+        """Restore the file as it was before the last undo."""
         return self._step(file, hash, speak, self._undone, self._past)
 
-    def _step(self, file: str, known: str, speak: str, back: dict[str, Any], forth: dict[str, Any]) -> dict[str, Any]:
-        content = self.unchanged(file, known, speak)
-        if file not in back:
-            reject("there must be something to undo", "nothing", "only what was done since the start can be undone")
-        self.folder.write(file, back[file][-1])
-        self._seen[file] = back[file].pop()
-        forth.setdefault(file, []).append(content)
-        if not back[file]:
-            del back[file]
+    def _step(
+        self, file: str, expected: str, speak: str, source: dict[str, Any], target: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Replace the file by the last version in `source` and push its present version to `target`."""
+        content = self.unchanged(file, expected, speak)
+        if file not in source:
+            reject(
+                "there must be a change to undo or redo",
+                "none",
+                "only changes since the start of the studio are recorded",
+            )
+        self.folder.write(file, source[file][-1])
+        self._current[file] = source[file].pop()
+        target.setdefault(file, []).append(content)
+        if not source[file]:
+            del source[file]
         return self.state(file, speak)
 
-    def unchanged(self, file: str, known: str, speak: str = "en") -> bytes:
-        """Return what a file holds, if it is still the version that the page shows."""
-        content = self.folder.read(file, *SURVEYS)
-        if fingerprint(content) != known:
+    def unchanged(self, file: str, expected: str, speak: str = "en") -> bytes:
+        """Return the content of a file, or raise ConflictError if it is not the version that the page shows."""
+        content = self.folder.read(file, *SURVEY_SUFFIXES)
+        if fingerprint(content) != expected:
             raise ConflictError(self.state(file, speak))
         return content
 
     def data(self, file: str) -> dict[str, Any]:
-        return _read(file, self.folder.read(file, *SURVEYS))
+        """Return the data of a survey's file, valid or not."""
+        return _read(file, self.folder.read(file, *SURVEY_SUFFIXES))
 
     def load(self, file: str) -> Survey:
-        """Return the survey in a file; refused if something is wrong with it."""
-        return Survey.load(self.folder.path(file, *SURVEYS))
+        """Return the survey in a file, or raise an error if it is not valid."""
+        return Survey.load(self.folder.path(file, *SURVEY_SUFFIXES))
 
-    def seen(self, file: str, what: str, language: str) -> tuple[str, bool]:
-        """Return a page that others would see, as HTML, and whether it has a program in it."""
+    def preview(self, file: str, view: str, language: str) -> tuple[str, bool]:
+        """Return the HTML of what others would see, and whether it contains scripts."""
         survey = self.load(file)
         code = choice(language, "language", survey.languages)
-        if what == "phone":
-            likes = f'<script>Object.defineProperty(navigator, "languages", {{ get: () => ["{code}"] }});</script>\n'
-            return FormPreview(survey).html.replace(
-                '<script type="importmap">', f'{likes}<script type="importmap">', 1
-            ), True
-        if what == "assessment":
+        if view == "phone":
+            # The form chooses its language by the preferences of the browser.
+            script = f'<script>Object.defineProperty(navigator, "languages", {{ get: () => ["{code}"] }});</script>\n'
+            html = FormPreview(survey).html
+            return html.replace('<script type="importmap">', f'{script}<script type="importmap">', 1), True
+        if view == "assessment":
             return sheet_html(survey, code), False
-        choice(what, "what", ("phone", "paper", "assessment"))
-        on_sheets, _ = on_paper(survey)
-        return printed_pages(on_sheets, code, ["00000"], survey.hash)[f"form.{code}.html"], False
+        choice(view, "view", ("phone", "paper", "assessment"))
+        printable, _ = on_paper(survey)
+        return printed_pages(printable, code, ["00000"], survey.hash)[f"form.{code}.html"], False
 
 
 def _read(file: str, content: bytes) -> dict[str, Any]:
-    """The data of a survey's file; refused if it is no table."""
+    """Parse the content of a survey's file."""
     text = content.decode("utf-8")
     data = plain(tomllib.loads(text) if file.lower().endswith(".toml") else json.loads(text))
     if not isinstance(data, dict):
@@ -140,6 +165,7 @@ def _read(file: str, content: bytes) -> dict[str, Any]:
 
 
 def _title(folder: Folder, name: str) -> str | None:
+    """Return the title of a survey, its file name if it cannot be read, None if the file is not a survey."""
     try:
         data = _read(name, folder.read(name))
     except (ValueError, TypeError, OSError):

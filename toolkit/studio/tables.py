@@ -1,7 +1,7 @@
-"""Confidential tables as files: their columns without a row, and their rows without an error that a cell decides.
+"""Confidential tables as files: their columns without reading a row, and their rows without errors that reveal a cell.
 
-A CSV file has no types. Its cells are text, and numbers in the columns of which the curator says so. Whether its first
-line names the columns is asked, as it may be a person's record. A Parquet file has names and types in writing.
+A CSV file has no types. Its cells are text, or numbers in columns that the curator declares as numbers. The curator
+also says whether the first line names the columns, as it may be a person's record. A Parquet file stores both.
 """
 
 import csv
@@ -17,7 +17,7 @@ from toolkit.core.extras import extra
 
 @dataclass(frozen=True)
 class FileColumn:
-    """A column: `kind` is "text", "number" or "" for any other, `type` what a Parquet file calls it."""
+    """A column; `kind` is "text", "number" or "" for all others, `type` is the type in a Parquet file."""
 
     name: str
     kind: str
@@ -30,11 +30,11 @@ class TableFile:
     Parameters
     ----------
     path : Path
-        Where it is.
+        The path of the file.
     header : bool, optional
-        Whether the first line of a CSV file names its columns; None if nobody has said.
+        Whether the first line of a CSV file names its columns; None if that is not known yet.
     types : mapping
-        "number" by name of a column of a CSV file; all others hold text.
+        The columns of a CSV file that hold numbers, as a mapping from name to "number"; all others hold text.
     """
 
     def __init__(self, path: Path, header: bool | None, types: Mapping[str, str]) -> None:
@@ -42,32 +42,32 @@ class TableFile:
         self.is_csv = path.suffix.lower() != ".parquet"
         self.header = header if self.is_csv else True
         try:
-            self.columns = _of_csv(path, header, types) if self.is_csv else _of_parquet(path)
+            self.columns = _csv_columns(path, header, types) if self.is_csv else _parquet_columns(path)
         except (ValueError, csv.Error):
-            _refuse_table(path)
+            _reject_table(path)
 
     def schema(self) -> list[dict[str, str]]:
         """Return the columns as plain data."""
         return [asdict(column) for column in self.columns]
 
     def empty(self) -> Any:
-        """Return a frame without rows: prices and noise follow from it, and nothing is read."""
+        """Return a frame without rows, from which prices and noise follow without reading the table."""
         return (
             _frame(self.columns, []) if self.is_csv else extra("pyarrow.parquet").read_schema(self.path).empty_table()
         )
 
     def read(self) -> Any:
-        """Return all rows. A cell of CSV that is not what its column holds is missing, whatever it is."""
+        """Return all rows. A CSV cell that does not fit the type of its column becomes missing."""
         if self.is_csv:
             return _frame(self.columns, _rows(self.path, len(self.columns), skip=bool(self.header)))
         try:
             return extra("pyarrow.parquet").read_table(self.path)
         except Exception:
-            _refuse_table(self.path)
+            _reject_table(self.path)
 
 
 def number(text: object) -> float:
-    """Return a cell or a category as a number, NaN if it is none.
+    """Return a cell or a category as a number, NaN if it is not a number.
 
     >>> number(" 33 "), number("33 years"), number("1_000")
     (33.0, nan, nan)
@@ -78,12 +78,12 @@ def number(text: object) -> float:
         return math.nan
 
 
-def _refuse_table(path: Path) -> NoReturn:
-    """In words of our own: a reader's may quote a cell."""
-    reject("a table must be readable", f"{path.name}, which is not", "save it anew as CSV or Parquet")
+def _reject_table(path: Path) -> NoReturn:
+    """Reject a file with a message that, unlike that of the parser, quotes no cell."""
+    reject("a table must be readable", f"{path.name}, which is not", "save it again as CSV or Parquet")
 
 
-def _of_parquet(path: Path) -> list[FileColumn]:
+def _parquet_columns(path: Path) -> list[FileColumn]:
     types = extra("pyarrow").types
     columns = []
     for entry in extra("pyarrow.parquet").read_schema(path):
@@ -96,17 +96,18 @@ def _of_parquet(path: Path) -> list[FileColumn]:
     return columns
 
 
-def _of_csv(path: Path, header: bool | None, types: Mapping[str, str]) -> list[FileColumn]:
-    """Columns by the names in the first line, or by their positions; none if it is not known which."""
+def _csv_columns(path: Path, header: bool | None, types: Mapping[str, str]) -> list[FileColumn]:
+    """Return the columns, named by the first line or by position; none as long as `header` is None."""
     if header is None:
         return []
-    first = next((record for record in _records(path) if record != []), None) or []  # never a later line: a record
+    # Empty lines are skipped, but an unreadable first line is not: the next line would be a person's record.
+    first = next((record for record in _records(path) if record != []), None) or []
     names = _distinct(first) if header else [f"column_{position}" for position in range(1, len(first) + 1)]
     return [FileColumn(name, "number" if types.get(name) == "number" else "text") for name in names]
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Names of columns, each once: an empty one is named by its position, a repeated one gets a number."""
+    """Make column names unique: an empty one is replaced by its position, a repeated one gets a number."""
     taken: dict[str, None] = {}
     for position, name in enumerate(names, start=1):
         stem = candidate = name or f"column_{position}"
@@ -119,7 +120,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def _records(path: Path) -> Iterator[list[str] | None]:
-    """The lines of a CSV file as cells; None for one that cannot be taken apart, such as one with a huge cell."""
+    """Yield the cells of each line of a CSV file, None for a line that cannot be parsed, such as a huge cell."""
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
         reader = csv.reader(file)
         while True:
@@ -132,8 +133,8 @@ def _records(path: Path) -> Iterator[list[str] | None]:
 
 
 def _rows(path: Path, width: int, *, skip: bool) -> Iterator[list[str]]:
-    """All records with as many cells as there are columns, the first left out if it is to be skipped."""
-    filled = (record for record in _records(path) if record != [])  # an empty line is no record
+    """Yield all records with `width` cells, without the first if `skip`; a record of another width is all missing."""
+    filled = (record for record in _records(path) if record != [])  # without empty lines
     for position, record in enumerate(filled):
         if position or not skip:
             fits = record is not None and not any(record[width:])
@@ -141,6 +142,7 @@ def _rows(path: Path, width: int, *, skip: bool) -> Iterator[list[str]]:
 
 
 def _frame(columns: Sequence[FileColumn], rows: Any) -> Any:
+    """Return a pandas frame of CSV cells; empty cells are missing."""
     pandas = extra("pandas", "collect")
     cells = [*zip(*rows, strict=True)] or [()] * len(columns)
     data = {

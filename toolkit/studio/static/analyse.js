@@ -6,5 +6,5 @@ export async function analyse(main) {
   let which = now.real || !now.rehearsal ? "real" : "rehearsal";
   const words = "Written into the folder: {file}. Open it in JupyterLab and run it.";
   main.append(h("p", { class: "lead" }, t("The studio ends where analysis begins. A notebook with the first steps for this very survey is ready to run: load, estimate, compare groups, model, draw.")),
-    h("div", { class: "row" }, h("label", {}, t("Of"), select(which, [["real", t("Real reports")], ["rehearsal", t("Rehearsal")]], (value) => (which = value))), writer(t("Write the notebook"), said, () => ({ what: "notebook", which }), { words, kind: "main" })), said, same("analyse"));
+    h("div", { class: "row" }, h("label", {}, t("Of"), select(which, [["real", t("Real reports")], ["rehearsal", t("Rehearsal")]], (value) => (which = value))), writer(t("Write the notebook"), said, () => ({ document: "notebook", which }), { words, kind: "main" })), said, same("analyse"));
 }

@@ -210,7 +210,7 @@ export function writer(label, place, given, { words = "Written into the folder: 
   return button(label, (event) => work(event.target, place, async () => {
     const made = await api("write", { file: state.survey.file, hash: state.survey.hash, ...given() });
     return h("div", {}, notice(t(words, made), "good"), ...made.notes.map((note) => notice(note)));
-  }), kind, { "data-what": given().what });
+  }), kind, { "data-document": given().document });
 }
 
 // ---------------------------------------------------------------- the survey that is open

@@ -44,8 +44,8 @@ export async function opening(main) {
         one.current ? null : h("div", {}, notice(t("The file differs from what people see."), "note"), button(t("Show people the corrected page"), amend)), said, same("open"));
     }
     if (one?.state === "closed") return h("section", { class: "panel", "aria-labelledby": "o2" }, head, h("p", {}, t("The collection is closed. Closing is final; a new one needs another file.")), same("open"));
-    const reach = { host: "", public_url: "", certificate: "", private_key: "", plain_http_beyond_this_machine: false };
-    const give = (name) => (value) => (reach[name] = value);
+    const network = { host: "", public_url: "", certificate: "", private_key: "", plain_http_beyond_this_machine: false };
+    const give = (name) => (value) => (network[name] = value);
     const far = h("details", {}, h("summary", {}, t("For phones: beyond this machine")),
       h("p", { class: "hint" }, t("Phones need an address that they can reach, and TLS: else anybody on the way could change the page.")),
       field(t("Listen on"), select("", [["", t("This machine alone")], ["0.0.0.0", t("All networks of this machine")]], give("host"))),
@@ -56,7 +56,7 @@ export async function opening(main) {
     const unfinished = !one && (state.survey.problems ?? []).some((problem) => problem.unfinished);
     const run = async (event) => {
       const pressed = event.target;
-      if (await ask(t("Open the survey?"), t("From now on questions, answers and designs stay as they are. Title and consent can still be corrected."), t("Open"), "main")) await open(pressed, said, { reach });
+      if (await ask(t("Open the survey?"), t("From now on questions, answers and designs stay as they are. Title and consent can still be corrected."), t("Open"), "main")) await open(pressed, said, { network });
     };
     return h("section", { class: "panel", "aria-labelledby": "o2" }, head, h("p", {}, t("A server of its own starts in the background. It goes on when the studio ends.")), far,
       unfinished && notice(t("Some words are still the examples that were filled in: the steps with a number say where. Write your own before you open the survey.")),

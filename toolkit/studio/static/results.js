@@ -36,7 +36,7 @@ export async function results(main) {
   const chosen = { which: there[0], by: "" }, body = h("div", {}), said = h("div", {}), choices = h("div", { class: "row" });
   const show = async () => {
     body.replaceChildren(notice(t("Working …")));
-    files.querySelectorAll("[data-what=report]").forEach((one) => (one.disabled = now[chosen.which].state !== "closed"));
+    files.querySelectorAll("[data-document=report]").forEach((one) => (one.disabled = now[chosen.which].state !== "closed"));
     try {
       await fillResults(body, chosen.which, chosen.by);
     } catch (problem) {
@@ -50,7 +50,7 @@ export async function results(main) {
       h("label", {}, t("Of"), select(chosen.which, there.map((which) => [which, words[which]]), (which) => ((chosen.which = which), (chosen.by = ""), paint(), show()))),
       h("label", {}, t("By"), select(chosen.by, [["", t("everybody")], ...groups.map((name) => [name, texts[name] ?? name])], (by) => ((chosen.by = by), show()))));
   }
-  const write = (what, ending, label) => writer(label, said, () => ({ what, ending, ...chosen }));
+  const write = (document, ending, label) => writer(label, said, () => ({ document, ending, ...chosen }));
   const files = h("section", { class: "panel", "aria-labelledby": "files" }, h("h2", { id: "files" }, t("Files")),
     h("p", { class: "hint" }, t("A report for readers needs a closed collection. Exported reports are for your eyes only.")),
     h("div", { class: "row" }, write("report", ".html", t("Report (HTML)")), write("report", ".docx", t("Report (Word)")), write("export", ".csv", t("Reports (CSV)")),

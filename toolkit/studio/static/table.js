@@ -1,7 +1,7 @@
 // The curator's half: columns and bounds by hand, statistics with price and noise before they are paid for, a ledger that fills.
 import { api, ask, button, codes, field, h, input, meter, notice, number, numberIn, outdated, select, t, tableOf, work, wrong } from "./core.js";
 
-const VERBS = {
+const STATISTICS = {
   count: "How many rows", histogram: "How many rows in each category", mean: "Mean", sum: "Sum", std: "Standard deviation", median: "Median", bounds: "Propose bounds (paid)",
 };
 
@@ -77,9 +77,9 @@ export async function table(main, file) {
     wrong(now.unpublished ?? "");
   }
 
-  function statistic(one, place) {
-    const facts = now.statistics[place] ?? {}, said = h("div", {});
-    const title = `${t(VERBS[one.verb])}${one.column ? ` · ${one.column}` : ""}${one.by ? ` · ${t("by {name}", { name: one.by })}` : ""}`;
+  function statistic(one, index) {
+    const facts = now.statistics[index] ?? {}, said = h("div", {});
+    const title = `${t(STATISTICS[one.verb])}${one.column ? ` · ${one.column}` : ""}${one.by ? ` · ${t("by {name}", { name: one.by })}` : ""}`;
     if (facts.released) {
       const take = one.verb === "bounds" ? button(t("Take these as bounds"), () => {
         const values = facts.rows.map((row) => Number(row[facts.columns.indexOf("estimate")] ?? row[1]));
@@ -92,15 +92,15 @@ export async function table(main, file) {
     const noise = facts.problem ? notice(facts.problem, "wrong") : h("dl", { class: "facts" }, h("dt", {}, t("Price")), h("dd", {}, facts.price ?? ""),
       h("dt", {}, t("Noise")), h("dd", {}, facts.sd ? t("standard error {number} in each cell", { number: number(facts.sd) }) : facts.per_value ? t("standard error about {number} divided by the number of rows: with 1,000 rows {example}", { number: number(facts.per_value), example: number(facts.per_value / 1000) }) : t("depends on the data")),
       h("dt", {}, t("Budget")), h("dd", {}, facts.fits ? t("enough is left") : t("not enough is left")));
-    const price = input(one.epsilon, (text) => ((one.epsilon = text.replace(",", ".")), soon()), { inputmode: "decimal", "data-key": `price${place}` });
+    const price = input(one.epsilon, (text) => ((one.epsilon = text.replace(",", ".")), soon()), { inputmode: "decimal", "data-key": `price${index}` });
     const release = async (event) => {
       const pressed = event.target;
       if (await ask(t("Release it?"), t("The ledger is charged {price}, then the table is read. A charge is never taken back.", { price: facts.price }), t("Pay and release"), "main")) {
-        await work(pressed, said, () => released("release", { place, hash: facts.hash }));
+        await work(pressed, said, () => released("release", { index, hash: facts.hash }));
       }
     };
     return h("li", { class: "card" }, h("h3", {}, title), field(t("Epsilon"), price), h("div", { class: "verdict" }, noise),
-      h("div", { class: "row" }, button(t("Release"), release, "main", { disabled: unsaved || !facts.fits }), button(t("Remove"), () => (now.session.statistics.splice(place, 1), save()), "small")), said,
+      h("div", { class: "row" }, button(t("Release"), release, "main", { disabled: unsaved || !facts.fits }), button(t("Remove"), () => (now.session.statistics.splice(index, 1), save()), "small")), said,
       facts.code && codes([[null, facts.code]]));
   }
 
@@ -113,7 +113,7 @@ export async function table(main, file) {
       column.hidden = chosen.verb === "count";
       by.hidden = ["histogram", "bounds"].includes(chosen.verb);
     };
-    const verb = field(t("Statistic"), select(chosen.verb, Object.entries(VERBS).map(([key, text]) => [key, t(text)]), (value) => ((chosen.verb = value), fit())));
+    const verb = field(t("Statistic"), select(chosen.verb, Object.entries(STATISTICS).map(([key, text]) => [key, t(text)]), (value) => ((chosen.verb = value), fit())));
     const push = () => {
       const one = { verb: chosen.verb, epsilon: "0.1" };
       if (chosen.verb !== "count") one.column = chosen.column;
