@@ -11,7 +11,7 @@ from toolkit.teaching.checking import HINTED, number, rounded, seal, word
 
 ROOT = Path(__file__).parents[1]
 KEY = ROOT / "notebooks" / "teaching" / "answers.toml"
-SEALED = ROOT / "toolkit" / "course" / "static" / "answers.json"
+SEALED = ROOT / "toolkit" / "teaching" / "static" / "answers.json"
 
 
 def sealed() -> str:

@@ -3,8 +3,9 @@
 Everything here uses the rest of the toolkit, and nothing but the command line uses it.
 """
 
+from toolkit.teaching.attempts import attempt
 from toolkit.teaching.checking import check, grade
 from toolkit.teaching.classroom import certificate, open_class, own_address
 from toolkit.teaching.copies import dataset
 
-__all__ = ["certificate", "check", "dataset", "grade", "open_class", "own_address"]
+__all__ = ["attempt", "certificate", "check", "dataset", "grade", "open_class", "own_address"]
