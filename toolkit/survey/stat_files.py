@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolkit.analysis.plain import Plain
+from toolkit.analysis.reports import QuestionModel
 from toolkit.core.checks import is_missing
 from toolkit.core.extras import extra
 from toolkit.survey.questions.question import Question, answer_codes, code_labels
@@ -54,9 +56,15 @@ def file_name(name: str, suffix: str) -> str:
 
 
 def is_set(question: Question) -> bool:
-    if question.design is None:
-        return question.kind == "ticks"
-    return question.design.matrix is None and question.design.name in _SETS
+    """Return whether the reports of a question are sets of options."""
+    return question.kind == "ticks" if question.design is None else reports_sets(question.design)
+
+
+def reports_sets(model: QuestionModel) -> bool:
+    """Return whether the reports of a design, or plain answers, are sets of options."""
+    if isinstance(model, Plain):
+        return model.asks == "ticks"
+    return model.matrix is None and model.name in _SETS
 
 
 @dataclass

@@ -1,12 +1,9 @@
 """`read_reports`: reports that another program collected or wrote, read as reports of a survey's questions."""
 
-import json
-import re
 import warnings
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -17,42 +14,59 @@ from toolkit.analysis.plain import question_model
 from toolkit.analysis.reports import STRANGE, QuestionModel, Reader, cell_key, checked_designs
 from toolkit.core.checks import is_missing, reject
 from toolkit.core.extras import extra
-from toolkit.core.tables import as_written, harmless
+from toolkit.core.tables import as_written
 from toolkit.local.numeric.square_wave import SquareWave
+from toolkit.survey.exchange.cells import CellReader, OptionNames, number_in
+from toolkit.survey.exchange.columns import ColumnFinder, ColumnNames
 from toolkit.survey.exchange.raw_files import RawTable, read_table
+from toolkit.survey.exchange.tools import Selection, select_rows, tool_of
 from toolkit.survey.exchange.xlsform import choice_names, numbered_names
-from toolkit.survey.questions.question import Question, accepts, answers_of
+from toolkit.survey.questions.question import Question, answers_of
 from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, PERSON, PHONE, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.table import cell
 from toolkit.survey.spec import Survey
-from toolkit.survey.stat_files import GAPS, file_name, is_set, whole_number
+from toolkit.survey.stat_files import reports_sets
+from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
 
 if TYPE_CHECKING:
     import pandas as pd
 
-IDS = ("ResponseId", "_uuid", "_id", "meta/instanceID", "meta-instanceID", "KEY", "record_id", "id", PERSON)
-"""What Qualtrics, Kobo, ODK, REDCap, LimeSurvey and this package call the number of a row."""
+IDS = (
+    "ResponseId",
+    "_uuid",
+    "_id",
+    "meta/instanceID",
+    "meta-instanceID",
+    "KEY",
+    "record_id",
+    "Record ID",
+    "id",
+    PERSON,
+)
+"""The columns in which Qualtrics, Kobo, ODK, REDCap, LimeSurvey and this package number rows."""
 
 _NOTHING = "nothing was read"
-_NAMED = f"{_NOTHING}; where it is called otherwise, say columns={{'question': 'column'}}"
-_TICKED = frozenset({"1", "true", "yes", "y", "checked", "ticked", "quoted"})
-_NOT_TICKED = frozenset({"0", "false", "no", "n", "unchecked", "not ticked", "not quoted"})
 
 
 def read_reports(
     path: str | Path,
     survey: Survey | Mapping[str, Any] | None = None,
     *,
-    columns: Mapping[str, str] | None = None,
+    source: str | None = None,
+    columns: Mapping[str, str | Mapping[Any, str]] | None = None,
     codes: Mapping[str, Mapping[Any, Any]] | None = None,
-    missing: Sequence[Any] = (),
+    missing: Sequence[Any] | Mapping[str, Sequence[Any]] = (),
+    decimal: str | None = None,
+    keep: str | Sequence[str] = (),
     unique: str | None = "auto",
 ) -> "pd.DataFrame":
     r"""Read the reports in a file of another program or of `toolkit export`; an error reads none of them.
 
-    A column belongs to the question of its name, also inside of groups ("page/cheated"); the boxes of one question may
-    be columns of their own ("tried___1", "tried/beer", "tried[beer]"). Codes stand for what the file's own labels say.
+    A column belongs to the question of its name or wording, also inside groups ("page/cheated"). The options of one
+    question may have columns of their own ("tried___1", "tried/beer", "tried[beer]", "tried_1"). Rows that are not a
+    person's finished answers are left out with a warning that counts them. A value that the file declares as missing
+    is missing, and a code stands for its label in the file.
 
     Parameters
     ----------
@@ -62,20 +76,30 @@ def read_reports(
     survey : Survey or mapping, optional
         What was asked; or the design of each column, for others than questions of a survey. Without it, the codebook
         that lies beside the file or in it.
+    source : {"qualtrics", "limesurvey", "kobo", "redcap"}, optional
+        The program that exported the file ("kobo" also for ODK); by default the one that its columns show.
     columns : mapping, optional
-        The column of a question, where it is called otherwise: {"cheated": "Q7"}.
+        The column of a question, where it has another name: {"cheated": "Q7"}; or that of each option:
+        {"tried": {"beer": "Q8_1", "wine": "Q8_4"}}.
     codes : mapping, optional
-        What codes stand for, where the file does not say: {"cheated": {1: "yes", 2: "no"}}.
-    missing : sequence
-        What stands for no answer, as -99.
+        What codes stand for, where the file does not say or is wrong: {"cheated": {1: "yes", 2: "no"}}; where each
+        option has a column, what is ticked: {"tried": {"x": True, "-": False}}.
+    missing : sequence or mapping
+        What stands for no answer, as [-99]; by question, {"age": [98, 99]}.
+    decimal : {",", "."}, optional
+        The decimal mark of numbers. By default a point, or a comma that cannot separate thousands.
+    keep : str or sequence of str
+        Rows to read although they are not a person's finished answers, of "preview", "test", "spam", "unfinished" and
+        "not approved"; or "all".
     unique : str, optional
         The column that numbers the rows, each number once; by default one that those programs write. None for no such.
 
     Returns
     -------
     pandas.DataFrame
-        The table that `collector.reports()` returns, or for a mapping its columns. Shares of reports that contradict a
-        design are named in a warning and in `attrs["remarks"]`.
+        The table that `collector.reports()` returns, or for a mapping its columns. `attrs["left_out"]` counts the rows
+        that were left out. Shares of reports that contradict a design are named in a warning. `attrs["remarks"]` has
+        the text of all warnings.
 
     Raises
     ------
@@ -94,45 +118,68 @@ def read_reports(
     >>> list(frame["cheated"])
     ['yes', 'no']
     """
+    if decimal not in (None, ",", "."):
+        reject('`decimal` must be "," or "."', repr(decimal)[:20], _NOTHING)
     raw = read_table(path)
-    source = _survey_of(raw, survey)
+    asked = _survey_of(raw, survey)
+    fields = _fields(raw, asked, columns or {})
+    tool = tool_of(raw, source, [name for field in fields for name in field.columns])
+    selection = select_rows(tool, raw, {field.name: field.columns for field in fields}, keep)
+    if not all(selection.rows):
+        raw = raw.rows(selection.rows)
     _check_unique(raw.frame, unique)
-    designs: Any
-    if isinstance(source, Survey):
-        _check_book(raw, source)
-        frame = _of_survey(raw, source, columns or {}, codes or {}, missing)
-        designs = {item.name: item.design for item in source.questions if item.design is not None}
+    arguments = _Arguments(codes or {}, missing, tool.separator, decimal)
+    cells = {field.name: field.read(raw, arguments) for field in fields}
+    for name, unanswered in selection.unanswered.items():
+        cells[name] = [None if is_empty else value for value, is_empty in zip(cells[name], unanswered, strict=True)]
+    if isinstance(asked, Survey):
+        frame = _with_marks(extra("pandas", "collect").DataFrame(cells), raw.frame, asked)
+        designs = {question.name: question.design for question in asked.questions if question.design is not None}
     else:
-        designs, frame, find = checked_designs(dict(source)), raw.frame.copy(), _Columns(raw.frame, columns or {})
-        for name, design in designs.items():
-            column = find.column(name)
-            if column is None:
-                reject("the file must have a column for each design", f"none for {name}", _NAMED)
-            cells = _Cells(
-                name, design, (_Names(()),) * 3, raw.labels.get(column, {}), (codes or {}).get(name, {}), missing
-            )
-            frame[name] = cells.column(raw.frame[column], partial(_label, design))
-    # A distribution of many points fits any reports.
-    tested = {name: design for name, design in designs.items() if not isinstance(design, SquareWave)}
-    estimated = estimates(frame, tested).group_estimates if tested else ()
-    doubts = [item for item in estimated if item.estimate.contradicted]
-    frame.attrs["remarks"] = [f"{item.question}: {note}." for item in doubts for note in item.estimate.notes]
+        frame, designs = raw.frame.assign(**cells), dict(asked)
+    frame.attrs["left_out"] = dict(selection.counts)
+    frame.attrs["remarks"] = [*_selection_remarks(selection), *_contradictions(frame, designs)]
     for remark in frame.attrs["remarks"]:
         warnings.warn(remark, stacklevel=2)
     return frame
 
 
+def _selection_remarks(selection: Selection) -> list[str]:
+    """Return sentences about rows that were left out, and about forms that were not answered."""
+    remarks = [f"{selection.message()}; {selection.advice()} reads them."] if selection.counts else []
+    by_rows: dict[int, list[str]] = {}
+    for name, unanswered in selection.unanswered.items():
+        by_rows.setdefault(sum(unanswered), []).append(name)
+    by_rows.pop(0, None)
+    return remarks + [
+        f"{', '.join(names)}: missing in {rows:,} rows, where the form was not finished."
+        for rows, names in by_rows.items()
+    ]
+
+
+def _contradictions(frame: "pd.DataFrame", designs: Mapping[str, Any]) -> list[str]:
+    """Return the notes of estimates that contradict their design; a distribution of many points fits any reports."""
+    tested = {name: design for name, design in designs.items() if not isinstance(design, SquareWave)}
+    groups = estimates(frame, tested).group_estimates if tested else ()
+    return [
+        f"{group.question}: {note}." for group in groups if group.estimate.contradicted for note in group.estimate.notes
+    ]
+
+
 def _survey_of(raw: RawTable, survey: object) -> Survey | Mapping[str, Any]:
     if survey is None and raw.book is not None and "survey" in raw.book:
         return Survey.from_collection(raw.book["survey"])
-    if not isinstance(survey, Survey | Mapping):
+    if isinstance(survey, Survey):
+        _check_book(raw, survey)
+        return survey
+    if not isinstance(survey, Mapping):
         rule = "`survey` must be a Survey, or designs by column"
         reject(rule, "no codebook beside the file" if survey is None else type(survey).__name__, _NOTHING, TypeError)
-    return survey
+    return checked_designs(dict(survey))
 
 
 def _check_book(raw: RawTable, survey: Survey) -> None:
-    """Reports of one design say nothing under another: a file that says which it was must say the same."""
+    """Refuse another design than that of the file's codebook: its reports would mean something else."""
     for name, column in (raw.book or {}).get("columns", {}).items():
         question = {item.name: item for item in survey.questions}.get(name)
         if question is not None and question.design is not None and column.get("design") != question.design.to_dict():
@@ -147,107 +194,128 @@ def _check_unique(frame: "pd.DataFrame", unique: str | None) -> None:
     if name not in frame:
         reject("`unique` must be a column of the file", repr(name)[:60], _NOTHING)
     ids = frame[name].dropna()
-    if doubled := int(ids.duplicated().sum()):
-        rule = f"each number in {name!r} must be there once"
-        reject(rule, f"{doubled:,} rows more", f"{_NOTHING}; remove them, or say unique=None if each row is a person")
+    if repeated := int(ids.duplicated().sum()):
+        rule = f"each number in {name!r} must occur once"
+        reject(
+            rule, f"{repeated:,} repeated rows", f"{_NOTHING}; remove them, or say unique=None if each row is a person"
+        )
 
 
-class _Columns:
-    """Finds the column, or the boxes, of a question."""
+@dataclass(frozen=True)
+class _Arguments:
+    """What the caller, and the program that wrote the file, say about all cells."""
 
-    def __init__(self, frame: "pd.DataFrame", columns: Mapping[str, str]) -> None:
-        self.frame, self.named = frame, columns
-        self.last: dict[str, list[str]] = {}
-        for name in map(str, frame):
-            self.last.setdefault(_last_part(name), []).append(name)
+    codes: Mapping[str, Mapping[Any, Any]]
+    missing: Sequence[Any] | Mapping[str, Sequence[Any]]
+    separator: str
+    decimal: str | None
 
-    def column(self, name: str) -> str | None:
-        """By its own name, that of an export, or the last part of a path; refused where two could be meant."""
-        if name in self.named:
-            if self.named[name] not in self.frame:
-                reject(f"`columns` must name a column for {name!r}", repr(self.named[name])[:60], _NOTHING)
-            return self.named[name]
-        exported = [file_name(name, suffix) for suffix in (".sav", ".dta")]
-        for known in (name, *exported):
-            if known in self.frame:
-                return known
-        near = self.last.get(name.casefold(), [])
-        if len(near) > 1:
-            reject(f"one column must be that of {name!r}", ", ".join(near[:4]), f"{_NOTHING}; say columns={{…}}")
-        return near[0] if near else None
+    def missing_of(self, name: str) -> tuple[Any, ...]:
+        """Return what stands for no answer to a question."""
+        return tuple(self.missing.get(name, ()) if isinstance(self.missing, Mapping) else self.missing)
 
-    def boxes(self, question: Question, labels: Sequence[Sequence[str]]) -> list[str] | None:
-        """A column for each option, by its number or name."""
-        column = self.named.get(question.name, question.name)
-        numbers = [str(number) for number in range(1, len(question.options) + 1)]
-        schemes: list[tuple[str, Sequence[str], str]] = [
-            ("", [file_name(f"{column}__{number}", suffix) for number in numbers], "") for suffix in (".sav", ".dta")
-        ]
-        for prefix, suffix in (("___", ""), ("/", ""), ("[", "]")):
-            names_of_options = [list(map(str, question.options)), *labels, numbers]
-            schemes += [(f"{column}{prefix}", endings, suffix) for endings in names_of_options]
-        for prefix, endings, suffix in schemes:
-            matches = [self._ending(f"{prefix}{ending}{suffix}") for ending in endings]
-            if all(len(names) == 1 for names in matches):
-                return [names[0] for names in matches]
-        return None
-
-    def _ending(self, end: str) -> list[str]:
-        return [name for name in self.last.get(_last_part(end), []) if _path_ends(name, end)]
+    def check_missing(self, name: str, model: QuestionModel) -> None:
+        """Refuse a value that is missing for all questions, but is a report of this one."""
+        if isinstance(self.missing, Mapping) or not model.report_options or self.codes.get(name):
+            return
+        reader = Reader(name, model)
+        for code in self.missing:
+            if cell_key(code) and reader.read(code) not in (None, STRANGE):
+                rule = f"`missing` must not name a report of {name!r}"
+                reject(rule, repr(code)[:40], f"{_NOTHING}; name it for other questions, missing={{'…': [{code!r}]}}")
 
 
-def _last_part(name: str) -> str:
-    return re.split(r"[/.]", name)[-1].casefold()
+@dataclass(frozen=True)
+class _Field:
+    """One question and its columns in the file; of free text there is no model."""
 
+    name: str
+    model: QuestionModel | None
+    names: tuple[OptionNames, ...]
+    convert: Callable[[Any], Any]
+    column: str | None
+    boxes: Sequence[str] = ()
 
-def _path_ends(name: str, end: str) -> bool:
-    folded = f"/{name}".casefold()
-    return folded.endswith((f"/{end}".casefold(), f".{end}".casefold()))
+    @property
+    def columns(self) -> list[str]:
+        return [*filter(None, [self.column]), *self.boxes]
 
-
-def _of_survey(raw: RawTable, survey: Survey, column_names: Any, codes: Any, missing: Sequence[Any]) -> "pd.DataFrame":
-    """A column for each question, as a collection would hand it out."""
-    columns_of, cells_by_name, absent = _Columns(raw.frame, column_names), dict[str, Any](), []
-    for question in survey.questions:
-        name, column = question.name, columns_of.column(question.name)
-        labels = [_labels(survey, question, code) for code in survey.languages]
-        boxes = columns_of.boxes(question, labels) if question.options else None
-        if boxes is not None and (column is None or is_set(question)):
-            cells_by_name[name] = _joined(raw, question, boxes, missing)
-        elif column is None:
-            absent.append(name)
-        elif question.kind == "text":
-            clean = as_written if raw.defused else str
-            missing_keys = {"", *map(cell_key, missing)}
-            cells_by_name[name] = [
-                None if is_missing(entry) or cell_key(entry) in missing_keys else clean(str(entry))
-                for entry in raw.frame[column]
-            ]
-        else:
-            names = _Names.of(question, labels)
-            cells = _Cells(
-                name, question_model(question), names, raw.labels.get(column, {}), codes.get(name, {}), missing
+    def read(self, raw: RawTable, arguments: _Arguments) -> list[Any]:
+        """Read the reports of all rows."""
+        missing, codes = arguments.missing_of(self.name), arguments.codes.get(self.name, {})
+        if self.model is None:
+            clean, keys = as_written if raw.defused else str, {"", *map(cell_key, missing)}
+            cells = raw.cells(str(self.column))
+            return [None if is_missing(entry) or cell_key(entry) in keys else clean(str(entry)) for entry in cells]
+        if not any(raw.labels.get(column) for column in self.columns):
+            arguments.check_missing(self.name, self.model)
+        reader = CellReader(self.name, self.model, self.names, codes, missing, arguments.separator, arguments.decimal)
+        if not self.boxes:
+            column = str(self.column)
+            return reader.column(raw.cells(column, codes), raw.labels.get(column, {}), self.convert)
+        cells, labels = [raw.cells(box, codes) for box in self.boxes], [raw.labels.get(box, {}) for box in self.boxes]
+        reports = reader.boxes(cells, labels)
+        if self.column is not None:
+            self._check_agreement(
+                reports, reader.values(raw.cells(self.column, codes), raw.labels.get(self.column, {}))
             )
-            cells_by_name[name] = cells.column(raw.frame[column], partial(cell, question))
+        return [self.convert(report) for report in reports]
+
+    def _check_agreement(self, reports: Sequence[Any], texts: Sequence[Any]) -> None:
+        """Refuse rows in which the column of a question and those of its options say different things."""
+        pairs = zip(reports, texts, strict=True)
+        if different := sum(text not in (None, STRANGE) and text != (report or []) for report, text in pairs):
+            rule = f"the column {self.column!r} must agree with the columns of its options"
+            advice = f"say which to read, columns={{{self.name!r}: {self.column!r}}} or that of each option"
+            reject(rule, f"{different:,} of {len(reports):,} rows that differ", f"{_NOTHING}; {advice}")
+
+
+def _fields(raw: RawTable, survey: Survey | Mapping[str, Any], columns: ColumnNames) -> list[_Field]:
+    finder, fields, absent = ColumnFinder(raw, columns), list[_Field](), list[str]()
+    questions = _survey_fields(survey) if isinstance(survey, Survey) else map(_design_field, survey.items())
+    for field, texts, lists in questions:
+        column, boxes = finder.column(field.name, texts), None
+        if field.model is not None and reports_sets(field.model):
+            boxes = finder.boxes(field.name, texts, lists)
+        elif field.name in columns and column is None:
+            advice = f"{_NOTHING}; its columns are {', '.join(map(str, list(raw.frame)[:8]))}"
+            reject(f"`columns` must name a column for {field.name!r}", repr(columns[field.name])[:60], advice)
+        if column is None and boxes is None:
+            absent.append(field.name)
+        fields.append(replace(field, column=column, boxes=boxes or ()))
     if absent:
-        reject("the file must have a column for each question", f"none for {', '.join(absent)}", _NAMED)
-    return _with_marks(extra("pandas", "collect").DataFrame(cells_by_name), raw.frame, survey)
+        rule = f"the file must have a column for each {'question' if isinstance(survey, Survey) else 'design'}"
+        advice = f"{_NOTHING}; where it has another name, say columns={{{absent[0]!r}: '…'}}"
+        reject(rule, f"none for {', '.join(absent)}", advice)
+    return fields
 
 
-def _with_marks(frame: "pd.DataFrame", read: "pd.DataFrame", survey: Survey) -> "pd.DataFrame":
-    """What a collection's table has besides answers."""
-    truth = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-    tries: dict[str, Any] = {"0": 0, "1": 1, "2": 2}  # which one was right, of a check about the device
-    for name, values in ((UNDERSTOOD, tries if survey.check == "device" else truth), (REHEARSAL, truth)):
-        if name in read:
-            frame[name] = [values.get(cell_key(_number(entry))) for entry in read[name]]
-    if survey.check and UNDERSTOOD not in read:
-        frame[UNDERSTOOD] = None
-    if PERSON in read and survey.waves > 1:
-        frame[PERSON] = [None if is_missing(entry) else str(entry) for entry in read[PERSON]]
-    if CHANNEL in read:
-        frame[CHANNEL] = [entry if entry in (PAPER, PHONE) else None for entry in read[CHANNEL]]
-    return frame
+def _survey_fields(survey: Survey) -> Iterator[tuple[_Field, list[str], list[list[str]]]]:
+    """Return each question without its columns, its wordings, and the names of its options."""
+    wordings = [{text_in(question.text, code) for code in survey.languages} for question in survey.questions]
+    counts = Counter(chain(*wordings))
+    for question, texts in zip(survey.questions, wordings, strict=True):
+        options = answers_of(question)
+        form = [choice_names(question), numbered_names(question)]
+        languages = [_labels(survey, question, code) for code in survey.languages]
+        names = (
+            OptionNames(options, options),
+            OptionNames(options, *form),
+            *(OptionNames(options, labels) for labels in languages),
+            OptionNames(options, *form, *languages),
+        )
+        model = None if question.kind == "text" else question_model(question)
+        # Arms ask one question in several forms with the same wording, which then says nothing.
+        field = _Field(question.name, model, names, partial(cell, question), None)
+        yield field, [text for text in sorted(texts) if counts[text] == 1], [list(map(str, options)), *form, *languages]
+
+
+def _design_field(item: tuple[str, QuestionModel]) -> tuple[_Field, list[str], list[list[str]]]:
+    """Return a design by column as a question in one language without labels."""
+    name, model = item
+    options = model.report_options or model.options
+    names = (OptionNames(options, options), *[OptionNames(())] * 2)
+    return _Field(name, model, names, partial(_label, model), None), [], [list(map(str, options))]
 
 
 def _labels(survey: Survey, question: Question, language: str) -> list[str]:
@@ -255,129 +323,22 @@ def _labels(survey: Survey, question: Question, language: str) -> list[str]:
     return [question.label(option, language, sentences) for option in answers_of(question)]
 
 
-class _Names:
-    """What options are called: as it is written, else in any case or with its number, where one option alone is."""
-
-    def __init__(self, options: Sequence[Any], *lists: Sequence[Any]) -> None:
-        self._written, self._known, self._numbered = (defaultdict[str, set[Any]](set) for _ in range(3))
-        for names in lists:
-            for place, (name, option) in enumerate(zip(names, options, strict=True), 1):
-                for word in (str(name), str(harmless(name))):
-                    self._written[word].add(option)
-                    self._known[cell_key(word)].add(option)
-                    self._numbered[cell_key(f"{place}. {word}")].add(option)
-
-    def __call__(self, word: object) -> Any:
-        """The option, or None where none or several are called so; "…" stands for the rest of a long name."""
-        key = cell_key(word)
-        options = self._written.get(str(word)) or self._known.get(key) or self._numbered.get(key) or set()
-        if not options and key.endswith("…"):
-            longer = [some.items() for some in (self._known, self._numbered)]
-            options = {one for name, some in chain(*longer) if name.startswith(key[:-1]) for one in some}
-        return next(iter(options)) if len(options) == 1 else None
-
-    @classmethod
-    def of(cls, question: Question, labels: Sequence[Sequence[str]]) -> "tuple[_Names, ...]":
-        """Its own names, those of a form, each language's, and all but its own together."""
-        options = answers_of(question)
-        form: list[Sequence[Any]] = [choice_names(question), numbered_names(question)]
-        groups: list[list[Sequence[Any]]] = [[options], form, *([names] for names in labels)]
-        return tuple(cls(options, *lists) for lists in (*groups, [*form, *labels]))
-
-
 def _label(model: QuestionModel, value: Any) -> Any:
-    """A report as its design calls it."""
+    """Return a report as its design calls it."""
     return value if value is None or not model.report_options else model.report_options[value]
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """Reads a column by what options are called (`names`), in this `file`, and by the caller (`codes`)."""
-
-    name: str
-    model: QuestionModel
-    names: tuple[_Names, ...]
-    file: Mapping[Any, str]
-    codes: Mapping[Any, Any]
-    missing: Sequence[Any]
-
-    def column(self, entries: Any, convert: Callable[[Any], Any]) -> list[Any]:
-        """Each different cell is read and told once; those that are no report are counted, and never quoted."""
-        reader = Reader(self.name, self.model, tuple(self.missing))
-        own_names, form_names, *languages, _ = self.names
-        labels = self._naming(
-            [label for label in self.file.values() if cell_key(label) not in GAPS], [*languages, own_names]
-        )
-        by_code = {cell_key(code): self._checked(reader, labels, label) for code, label in self.file.items()}
-        by_code |= {cell_key(code): self._checked(reader, self._either, label) for code, label in self.codes.items()}
-        cells = [None if is_missing(entry) else entry for entry in entries]
-        coded = {cell_key(code) for code in (*self.missing, *by_code)}
-        remaining = [entry for entry in dict.fromkeys(cells) if entry is not None and cell_key(entry) not in coded]
-        option = self._naming(remaining, [own_names, form_names, *languages])
-        read = {entry: self._read(reader, by_code, option, entry) for entry in dict.fromkeys(cells)}
-        if strange := sum(read[entry] is STRANGE for entry in cells):
-            options = ", ".join(map(str, self.model.report_options[:8]))
-            rule = f"the column of {self.name!r} must hold its reports{f' ({options})' if options else ''}"
-            advice = f"say what codes stand for, codes={{{self.name!r}: {{…: …}}}}, or what is no answer, missing=(…)"
-            reject(rule, f"{strange:,} of {len(cells):,} rows with something else", f"{_NOTHING}; {advice}")
-        converted = {entry: convert(value) for entry, value in read.items()}
-        return [converted[entry] for entry in cells]
-
-    def _naming(self, entries: Sequence[object], lists: Sequence[_Names]) -> Callable[[object], Any]:
-        """The first list that knows all of these words: two languages may call different options the same."""
-        return next((names for names in lists if all(names(entry) is not None for entry in entries)), self._either)
-
-    def _either(self, entry: object) -> Any:
-        """The option of this own name, or called so in a form or in any language."""
-        option = self.names[0](entry)
-        return self.names[-1](entry) if option is None else option
-
-    def _checked(self, reader: Reader, names: Callable[[object], Any], label: object) -> Any:
-        """What a label that the file or the caller has for a code stands for."""
-        option = names(label)
-        value = None if option is None and cell_key(label) in GAPS else reader.read(label if option is None else option)
-        if value is STRANGE:
-            options = ", ".join(map(str, self.model.report_options[:8]))
-            rule = f"the labels of codes for {self.name!r} must be among its answers ({options})"
-            reject(rule, repr(str(label))[:60], f"{_NOTHING}; say codes={{{self.name!r}: {{…: …}}}}")
-        return value
-
-    def _read(self, reader: Reader, by_code: Mapping[str, Any], names: Callable[[object], Any], entry: object) -> Any:
-        key = cell_key(entry)
-        if entry is None or key in by_code or not self.model.report_options:
-            return by_code[key] if key in by_code else reader.read(self._ticks(_number(entry)))
-        if by_code and not isinstance(entry, str) and key not in map(cell_key, self.missing):
-            return STRANGE  # a number for which the file has no label, where it has some
-        options = (option for option in (names(entry), names(_number(entry))) if option is not None)
-        return reader.read(next(options, entry))
-
-    def _ticks(self, entry: object) -> Any:
-        """Names of options with blanks between them, as ODK writes ticks, as the list of their places."""
-        if not isinstance(entry, str) or not self.model.options:
-            return entry
-        entries = [entry] if self._either(entry) is not None else re.split(r"[;,|]\s*|\s+", entry.strip())
-        options = [self._either(part) for part in entries]
-        return entry if None in options else sorted({self.model.options.index(option) for option in options})
-
-
-def _number(entry: object) -> Any:
-    """A number or a list that came as text; whole numbers as such."""
-    if isinstance(entry, str):
-        with suppress(ValueError, RecursionError):
-            entry = json.loads(entry)
-    return whole_number(entry)
-
-
-def _joined(raw: RawTable, question: Question, boxes: Sequence[str], missing: Sequence[Any]) -> list[Any]:
-    """The list of places that are ticked, from columns of 0 and 1; missing where all of them are."""
-    missing_keys, rows, strange = {cell_key(code) for code in missing}, list[Any](), 0
-    for entries in zip(*(raw.frame[name] for name in boxes), strict=True):
-        texts = ["" if is_missing(entry) or cell_key(entry) in missing_keys else cell_key(entry) for entry in entries]
-        ticked = [index for index, text in enumerate(texts) if text in _TICKED]
-        is_valid = all(text in _TICKED | _NOT_TICKED | {""} for text in texts) and accepts(question, ticked)
-        strange += any(texts) and not is_valid
-        rows.append(cell(question, ticked) if any(texts) else None)
-    if strange:
-        rule = f"the columns of {question.name!r} must hold 0 and 1"
-        reject(rule, f"{strange:,} of {len(rows):,} rows with something else", _NOTHING)
-    return rows
+def _with_marks(frame: "pd.DataFrame", read: "pd.DataFrame", survey: Survey) -> "pd.DataFrame":
+    """Add the columns that a collection's table has besides answers."""
+    truth = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    tries: dict[str, Any] = {"0": 0, "1": 1, "2": 2}  # the try at which a check about the device was passed
+    for name, values in ((UNDERSTOOD, tries if survey.check == "device" else truth), (REHEARSAL, truth)):
+        if name in read:
+            frame[name] = [values.get(cell_key(number_in(entry))) for entry in read[name]]
+    if survey.check and UNDERSTOOD not in read:
+        frame[UNDERSTOOD] = None
+    if PERSON in read and survey.waves > 1:
+        frame[PERSON] = [None if is_missing(entry) else str(entry) for entry in read[PERSON]]
+    if CHANNEL in read:
+        frame[CHANNEL] = [entry if entry in (PAPER, PHONE) else None for entry in read[CHANNEL]]
+    return frame

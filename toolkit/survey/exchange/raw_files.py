@@ -8,12 +8,13 @@ import struct
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from toolkit.analysis.reports import cell_key
 from toolkit.core.checks import reject
 from toolkit.core.extras import extra
 from toolkit.survey.export import METADATA
@@ -38,6 +39,11 @@ _STATA_WIDTHS = {251: 1, 252: 2, 253: 4, 254: 4, 255: 8}  # bytes of numbers by 
 _STATA_7_WIDTHS = dict(zip(b"bilfd", (1, 2, 4, 4, 8), strict=True)) | {kind: kind - 127 for kind in range(128, 256)}
 _SPSS_ROWS = slice(80, 84)  # in a file's first bytes; all of them are 1 where their number is not stated
 _ROW = re.compile(rb"<(?:\w+:)?row[\s/>]")
+_STATED_SEPARATOR = re.compile(r'"?sep=([,;\t|])"?(?:\r\n|\r|\n)', re.IGNORECASE)
+_QUOTED = re.compile(r'"[^"]*"?')
+_REPEATED = re.compile(r"complete\?|survey timestamp|survey identifier", re.IGNORECASE)
+"""Columns that REDCap writes once for each form under the same label."""
+
 _NO_VALUE = re.compile(
     rb"""<(?:\w+:)?c\s(?![^>]{0,200}t=.str)[^>]{0,200}>
     <(?:\w+:)?f(?:[^>]{0,200}/>|[^>]{0,200}>[^<]*</(?:\w+:)?f>)(?:<(?:\w+:)?v\s?/>|<(?:\w+:)?v></(?:\w+:)?v>)?
@@ -51,35 +57,56 @@ _NOTHING = "nothing was read"
 
 @dataclass(frozen=True)
 class RawTable:
-    """Cells and labels of codes by column; the codebook, if there is one; whether apostrophes were added to texts."""
+    """The cells of a file, and what the file says about its columns.
+
+    In `frame` the values that the file declares as missing are missing; `declared` has those columns as they are
+    stored. `labels` has the labels of codes and `texts` the wordings of questions, by column. `book` is the codebook.
+    `defused` says that apostrophes were put before formulas, and `has_import_ids` that Qualtrics wrote the file.
+    """
 
     frame: "pd.DataFrame"
     labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    declared: Mapping[str, "pd.Series[Any]"] = field(default_factory=dict)
     book: Mapping[str, Any] | None = None
     defused: bool = False
+    has_import_ids: bool = False
+
+    def rows(self, mask: Sequence[bool]) -> "RawTable":
+        """Return the rows for which the mask is true."""
+        declared = {name: column[mask].reset_index(drop=True) for name, column in self.declared.items()}
+        return replace(self, frame=self.frame[mask].reset_index(drop=True), declared=declared)
+
+    def cells(self, column: str, codes: Iterable[Any] = ()) -> list[Any]:
+        """Return a column; values that are declared as missing are missing unless they are among `codes`."""
+        cells = list(self.frame[column])
+        if column not in self.declared:
+            return cells
+        keys = {cell_key(code) for code in codes}
+        stored_cells = zip(cells, self.declared[column], strict=True)
+        return [stored if cell_key(stored) in keys else cell for cell, stored in stored_cells]
 
 
 def read_table(path: str | Path) -> RawTable:
-    """Return the table in a file; of text every cell is a text, and an empty one is missing."""
+    """Return the table in a file; every cell of a text file is a text, and an empty one is missing."""
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         reject(f"a file of reports must end in {', '.join(SUFFIXES)}", repr(file.suffix), _NOTHING)
     _check_there(file)
-    labels: Mapping[str, Mapping[Any, str]] = {}
     book = _book_beside(file)
     if suffix in _TEXTS:
-        frame = _from_text(file)
+        table = _from_rows(file, [row for row in text_rows(file, ",;\t|") if row])
+        table = replace(table, defused=book is not None)
     elif suffix == ".xlsx":
-        frame = _from_rows(file, sheets(file)[""])
+        table = _from_rows(file, sheets(file)[""])
     elif suffix in (".sav", ".dta"):
-        frame, labels = _from_stat(file, suffix)
+        table = _from_stat(file, suffix)
     else:
-        frame, stored_book = _from_arrow(file, suffix)
-        book = stored_book or book
-    if not len(frame.columns) or not len(frame):
+        table = _from_arrow(file, suffix)
+    if not len(table.frame.columns) or not len(table.frame):
         reject("a file of reports must have a head and rows", "none", _NOTHING)
-    return RawTable(frame, labels, book, defused=suffix in _TEXTS and book is not None)
+    return replace(table, book=table.book or book)
 
 
 def _check_there(file: Path) -> None:
@@ -124,12 +151,12 @@ def _check_names(names: Sequence[str]) -> None:
         reject(rule, f"{', '.join(doubled[:5])} more than once", f"{_NOTHING}; rename or remove them")
 
 
-def _from_text(file: Path) -> "pd.DataFrame":
-    return _from_rows(file, [row for row in text_rows(file, ",;\t|") if row])
-
-
 def text_rows(file: Path, separators: str) -> list[list[str]]:
-    """Return the rows of a text file in UTF-8, or UTF-16 if it says so, separated by what separates its first line."""
+    """Return the rows of a text file in UTF-8, or in UTF-16 if it has a byte order mark.
+
+    The separator is that of a first line such as `sep=;`, which Excel writes, or else the most frequent one outside
+    the quotes of the first line.
+    """
     raw = file.read_bytes()
     encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
@@ -139,7 +166,11 @@ def text_rows(file: Path, separators: str) -> list[list[str]]:
     if "\0" in text:
         _unreadable(file, "one with bytes that are no text")
     text = text.lstrip("\ufeff")
-    separator = max(separators, key=text.partition("\n")[0].count)
+    if stated := _STATED_SEPARATOR.match(text):
+        separator, text = stated[1], text[stated.end() :]
+    else:
+        first_line = text.partition("\n")[0]
+        separator = max(separators, key=(_QUOTED.sub("", first_line) or first_line).count)
     try:
         return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
     except csv.Error as problem:
@@ -149,20 +180,31 @@ def text_rows(file: Path, separators: str) -> list[list[str]]:
         _unreadable(file, "one whose quotes do not match")
 
 
-def _from_rows(file: Path, rows: list[Any]) -> "pd.DataFrame":
-    """A head and its rows; without the two rows in which Qualtrics repeats the question and its own number."""
+def _from_rows(file: Path, rows: list[Any]) -> RawTable:
+    """Return the table of a head and its rows; Qualtrics repeats the questions and its import ids in two more heads."""
     if not rows:
         reject("a file of reports must have a head and rows", "none", _NOTHING)
-    head = [str("" if cell is None else cell).strip() for cell in rows[0]]
+    head = _numbered([str("" if cell is None else cell).strip() for cell in rows[0]])
     width = len(head)
     _check_size(file, len(rows), width)
     _check_names(head)
     if ragged := sum(len(row) != width for row in rows[1:]):
         reject(f"each row must have {width} cells, as the head has", f"{ragged:,} with another number", _NOTHING)
-    start = 3 if len(rows) > 2 and _is_import_row(rows[2]) else 1
-    cells = [[None if cell == "" else cell for cell in row] for row in rows[start:]]
+    has_import_ids = len(rows) > 2 and _is_import_row(rows[2])
+    texts = {name: str(cell or "") for name, cell in zip(head, rows[1], strict=True)} if has_import_ids else {}
+    cells = [[None if cell == "" else cell for cell in row] for row in rows[3 if has_import_ids else 1 :]]
     frame = extra("pandas", "collect").DataFrame(cells, columns=head, dtype=object)
-    return frame[[name for name in head if name]]
+    return RawTable(frame[[name for name in head if name]], texts=texts, has_import_ids=has_import_ids)
+
+
+def _numbered(head: list[str]) -> list[str]:
+    """Number the columns that REDCap repeats for each form."""
+    counts = Counter[str]()
+    for index, name in enumerate(head):
+        if _REPEATED.fullmatch(name):
+            counts[name] += 1
+            head[index] = name if counts[name] == 1 else f"{name} ({counts[name]})"
+    return head
 
 
 def _is_import_row(row: Any) -> bool:
@@ -258,8 +300,8 @@ def _trimmed(rows: list[list[Any]]) -> list[list[Any]]:
     return [(row + [None] * width)[:width] for row in filled]
 
 
-def _from_stat(file: Path, suffix: str) -> tuple["pd.DataFrame", Mapping[str, Mapping[Any, str]]]:
-    """What the file calls missing is missing."""
+def _from_stat(file: Path, suffix: str) -> RawTable:
+    """Return a table of SPSS or Stata, where the values that the file declares as missing are missing."""
     program = extra("pyreadstat")
     raw = file.read_bytes()
     # Its reader would not miss what is cut off, nor rows beyond those that it states.
@@ -272,13 +314,29 @@ def _from_stat(file: Path, suffix: str) -> tuple["pd.DataFrame", Mapping[str, Ma
         _, meta = reader(io.BytesIO(raw), metadataonly=True)
         _check_size(file, meta.number_rows or 0, meta.number_columns)
         most = _MOST_CELLS // max(meta.number_columns, 1) + 1
-        frame, meta = reader(io.BytesIO(raw), row_limit=most)
-        _check_size(file, len(frame), len(frame.columns))
+        stored, meta = reader(io.BytesIO(raw), row_limit=most, user_missing=True)
+        _check_size(file, len(stored), len(stored.columns))
         if suffix == ".sav":
-            _check_rows(file, raw, len(frame))
+            _check_rows(file, raw, len(stored))
     except (program.ReadstatError, program.PyreadstatError, UnicodeDecodeError):
         _unreadable(file, "one that is cut off or of another kind")
-    return frame, meta.variable_value_labels
+    frame, declared = stored.copy(), {}
+    for name in {*meta.missing_ranges, *meta.missing_user_values}:
+        is_declared = _declared_missing(meta.missing_ranges.get(name, ()), meta.missing_user_values.get(name, ()))
+        column = stored[name].mask(stored[name].map(is_declared).astype(bool))
+        frame[name], declared[name] = column.infer_objects(), stored[name]
+    texts = {name: text for name, text in meta.column_names_to_labels.items() if text}
+    return RawTable(frame, meta.variable_value_labels, texts, declared)
+
+
+def _declared_missing(ranges: Sequence[Mapping[str, Any]], letters: Sequence[str]) -> Callable[[Any], bool]:
+    """Return whether a cell is in a range that SPSS declares as missing, or one of the letters of Stata."""
+
+    def is_declared(cell: Any) -> bool:
+        limits = ((limit["lo"], limit["hi"]) for limit in ranges)
+        return cell in letters or any(isinstance(cell, type(low)) and low <= cell <= high for low, high in limits)
+
+    return is_declared
 
 
 def _ends_with_labels(raw: bytes) -> bool:
@@ -319,7 +377,7 @@ def _check_rows(file: Path, raw: bytes, rows: int) -> None:
         reject(rule, f"more than {rows:,}", f"{_NOTHING}; export it again")
 
 
-def _from_arrow(file: Path, suffix: str) -> tuple["pd.DataFrame", Any]:
+def _from_arrow(file: Path, suffix: str) -> RawTable:
     arrow = extra("pyarrow")
     try:
         table = _from_parquet(file) if suffix == ".parquet" else _from_feather(file)
@@ -330,7 +388,7 @@ def _from_arrow(file: Path, suffix: str) -> tuple["pd.DataFrame", Any]:
         book = loads(text, digits=MOST_DIGITS) if text else None
     except ValueError:
         _unreadable(file, "one whose codebook is none")
-    return table.to_pandas(), book
+    return RawTable(table.to_pandas(), book=book)
 
 
 def _from_parquet(file: Path) -> Any:

@@ -1,0 +1,315 @@
+"""The cells of a question's columns, read as its reports: by names of options, labels of codes, or ticked boxes."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, time
+from itertools import chain
+from typing import Any, NoReturn
+
+from toolkit.analysis.reports import STRANGE, QuestionModel, Reader, cell_key
+from toolkit.core.checks import is_missing, reject
+from toolkit.core.tables import harmless
+from toolkit.survey.stat_files import GAPS, reports_sets, whole_number
+
+_NOTHING = "nothing was read"
+_TICKED = frozenset({"1", "true", "yes", "y", "x", "checked", "ticked", "quoted", "selected"})
+_NOT_TICKED = frozenset(
+    {"0", "false", "no", "n", "unchecked", "not checked", "not ticked", "not quoted", "not selected", "unselected"}
+)
+_SECOND = "2"
+"""Not ticked, where 1 is ticked and 0 does not occur."""
+
+
+class OptionNames:
+    """The names of options: as they are written, or else in any case or after their number, if that is unambiguous."""
+
+    def __init__(self, options: Sequence[Any], *lists: Sequence[Any]) -> None:
+        self._exact, self._by_key, self._numbered = (defaultdict[str, set[Any]](set) for _ in range(3))
+        for names in lists:
+            for number, (name, option) in enumerate(zip(names, options, strict=True), 1):
+                for text in (str(name), str(harmless(name))):
+                    self._exact[text].add(option)
+                    self._by_key[cell_key(text)].add(option)
+                    self._numbered[cell_key(f"{number}. {text}")].add(option)
+
+    def __call__(self, text: object) -> Any:
+        """Return the option with this name, or None unless there is exactly one; "…" is the rest of a long name."""
+        key = cell_key(text)
+        options = self._exact.get(str(text)) or self._by_key.get(key) or self._numbered.get(key) or set()
+        if not options and key.endswith("…"):
+            entries = chain(self._by_key.items(), self._numbered.items())
+            options = {option for name, matches in entries if name.startswith(key[:-1]) for option in matches}
+        return next(iter(options)) if len(options) == 1 else None
+
+    def unambiguous(self) -> dict[str, Any]:
+        """Return the options by name, without names that several have."""
+        return {key: next(iter(options)) for key, options in self._by_key.items() if len(options) == 1 and key}
+
+
+def split_options(text: str, names: Mapping[str, Any], separator: str) -> frozenset[Any] | None:
+    """Return the options that a text names, or None unless it can be read in exactly one way.
+
+    Names may contain the separator: "beer, cold,wine" is "beer, cold" and "wine".
+    """
+    text, between, complete = cell_key(text), re.compile(separator), set[frozenset[Any]]()
+    readings: dict[int, set[frozenset[Any]]] = {0: {frozenset()}}
+    for start in range(len(text)):
+        for name, option in names.items() if start in readings else ():
+            if not text.startswith(name, start):
+                continue
+            sets = {options | {option} for options in readings[start] if option not in options}
+            end = start + len(name)
+            if end == len(text):
+                complete |= sets
+            elif match := between.match(text, end):
+                # Two readings of the beginning already make the whole ambiguous.
+                target = readings.setdefault(match.end(), set())
+                target |= set(list(sets)[: max(2 - len(target), 0)])
+    return complete.pop() if len(complete) == 1 else None
+
+
+@dataclass(frozen=True)
+class CellReader:
+    """Reads the cells of one question.
+
+    `names` has the names of its options: its own, those of a form, those of each language, and all but its own.
+    `labels` are those of codes in the file; `codes`, `missing` and `decimal` are arguments of `read_reports`.
+    """
+
+    name: str
+    model: QuestionModel
+    names: tuple[OptionNames, ...]
+    codes: Mapping[Any, Any]
+    missing: tuple[Any, ...]
+    separator: str
+    decimal: str | None = None
+
+    def column(self, cells: Sequence[Any], labels: Mapping[Any, str], convert: Callable[[Any], Any]) -> list[Any]:
+        """Read a column; cells that are no report are counted, and never quoted."""
+        values = self.values(cells, labels)
+        if strange := [cell for cell, value in zip(cells, values, strict=True) if value is STRANGE]:
+            self._reject_cells(strange, len(cells))
+        is_text = any(isinstance(cell, str) and not cell.lstrip().startswith("[") for cell in cells)
+        if reports_sets(self.model) and is_text and [] not in values:
+            self._check_blank(is_blank=None in values, codes=f"{{{self.name!r}: {{'': []}}}}")
+        return [convert(value) for value in values]
+
+    def values(self, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[Any]:
+        """Return the report in each cell, None or STRANGE; each different cell is read once."""
+        cells = [None if is_missing(cell) else cell for cell in cells]
+        different = list(dict.fromkeys(cells))
+        by_code = self._by_code(different, labels)
+        remaining = [cell for cell in different if cell is not None and cell_key(cell) not in by_code]
+        if reports_sets(self.model):
+            read = self._sets(remaining)
+        elif self.model.report_options:
+            read = self._choices(remaining, is_coded=bool(labels or self.codes))
+        else:
+            read = self._numbers(remaining)
+        read |= {cell: by_code.get("" if cell is None else cell_key(cell)) for cell in different if cell not in read}
+        return [read[cell] for cell in cells]
+
+    def boxes(self, columns: Sequence[Sequence[Any]], labels: Sequence[Mapping[Any, str]]) -> list[Any]:
+        """Read one column for each option: for each row the positions of those that are ticked, or None."""
+        options = self.model.options
+        words = [self._words(cells, by_code) for cells, by_code in zip(columns, labels, strict=True)]
+        meaning = self._meaning(words)
+        ticks = []
+        for texts, option in zip(words, options, strict=True):
+            by_word = {text: meaning.get(text, self._either(text) == option or STRANGE) for text in set(texts)}
+            ticks.append([None if text == "" and text not in meaning else by_word[text] for text in texts])
+        rows = list(zip(*ticks, strict=True))
+        if strange := sum(STRANGE in row for row in rows):
+            pairs = zip(chain(*ticks), chain(*columns), strict=True)
+            kind = kinds(cell for tick, cell in pairs if tick is STRANGE)
+            self._reject_boxes(f"{strange:,} of {len(rows):,} rows with something else ({kind})")
+        read = [[index for index, tick in enumerate(row) if tick] if set(row) != {None} else None for row in rows]
+        is_explicit = any(False in row for row in rows)
+        self._check_blank(is_blank=None in read and not is_explicit, codes=f"{{{self.name!r}: {{'': False}}}}")
+        if strange := sum(value is not None and not self.model._accepts(value) for value in read):
+            rule = f"each row of the columns of {self.name!r} must be a report of its design"
+            reject(rule, f"{strange:,} of {len(rows):,} rows with other options ticked", _NOTHING)
+        return read
+
+    def _meaning(self, words: Sequence[Sequence[str]]) -> dict[str, bool]:
+        """Return what words in columns of boxes mean; words that are not among them are names of options."""
+        different = set(chain(*words))
+        meaning = dict.fromkeys(_TICKED, True) | dict.fromkeys(_NOT_TICKED, False)
+        if _SECOND in different and "0" not in different:
+            meaning[_SECOND] = False
+        by_caller = {cell_key(code): tick for code, tick in self.codes.items() if isinstance(tick, bool)}
+        # A ticked box may hold the name of its option, and that may be "0", "2" or "no".
+        pairs = zip(words, self.model.options, strict=True)
+        if not by_caller and all(self._either(text) == option for texts, option in pairs for text in set(texts) - {""}):
+            rows = zip(*words, strict=True)
+            if any("" in row and set(row) != {""} for row in rows):
+                return {}
+            if any(meaning.get(text) is False for text in different):
+                self._reject_boxes("words that may be names of options")
+        return meaning | by_caller
+
+    def _reject_boxes(self, received: str) -> NoReturn:
+        rule = f"the columns of {self.name!r} must hold what is ticked, as 0 and 1"
+        advice = f"say what they stand for, codes={{{self.name!r}: {{…: True, …: False}}}}"
+        reject(rule, received, f"{_NOTHING}; {advice}, or that they are no answer, missing={{{self.name!r}: […]}}")
+
+    def _words(self, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[str]:
+        """Return cells as lower case texts, with labels in place of codes, and no text where an answer is missing."""
+        by_code = {cell_key(code): cell_key(label) for code, label in labels.items()}
+        codes, missing = {cell_key(code) for code in self.codes}, {cell_key(code) for code in self.missing}
+        keys = ["" if is_missing(cell) else cell_key(cell) for cell in cells]
+        texts = {key: key if key in codes else "" if key in missing else by_code.get(key, key) for key in set(keys)}
+        return ["" if texts[key] in GAPS else texts[key] for key in keys]
+
+    def _check_blank(self, *, is_blank: bool, codes: str) -> None:
+        """Refuse empty cells that may be a report: a randomized set may be empty, and leaving it out biases shares."""
+        if is_blank and self.model.loss is not None and self.model._accepts([]) and "" not in self.missing:
+            rule = f"the file must tell empty reports of {self.name!r} from missing ones"
+            advice = f"say that they are reports, codes={codes}, or missing, missing={{{self.name!r}: ['']}}"
+            reject(rule, "empty cells", f"{_NOTHING}; {advice}")
+
+    def _by_code(self, different: Sequence[Any], labels: Mapping[Any, str]) -> dict[str, Any]:
+        """Return what codes stand for: by the caller's `codes`, then `missing`, then the labels of the file."""
+        plain = Reader(self.name, self.model)
+        by_caller = {cell_key(code): self._checked(plain, self._either, label) for code, label in self.codes.items()}
+        if STRANGE in by_caller.values():
+            reject(f"the codes of {self.name!r} must be its answers{self._options()}", "something else", _NOTHING)
+        by_code: dict[str, Any] = dict.fromkeys(map(cell_key, self.missing)) | by_caller
+        present = {cell_key(cell) for cell in different if cell is not None}
+        in_file = {cell_key(code): label for code, label in labels.items()}
+        in_file = {key: label for key, label in in_file.items() if key in present and key not in by_code}
+        own, _, *languages, _ = self.names
+        names = self._naming([label for label in in_file.values() if cell_key(label) not in GAPS], [*languages, own])
+        read = {key: self._checked(plain, names, label) for key, label in in_file.items()}
+        if strange := sum(value is STRANGE for value in read.values()):
+            rule = f"the labels of codes for {self.name!r} must be among its answers{self._options()}"
+            reject(rule, f"{strange:,} other labels", f"{_NOTHING}; {self._advice()}")
+        return by_code | read
+
+    def _checked(self, reader: Reader, names: Callable[[object], Any], label: object) -> Any:
+        """Return the report that a label stands for, or STRANGE."""
+        is_set = reports_sets(self.model)
+        option = None if isinstance(label, bool | list) else names(label)
+        if (option is None and label in GAPS) or (is_set and isinstance(label, bool)):
+            return None
+        if option is None:
+            return reader.read(label)
+        return [self.model.options.index(option)] if is_set else reader.read(option)
+
+    def _naming(self, cells: Sequence[object], lists: Sequence[OptionNames]) -> Callable[[object], Any]:
+        """Return the first list that has all of these names: two languages may call different options the same."""
+        return next((names for names in lists if all(names(cell) is not None for cell in cells)), self._either)
+
+    def _either(self, cell: object) -> Any:
+        """Return the option of this own name, or else with this name in a form or in any language."""
+        option = self.names[0](cell)
+        return self.names[-1](cell) if option is None else option
+
+    def _choices(self, cells: Sequence[Any], *, is_coded: bool) -> dict[Any, Any]:
+        own, form, *languages, _ = self.names
+        names, reader, read = self._naming(cells, [own, form, *languages]), Reader(self.name, self.model), {}
+        for cell in cells:
+            if is_coded and not isinstance(cell, str):
+                read[cell] = STRANGE  # a number for which the file has no label, where it has some
+                continue
+            options = (option for option in (names(cell), names(number_in(cell))) if option is not None)
+            read[cell] = reader.read(next(options, cell))
+        return read
+
+    def _numbers(self, cells: Sequence[Any]) -> dict[Any, Any]:
+        """Read numbers and lists of numbers; a comma is a decimal mark where it cannot separate thousands."""
+        reader, comma = Reader(self.name, self.model), re.compile(r"[-+]?\d+,\d+")
+        with_comma = [cell for cell in cells if isinstance(cell, str) and comma.fullmatch(cell.strip())]
+        decimal = self.decimal
+        if with_comma and decimal is None:
+            is_mixed = any("." in str(cell) for cell in cells)
+            decimal = None if is_mixed or all(len(x.strip().partition(",")[2]) == 3 for x in with_comma) else ","
+        return {cell: reader.read(number_in(_with_point(cell, decimal))) for cell in cells}
+
+    def _sets(self, cells: Sequence[Any]) -> dict[Any, Any]:
+        """Read lists of positions, as this package writes them, or names of options in one text."""
+        reader = Reader(self.name, self.model)
+        read = {cell: reader.read(number_in(cell)) for cell in cells}
+        texts = [cell for cell, value in read.items() if value is STRANGE]
+        own, form, *languages, every = (names.unambiguous() for names in self.names)
+        codes = {cell_key(code): self._either(label) for code, label in self.codes.items() if cell_key(code)}
+        vocabularies = [codes] if codes else [own, form, *languages]
+        for vocabulary in [*vocabularies, {**every, **own, **codes}]:
+            parts = {cell: split_options(str(whole_number(cell)), vocabulary, self.separator) for cell in texts}
+            if None not in parts.values():
+                break
+        indices = {option: index for index, option in enumerate(self.model.options)}
+        for cell, options in parts.items():
+            read[cell] = STRANGE if options is None else sorted(indices[option] for option in options)
+        return read
+
+    def _options(self) -> str:
+        options = self.model.report_options or self.model.options
+        return f" ({', '.join(map(str, options[:8]))})" if options else ""
+
+    def _advice(self) -> str:
+        answers = [repr(option) for option in (self.model.report_options or self.model.options)[:2]] or ["a number"]
+        pairs = ", ".join(f"…: {answer}" for answer in answers)
+        return (
+            f"say what they stand for, codes={{{self.name!r}: {{{pairs}}}}}, or that they are no answer, "
+            f"missing={{{self.name!r}: […]}}"
+        )
+
+    def _reject_cells(self, strange: Sequence[Any], rows: int) -> NoReturn:
+        """Refuse cells that are no reports; say how many, of what kind, and which argument would read them."""
+        rule = f"the column of {self.name!r} must hold its reports{self._options()}"
+        kind = kinds(strange)
+        is_number = not self.model.options and not self.model.report_options
+        advice = f"say which mark is decimal, decimal=',' or decimal='.'; else {self._advice()}"
+        received = f"{len(strange):,} of {rows:,} rows with something else ({kind})"
+        reject(rule, received, f"{_NOTHING}; {advice if is_number and 'commas' in kind else self._advice()}")
+
+
+_KINDS = {
+    r"[-+]?\d+": "whole numbers",
+    r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}.*": "dates",
+    r"[-+]?[\d.]*,[\d,.]*": "numbers with commas",
+    r"[-+]?[\d.]+(e[-+]?\d+)?": "numbers with points",
+    r"\[.*\]?": "lists",
+    r"[^,;|]*": "texts",
+}
+
+
+def kinds(cells: Iterable[Any]) -> str:
+    """Return which kinds of values cells are, without quoting one.
+
+    >>> kinds(["3", "3,5", "yes"])
+    'whole numbers, numbers with commas, texts'
+    """
+    names = {"dates" if isinstance(cell, date | time) else _kind(cell_key(cell)) for cell in dict.fromkeys(cells)}
+    order = ["truth values", *_KINDS.values(), "texts with separators"]
+    return ", ".join(sorted(names, key=order.index))
+
+
+def _kind(key: str) -> str:
+    if key in ("true", "false"):
+        return "truth values"
+    return next((kind for pattern, kind in _KINDS.items() if re.fullmatch(pattern, key)), "texts with separators")
+
+
+def number_in(cell: object) -> Any:
+    """Return the number or list that a text holds, and whole numbers as integers."""
+    if isinstance(cell, str):
+        with suppress(ValueError, RecursionError):
+            cell = json.loads(cell)
+    return whole_number(cell)
+
+
+def _with_point(cell: Any, decimal: str | None) -> Any:
+    """Return a text with the decimal mark of JSON, and without marks between thousands."""
+    if not isinstance(cell, str) or decimal is None or cell.lstrip().startswith("["):
+        return cell
+    thousands = "." if decimal == "," else ","
+    whole, mark, digits = cell.strip().partition(decimal)
+    if re.fullmatch(rf"[-+]?\d{{1,3}}({re.escape(thousands)}\d{{3}})+", whole):
+        whole = whole.replace(thousands, "")
+    return f"{whole.removeprefix('+')}{'.' if mark else ''}{digits}"

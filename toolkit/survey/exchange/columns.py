@@ -1,0 +1,180 @@
+"""The columns of a file that belong to a question: one of its own, or one for each of its options."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from toolkit.core.checks import reject
+from toolkit.survey.exchange.raw_files import RawTable
+from toolkit.survey.stat_files import file_name
+
+ColumnNames = Mapping[str, str | Mapping[Any, str]]
+
+_NOTHING = "nothing was read"
+
+
+@dataclass(frozen=True)
+class BoxName:
+    """The name of an option's column: a start, the option, an end.
+
+    The option is its name or label ("names"), its number ("numbers", "SQ001"), or ("codes") either of them.
+    """
+
+    start: str
+    end: str
+    endings: str
+
+
+_BOX_NAMES = {
+    "REDCap": BoxName("{column}___", "", "codes"),
+    "Kobo": BoxName("{column}/", "", "names"),
+    "LimeSurvey": BoxName("{column}[", "]", "codes"),
+    "LimeSurvey, numbered": BoxName("{column}[SQ", "]", "SQ001"),
+    "Qualtrics": BoxName("{column}_", "", "numbers"),
+    "REDCap, labelled": BoxName("{text} (choice=", ")", "names"),
+    "Kobo, labelled": BoxName("{text}/", "", "names"),
+    "LimeSurvey, labelled": BoxName("{text} [", "]", "names"),
+}
+
+
+class ColumnFinder:
+    """Finds the columns of questions by the names, or the wordings, that a file has for them.
+
+    `names` is the argument `columns` of `read_reports`.
+    """
+
+    def __init__(self, raw: RawTable, names: ColumnNames) -> None:
+        self._raw, self._names = raw, names
+        self._by_end, self._by_text = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+        for name in map(str, raw.frame):
+            self._by_end[_end(name)].append(name)
+            for text in {_plain(name), _plain(raw.texts.get(name, ""))}:
+                self._by_text[text].append(name)
+
+    def column(self, name: str, texts: Sequence[str] = ()) -> str | None:
+        """Return the column of a question, or None; the last part of a path and the wording count as its name."""
+        named = self._names.get(name)
+        if named is not None:
+            # Where each option has a column, the name is what those columns have in common.
+            return named if isinstance(named, str) and named in self._raw.frame else None
+        names = [name, *(file_name(name, suffix) for suffix in (".sav", ".dta"))]
+        if exact := [option for option in names if option in self._raw.frame]:
+            return exact[0]
+        for matches in (self._by_end[name.casefold()], *(self._by_text[_plain(text)] for text in texts)):
+            if len(matches) > 1:
+                advice = f"{_NOTHING}; say which, columns={{{name!r}: {matches[0]!r}}}"
+                reject(f"one column must be that of {name!r}", ", ".join(matches[:4]), advice)
+            if matches:
+                return matches[0]
+        return None
+
+    def boxes(self, name: str, texts: Sequence[str], lists: Sequence[Sequence[str]]) -> list[str] | None:
+        """Return the column of each option, or None.
+
+        `lists` has the names of all options: as in the survey, as in a form, and in each language.
+        """
+        named = self._names.get(name, name)
+        if not isinstance(named, str):
+            return self._named_boxes(name, named, lists)
+        if name in self._names and named in self._raw.frame:
+            return None
+        if boxes := self._boxes_by_text(named, lists) or self._own_boxes(named, len(lists[0])):
+            return boxes
+        numbers = [str(number) for number in range(1, len(lists[0]) + 1)]
+        padded = [number.zfill(3) for number in numbers]
+        endings: dict[str, list[Sequence[str]]]
+        endings = {"names": [*lists, numbers], "numbers": [numbers], "SQ001": [padded]}
+        endings["codes"] = endings["names"]
+        for box in _BOX_NAMES.values():
+            starts = [box.start.format(column=named, text=text) for text in (texts if "{text}" in box.start else [""])]
+            pairs = [(start, names) for start in starts for names in endings[box.endings]]
+            matches = [(boxes, names) for start, names in pairs if (boxes := self._all(start, names, box.end))]
+            if not matches:
+                continue
+            boxes, names = matches[0]
+            # Where options are numbers, a code may be an option or its position.
+            if box.endings == "codes" and any(other != boxes for other, _ in matches):
+                _reject_boxes(name, "numbers that may be options or positions", lists[0], boxes)
+            start = boxes[0][: -len(f"{names[0]}{box.end}")]
+            self._check_extra(name, boxes, (start, box.end), lists[0], numbered=box.endings == "numbers")
+            return boxes
+        return None
+
+    def _all(self, prefix: str, endings: Sequence[str], suffix: str) -> list[str] | None:
+        matches = [self._ending(f"{prefix}{ending}{suffix}") for ending in endings]
+        return [names[0] for names in matches] if all(len(names) == 1 for names in matches) else None
+
+    def _ending(self, end: str) -> list[str]:
+        return [name for name in self._by_end.get(_end(end), []) if _has_path(name, end)]
+
+    def _own_boxes(self, column: str, options: int) -> list[str] | None:
+        """Return the columns that `toolkit export` writes."""
+        numbers = range(1, options + 1)
+        for suffix in (".sav", ".dta"):
+            if boxes := self._all("", [file_name(f"{column}__{number}", suffix) for number in numbers], ""):
+                return boxes
+        return None
+
+    def _boxes_by_text(self, column: str, lists: Sequence[Sequence[str]]) -> list[str] | None:
+        """Return numbered columns by the option that ends their wording.
+
+        The numbers alone say less: Qualtrics skips those of deleted options.
+        """
+        pattern = re.compile(rf"{re.escape(column)}_\d+", re.IGNORECASE)
+        texts = {name: _plain(text) for name, text in self._raw.texts.items() if text and pattern.fullmatch(name)}
+        for options in lists if texts else ():
+            ends = {option: f" - {_plain(option)}" for option in options}
+            owners = {}
+            for name, text in texts.items():
+                # Of two options that fit, as "beer" and "root - beer", the longer one is meant.
+                owners[name] = max((x for x in options if text.endswith(ends[x])), key=len, default=None)
+            if sorted(map(str, owners.values())) == sorted(options):
+                by_option = {option: name for name, option in owners.items()}
+                return [by_option[option] for option in options]
+        return None
+
+    def _named_boxes(self, name: str, named: Mapping[Any, str], lists: Sequence[Sequence[str]]) -> list[str]:
+        """Return the columns that the caller names, by options in any of their names."""
+        columns = {str(option): column for option, column in named.items()}
+        by_option = [next((columns[x] for x in names if x in columns), None) for names in zip(*lists, strict=True)]
+        pairs = zip(lists[0], by_option, strict=True)
+        if absent := [option for option, column in pairs if column not in self._raw.frame]:
+            rule = f"`columns` must name a column of the file for each option of {name!r}"
+            reject(rule, f"none for {', '.join(absent[:8])}", f"{_NOTHING}; {_boxes_advice(name, lists[0], [])}")
+        return [str(column) for column in by_option]
+
+    def _check_extra(
+        self, name: str, boxes: list[str], ends: tuple[str, str], options: Sequence[str], *, numbered: bool
+    ) -> None:
+        """Refuse columns of options that the question does not have: their ticks would be lost."""
+        start, end = map(re.escape, ends)
+        middle = r"\d+" if numbered else r"[^/]+"
+        pattern = re.compile(f"{start}{middle}{end}", re.IGNORECASE)
+        known = set(boxes)
+        if extras := [x for x in map(str, self._raw.frame) if x not in known and pattern.fullmatch(x)]:
+            _reject_boxes(name, f"{', '.join(extras[:4])} besides", options, boxes)
+
+
+def _reject_boxes(name: str, received: str, options: Sequence[str], boxes: Sequence[str]) -> NoReturn:
+    rule = f"each option of {name!r} must have one column"
+    reject(rule, received, f"{_NOTHING}; {_boxes_advice(name, options, boxes)}")
+
+
+def _boxes_advice(name: str, options: Sequence[str], boxes: Sequence[str]) -> str:
+    column = boxes[0] if boxes else "…"
+    return f"say which, columns={{{name!r}: {{{options[0]!r}: {column!r}, …}}}}"
+
+
+def _end(name: str) -> str:
+    return re.split(r"[/.]", name)[-1].casefold()
+
+
+def _has_path(name: str, end: str) -> bool:
+    folded = f"/{name}".casefold()
+    return folded.endswith((f"/{end}".casefold(), f".{end}".casefold()))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
