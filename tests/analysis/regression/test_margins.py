@@ -63,3 +63,52 @@ def test_intervals_of_rare_shares_cover_what_they_claim() -> None:
         chance = binom.pmf(counts, n, 1 / 6 + truth * 2 / 3)
         assert 0.94 < chance @ ((low <= truth) & (truth <= high)) < 0.98
     assert low.min() == 0
+
+
+FIT = logistic("forced ~ female * age10", DATA, DIE)
+
+
+def test_margins_by_a_variable_are_averages_over_the_people_who_have_each_value() -> None:
+    found = FIT.margins("age10", by="female")
+    assert found.labels == ("age10, female = 0", "age10, female = 1")
+    step = 1e-5
+    shares = [(FIT.predict(DATA.assign(age10=DATA.age10 + side * step)).value / (2 * step)) for side in (1, -1)]
+    slopes = shares[0] - shares[1]
+    by_hand = [slopes[DATA.female == value].mean() for value in (0, 1)]
+    assert found.value == pytest.approx(by_hand, rel=1e-5)
+    women = (DATA.female == 1).mean()
+    assert women * found.value[1] + (1 - women) * found.value[0] == pytest.approx(FIT.margins("age10").value, rel=1e-9)
+
+
+def test_levels_by_group_keep_their_covariances() -> None:
+    shares, gaps = FIT.margins("female", levels=[0, 1], by="female"), FIT.margins("female", by="female")
+    for value in ("0", "1"):
+        gap = shares[f"female = 1, female = {value}"] - shares[f"female = 0, female = {value}"]
+        single = gaps[f"female: 1 − 0, female = {value}"]
+        assert (gap.value, gap.se) == pytest.approx((single.value, single.se), rel=1e-9)
+
+
+def test_margins_at_a_value_are_those_of_people_who_have_it() -> None:
+    found = FIT.margins("female", levels=[1], at={"age10": 3.5})
+    assert found.value == pytest.approx(FIT.predict(DATA[:1].assign(female=1, age10=3.5)).value[0], rel=1e-12)
+    assert found.se == pytest.approx(FIT.predict(DATA[:1].assign(female=1, age10=3.5)).se[0], rel=1e-9)
+
+
+def test_sampled_margins_by_group_are_the_margins_of_a_fit_with_the_groups_weights() -> None:
+    """The average over a group is a ratio, so that its error is that of a weighted mean over the group alone."""
+    sampled, fixed = (FIT.margins(by="female", respondents=kind) for kind in ("sample", "fixed"))
+    assert sampled.value == pytest.approx(fixed.value, rel=1e-12)
+    saturated = logistic("forced ~ female", DATA, DIE)  # one share in each group: covariates add nothing
+    assert saturated.margins(by="female", respondents="sample").se == pytest.approx(
+        saturated.margins(by="female").se, rel=0.05
+    )
+    reports = [DIE.estimate(DATA.forced[DATA.female == value].tolist()) for value in (0, 1)]
+    assert saturated.margins(by="female").value == pytest.approx([share.value for share in reports], abs=1e-6)
+    assert saturated.margins(by="female").se == pytest.approx([share.se for share in reports], rel=0.01)
+
+
+def test_groups_must_be_few_and_weighted() -> None:
+    with pytest.raises(ValueError, match=r"`by` must be a variable of at most 50 values, got [0-9]+ values"):
+        FIT.margins(by="age10")
+    with pytest.raises(ValueError, match="a variable must be a covariate of the formula, got 'c60'"):
+        FIT.margins(by="c60")

@@ -4,7 +4,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -72,6 +72,13 @@ class Covariates:
             matrix[:, self.labels.index(name)] = values
             return matrix
         return self.matrix_of(with_column(self.data, name, values))
+
+    def fixed(self, name: str, level: object) -> "Covariates":
+        """Return the covariates with one variable at the same value for everybody."""
+        self.values(name)  # rejects what is not a variable
+        values = np.full(len(self.matrix), level, dtype=float if isinstance(level, int | float | np.number) else object)
+        data = self.data if isinstance(self.data, np.ndarray) else with_column(self.data, name, values)
+        return replace(self, matrix=self.where(name, values), data=data)
 
 
 def sides(formula: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from toolkit.analysis.homogeneity import wald_f
 from toolkit.analysis.regression.covariates import Covariates
-from toolkit.analysis.regression.margins import Effect, effects, margin_estimate
+from toolkit.analysis.regression.margins import Effect, by_group, effects, margin_estimate
 from toolkit.analysis.regression.rows import Channel, ModelRows, People
 from toolkit.analysis.regression.tables import FitTable, p_value
 from toolkit.analysis.reports import Data
@@ -502,6 +502,8 @@ class PredictiveFit(Fit):
         variable: str | None = None,
         *,
         levels: Sequence[Any] | None = None,
+        at: Mapping[str, Any] | None = None,
+        by: str | None = None,
         respondents: Literal["fixed", "sample"] = "fixed",
     ) -> Estimate:
         """Estimate prevalences, or how they differ, averaged over the people of the fit.
@@ -517,6 +519,10 @@ class PredictiveFit(Fit):
             value.
         levels : sequence, optional
             The prevalence if everybody had each of these values of the variable.
+        at : mapping, optional
+            Values that everybody has of other variables, such as {"age": 30}.
+        by : str, optional
+            A variable of few values: averages over the people who have each of them, instead of over all people.
         respondents : {"fixed", "sample"}
             Whether the covariates are fixed, or those of a sample of people. Only `logistic` and `multinomial` fits
             without penalty have "sample".
@@ -524,10 +530,16 @@ class PredictiveFit(Fit):
         Returns
         -------
         Estimate
-            One entry for each level, category, option or outcome.
+            One entry for each level, category, option or outcome, and for each value of `by`. Differences of entries
+            know their covariances: ``margins["x = 1"] - margins["x = 0"]``.
         """
         sampled = choice(respondents, "respondents", ("fixed", "sample")) == "sample"
-        averaged = effects(self.covariates, self._effects, variable, levels)
+        covariates = self.covariates
+        for name, value in (at or {}).items():
+            covariates = covariates.fixed(name, value)
+        averaged = effects(covariates, self._effects, variable, levels)
+        if by is not None:
+            averaged = by_group(self.covariates, by, averaged)
         shares = not self.in_units and (variable is None or levels is not None)
         return margin_estimate(
             self._margin_coefficients, self._people, averaged, self._influence() if sampled else None, shares

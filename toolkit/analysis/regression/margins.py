@@ -8,22 +8,27 @@ import numpy as np
 
 from toolkit.analysis.regression.covariates import Covariates
 from toolkit.analysis.regression.rows import People
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal, Student
 from toolkit.frames.table import Values
 
+_MOST_GROUPS = 50
 _STEP = 1e-4  # of a variable, in its standard deviations: step of the central differences of predictions
 
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """A quantity of each person and its gradient with respect to the coefficients; `label` names its option, if any."""
+    """A quantity of each person and its gradient with respect to the coefficients.
+
+    `label` names its option, if any. The average is over the people of `group`, or over all.
+    """
 
     label: str
     value: Array
     gradient: Array
+    group: Mask | None = None
 
 
 Predictions = Callable[[Array], list[Effect]]
@@ -40,15 +45,19 @@ def effects(
     if levels is not None:
         if isinstance(levels, str) or not isinstance(levels, Iterable) or not (several := list(levels)):
             reject("`levels` must be a list of at least one value", "something else", "give one for each prediction")
-        return [effect for level in several for effect in _effects_at(covariates, predict, variable, level)]
+        return [
+            replace(effect, label=_label(f"{variable} = {level}", effect.label))
+            for level in several
+            for effect in predict(covariates.fixed(variable, level).matrix)
+        ]
     categorical = any(label.startswith(f"C({variable}") for label in covariates.labels)
     steps = covariates.declared(variable) or _steps(values, categorical)
     if steps is None:
         return _derivatives(covariates, predict, variable, values)
-    base = predict(covariates.where(variable, _constant(covariates, steps[0])))
+    base = predict(covariates.fixed(variable, steps[0]).matrix)
     differences = []
     for level in steps[1:]:
-        others = predict(covariates.where(variable, _constant(covariates, level)))
+        others = predict(covariates.fixed(variable, level).matrix)
         change = f"{variable}: {level} − {steps[0]}"
         differences += [
             _difference(_label(change, other.label), other, first) for other, first in zip(others, base, strict=True)
@@ -64,15 +73,18 @@ def _steps(values: Values, categorical: bool) -> list[Any] | None:
     return distinct.tolist() if categorical or len(distinct) == 2 else None
 
 
-def _constant(covariates: Covariates, level: object) -> Values:
-    kind = float if isinstance(level, int | float | np.number) else object
-    return np.full(len(covariates.matrix), level, dtype=kind)
-
-
-def _effects_at(covariates: Covariates, predict: Predictions, variable: str, level: object) -> list[Effect]:
-    """Return the predictions for each person if the variable had this value."""
-    predictions = predict(covariates.where(variable, _constant(covariates, level)))
-    return [replace(effect, label=_label(f"{variable} = {level}", effect.label)) for effect in predictions]
+def by_group(covariates: Covariates, variable: str, averaged: list[Effect]) -> list[Effect]:
+    """Return each effect once for every value of a variable, to be averaged over the people who have it."""
+    values = covariates.values(variable)
+    levels = covariates.declared(variable) or sorted(set(values.tolist()))
+    if len(levels) > _MOST_GROUPS:
+        remedy = "cut a quantity into classes before the fit, and put the classes into the formula"
+        reject(f"`by` must be a variable of at most {_MOST_GROUPS} values", f"{len(levels)} values", remedy)
+    return [
+        replace(effect, label=_label(effect.label, f"{variable} = {level}"), group=values == level)
+        for effect in averaged
+        for level in levels
+    ]
 
 
 def _derivatives(covariates: Covariates, predict: Predictions, variable: str, values: Values) -> list[Effect]:
@@ -87,7 +99,7 @@ def _difference(label: str, first: Effect, second: Effect, width: float = 1.0) -
 
 
 def _label(change: str, option: str) -> str:
-    return f"{change}, {option}" if option else change
+    return ", ".join(filter(None, (change, option)))
 
 
 def margin_estimate(
@@ -97,16 +109,15 @@ def margin_estimate(
 
     With `influence`, the covariates of the people count as sampled; without it, as fixed.
     """
-    row_weights = people.row_weights / people.row_weights.sum()
-    means = np.array([row_weights @ effect.value for effect in averaged])
-    slopes = np.array([row_weights @ effect.gradient for effect in averaged])
+    row_shares = [_row_shares(people, effect) for effect in averaged]
+    means = np.array([row @ effect.value for row, effect in zip(row_shares, averaged, strict=True)])
+    slopes = np.array([row @ effect.gradient for row, effect in zip(row_shares, averaged, strict=True)])
     if influence is None:
         cov = slopes @ np.asarray(coefficients.cov) @ slopes.T
         covers = coefficients.covers.adding(", at the covariates of these people")
     else:
-        weights = 1.0 if people.weights is None else people.weights
-        deviations = [weights * (effect.value - mean) for effect, mean in zip(averaged, means, strict=True)]
-        cov = people.scatter(np.column_stack(deviations) / people.row_weights.sum() + influence @ slopes.T)
+        deviations = [_row_influence(people, effect, mean) for effect, mean in zip(averaged, means, strict=True)]
+        cov = people.scatter(np.column_stack(deviations) + influence @ slopes.T)
         covers = coefficients.covers.adding(", also of the covariates")
     se, single = np.sqrt(np.diag(cov)), len(averaged) == 1
     value, error = (float(means[0]), float(se[0])) if single else (means, se)
@@ -121,6 +132,22 @@ def margin_estimate(
         method=f"average over people; {coefficients.method}",
         basis=basis_of(coefficients, value, error, shares=shares),
     )
+
+
+def _row_shares(people: People, effect: Effect) -> Array:
+    """Return the weight of each row in the average of an effect; the weights sum to 1."""
+    weights = people.row_weights if effect.group is None else people.row_weights * effect.group
+    if not weights.any():
+        reject("every value of `by` must belong to people with a weight above 0", repr(effect.label), "leave it out")
+    return np.asarray(weights / weights.sum())
+
+
+def _row_influence(people: People, effect: Effect, mean: float) -> Array:
+    """Return how each row moves the average of an effect over its group."""
+    group = 1.0 if effect.group is None else effect.group
+    weights = group * (1.0 if people.weights is None else people.weights)
+    total = (people.row_weights * group).sum()
+    return np.asarray(weights * (effect.value - mean) / total)
 
 
 def basis_of(coefficients: Estimate, value: float | Array, se: float | Array, *, shares: bool) -> Normal | Student:
