@@ -61,7 +61,6 @@ REMAINING: dict[str, set[str]] = {
 }
 UNCLEAR: dict[str, int] = {
     "analysis/agreement.py": 1,
-    "analysis/estimating.py": 1,
     "analysis/from_sample.py": 1,
     "analysis/latent/joint.py": 2,
     "analysis/mixed.py": 1,

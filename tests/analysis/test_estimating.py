@@ -170,7 +170,7 @@ BAD = {
     "no rows": (lambda: estimates(DATA[:0], {"forced": DIE}), "must have a row"),
     "an unknown column": (lambda: estimates(DATA, {"cheated": DIE}), "none called cheated"),
     "an unknown group": (lambda: estimates(DATA, {"forced": DIE}, by="region"), "none called region"),
-    "a hidden group": (lambda: estimates(DATA, DESIGNS, by="warner"), "nothing hides, got warner"),
+    "a hidden group": (lambda: estimates(DATA, DESIGNS, by="warner"), "without a design, got warner"),
     "reports outside the design": (
         lambda: estimates(DATA, {"age": DIE}),
         r"\(no, yes\), got 2,\d\d\d of 2,400 rows with something else",

@@ -71,7 +71,7 @@ def test_a_sample_is_tested_as_rao_and_scott_do() -> None:
     with pytest.raises(ValueError, match="`method` must be one of rao-scott, wald"):
         found.homogeneity("forced", "pearson")
     ages = {"age": plain(bounds=(0, 120))}
-    with pytest.raises(TypeError, match="homogeneity is tested through a matrix"):
+    with pytest.raises(TypeError, match="the design must have a matrix to test"):
         estimates(bands, ages, by="band").homogeneity("age")
     with pytest.raises(ValueError, match="'rao-scott' needs reports of few kinds"):
         estimates(bands, ages, by="band", sample=sample).homogeneity("age", "rao-scott")
@@ -159,7 +159,7 @@ def test_an_entry_has_the_interval_that_it_has_among_the_others() -> None:
     assert entry(one.estimate, 2).value == one.estimate.value[2]
     assert entry(one.estimate, 2).cov.item() == pytest.approx(one.estimate.cov[2, 2])
     boxes = estimates(pd.DataFrame({"q": ["[0]", "[0, 1]"]}), {"q": plain(["a", "b"], multiple=True)})
-    assert [boxes._words(one, option) for one in boxes.group_estimates for option in "ab"] == ["q: a", "q: b"]
+    assert [boxes._row_label(group, option) for group in boxes.group_estimates for option in "ab"] == ["q: a", "q: b"]
 
 
 def test_a_picture_has_a_row_for_each_share() -> None:
@@ -214,7 +214,7 @@ def test_html_escapes_what_a_column_is_called() -> None:
         (lambda: estimates(DATA, FOUR).differences("m"), "estimate with by=…"),
         (lambda: BY_SEX.differences("m", adjust="sidak"), "`adjust` must be one of"),
         (lambda: BY_SEX.joint("forced", "forced"), "two questions with a matrix each"),
-        (lambda: estimates(DATA, FOUR).homogeneity("forced"), "groups must be there"),
+        (lambda: estimates(DATA, FOUR).homogeneity("forced"), "there must be groups to compare"),
     ],
 )
 def test_what_was_not_found_is_refused(asked, words: str) -> None:

@@ -1,4 +1,4 @@
-"""`Findings`: what was found of each question, in all or by group, and how groups differ."""
+"""`Findings`: estimates of every question, overall or by group, and differences between groups."""
 
 import html
 import io
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class EstimateSource(Protocol):
-    """What findings are made from: counts, or the rows of a sample."""
+    """The data that findings are computed from: counts of reports, or the rows of a sample."""
 
     def groups(self) -> dict[Group, int]: ...
     def ungrouped(self) -> int: ...
@@ -42,24 +42,24 @@ class EstimateSource(Protocol):
 @explain_call(reference="the group that the others are compared with", second="it takes two questions")
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings:
-    """Estimates of all questions, in all or by group, as `estimates` returns them.
+    """Estimates of all questions, overall or by group, as `estimates` returns them.
 
-    `findings["question"]` is an estimate; with groups, one for each of them.
+    `findings["question"]` is an estimate or, with groups, a dictionary of estimates by group.
 
     Parameters
     ----------
     designs : mapping
         The randomizer of each question.
     by : tuple of str
-        The columns that make the groups.
+        Columns whose values are the groups.
     group_estimates : tuple of GroupEstimate
-        One for each question and group.
-    source : Source
-        The counts, or the rows of a sample, that they are made from.
+        One estimate for each question and group.
+    source : EstimateSource
+        Counts of reports, or the rows of a sample.
     remarks : tuple of str
-        What a reader must not miss of the whole; `notes` has those of each estimate besides.
+        Caveats about all estimates; `notes` adds those of each estimate.
     minimum : int
-        Of fewer people nothing is shown.
+        Least number of people of an estimate that is shown.
 
     Examples
     --------
@@ -79,32 +79,32 @@ class Findings:
     minimum: int = 0
 
     def suppress_below(self, minimum: int) -> Self:
-        """Keep what enough people answered, also in differences and pairs.
+        """Leave out estimates from few people, also in differences and pairs.
 
         Parameters
         ----------
         minimum : int
-            How many people that is.
+            Least number of people.
 
         Returns
         -------
         Findings
-            Without estimates of fewer people.
+            The findings without estimates of fewer people.
         """
-        enough = tuple(one for one in self.group_estimates if one.used >= minimum)
+        enough = tuple(estimate for estimate in self.group_estimates if estimate.used >= minimum)
         return replace(self, group_estimates=enough, minimum=max(minimum, self.minimum))
 
     def __getitem__(self, name: str) -> Any:
-        """The estimate of a question; if there are groups, one for each of them."""
+        """Return the estimate of a question or, with groups, a dictionary of estimates by group."""
         self._check(name)
-        estimates = {one.group: one.estimate for one in self.group_estimates if one.question == name}
+        estimates = {row.group: row.estimate for row in self.group_estimates if row.question == name}
         if not estimates:
-            self._refuse_nothing(name)
+            self._reject_without_estimate(name)
         return {self._key(group): estimate for group, estimate in estimates.items()} if self.by else estimates[()]
 
-    def _refuse_nothing(self, name: str) -> NoReturn:
-        why = "it is free text, or there are no reports, or too few to show: see notes()"
-        reject("the question must have something to estimate", f"{name!r}", why, KeyError)
+    def _reject_without_estimate(self, name: str) -> NoReturn:
+        consequence = "it is free text, or there are no reports, or too few to show: see notes()"
+        reject("the question must have something to estimate", f"{name!r}", consequence, KeyError)
 
     def _check(self, *names: str) -> None:
         for name in names:
@@ -113,74 +113,78 @@ class Findings:
                 reject(rule, repr(name)[:40], f"they are {', '.join(self.designs)}", KeyError)
 
     def _key(self, group: Group) -> Any:
+        """Return a group as users write it: with one column its value, with several a tuple."""
         return group[0] if len(self.by) == 1 else group
 
     def _group(self, key: object) -> Group:
         group = key if isinstance(key, tuple) and len(self.by) > 1 else (key,)
-        known = {one.group for one in self.group_estimates}
-        if not self.by or group not in known:
-            listed = ", ".join(repr(self._key(one)) for one in sorted(known, key=in_order)[:8])
-            there = f"they are {listed}" if self.by else "there are none: estimate with by=… first"
-            reject("`reference` must be one of the groups", repr(key)[:60], there)
+        groups = {row.group for row in self.group_estimates}
+        if not self.by or group not in groups:
+            first_keys = ", ".join(repr(self._key(member)) for member in sorted(groups, key=in_order)[:8])
+            remedy = f"they are {first_keys}" if self.by else "there are none: estimate with by=… first"
+            reject("`reference` must be one of the groups", repr(key)[:60], remedy)
         return group
 
     def differences(self, reference: object, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
         """Compare every group with a reference, for each question and option.
 
-        Of a sample differences go through its clusters; else groups are independent, and intervals are by MOVER.
+        With a sample, errors take its clusters into account. Without one, groups are independent and intervals are by
+        MOVER.
 
         Parameters
         ----------
         reference : object
-            A group, as `by` has it; of several columns a tuple.
+            A value of the column of `by`, or a tuple of values for several columns.
         adjust : {"holm", "bonferroni"}, optional
-            P-values for all tests of the table together. With "bonferroni" the intervals hold together, too; with
-            "holm" each is for itself.
+            Adjust the p-values for all tests of the table. With "bonferroni" the intervals are simultaneous as well;
+            with "holm" they are not adjusted.
         level : float
             Confidence level of the intervals.
 
         Returns
         -------
         pandas.DataFrame
-            Differences with errors, intervals and tests of no difference.
+            Differences with errors, intervals and p-values of the test of no difference.
         """
-        pd, other = extra("pandas", "analysis"), self._group(reference)
+        pd, base_group = extra("pandas", "analysis"), self._group(reference)
         adjust = None if adjust is None else choice(adjust, "adjust", ADJUSTMENTS)
-        rows, gaps, more = [], [], []
-        base = {one.question: one for one in self.group_estimates if one.group == other}
-        others = [one for one in self.group_estimates if one.group != other and one.question in base]
+        rows, differences, sample_columns = [], [], []
+        base = {row.question: row for row in self.group_estimates if row.group == base_group}
+        others = [row for row in self.group_estimates if row.group != base_group and row.question in base]
         if not others:
             reject("there must be another group than the reference", "none", "there is nothing to compare")
-        for one in others:
-            gap = self.source.difference(one.question, one.group, other)
-            gaps += [entry(gap, i) if np.ndim(gap.value) else gap for i in range(len(gap.labels))]
-            more += _of_design(gap, one, base[one.question])
-            tests = np.atleast_1d(gap.test().p)
+        for other in others:
+            difference = self.source.difference(other.question, other.group, base_group)
+            scalar = np.ndim(difference.value) == 0
+            differences += [difference] if scalar else [entry(difference, i) for i in range(len(difference.labels))]
+            sample_columns += _df_and_deff(difference, other, base[other.question])
+            p_values = np.atleast_1d(difference.test().p)
             rows += [
                 {
-                    "question": one.question,
-                    **dict(zip(self.by, one.group, strict=True)),
+                    "question": other.question,
+                    **dict(zip(self.by, other.group, strict=True)),
                     "reference": reference,
                     "option": label,
                     "p": p,
                 }
-                for label, p in zip(gap.labels, tests, strict=True)
+                for label, p in zip(difference.labels, p_values, strict=True)
             ]
-        share = 1 - (1 - checked_level(level)) / (len(rows) if adjust == "bonferroni" else 1)
-        for row, gap, drawn in zip(rows, gaps, more, strict=True):
-            limits = gap.interval(share)
+        # The level of each interval: by Bonferroni all of them cover their differences together at `level`.
+        each_level = 1 - (1 - checked_level(level)) / (len(rows) if adjust == "bonferroni" else 1)
+        for row, difference, further in zip(rows, differences, sample_columns, strict=True):
+            limits = difference.interval(each_level)
             row |= {
-                "difference": gap.value,
-                "se": gap.se,
+                "difference": difference.value,
+                "se": difference.se,
                 "low": limits.low,
                 "high": limits.high,
-                "level": share,
+                "level": each_level,
                 "interval": limits.method,
-                **drawn,
+                **further,
             }
         frame = pd.DataFrame(rows)
-        raised = frame.p if adjust is None else adjusted(frame.p.to_numpy(), adjust)
-        return frame.drop(columns="p").assign(p=raised, adjustment=adjust or "none")
+        p_adjusted = frame.p if adjust is None else adjusted(frame.p.to_numpy(), adjust)
+        return frame.drop(columns="p").assign(p=p_adjusted, adjustment=adjust or "none")
 
     def difference(self, first: str, second: str) -> Any:
         """Compare two yes/no questions that were asked of the same people.
@@ -195,23 +199,21 @@ class Findings:
         Returns
         -------
         Estimate or dict
-            The first less the second; with groups, one estimate for each of them.
+            The first minus the second or, with groups, a dictionary of estimates by group.
         """
         self._check(first, second)
-        one, other = self.designs[first], self.designs[second]
-        binary = all(len(design.options) == len(design.report_options) == 2 for design in (one, other))
+        designs = self.designs[first], self.designs[second]
+        binary = all(len(design.options) == len(design.report_options) == 2 for design in designs)
         if first == second or not binary:
             reject(
                 "`difference` takes two yes/no questions", f"{first!r} and {second!r}", "see .differences(…) for groups"
             )
-        changes = {
-            group: replace(estimate, loss=loss_of_both(one.loss, other.loss, sampled=False))
-            for group, estimate in self.source.change(first, second).items()
-        }
-        return self._shown(changes)
+        loss = loss_of_both(designs[0].loss, designs[1].loss, sampled=False)
+        changes = self.source.change(first, second)
+        return self._large_enough({group: replace(estimate, loss=loss) for group, estimate in changes.items()})
 
-    def _shown(self, estimates: Mapping[Group, Estimate]) -> Any:
-        """By group, or the single one; without those of too few people."""
+    def _large_enough(self, estimates: Mapping[Group, Estimate]) -> Any:
+        """Return the estimates by group, or the single one, without those of fewer people than the minimum."""
         enough = {group: estimate for group, estimate in estimates.items() if (estimate.n or 0) >= self.minimum}
         if not enough:
             reject(f"at least {self.minimum:,} people must have answered", "fewer", "wait for more reports")
@@ -228,15 +230,14 @@ class Findings:
         Returns
         -------
         Estimate or dict
-            With groups, one estimate for each of them.
+            The shares of all pairs or, with groups, a dictionary of estimates by group.
         """
         self._check(first, second)
-        one, other = self.designs[first], self.designs[second]
-        if first == second or not (with_matrix(one) and with_matrix(other)):
-            reject(
-                "`joint` takes two questions with a matrix each", f"{first!r} and {second!r}", "others have no pairs"
-            )
-        return self._shown(self.source.pairs(first, second, one.joint(other)))
+        design, other = self.designs[first], self.designs[second]
+        if first == second or not (with_matrix(design) and with_matrix(other)):
+            rule = "`joint` takes two questions with a matrix each"
+            reject(rule, f"{first!r} and {second!r}", "without a matrix there is no joint distribution of reports")
+        return self._large_enough(self.source.pairs(first, second, design.joint(other)))
 
     def homogeneity(self, name: str, method: str | None = None) -> TableTest:
         """Test whether all groups have the same shares, over all options together.
@@ -246,50 +247,53 @@ class Findings:
         name : str
             The question.
         method : {"rao-scott", "wald"}, optional
-            Of a sample: Rao and Scott's F of the reports (the default, where these are of few kinds), or Wald's F of
-            the corrected shares.
+            For a sample, Rao and Scott's F of the reports (the default if there are few kinds of reports), or Wald's F
+            of the corrected shares.
 
         Returns
         -------
         TableTest
-            Chi-squared or likelihood ratio of the counts; of a sample an F test.
+            Chi-squared or likelihood ratio test of the counts; for a sample an F test.
         """
         self._check(name)
         if not self.by:
-            reject("groups must be there to be compared", "none", "estimate with by=…")
-        if sum(one.question == name for one in self.group_estimates) < len(self.source.groups()):
+            reject("there must be groups to compare", "none", "estimate with by=…")
+        if sum(row.question == name for row in self.group_estimates) < len(self.source.groups()):
             rule = f"at least {self.minimum:,} people must have answered in each group"
             reject(rule, "fewer in one", "wait for more reports")
         return self.source.homogeneity(name, method)
 
     @cached_property
     def missing(self) -> "pd.DataFrame":
-        """What became of every row, per question and group; rows without a group are a row of their own."""
+        """Numbers of rows that were used and missing, by question and group.
+
+        Rows in no group have a row of their own.
+        """
         rows = [
-            {"question": one.question, **dict(zip(self.by, one.group, strict=True)), "rows": one.rows, **one.turnout}
-            for one in self.group_estimates
+            {"question": row.question, **dict(zip(self.by, row.group, strict=True)), "rows": row.rows, **row.turnout}
+            for row in self.group_estimates
         ]
-        if lost := self.ungrouped:
+        if count := self.ungrouped:
             rows += [
-                {"question": name, **dict.fromkeys(self.by), "rows": lost}
-                | {**dict.fromkeys(one.turnout, 0), "missing group": lost}
-                for name, one in {one.question: one for one in self.group_estimates}.items()
+                {"question": name, **dict.fromkeys(self.by), "rows": count}
+                | {**dict.fromkeys(row.turnout, 0), "missing group": count}
+                for name, row in {row.question: row for row in self.group_estimates}.items()
             ]
         return extra("pandas", "analysis").DataFrame(rows)
 
     @property
     def ungrouped(self) -> int:
-        """How many rows are in no group, as a value of `by` is missing."""
+        """Number of rows in no group, because a value of `by` is missing."""
         return self.source.ungrouped()
 
     @property
     def _ungrouped(self) -> dict[str, int]:
-        """A column of the tables where rows are in no group."""
-        lost = self.ungrouped if self.group_estimates else 0
-        return {"missing group": lost} if lost else {}
+        """The column of tables that counts rows in no group; empty if there are none."""
+        count = self.ungrouped if self.group_estimates else 0
+        return {"missing group": count} if count else {}
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
-        """Return one row for each question, group and option, with what a methods section needs.
+        """Return one row for each question, group and option, with the details that a methods section needs.
 
         Parameters
         ----------
@@ -299,24 +303,24 @@ class Findings:
         Returns
         -------
         pandas.DataFrame
-            Shares as 0.25.
+            Estimates as numbers, shares between 0 and 1.
         """
-        pd = extra("pandas", "analysis")
-        return pd.DataFrame([row for one in self.group_estimates for row in self._rows(one, checked_level(level))])
+        pd, level = extra("pandas", "analysis"), checked_level(level)
+        return pd.DataFrame([row for group in self.group_estimates for row in self._rows(group, level)])
 
-    def _rows(self, one: GroupEstimate, level: float) -> list[dict[str, Any]]:
-        design, rows = self.designs[one.question], []
-        for place, (option, estimate) in enumerate(one._entries()):
+    def _rows(self, group: GroupEstimate, level: float) -> list[dict[str, Any]]:
+        design, rows = self.designs[group.question], []
+        for index, (option, estimate) in enumerate(group._entries()):
             interval = estimate.interval(level)
             rows.append(
                 {
-                    "question": one.question,
-                    **dict(zip(self.by, one.group, strict=True)),
+                    "question": group.question,
+                    **dict(zip(self.by, group.group, strict=True)),
                     "option": option,
-                    "n": one.used,
-                    "missing": one.missing,
+                    "n": group.used,
+                    "missing": group.missing,
                     **self._ungrouped,
-                    "reports": np.nan if one.yes is None else one.yes,
+                    "reports": np.nan if group.yes is None else group.yes,
                     "estimate": estimate.value,
                     "se": estimate.se,
                     "low": interval.low,
@@ -327,15 +331,15 @@ class Findings:
                     "design": design.describe(),
                     "epsilon": design.epsilon,
                     "covers": estimate.covers,
-                    "df": np.nan if one.df is None else one.df,
-                    "deff": one._deff_of(place),
+                    "df": np.nan if group.df is None else group.df,
+                    "deff": group._deff_of(index),
                     "method": estimate.method,
                 }
             )
         return rows
 
     def summary(self, level: float = 0.95) -> "pd.DataFrame":
-        """Return the same for a paper, as text: percent, with the digits that the errors allow.
+        """Return a table for a paper: percentages as text, with the digits that the errors allow.
 
         Parameters
         ----------
@@ -351,40 +355,41 @@ class Findings:
         return extra("pandas", "analysis").DataFrame(rows)
 
     def to_csv(self, path: str | Path | IO[str] | None = None, level: float = 0.95) -> str | None:
-        """Write the table for a paper as CSV, without an index; no label in it is a formula for a spreadsheet.
+        """Write the summary as CSV; labels that a spreadsheet would read as formulas are escaped.
 
         Parameters
         ----------
         path : path or file, optional
-            Where to; the text is returned without it.
+            File to write; without it, the text is returned.
         level : float
             Confidence level of the intervals.
 
         Returns
         -------
         str or None
-            The text, where there is no path.
+            The text, if there is no path.
         """
         table = self.summary(level)
-        labels = [name for name in ("question", *self.by, "answer") if name in table]  # numbers keep their signs
+        # Only labels are escaped: numbers keep their signs.
+        labels = [name for name in ("question", *self.by, "answer") if name in table]
         table[labels] = table[labels].map(harmless)
         text: str | None = table.rename(columns=harmless).to_csv(path, index=False)
         return text
 
     def to_latex(self, path: str | Path | None = None, level: float = 0.95) -> str | None:
-        """Write the table for a paper as a LaTeX tabular (with booktabs), and the designs below it, as comments.
+        """Write the summary as a LaTeX tabular (with booktabs), with the designs as comments below it.
 
         Parameters
         ----------
         path : path, optional
-            Where to; the text is returned without it.
+            File to write; without it, the text is returned.
         level : float
             Confidence level of the intervals.
 
         Returns
         -------
         str or None
-            The text, where there is no path.
+            The text, if there is no path.
         """
         table = self.summary(level)
         rows = [[escape(str(cell)) for cell in row] for row in (table.columns, *table.itertuples(index=False))]
@@ -392,14 +397,14 @@ class Findings:
         return latex([rows[:1], rows[1:]], "l" * len(table.columns), designs, path)
 
     def report(self, path: str | Path, *, title: str | None = None, level: float = 0.95) -> Path:
-        """Write a report for readers: estimates with a picture, what hid the answers, methods and notes.
+        """Write a report: estimates with a figure, the designs in words, methods and notes.
 
         Parameters
         ----------
         path : str or Path
             A .html, .docx, .pdf or .md file.
         title : str, optional
-            What it is about.
+            Title of the report.
         level : float
             Confidence level of the intervals.
 
@@ -410,62 +415,60 @@ class Findings:
         """
         table = self.summary(level).astype(str)
         blocks = [Block("h1", title or "Findings"), Block("h2", "Estimates")]
-        if any(of_shares(self.designs[one.question]) and one.used for one in self.group_estimates):
+        if any(of_shares(self.designs[group.question]) and group.used for group in self.group_estimates):
             blocks.append(Block("picture", "the shares of the table, with their intervals", png=self._png(level)))
         rows = (tuple(map(str, table.columns)), *(tuple(row) for row in table.to_numpy()))
         blocks += [Block("table", rows=rows), Block("h2", "Methods")]
-        blocks += [Block("li", f"{name}: {one.describe()}") for name, one in self.designs.items()]
-        ways = sorted({one.estimate.method for one in self.group_estimates})
-        least = f"Nothing of fewer than {self.minimum:,} people is shown. "
-        computed = (
-            f"{'; '.join(ways)}. {least if self.minimum else ''}Computed with the privacy-survey-toolkit {__version__}."
-        )
+        blocks += [Block("li", f"{name}: {design.describe()}") for name, design in self.designs.items()]
+        methods = "; ".join(sorted({group.estimate.method for group in self.group_estimates}))
+        suppressed = f"Nothing of fewer than {self.minimum:,} people is shown. " if self.minimum else ""
+        computed = f"{methods}. {suppressed}Computed with the privacy-survey-toolkit {__version__}."
         blocks += [Block("p", computed), *(Block("li", note) for note in self.notes())]
         return Document(tuple(blocks)).save(path)
 
     def _png(self, level: float) -> bytes:
         out = io.BytesIO()
-        drawn = self.plot(level)
-        getattr(drawn, "ax", drawn).figure.savefig(out, format="png", dpi=150)
+        picture = self.plot(level)
+        getattr(picture, "ax", picture).figure.savefig(out, format="png", dpi=150)
         return out.getvalue()
 
     def plot(self, level: float = 0.95, ax: Any = None) -> Any:
-        """Draw all shares with their intervals: a row for each question, group and option.
+        """Draw all shares with their intervals, one row for each question, group and option.
 
         Parameters
         ----------
         level : float
             Confidence level of the intervals.
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
+            Axes to draw on.
 
         Returns
         -------
         matplotlib.axes.Axes
             The picture.
         """
-        drawn = {
-            self._words(one, option): estimate
-            for one in self.group_estimates
-            if of_shares(self.designs[one.question])
-            for option, estimate in one._entries()
-            if one.used
+        shares = {
+            self._row_label(group, option): estimate
+            for group in self.group_estimates
+            if of_shares(self.designs[group.question])
+            for option, estimate in group._entries()
+            if group.used
         }
-        if not drawn:
-            reject("there must be shares to draw", "none", "numbers have units of their own, see to_frame()")
+        if not shares:
+            reject("there must be shares to draw", "none", "means differ in their units: see to_frame()")
         from toolkit.show.plots import estimate_intervals
 
-        return estimate_intervals(drawn, level=level, ax=ax)
+        return estimate_intervals(shares, level=level, ax=ax)
 
-    def _words(self, one: GroupEstimate, option: str | int) -> str:
-        groups = ", ".join(map(str, one.group))
-        several = len(one.estimate.labels) > 1
-        return f"{one.question}{f': {option}' if several else ''}{f' ({groups})' if groups else ''}"
+    def _row_label(self, group: GroupEstimate, option: str | int) -> str:
+        values = ", ".join(map(str, group.group))
+        several = len(group.estimate.labels) > 1
+        return f"{group.question}{f': {option}' if several else ''}{f' ({values})' if values else ''}"
 
     def __repr__(self) -> str:
         groups = f" by {', '.join(self.by)}" if self.by else ""
         note = f"; {'; '.join(self.remarks)}" if self.remarks else ""
-        people = max((one.used for one in self.group_estimates), default=0)
+        people = max((group.used for group in self.group_estimates), default=0)
         count = len(self.group_estimates)
         size = f"{count} estimate{'s' if count != 1 else ''}, up to {people:,} people"
         return f"<Findings of {', '.join(self.designs)}{groups}: {size}{note}>"
@@ -475,21 +478,24 @@ class Findings:
         return f"{self.summary().to_html(index=False)}{notes}"
 
     def notes(self) -> list[str]:
-        """Return how far to trust it: the remarks on the whole, then the notes of each estimate.
+        """Return caveats: the remarks on all estimates, then the notes of each estimate.
 
         Returns
         -------
         list of str
             Sentences.
         """
-        own = [f"{self._words(one, '')}: {note}" for one in self.group_estimates for note in one.estimate.notes]
-        return [*self.remarks, *own]
+        notes = [
+            f"{self._row_label(group, '')}: {note}" for group in self.group_estimates for note in group.estimate.notes
+        ]
+        return [*self.remarks, *notes]
 
 
-def _of_design(gap: Estimate, *groups: GroupEstimate) -> list[dict[str, float]]:
-    """For each option degrees of freedom and design effect of the difference of two groups of a sample."""
-    places, se = range(len(gap.labels)), np.atleast_1d(gap.se)
+def _df_and_deff(difference: Estimate, *groups: GroupEstimate) -> list[dict[str, float]]:
+    """Return degrees of freedom and design effect of a difference for each option; empty without a sample."""
+    options, se = range(len(difference.labels)), np.atleast_1d(difference.se)
     if groups[0].weighted is None:
-        return [{} for _ in places]
-    alike = [sum(np.atleast_1d(one.estimate.se)[i] ** 2 / one._deff_of(i) for one in groups) for i in places]
-    return [{"df": getattr(gap.basis, "df", np.nan), "deff": float(se[i] ** 2 / alike[i])} for i in places]
+        return [{} for _ in options]
+    # The design effect compares with two independent simple random samples of as many people.
+    simple = [sum(np.atleast_1d(group.estimate.se)[i] ** 2 / group._deff_of(i) for group in groups) for i in options]
+    return [{"df": getattr(difference.basis, "df", np.nan), "deff": float(se[i] ** 2 / simple[i])} for i in options]

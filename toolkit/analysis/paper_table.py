@@ -1,4 +1,4 @@
-"""Findings as a table for a paper: percent with the digits that the errors allow, as text and as LaTeX."""
+"""Tables of findings for a paper: percentages with the digits that the errors allow, as text and as LaTeX."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,10 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class TableRow:
-    """One option of one question in one group: numbers as text, in one unit and with the same decimals per question."""
+    """One option of a question in a group, with numbers as text.
+
+    All rows of a question have the same unit and decimals.
+    """
 
     finding: GroupEstimate
     option: str | int
@@ -46,18 +49,18 @@ class TableRow:
 
 
 def is_outside(shares: Any) -> Any:
-    """Whether a share lies outside 0 to 1, entry by entry; rounding is not enough for that."""
+    """Return whether shares lie outside 0 to 1 by more than rounding error, entry by entry."""
     return (np.asarray(shares) < -1e-9) | (np.asarray(shares) > 1 + 1e-9)
 
 
 def lines_of(estimates: Iterable[GroupEstimate], level: float, *, share: bool) -> list[TableRow]:
-    """The lines of one question; shares in percent, errors in points, and where no value fits, no limits."""
+    """Return the rows of one question: shares in percent with errors in points, and no limits where no value fits."""
     scale, unit = (100.0, " %") if share else (1.0, "")
-    rows = [(one, *row) for one in estimates for row in _numbers(one, level, scale)]
+    rows = [(finding, *row) for finding in estimates for row in _numbers(finding, level, scale)]
     decimals = decimals_of([numbers for _, _, numbers, empty, *_ in rows if empty is None])
     return [
         TableRow(
-            one,
+            finding,
             option,
             fixed(numbers[0], decimals, unit),
             fixed(numbers[1], decimals, " points" if share else ""),
@@ -66,23 +69,26 @@ def lines_of(estimates: Iterable[GroupEstimate], level: float, *, share: bool) -
             deff,
             share and bool(is_outside(numbers[0] / scale)),
         )
-        for one, option, numbers, empty, method, deff in rows
+        for finding, option, numbers, empty, method, deff in rows
     ]
 
 
 def _numbers(
     finding: GroupEstimate, level: float, scale: float
 ) -> list[tuple[str | int, list[float], str | None, str, float]]:
-    """Option; value, standard error and limits; in words why there are none; how they were made; design effect."""
+    """Return, for each option, its numbers, the reason if it has no limits, the method, and the design effect.
+
+    The numbers are value, standard error, low and high limit.
+    """
     estimate, interval = finding.estimate, finding.estimate.interval(level)
-    columns = [np.atleast_1d(part) for part in (estimate.value, estimate.se, interval.low, interval.high)]
+    columns = [np.atleast_1d(column) for column in (estimate.value, estimate.se, interval.low, interval.high)]
     empty = np.broadcast_to(interval.empty, len(estimate.labels))
-    why = f"no {'value' if estimate.fit is None else estimate.fit.of} fits"
+    reason = f"no {'value' if estimate.fit is None else estimate.fit.of} fits"
     return [
         (
             option,
             [scale * float(column[i]) for column in columns],
-            why if empty[i] else None,
+            reason if empty[i] else None,
             interval.method,
             finding._deff_of(i),
         )
@@ -97,9 +103,9 @@ def paper_rows(
     level: float,
     ungrouped: Mapping[str, int],
 ) -> list[dict[str, Any]]:
-    """One line for each question, group and option, as text; `ungrouped` : a column for rows in no group."""
-    everything = list(estimates)
-    drawn = any(one.weighted is not None for one in everything)
+    """Return one row of text for each question, group and option; `ungrouped` is a column for rows in no group."""
+    findings = list(estimates)
+    sampled = any(finding.weighted is not None for finding in findings)
     return [
         {
             "question": name,
@@ -112,29 +118,32 @@ def paper_rows(
             "SE": line.se,
             f"{100 * level:g} % interval": line.interval,
             "method": line.method,
-            **(_sample_columns(line) if drawn else {}),
+            **(_sample_columns(line) if sampled else {}),
             "design": design.name.replace("_", " "),
             "ε": f"{design.epsilon:.3g}".replace("inf", "∞"),
         }
         for name, design in designs.items()
-        for line in lines_of([one for one in everything if one.question == name], level, share=of_shares(design))
+        for line in lines_of([row for row in findings if row.question == name], level, share=of_shares(design))
     ]
 
 
 def _sample_columns(line: TableRow) -> dict[str, Any]:
-    """What a reader must know of a sample; a dash where there is none."""
+    """Return the columns on the sampling design; a dash stands for a missing number."""
     df = "—" if line.finding.df is None else f"{line.finding.df:,}"
     deff = "—" if np.isnan(line.deff) else f"{line.deff:.2f}"
     return {"weighted": "yes" if line.finding.weighted else "no", "df": df, "deff": deff}
 
 
 def latex(
-    parts: Iterable[Iterable[Iterable[str]]], columns: str, comments: Iterable[str], path: str | Path | None
+    blocks: Iterable[Iterable[Iterable[str]]], columns: str, comments: Iterable[str], path: str | Path | None
 ) -> str | None:
-    """Parts of a table, their cells escaped, with a rule above each, and comments below; the text without a path."""
+    """Write a LaTeX tabular of blocks of escaped cells, with a rule above each block and comments below.
+
+    Without a path the text is returned.
+    """
     lines = [rf"\begin{{tabular}}{{{columns}}}"]
-    for place, part in enumerate(parts):
-        lines += [r"\midrule" if place else r"\toprule", *(" & ".join(row) + r" \\" for row in part)]
+    for index, block in enumerate(blocks):
+        lines += [r"\midrule" if index else r"\toprule", *(" & ".join(row) + r" \\" for row in block)]
     lines += [r"\bottomrule", r"\end{tabular}", *(f"% {' '.join(comment.split())}" for comment in comments)]
     text = "\n".join(lines) + "\n"
     if path is None:
@@ -144,4 +153,5 @@ def latex(
 
 
 def escape(text: str) -> str:
+    """Escape the characters of a text that LaTeX would interpret."""
     return "".join(_LATEX.get(letter, letter) for letter in text)

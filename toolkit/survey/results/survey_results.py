@@ -167,7 +167,7 @@ class Results(Findings):
         for name in names:
             self.survey[name]  # refuses a name that is none
             if name not in self.designs:
-                self._refuse_nothing(name)
+                self._reject_without_estimate(name)
 
     def _of(self, name: str) -> list[SurveyEstimate]:
         return [estimate for estimate in self.group_estimates if estimate.question == name]
