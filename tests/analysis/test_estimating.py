@@ -162,7 +162,10 @@ def test_a_group_without_reports_has_no_number_and_no_difference(sample) -> None
 
 BAD = {
     "a group twice": (lambda: estimates(DATA, {"forced": DIE}, by=["sex", "sex"]), "name each column once"),
-    "a column twice": (lambda: estimates(pd.DataFrame([[1, 0]], columns=["a", "a"]), {"a": DIE}), "names of their own"),
+    "a column twice": (
+        lambda: estimates(pd.DataFrame([[1, 0]], columns=["a", "a"]), {"a": DIE}),
+        "column names must be distinct",
+    ),
     "a single group": (
         lambda: estimates(DATA.assign(g="a"), {"forced": DIE}, by="g").differences("a"),
         "another group than the reference",

@@ -238,7 +238,7 @@ def test_rows_are_no_people() -> None:
     frame = pd.DataFrame({"age": [20]})
     with pytest.raises(ValueError, match="and `person` at user level, got no `person`, user level: one"):
         weekly.count(frame)
-    with pytest.raises(TypeError, match="column age must say whose a row is"):
+    with pytest.raises(TypeError, match="column age must identify the person of each row"):
         weekly.count(frame.astype(complex), person="age")
     events = Ledger(Pure(1)).every(RunningTotal.for_epsilon(1, periods=3))
     with pytest.raises(ValueError, match="got a `person`, event level"):
@@ -404,7 +404,7 @@ def test_people_with_long_numbers_are_counted_apart_and_a_column_that_names_nobo
     frame = pl.DataFrame({"who": pl.Series([10**18, 10**18 + 1, 10**18], dtype=pl.Int128), "list": [[1]] * 3})
     assert weekly.count(frame, person="who").value == 2
     assert weekly.count(frame, person="who").value == 2
-    with pytest.raises(TypeError, match="column list must say whose a row is"):
+    with pytest.raises(TypeError, match="column list must identify the person of each row"):
         weekly.count(frame, person="list")
     assert weekly.total.period == 2
 

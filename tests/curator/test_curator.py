@@ -372,10 +372,10 @@ def test_a_stateful_function_is_told_of_in_notes_and_repr() -> None:
     """It can break the promise (one that remembers moved a count by 1,010), which nothing can check: so it is said."""
     keeper = curator(frame(rows=50), "replace")
     estimate = keeper.count(lambda row: row["hours"] > 20, epsilon=1)
-    assert any("curator's word" in note for note in estimate.notes)
+    assert any("the curator guarantees" in note for note in estimate.notes)
     assert "a function of the row holds" in repr(estimate)
     assert keeper.ledger.entries()[0].label == "count where a function of the row holds"
-    assert not any("curator's word" in note for note in keeper.count({"degree": "law"}, epsilon=1).notes)
+    assert not any("the curator guarantees" in note for note in keeper.count({"degree": "law"}, epsilon=1).notes)
 
 
 def test_the_frame_is_read_only_after_the_charge() -> None:

@@ -80,7 +80,7 @@ def test_a_person_with_several_rows_is_cut_to_the_caps(name: str) -> None:
     found = VERBS[name](curator(people(), person="id", rows=2, groups=2))
     assert found.n is None
     assert "at most 2 rows, 2 groups of a person (id)" in found.method
-    told = "at most 2 rows, 2 groups of a person (id) are used, drawn by a secret key from that person"
+    told = "at most 2 rows, 2 groups of a person (id) are used, selected by a secret key from that person"
     assert found.release.unit["person"].startswith(told)
 
 

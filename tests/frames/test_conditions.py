@@ -91,7 +91,7 @@ def test_a_generator_is_read_once_and_before_anything_else() -> None:
     [
         ({"year": (30, 40)}, r"write \[30, 40\] for either of two values, between\(30, 40\) for the range"),
         ({"year": namedtuple("Pair", "low high")(1, 2)}, "must not be a tuple"),
-        ({"year": "1"}, "column year holds whole numbers, got text: it can never be there; write a number"),
+        ({"year": "1"}, "column year holds whole numbers, got text: the column can never hold it; write a number"),
         ({"degree": 1}, "column degree holds text, got a number"),
         ({"year": None}, "write MISSING"),
         ({"year": []}, "an empty list"),
@@ -106,7 +106,7 @@ def test_a_generator_is_read_once_and_before_anything_else() -> None:
         ({"came": dt.datetime(2020, 1, 1, tzinfo=dt.UTC)}, "leave the time zone out"),
         ({"nothing": 1}, "`column` must be one of degree, year"),
         ("year > 1", "`where` must be a mapping"),
-        ({"degree": ["law", OTHER]}, "must say what it asks for, got OTHER"),
+        ({"degree": ["law", OTHER]}, "must name its values, got OTHER"),
         ([True, False], "a mask may depend on other people's rows"),
         (pd.Series([True, False]), "a mask may depend on other people's rows"),
         (lambda: True, "`where` must take one argument"),
@@ -158,7 +158,7 @@ def test_a_function_sees_copies_and_a_row_on_which_it_fails_does_not_count() -> 
     assert asked.mask(frame).tolist() == [True, True, False]
     assert (table["tags"].tolist(), table["n"].tolist()) == ([["a"], ["b"], None], [1, 2, 3])
     assert asked.words == "a function of the row holds"
-    assert "curator's word" in asked.notes[0]
+    assert "the curator guarantees" in asked.notes[0]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -174,7 +174,7 @@ def test_what_is_used_is_said_in_words() -> None:
         "at most 5 rows, 3 groups, 2 rows in a group of a person (id)"
     )
     strange = Frame(pa.table({"id": pa.array([[1]], pa.list_(pa.int64()))}))
-    with pytest.raises(TypeError, match="must say whose a row is"):
+    with pytest.raises(TypeError, match="must identify the person of each row"):
         Persons.of(strange, "id", Caps(1))
 
 
@@ -341,7 +341,7 @@ def test_every_type_of_column_is_read_exactly_or_refused(kind: str) -> None:
     how, table = TYPES[kind]
     frame = Frame(table)
     if how == REFUSED:
-        with pytest.raises(TypeError, match="must say whose a row is"):
+        with pytest.raises(TypeError, match="must identify the person of each row"):
             Persons.of(frame, "id", Caps(1))
         return
     (part,) = frame.batches(["id"], whole=True)

@@ -88,7 +88,7 @@ def test_kinds_lengths_and_single_columns_are_those_of_a_table_in_memory(frame: 
 
 def test_two_columns_of_a_stream_are_never_put_together_row_by_row() -> None:
     frame = Frame(table().lazy())
-    with pytest.raises(RuntimeError, match="part by part"):
+    with pytest.raises(RuntimeError, match="batch by batch"):
         grouping(frame, None, {"region": ["n"]}).codes(frame)
 
 

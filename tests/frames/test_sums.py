@@ -123,7 +123,7 @@ def test_values_come_from_all_parts_in_their_order(parts: Frame) -> None:
     assert np.array_equal(numbers, np.array(TABLE["x"], dtype=float), equal_nan=True)
     assert np.array_equal(codes, grouping(whole, *words).codes(whole))
     lazy = Frame(pl.LazyFrame(TABLE))
-    with pytest.raises(RuntimeError, match="rows of a stream are coded part by part"):
+    with pytest.raises(RuntimeError, match="rows of an engine are read batch by batch"):
         grouping(lazy, *words).codes(lazy)
 
 

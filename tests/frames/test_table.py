@@ -106,7 +106,7 @@ def test_as_many_different_rows_are_fetched_as_may_be_and_none_more(monkeypatch:
     data = pd.DataFrame({"a": [1, 2, 2, 3], "people": [5, 6, 7, 8]})
     monkeypatch.setattr(table, "_MOST", 3)
     assert distinct_rows(data, ["a"], "people", "n").set_index("a").n.to_dict() == {1: 5, 2: 13, 3: 8}
-    with pytest.raises(ValueError, match="at most 3 different rows"):
+    with pytest.raises(ValueError, match="at most 3 distinct rows"):
         distinct_rows(data, ["a", "people"], None, "n")
     for labels, times in ((["b"], None), (["a"], "b")):
         with pytest.raises(ValueError, match="none called b"):

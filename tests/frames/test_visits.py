@@ -15,7 +15,7 @@ def test_a_person_is_counted_once_a_period_and_in_so_many_periods() -> None:
     visits = Visits(2)
     weeks = [["ann", "ann", "bob"], ["ann"], ["ann", "bob"], ["bob", "cid"]]
     assert [visits.count(week) for week in weeks] == [2, 1, 1, 1]
-    assert visits.seen == {"ann": 2, "bob": 2, "cid": 1}
+    assert visits.counts == {"ann": 2, "bob": 2, "cid": 1}
     assert repr(visits) == "<Visits: each person in at most 2 periods>"
 
 
@@ -56,13 +56,13 @@ def test_any_list_of_names_is_taken_and_nobody_is_not_counted(people: object) ->
 def test_it_goes_on_after_a_restart() -> None:
     first = Visits(2)
     first.count(["ann"]), first.count(["ann"])
-    again = Visits(2, first.seen)
+    again = Visits(2, first.counts)
     assert again.count(["ann", "bob"]) == 1
-    assert first.seen == {"ann": 2}
+    assert first.counts == {"ann": 2}
 
 
 def test_a_text_is_no_list_of_names() -> None:
-    with pytest.raises(TypeError, match="`people` must be a list of names, got one text"):
+    with pytest.raises(TypeError, match="`people` must be a list of names, got a text"):
         Visits(1).count("ann")
 
 

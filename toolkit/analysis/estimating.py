@@ -31,7 +31,7 @@ from toolkit.core.checks import choice, explain_call, is_missing, reject
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
-from toolkit.frames.counts import Group, columns_of, in_order, row_counts
+from toolkit.frames.counts import Group, columns_of, sort_key, row_counts
 from toolkit.frames.table import rows_in_order
 from toolkit.local.design import Design
 
@@ -205,7 +205,7 @@ class CountSource:
                 ungrouped += count
             else:
                 sums[group] = sums.get(group, 0) + count
-        return {group: sums[group] for group in sorted(sums, key=in_order)}, ungrouped
+        return {group: sums[group] for group in sorted(sums, key=sort_key)}, ungrouped
 
     def groups(self) -> dict[Group, int]:
         return self._rows[0]

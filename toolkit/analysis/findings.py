@@ -20,7 +20,7 @@ from toolkit.core.estimate import Estimate, loss_of_both
 from toolkit.core.extras import extra
 from toolkit.core.inference.significance import ADJUSTMENTS, adjusted
 from toolkit.core.tables import harmless
-from toolkit.frames.counts import Group, in_order
+from toolkit.frames.counts import Group, sort_key
 from toolkit.local.design import Design
 from toolkit.texts.document import Block, Document
 
@@ -120,7 +120,7 @@ class Findings:
         group = key if isinstance(key, tuple) and len(self.by) > 1 else (key,)
         groups = {row.group for row in self.group_estimates}
         if not self.by or group not in groups:
-            first_keys = ", ".join(repr(self._key(member)) for member in sorted(groups, key=in_order)[:8])
+            first_keys = ", ".join(repr(self._key(member)) for member in sorted(groups, key=sort_key)[:8])
             remedy = f"they are {first_keys}" if self.by else "there are none: estimate with by=… first"
             reject("`reference` must be one of the groups", repr(key)[:60], remedy)
         return group

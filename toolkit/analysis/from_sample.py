@@ -17,7 +17,7 @@ from toolkit.core.checks import choice, is_missing, reject
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, fit_notes
-from toolkit.frames.counts import Group, in_order
+from toolkit.frames.counts import Group, sort_key
 from toolkit.frames.table import rows_in_order
 from toolkit.local.design import Design
 
@@ -51,7 +51,7 @@ class SampleSource:
         kinds, first, inverse = np.unique(place, return_index=True, return_inverse=True)
         cells = [self._columns[name] for name in self.by]
         groups: list[Group] = [tuple(values[places[row]] for values, places in cells) for row in first]
-        known = sorted((group for group in groups if not any(map(is_missing, group))), key=in_order)
+        known = sorted((group for group in groups if not any(map(is_missing, group))), key=sort_key)
         order = {group: number for number, group in enumerate(known)}
         number = [-1 if any(map(is_missing, group)) else order[group] for group in groups]
         return order, np.array(number, dtype=np.int64).reshape(len(kinds))[inverse]

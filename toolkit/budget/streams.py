@@ -81,7 +81,7 @@ class Stream:
                 reject(rule, "another period", consequence, RuntimeError)
             if self._kept is not None:
                 self._kept.check(self.total.period)
-            visits = Visits(self._visits.per_person, self._visits.seen if own else None)
+            visits = Visits(self._visits.per_person, self._visits.counts if own else None)
             estimate = self.total.add(count(visits))
             if self._kept is not None:
                 self._whole = False
@@ -94,8 +94,8 @@ class Stream:
 
     def _more(self, visits: Visits) -> dict[Hashable, int]:
         """How often those were counted who are counted in this period."""
-        before = self._visits.seen
-        return {name: times for name, times in visits.seen.items() if before.get(name) != times}
+        before = self._visits.counts
+        return {name: times for name, times in visits.counts.items() if before.get(name) != times}
 
     def count(self, frame: DataFrame, where: Where | None = None, *, person: str | int | None = None) -> Estimate:
         """Publish the next period, which counts the rows of a frame that meet a condition, as `Curator.count` does.

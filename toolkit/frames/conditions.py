@@ -1,8 +1,8 @@
 """Conditions on rows, as values: {"degree": "law", "year": [1, 2], "age": between(30, 39)}.
 
-Values are read once, compared by the type of the column, and written into the ledger. A condition decides about
-each row from that row alone, so one person decides about one row, and a count moves by at most 1. A function of a
-row is possible, too, but that it looks at nothing else is the curator's own word.
+Values are read once, compared by the type of the column, and recorded in the ledger. A condition selects each row by
+that row alone, so a person with one row changes a count by at most 1. A function of a row is also accepted; the
+curator has to guarantee that it uses nothing else.
 """
 
 import copy
@@ -25,27 +25,26 @@ from toolkit.frames.values import OTHER, Keys, Range, SpecialValue
 Where = Mapping[Any, Any] | Callable[[dict[Any, Any]], Any]
 
 TRUSTED = (
-    "a Python function said which rows count: that it looks at each row alone, and remembers none, is the "
-    "curator's word; "
-    "only then does one person move the count by at most 1"
+    "a Python function selected the rows: the curator guarantees that it uses each row alone and remembers none; "
+    "only then does one person change the count by at most 1"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class OfColumns:
-    """All columns must have what is asked of them; without any, every row meets the condition."""
+    """A condition on columns, all of which must be met; without columns every row meets it."""
 
     parts: tuple[Keys, ...] = ()
     notes: tuple[str, ...] = ()
 
     @cached_property
     def words(self) -> str:
-        """The condition, as the ledger writes it."""
+        """The condition in words, as the ledger records it."""
         return " and ".join(part.words for part in self.parts)
 
     @cached_property
     def columns(self) -> tuple[Any, ...]:
-        """The labels of the columns that decide."""
+        """The labels of the columns that the condition uses."""
         return tuple(part.label for part in self.parts)
 
     def mask(self, frame: Frame) -> Mask:
@@ -57,7 +56,7 @@ class OfColumns:
 
 @dataclass(frozen=True, eq=False)
 class OfFunction:
-    """A function of one row, called with a copy of each; a row on which it fails does not meet the condition."""
+    """A condition given by a function, called with a copy of each row; a row on which it fails does not meet it."""
 
     columns: tuple[Any, ...]
     function: Callable[[dict[Any, Any]], Any]
@@ -70,7 +69,7 @@ class OfFunction:
         return np.array([self._holds(row) for row in zip(*columns, strict=True)], dtype=bool)
 
     def _holds(self, row: tuple[Any, ...]) -> bool:
-        """An exception would tell about that row."""
+        """Call the function on a row, and treat an exception as no: it would disclose something about that row."""
         try:
             return bool(self.function(dict(zip(self.columns, map(_copied, row), strict=True))))
         except ENDS:
@@ -87,22 +86,22 @@ _EQUAL = re.compile(r"""\s*(\w+)\s*==?\s*('[^']*'|"[^"]*"|-?\d+)\s*""")
 
 
 def condition(frame: Frame, where: object) -> Condition:
-    """What `where` asks of a frame: refused for what it says alone, before anything is read."""
+    """Parse `where` for a frame. It is rejected for its own content alone, before any data are read."""
     if isinstance(where, Mapping):
         conditions = dict(where.items())
         return OfColumns(tuple(Keys.of(frame, label, _items(frame, label, conditions[label])) for label in conditions))
     if not callable(where):
-        equal = _EQUAL.fullmatch(where) if isinstance(where, str) else None  # as pandas' `query` takes it
-        meant = f'{{"{equal[1]}": {equal[2]}}}' if equal else '{"city": "north", "age": between(30, 39)}'
+        equal = _EQUAL.fullmatch(where) if isinstance(where, str) else None  # the syntax of `DataFrame.query`
+        example = f'{{"{equal[1]}": {equal[2]}}}' if equal else '{"city": "north", "age": between(30, 39)}'
         rule = "`where` must be a mapping of columns to values, or a function of one row"
-        consequence = f"write {meant}; a mask may depend on other people's rows, which no sensitivity counts"
+        consequence = f"write {example}; a mask may depend on other people's rows, which no sensitivity counts"
         reject(rule, type(where).__name__, consequence, TypeError)
     _check_function(where)
     return OfFunction(tuple(label for label in frame.labels if label is not None), where)
 
 
 def _items(frame: Frame, label: object, value: object) -> list[Any]:
-    """What is asked of one column, as a list."""
+    """Return the values that are allowed in one column, as a list."""
     name = frame.column(label).name
     if isinstance(value, tuple) and not isinstance(value, Day | Moment):
         remedy = "write [30, 40] for either of two values, between(30, 40) for the range"
@@ -111,22 +110,22 @@ def _items(frame: Frame, label: object, value: object) -> list[Any]:
         return [value[()]]
     if isinstance(value, str | bytes | Range | SpecialValue) or not isinstance(value, Iterable):
         value = [value]
-    if isinstance(value, Set) and not isinstance(value, MappingView):  # in the same order in every process
+    if isinstance(value, Set) and not isinstance(value, MappingView):  # sorted to be the same in every process
         try:
             value = sorted(value)
         except TypeError:
             value = sorted(value, key=repr)
-    listed = as_list(value, f"where[{name!r}]")
-    if any(item is OTHER for item in listed):
-        rule = f"a condition on column {name} must say what it asks for"
-        reject(rule, "OTHER", "it is a key of tables: what the keys beside it leave")
-    if not listed:
-        reject(f"a condition on column {name} must ask for something", "an empty list", "no row could meet it")
-    return listed
+    items = as_list(value, f"where[{name!r}]")
+    if any(item is OTHER for item in items):
+        rule = f"a condition on column {name} must name its values"
+        reject(rule, "OTHER", "it is a key of tables, for all values without another key")
+    if not items:
+        reject(f"a condition on column {name} must name at least one value", "an empty list", "no row could meet it")
+    return items
 
 
 def _check_function(where: Callable[..., Any]) -> None:
-    """One that cannot be called with a row would hold for none, and one that returns no answer for all."""
+    """Reject a function that cannot be called with a row, or that returns a coroutine, which counts as true."""
     if inspect.iscoroutinefunction(where) or inspect.isgeneratorfunction(where):
         consequence = "that would count as yes for every row"
         reject("`where` must return its answer", "a coroutine or generator", consequence, TypeError)
@@ -135,16 +134,16 @@ def _check_function(where: Callable[..., Any]) -> None:
     except TypeError:
         received = "a function of other arguments"
         reject("`where` must take one argument, a row", received, "it could hold for no row", TypeError)
-    except ValueError:  # some functions of C say nothing about their arguments
+    except ValueError:  # some functions written in C have no signature
         return
 
 
 def _copied(cell: object) -> Any:
-    """A cell that can be changed without changing the frame; None where it is missing or cannot be copied."""
+    """Copy a cell, so that a function cannot change the frame; None where it is missing or cannot be copied."""
     key = cells.key(cell)
     if key is cells.NOTHING:
         return None
-    if key is not None:  # of a known type, which cannot be changed
+    if key is not None:  # its type is known and immutable
         return cell
     try:
         return copy.deepcopy(cell)

@@ -1,4 +1,4 @@
-"""How often each report came, by group: counted where the reports are, in whatever engine holds them."""
+"""Counts of each report by group, computed by the engine that holds the reports."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -18,90 +18,86 @@ def _narwhals() -> Any:
 
 
 def value_counts(reports: DataFrame, name: str, by: Sequence[str] = ()) -> dict[Group, dict[Any, int]]:
-    """For each group the number of times that each value of a column occurs; missing values are left out.
+    """For each group, count how often each value of a column occurs; missing values are ignored.
 
-    `reports` is a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis: the counting is done
-    there, and only the counts come here.
+    `reports` is a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis, which counts its rows itself.
     """
     columns = [*by, name]
-    table = _tallied(_columns(reports, columns).drop_nulls(), columns)
+    table = _combinations(_columns(reports, columns).drop_nulls(), columns)
     groups: dict[Group, dict[Any, int]] = {}
-    for row in sorted(table.iter_rows(), key=in_order):
-        if any(map(is_missing, row)):  # NaN, which not every engine calls missing
+    for row in sorted(table.iter_rows(), key=sort_key):
+        if any(map(is_missing, row)):  # some engines do not treat NaN as missing
             continue
         group = groups.setdefault(row[:-2], {})
         group[row[-2]] = group.get(row[-2], 0) + int(row[-1])
     return groups
 
 
-def in_order(row: Iterable[Any]) -> tuple[tuple[bool, Any], ...]:
-    """A key to sort rows by: numbers before texts, as options may be both (1, 2, 3, "undisclosed") and Python
-    compares them not.
+def sort_key(row: Iterable[Any]) -> tuple[tuple[bool, Any], ...]:
+    """Return a key that sorts numbers before texts: options may be both, and Python cannot compare them.
 
-    >>> sorted([("b", 1), (2, 1), ("a", 1), (1, 1)], key=in_order)
+    >>> sorted([("b", 1), (2, 1), ("a", 1), (1, 1)], key=sort_key)
     [(1, 1), (2, 1), ('a', 1), ('b', 1)]
     """
     return tuple((isinstance(value, str), value) for value in row)
 
 
 def row_counts(reports: DataFrame, names: Sequence[str]) -> list[tuple[tuple[Any, ...], int]]:
-    """How many rows have each combination of values in the columns, what is missing included; without
-    columns, all rows.
-    """
+    """Count the rows with each combination of values, including missing ones; without columns, all rows."""
     nw = _narwhals()
 
     if not names:
         count = nw.from_native(reports).lazy().select(nw.len()).collect("pandas")
         return [((), int(count.item(0, 0)))]
-    table = _tallied(_columns(reports, names), names)
+    table = _combinations(_columns(reports, names), names)
     return [(tuple(map(_plain, row[:-1])), int(row[-1])) for row in table.iter_rows()]
 
 
 def has_column(reports: DataFrame, name: str) -> bool:
-    """Whether a frame has a column of that name."""
+    """Whether a frame has a column with this name."""
     return name in columns_of(reports)
 
 
 def columns_of(reports: DataFrame) -> list[str]:
-    """The names of a frame's columns."""
+    """Return the names of the columns of a frame."""
     nw = _narwhals()
 
     try:
         return list(nw.from_native(reports).lazy().collect_schema().names())
     except nw.exceptions.DuplicateError:
-        reject("columns must have names of their own", "one that comes twice", "it is not said which is meant")
+        reject("column names must be distinct", "a repeated name", "a name must identify one column")
     except TypeError:
         rule = "reports must be a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis"
         reject(rule, type(reports).__name__, "it has no columns that can be counted", TypeError)
 
 
 def _columns(reports: DataFrame, names: Sequence[str]) -> Any:
-    """The named columns of a frame, not computed yet."""
+    """Select columns of a frame lazily."""
     nw = _narwhals()
 
     frame = nw.from_native(reports).lazy()
-    there = frame.collect_schema().names()
-    missing = [name for name in names if name not in there]
+    available = frame.collect_schema().names()
+    missing = [name for name in names if name not in available]
     if missing:
         rule = "the reports must have a column for each question, and for each group"
-        consequence = f"there are {', '.join(map(str, there[:20]))}{', …' if len(there) > 20 else ''}"
+        consequence = f"there are {', '.join(map(str, available[:20]))}{', …' if len(available) > 20 else ''}"
         reject(rule, f"none called {', '.join(missing)}", consequence)
     return frame.select(list(names))
 
 
-def _tallied(chosen: Any, columns: Sequence[str]) -> Any:
-    """Each combination of values, and last how often it comes."""
+def _combinations(selection: Any, columns: Sequence[str]) -> Any:
+    """Return each combination of values, with the number of its rows in the last column."""
     nw = _narwhals()
     number = "number of people"
     while number in columns:
         number += " "
     try:
-        return chosen.group_by(list(columns)).agg(nw.len().alias(number)).collect("pandas")
-    except TypeError:  # of pandas; others can count lists
-        rule, received = "columns must hold values that can be told apart", "some that cannot, such as lists"
-    reject(rule, received, "rows are counted by them", TypeError)
+        return selection.group_by(list(columns)).agg(nw.len().alias(number)).collect("pandas")
+    except TypeError:  # pandas cannot count lists, as other engines can
+        pass
+    reject("columns must hold hashable values", "others, such as lists", "rows are counted by them", TypeError)
 
 
 def _plain(value: object) -> Any:
-    """A whole number as one, also where an engine made floats of a column because something in it is missing."""
+    """Convert a whole float to an integer: engines make floats of a column of integers with missing values."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

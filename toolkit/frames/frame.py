@@ -1,9 +1,8 @@
-"""`Frame`: a table of pandas, polars, pyarrow, DuckDB or PySpark, recognized by its type, whose columns are
-found by their labels.
+"""`Frame`: a table of pandas, polars, pyarrow, DuckDB or PySpark, recognized by its type, with columns by label.
 
-Engines are looked up among the modules that are loaded, never imported: a frame of an engine that is not
-loaded cannot exist. No message holds anything out of a frame but column labels that are text; other labels,
-of a pivoted table say, may be people's values, so such a column is told by its place.
+Engines are looked up among the modules that are loaded, never imported: a frame of an engine that is not loaded cannot
+exist. Messages quote nothing from a frame except column labels that are text. Other labels, such as those of a pivoted
+table, may be people's values, so such a column is identified by its position.
 """
 
 import sys
@@ -39,7 +38,7 @@ from toolkit.frames.engines.sql import Relation, Spark
 from toolkit.frames.engines.streams import EngineTable
 
 MOST_CELLS = 10**6
-"""Cells of a table, and so entries of a list."""
+"""The most cells of a table, and hence the most entries of a list."""
 
 _FRAMES = {
     "pandas": ("pandas", "DataFrame"),
@@ -51,7 +50,7 @@ _FRAMES = {
 }
 
 SOURCES: dict[str, Callable[[Any], EngineTable]] = {"polars lazy": Lazy, "duckdb": Relation, "pyspark": Spark}
-"""Engines that compute rows when they are read."""
+"""Engines that compute their rows when they are read."""
 
 _REMEDIES = {
     ("polars", "Series"): "make it a column: series.to_frame()",
@@ -60,15 +59,15 @@ _REMEDIES = {
     ("numpy", "ndarray"): "name its columns: pandas.DataFrame(array, columns=[…])",
     ("builtins", "dict"): "make it a frame: pandas.DataFrame(dict)",
     ("builtins", "list"): "make it a frame: pandas.DataFrame(list)",
-    ("dask", "DataFrame"): "write it to Parquet and give polars.scan_parquet(…) of the files, which adds up there",
-    ("ibis", "Table"): "give its query to DuckDB, which adds up there: connection.con.sql(ibis.to_sql(table))",
+    ("dask", "DataFrame"): "write it to Parquet and pass polars.scan_parquet(…) of the files",
+    ("ibis", "Table"): "pass its query to DuckDB: connection.con.sql(ibis.to_sql(table))",
 }
 
 
 class Frame:
     """A confidential table. Its columns' labels and types are public; so is the number of rows under "replace".
 
-    Columns that are added or renamed later are not seen.
+    Columns that are added or renamed later are ignored.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ class Frame:
     def __init__(self, table: DataFrame) -> None:
         self._engine = _recognized(table)
         self.source: EngineTable | None = None
-        """The engine that computes its rows when they are read, perhaps each time in another order."""
+        """The engine that computes the rows when they are read, possibly in a different order each time."""
         self._length: int | None = None
         native: Any = table
         if self._engine in SOURCES:
@@ -94,13 +93,13 @@ class Frame:
             self._engine = _recognized(native)
         self._table = _copied(self._engine, native, deep=False)
         labels = native.column_names if self._engine == "pyarrow" else list(native.columns)
-        # Text or whole numbers; None for any other label, by which no column can be asked for.
+        # Text or whole numbers; None for any other label, by which no column can be selected.
         self.labels: list[str | int | None] = [_label(label) for label in labels]
-        self.names = [_name(label, place) for place, label in enumerate(self.labels)]
+        self.names = [_name(label, index) for index, label in enumerate(self.labels)]
         self._columns: dict[int, Column] = {}
-        known = [(type(label), label, place) for place, label in enumerate(self.labels) if label is not None]
-        self._places: dict[tuple[type, object], int] = {(kind, label): place for kind, label, place in known}
-        if len(self._places) < len(known):
+        keyed = [(type(label), label, index) for index, label in enumerate(self.labels) if label is not None]
+        self._indices: dict[tuple[type, object], int] = {(kind, label): index for kind, label, index in keyed}
+        if len(self._indices) < len(keyed):
             reject("the columns of `frame` must have distinct names", "repetitions", "a name must mean one column")
 
     def __len__(self) -> int:
@@ -111,45 +110,47 @@ class Frame:
         return self._length
 
     def column(self, label: object, *, numbers: bool = False) -> Column:
-        """The column of a label, refused if there is none, or not of numbers; none of its values is read yet."""
+        """Return the column of a label without reading its values; with `numbers` its type must hold numbers."""
         key = label if type(label) is str else _label(label)
-        place = self._places.get((type(key), key))
-        if place is None:
+        index = self._indices.get((type(key), key))
+        if index is None:
+            # A label that is not text may be a person's value: only its type is quoted.
             number = "a whole number" if key is not None else type(label).__name__
             more = f" and {len(self.names) - 20} more" if len(self.names) > 20 else ""
             rule = f"`column` must be one of {', '.join(self.names[:20])}{more}"
             received = repr(label) if isinstance(label, str) else number
-            reject(rule, received, "columns go by name, and case matters")
-        if place not in self._columns:
-            self._columns[place] = self._column(place)
-        column = self._columns[place]
+            reject(rule, received, "column names are case-sensitive")
+        if index not in self._columns:
+            self._columns[index] = self._column(index)
+        column = self._columns[index]
         return column.adds_up() if numbers and not column.kind.adds_up else column
 
     def all(self) -> list[Column]:
-        """Every column, in its order."""
-        return [self._column(place) for place in range(len(self.labels))]
+        """Return all columns, in order."""
+        return [self._column(index) for index in range(len(self.labels))]
 
     def batches(self, labels: Iterable[object], *, whole: bool = False) -> Iterator["Frame"]:
-        """Frames in memory that hold these columns of all rows, some rows after the other; with `whole` in one."""
+        """Iterate over all rows of these columns in batches, each a frame in memory; with `whole` in a single batch."""
         if self.source is not None:
             names = list(dict.fromkeys(map(str, labels)))
-            parts = map(Frame, self.source.batches(names or self.source.names[:1]))
-            yield from [_joined(list(parts), self)] if whole else parts
+            batches = map(Frame, self.source.batches(names or self.source.names[:1]))
+            yield from [_joined(list(batches), self)] if whole else batches
         elif self._engine == "polars" and not whole and len(self) > streams.ROWS:
-            starts = range(0, len(self), streams.ROWS)  # some rows stay in the cache of a processor
-            yield from (Frame(self._table.slice(at, streams.ROWS)) for at in starts)
+            # A batch fits into the cache of a processor.
+            starts = range(0, len(self), streams.ROWS)
+            yield from (Frame(self._table.slice(start, streams.ROWS)) for start in starts)
         else:
             yield self
 
     def copy(self) -> Any:
-        """The table again, for code that might change it."""
+        """Copy the table, for code that might change it."""
         return _copied(self._engine, self._table, deep=True) if self.source is None else self.source.collect()
 
-    def _column(self, place: int) -> Column:
-        column = _column(self._engine, self._table, place)
+    def _column(self, index: int) -> Column:
+        column = _column(self._engine, self._table, index)
         if self.source is not None:
-            column = Streamed(self.source, self.source.names[place], column, partial(_column, self._engine, place=0))
-        column.name = self.names[place]
+            column = Streamed(self.source, self.source.names[index], column, partial(_column, self._engine, index=0))
+        column.name = self.names[index]
         return column
 
 
@@ -159,14 +160,14 @@ def _copied(engine: str, table: Any, *, deep: bool) -> Any:
     return table.clone() if engine == "polars" else table
 
 
-def _column(engine: str, table: Any, place: int) -> Column:
+def _column(engine: str, table: Any, index: int) -> Column:
     if engine == "pandas":
-        return pandas_column(table.iloc[:, place])
-    return polars_column(table.to_series(place)) if engine == "polars" else arrow_column(table.column(place))
+        return pandas_column(table.iloc[:, index])
+    return polars_column(table.to_series(index)) if engine == "polars" else arrow_column(table.column(index))
 
 
 def _opened(engine: str, table: Any) -> tuple[EngineTable, Any]:
-    """A table of an engine, and an empty one with the same columns."""
+    """Open a table of an engine, and make an empty table with the same columns."""
 
     def both() -> tuple[EngineTable, Any]:
         source = SOURCES[engine](table)
@@ -176,24 +177,24 @@ def _opened(engine: str, table: Any) -> tuple[EngineTable, Any]:
 
 
 def read_by_engine(read: Callable[[], Result]) -> Result:
-    """What an engine gives; what it says when it fails may quote data."""
+    """Return what `read` returns, without the message of an engine that fails, which may quote data."""
     return quietly(read, "a frame must be readable by its engine", consequence="nothing was charged")
 
 
-def _joined(parts: list[Frame], like: Frame) -> Frame:
-    """All parts in one frame."""
-    if not parts:
+def _joined(batches: list[Frame], like: Frame) -> Frame:
+    """Concatenate batches to one frame."""
+    if not batches:
         return Frame(like._table)
-    module = sys.modules[parts[0]._engine]
-    tables = [part._table for part in parts]
-    return Frame(module.concat(tables) if parts[0]._engine == "polars" else module.concat_tables(tables))
+    module = sys.modules[batches[0]._engine]
+    tables = [batch._table for batch in batches]
+    return Frame(module.concat(tables) if batches[0]._engine == "polars" else module.concat_tables(tables))
 
 
 def _recognized(table: object) -> str:
     engine, kind = engine_of(table), type(table)
     if engine is None:
         origin = str(kind.__module__).split(".")[0].lstrip("_")
-        default = "its columns are read by name; most other frames have to_pandas() or to_arrow()"
+        default = "most other frames have a method to_pandas() or to_arrow()"
         rule = "`frame` must be a frame of pandas, polars or PySpark, a pyarrow Table or a DuckDB relation"
         remedy = _REMEDIES.get((origin, kind.__name__), default)
         reject(rule, f"{origin} {kind.__name__}", remedy, TypeError)
@@ -202,12 +203,12 @@ def _recognized(table: object) -> str:
 
 
 def engine_of(table: object) -> str | None:
-    """The engine of a frame; None if it is no frame."""
-    return next((engine for engine, known in _FRAMES.items() if _is(table, *known)), None)
+    """Return the name of a frame's engine; None for a value that is not a frame."""
+    return next((engine for engine, origin in _FRAMES.items() if _is(table, *origin)), None)
 
 
 def column_of(values: object) -> Column | None:
-    """A Series of pandas or polars, an array of pyarrow or numpy; None if it is no column."""
+    """Wrap a Series of pandas or polars, or an array of pyarrow or NumPy; None for any other value."""
     kinds: dict[tuple[str, str], Callable[[Any], Column]] = {
         ("pandas", "Series"): pandas_column,
         ("polars", "Series"): polars_column,
@@ -216,12 +217,12 @@ def column_of(values: object) -> Column | None:
     }
     if isinstance(values, np.ndarray):
         return numpy_column(values) if values.ndim == 1 else None
-    return next((read(values) for known, read in kinds.items() if _is(values, *known)), None)
+    return next((read(values) for origin, read in kinds.items() if _is(values, *origin)), None)
 
 
 def _is(value: object, module: str, name: str) -> bool:
-    known = getattr(sys.modules.get(module), name, None)
-    return known is not None and issubclass(type(value), known)
+    expected = getattr(sys.modules.get(module), name, None)
+    return expected is not None and issubclass(type(value), expected)
 
 
 def _label(label: object) -> str | int | None:
@@ -233,22 +234,24 @@ def _label(label: object) -> str | int | None:
     return None
 
 
-def _name(label: str | int | None, place: int) -> str:
+def _name(label: str | int | None, index: int) -> str:
     if isinstance(label, str):
         return label if label.isprintable() and label else repr(label)
-    return f"column number {place + 1}"
+    return f"column number {index + 1}"
 
 
 class Streamed(Column):
-    """A column whose parts are read one after the other and put together. Two such columns are read at different times,
-    so their rows need not be in the same order: what needs several goes through `Frame.batches`.
+    """A column of an engine, read in batches that are concatenated.
+
+    Two such columns are read at different times, so their rows need not be in the same order. Code that needs several
+    columns reads `Frame.batches`.
     """
 
     def __init__(self, source: EngineTable, name: str, empty: Column, wrap: Any) -> None:
         self._source, self._name, self._empty, self._wrap, self.kind = source, name, empty, wrap, empty.kind
 
     def _columns(self) -> list[Column]:
-        return [self._empty, *(self._wrap(part) for part in self._source.batches([self._name]))]
+        return [self._empty, *(self._wrap(batch) for batch in self._source.batches([self._name]))]
 
     def floats(self) -> Array:
         return np.concatenate([column.floats() for column in self._columns()])
@@ -271,13 +274,13 @@ class Streamed(Column):
 
 
 def pandas_column(series: Any) -> Column:
-    """A Series of pandas."""
+    """Wrap a Series of pandas."""
     import pandas as pd
 
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        listed = pandas_column(pd.Series(dtype.categories))
-        return Categories(listed, series.cat.codes.to_numpy(), replace(listed.kind, categorical=True))
+        categories = pandas_column(pd.Series(dtype.categories))
+        return Categories(categories, series.cat.codes.to_numpy(), replace(categories.kind, categorical=True))
     if isinstance(dtype, pd.ArrowDtype) or (isinstance(dtype, pd.StringDtype) and dtype.storage != "python"):
         import pyarrow as pa
 
@@ -297,10 +300,10 @@ def pandas_column(series: Any) -> Column:
 
 
 class PandasColumn(Column):
-    """Numbers, truth values and dates, held by numpy or with a mask beside; and what has no kind of its own."""
+    """A Series of numbers, truth values, dates, or values of kind "other", stored by NumPy with or without a mask."""
 
     def _padded(self, dtype: str, nothing: Any) -> npt.NDArray[Any]:
-        """As an array of another type, of a column that can hold NA: one is appended first."""
+        """Convert a column that can hold NA to an array of another type; a missing value is appended first."""
         import pandas as pd
 
         padded = pd.concat([self._values, pd.Series([pd.NA], dtype=self._values.dtype)], ignore_index=True)
@@ -322,7 +325,10 @@ class PandasColumn(Column):
         return self._padded(dtype, 0), self.missing()
 
     def _local(self, ticks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """By their own clock. pandas fails where the years of Python or 64 bits end: what is there goes by UTC."""
+        """Convert ticks to local time.
+
+        Moments beyond the years of Python or 64 bits stay in UTC, because pandas fails there.
+        """
         import pandas as pd
 
         near = np.clip(ticks, *self._limits(1))
@@ -330,14 +336,14 @@ class PandasColumn(Column):
         clock = utc.tz_convert(self._values.dt.tz).tz_localize(None).to_numpy().view(np.int64)
         return np.where(ticks == near, clock, ticks)
 
-    def _limits(self, less: int = 0) -> tuple[int, int]:
-        """Of moments that are values of Python, or so many days less."""
+    def _limits(self, margin: int = 0) -> tuple[int, int]:
+        """Return the first and last tick that Python can represent, less a margin in days."""
         day = DAY // self.kind.tick
-        first, last = (YEARS[0] + less) * day, (YEARS[1] + 1 - less) * day - 1
+        first, last = (YEARS[0] + margin) * day, (YEARS[1] + 1 - margin) * day - 1
         return max(first, -(2**63) + 1 + day), min(last, 2**63 - 1 - day)
 
     def cells(self) -> list[Any]:
-        """NaT where Python has no such moment of a time zone."""
+        """Return the values as Python objects; NaT for a moment that Python cannot represent in its time zone."""
         if not self.kind.zoned:
             return super().cells()
         low, high = self._limits()
@@ -355,33 +361,33 @@ class PandasColumn(Column):
 
 
 def arrow_column(array: Any) -> Column:
-    """An array or chunked array of pyarrow."""
+    """Wrap an array or chunked array of pyarrow."""
     kind = _arrow_kind(array.type)
     return Cells(partial(_python, array), kind) if kind.name == "object" else ArrowColumn(array, kind)
 
 
-def _arrow_kind(type_: Any) -> Kind:
+def _arrow_kind(arrow_type: Any) -> Kind:
     from pyarrow import types
 
-    if types.is_dictionary(type_):
-        return replace(_arrow_kind(type_.value_type), categorical=True)
-    if types.is_integer(type_):
-        return whole_kind(type_.bit_width, types.is_signed_integer(type_))
-    if types.is_floating(type_):
-        return Kind("number", bits=type_.bit_width)
-    if types.is_decimal(type_):
-        return decimal_kind(type_.precision)
-    if types.is_timestamp(type_):
-        return Kind("moment", tick=TICKS[type_.unit], zoned=type_.tz is not None)
-    if types.is_date(type_):
-        return Kind("day", tick=DAY if types.is_date32(type_) else 10**6)
-    if types.is_string(type_) or types.is_large_string(type_) or str(type_) == "string_view":
+    if types.is_dictionary(arrow_type):
+        return replace(_arrow_kind(arrow_type.value_type), categorical=True)
+    if types.is_integer(arrow_type):
+        return whole_kind(arrow_type.bit_width, types.is_signed_integer(arrow_type))
+    if types.is_floating(arrow_type):
+        return Kind("number", bits=arrow_type.bit_width)
+    if types.is_decimal(arrow_type):
+        return decimal_kind(arrow_type.precision)
+    if types.is_timestamp(arrow_type):
+        return Kind("moment", tick=TICKS[arrow_type.unit], zoned=arrow_type.tz is not None)
+    if types.is_date(arrow_type):
+        return Kind("day", tick=DAY if types.is_date32(arrow_type) else 10**6)
+    if types.is_string(arrow_type) or types.is_large_string(arrow_type) or str(arrow_type) == "string_view":
         return Kind("text")
-    return Kind("truth" if types.is_boolean(type_) else "object" if types.is_null(type_) else "other")
+    return Kind("truth" if types.is_boolean(arrow_type) else "object" if types.is_null(arrow_type) else "other")
 
 
 class ArrowColumn(Column):
-    """Read with pyarrow's own kernels."""
+    """An array of pyarrow, read with its kernels."""
 
     def __init__(self, values: Any, kind: Kind) -> None:
         import pyarrow as pa
@@ -391,7 +397,7 @@ class ArrowColumn(Column):
         self._pa, self._pc = pa, pc
 
     def _padded(self) -> Any:
-        """In one piece, categories as values, and one missing value at the end."""
+        """Return one chunk with values in place of categories, and a missing value at the end."""
         pa, array = self._pa, self._values
         chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
         plain = array.type.value_type if self.kind.categorical else array.type
@@ -399,7 +405,8 @@ class ArrowColumn(Column):
 
     def floats(self) -> Array:
         padded = self._padded()
-        if self._pa.types.is_decimal(padded.type):  # its own way from decimals to floats is a last bit off
+        # pyarrow converts decimals to floats with an error in the last bit; the conversion of text is exact.
+        if self._pa.types.is_decimal(padded.type):
             padded = padded.cast(self._pa.string())
         numbers = self._pc.cast(padded, self._pa.float64(), safe=False)
         return np.asarray(self._pc.fill_null(numbers, float("nan")))[:-1]
@@ -414,8 +421,8 @@ class ArrowColumn(Column):
 
     def codes(self, texts: Sequence[str]) -> Codes:
         padded = self._padded()
-        places = self._pc.index_in(padded, value_set=self._pa.array(texts, type=padded.type))
-        return np.asarray(self._pc.fill_null(places, -1))[:-1].astype(np.int64)
+        codes = self._pc.index_in(padded, value_set=self._pa.array(texts, type=padded.type))
+        return np.asarray(self._pc.fill_null(codes, -1))[:-1].astype(np.int64)
 
     def has(self, texts: Sequence[str]) -> Mask:
         padded = self._padded()
@@ -424,8 +431,8 @@ class ArrowColumn(Column):
     def missing(self) -> Mask:
         return np.asarray(self._pc.is_null(self._padded(), nan_is_null=True))[:-1]
 
-    def tally(self, counted: Mask) -> dict[Any, int]:
-        used = self._padded().filter(self._pa.array(np.append(counted, True)))
+    def tally(self, mask: Mask) -> dict[Any, int]:
+        used = self._padded().filter(self._pa.array(np.append(mask, True)))
         values, numbers = self._pc.value_counts(used).flatten()
         return dict(zip(_python(values), numbers.to_pylist(), strict=True))
 
@@ -437,7 +444,7 @@ class ArrowColumn(Column):
 
 
 def _python(array: Any) -> list[Any]:
-    """The values as Python objects, None where Python has no such value: a date beyond its years, say."""
+    """Return the values as Python objects; None where Python has no such value, such as a date beyond the year 9999."""
 
     def value(scalar: Any) -> Any:
         try:
@@ -449,18 +456,17 @@ def _python(array: Any) -> list[Any]:
 
 
 def as_list(values: object, name: str) -> list[Any]:
-    """Any iterable that has an order, but a text, a table or a mapping, as a list of at most `MOST_CELLS`."""
-    if isinstance(values, Estimate) and len(values.axes) == 1:  # keys that were found, or a table by them
+    """Return an ordered iterable as a list of at most `MOST_CELLS` entries; reject a text, a table or a mapping."""
+    if isinstance(values, Estimate) and len(values.axes) == 1:  # keys that a curator has released, or counts by key
         values = values.labels
     text = isinstance(values, str | bytes | bytearray | memoryview)
     table = isinstance(values, Mapping) or hasattr(values, "columns") or getattr(values, "ndim", 1) != 1
     if text or table or not isinstance(values, Iterable):
-        reject(f"`{name}` must be a list", type(values).__name__, "a single one is written [value]", TypeError)
+        reject(f"`{name}` must be a list", type(values).__name__, "write a single value as [value]", TypeError)
     if isinstance(values, Set) and not isinstance(values, MappingView):
-        rule = f"`{name}` must be in the order in which it is told"
-        reject(rule, "a set, which has none", "write a list, sorted(…) say", TypeError)
-    listed = values.to_pylist() if hasattr(values, "to_pylist") else values  # an array of arrow
-    listed = list(islice(listed, MOST_CELLS + 1))
-    if len(listed) > MOST_CELLS:
+        reject(f"`{name}` must have an order", "a set", "write a list, such as sorted(…)", TypeError)
+    entries = values.to_pylist() if hasattr(values, "to_pylist") else values  # an array of arrow
+    entries = list(islice(entries, MOST_CELLS + 1))
+    if len(entries) > MOST_CELLS:
         reject(f"`{name}` must have at most {MOST_CELLS:,} entries", "more", "nothing was read or charged")
-    return listed
+    return entries

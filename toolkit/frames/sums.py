@@ -1,11 +1,11 @@
-"""In which cell of a table each row of a frame falls, and in which step between its bounds each value of a column.
+"""`Grouping` assigns each row of a frame to a cell of a table, and `Bounds` each value of a column to a step.
 
-`by` is a mapping of columns to public keys: every cell is there, in the order of the keys given, whether or not a row
-falls into it; a row falls into at most one.
+`by` is a mapping of columns to public keys. The table has every cell in the order of these keys, whether or not a row
+falls into it, and a row falls into at most one cell.
 
-`Bounds` are limits that values are clamped to and a public grid that they are rounded to. A person's step depends on
-their own value alone and lies in 0 … span, whatever the value: clamping, scaling and rounding keep the order of
-numbers, also in floating point, so that no value passes the steps of the two limits.
+`Bounds` are the limits to which values are clamped, and a public grid to which they are rounded. A person's step
+depends on their own value alone and lies in 0 … span: clamping, scaling and rounding are monotone, also in floating
+point, so that no value exceeds the steps of the two limits.
 """
 
 import math
@@ -32,11 +32,11 @@ By = Mapping[Any, Iterable[object]]
 
 
 Cuts: TypeAlias = tuple[Sequence[float], Sequence[int]]
-"""Increasing numbers at which one code ends and another begins; there is one code more than numbers."""
+"""Increasing thresholds at which one code ends and another begins; there is one more code than thresholds."""
 
 
 class BinnedAxis(Protocol):
-    """How numbers of one column split rows into bins: public but for the codes, which are -1 for a row in no bin."""
+    """Bins of the numbers in one column. All but the codes are public; a row outside of every bin has the code -1."""
 
     @property
     def label(self) -> Any: ...
@@ -54,20 +54,20 @@ class BinnedAxis(Protocol):
 
 
 Axis: TypeAlias = Keys | BinnedAxis
-"""How one column splits rows: by public keys, or by bins."""
+"""The public keys or bins by which one column splits rows."""
 
 
 class Grouping:
-    """Which rows count and in which cell each is: `codes` is confidential, all else public.
+    """The rows that count, and the cell of each. `codes` are confidential, everything else is public.
 
     Parameters
     ----------
     where : Condition
-        Which rows count.
+        The condition that rows must meet.
     axes : tuple of Axis
-        The columns that split the table; without any it has one cell.
+        The columns that split the table; without columns it has a single cell.
     people : Persons, optional
-        Which rows are used of a person who has several.
+        The selection of rows of a person who has several.
     """
 
     def __init__(self, where: Condition, axes: tuple[Axis, ...] = (), people: Persons | None = None) -> None:
@@ -75,80 +75,85 @@ class Grouping:
         self.names = tuple(axis.name for axis in axes)
         self.cells = math.prod(len(axis.labels) for axis in axes)
         self.widths = tuple((len(axis.labels) - 1).bit_length() for axis in axes)
-        """Bits of the codes of each."""
+        """The number of bits of the codes of each axis."""
         self.is_part = bool(axes or where.words)
-        """Whether the number of rows that count is private even where that of all rows is public."""
+        """Whether the table may leave out rows, so that its size is private even if the size of the frame is public."""
         self.limited = people is not None
-        """Whether a person's rows are counted, so that all rows must be seen together."""
+        """Whether the rows of each person are limited, so that all rows must be read together."""
         self.columns = (*where.columns, *(axis.label for axis in axes), *(() if people is None else (people.label,)))
         split = " × ".join(f"{axis.name} ({len(axis.labels)})" for axis in axes)
         self.words = (f" by {split}" if split else "") + (f" where {where.words}" if where.words else "")
-        """Follow the name of a statistic: by region (4) × sex (2) where age between 30 and 39."""
+        """A suffix to the name of a statistic, such as "by region (4) × sex (2) where age between 30 and 39"."""
 
     def by(self, *axes: Axis) -> "Grouping":
-        """The same rows in other cells."""
+        """Split the same rows by other axes."""
         return Grouping(self.where, axes, self.people)
 
     @cached_property
     def labels(self) -> tuple[Any, ...]:
-        """The keys of each cell, the last column fastest; tuples if it is split by several."""
+        """The keys of each cell, the last column varying fastest; tuples if there are several columns."""
         if len(self.axes) == 1:
             return self.axes[0].labels
         return tuple(product(*(axis.labels for axis in self.axes)))
 
     def codes(self, frame: Frame, *steps: tuple[Steps, int]) -> Codes:
-        """The cell of each row; -1 where it does not count, or is beyond what is used of a person, which the steps of
-        values decide, too: from 0 to a most, -1 where missing.
+        """Return the cell of each row; -1 for a row that does not count, or that is beyond a person's caps.
+
+        `steps` are pairs of an array (0 to a maximum, -1 where missing) and the maximum. They take part in the
+        selection of a person's rows.
         """
-        if frame.source is not None:  # two columns of it may be read in different orders
-            raise RuntimeError("rows of a stream are coded part by part: see Frame.batches")
+        # An engine may return the rows of two columns in different orders.
+        if frame.source is not None:
+            raise RuntimeError("the rows of an engine are read batch by batch: see Frame.batches")
         codes = None
         for axis in self.axes:
-            place, size = axis.codes(frame), len(axis.labels)
-            codes = place if codes is None else np.where((codes < 0) | (place < 0), -1, codes * size + place)
+            axis_codes, size = axis.codes(frame), len(axis.labels)
+            codes = (
+                axis_codes if codes is None else np.where((codes < 0) | (axis_codes < 0), -1, codes * size + axis_codes)
+            )
         if self.where.words:
             codes = np.where(self.where.mask(frame), 0 if codes is None else codes, -1)
         elif codes is None:
             codes = np.zeros(len(frame), dtype=np.int64)
         if self.people is None:
             return codes
-        together: Steps | int = 0
-        for one, most in steps:
-            together = together * 2 ** step_bits(most) + one + 1
+        packed: Steps | int = 0
+        for step, most in steps:
+            packed = packed * 2 ** step_bits(most) + step + 1
         bits = sum(step_bits(most) for _, most in steps)
-        return self.people.limited(frame, codes, sum(self.widths), together, bits)
+        return self.people.limited(frame, codes, sum(self.widths), packed, bits)
 
 
 def step_bits(most: int) -> int:
-    """Of a step from 0 to a most, or of none."""
+    """Return the number of bits of a step from 0 to `most`, or of a missing one."""
     return (most + 1).bit_length()
 
 
 def grouping(frame: Frame, where: Where | None = None, by: By | None = None, people: Persons | None = None) -> Grouping:
-    """What `where` and `by` say: refused for what they say alone, before anything is read."""
+    """Parse `where` and `by`. They are rejected for their own content alone, before any data are read."""
     rows = EVERY_ROW if where is None else condition(frame, where)
     return Grouping(rows, () if by is None else axes_of(frame, by), people)
 
 
 def axes_of(frame: Frame, by: object) -> tuple[Keys, ...]:
-    """The columns of `by` with their keys, each read once."""
+    """Parse the columns of `by` and their keys."""
     if not isinstance(by, Mapping):
-        remedy = 'keys are public, so they are given: by={"region": ["north", "south"]}'
+        remedy = 'keys are public and must be listed: by={"region": ["north", "south"]}'
         reject("`by` must be a mapping of columns to their keys", type(by).__name__, remedy, TypeError)
-    listed = {label: as_list(keys, "by") for label, keys in dict(by.items()).items()}
-    cells = math.prod(len(keys) for keys in listed.values())
-    if not listed or cells > MOST_CELLS:
-        received = f"{cells:,} cells" if listed else "none"
-        reject(f"`by` must have 1 to {MOST_CELLS:,} cells", received, "every cell is released, empty ones too")
-    return tuple(Keys.of(frame, label, keys, "by") for label, keys in listed.items())
+    keys_by_label = {label: as_list(keys, "by") for label, keys in dict(by.items()).items()}
+    cells = math.prod(len(keys) for keys in keys_by_label.values())
+    if not keys_by_label or cells > MOST_CELLS:
+        received = f"{cells:,} cells" if keys_by_label else "none"
+        reject(f"`by` must have 1 to {MOST_CELLS:,} cells", received, "every cell is released, even an empty one")
+    return tuple(Keys.of(frame, label, keys, "by") for label, keys in keys_by_label.items())
 
 
 BoundsLike: TypeAlias = Sequence[Number] | npt.NDArray[Any] | Estimate
-"""A lower and an upper limit, as `Curator.bounds` finds them, too."""
+"""A lower and an upper limit, or the estimate that `Curator.bounds` returns."""
 BoundsByColumn: TypeAlias = BoundsLike | Mapping[Label, BoundsLike]
-"""The same, or of several columns each their own."""
+"""Limits, or a mapping from column to limits."""
 Missing: TypeAlias = Number | Mapping[Label, Number] | None
-"""What a missing value counts as, or "drop"; of several columns by name."""
+"""The number that replaces a missing value, or "drop"; or a mapping from column to such a number."""
 if not TYPE_CHECKING:  # `help` shows the name
     BoundsByColumn, Missing = NewType("BoundsByColumn", object), NewType("Missing", object)
 SUM_BITS = 32
@@ -165,13 +170,17 @@ QUANTILE_BITS = 16
 
 _EXTREME = Fraction(10) ** 140
 
-_ROWS = 2**18  # brought to steps, or added up, at a time
+# Rows that are converted to steps, or added up, at a time.
+_ROWS = 2**18
 
-_PACKED, _SHIFT = 2**14, 48  # steps of 2**14 rows add up to less than 2**48; above it the missing are counted
+# The steps of 2**14 rows add up to less than 2**48. The bits above count missing values.
+_PACKED, _SHIFT = 2**14, 48
 
-_STEPS = 2**36  # the most from zero, or else steps are counted from the lower limit
+# Steps are counted from the lower limit if a limit is more steps than this from zero.
+_STEPS = 2**36
 
-_SQUARED = 2**18  # squares of up to 2**18 steps, over _ROWS rows, stay below 2**63
+# Squares of up to 2**18 steps, over _ROWS rows, stay below 2**63.
+_SQUARED = 2**18
 
 
 class Sums(NamedTuple):
@@ -184,7 +193,7 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits that values are clamped to, and the grid that they are rounded to; chosen without the data.
+    """The limits to which values are clamped, and the grid to which they are rounded, chosen without the data.
 
     Parameters
     ----------
@@ -193,7 +202,7 @@ class Bounds:
     high : Fraction
         The upper limit.
     step : Fraction
-        The distance of two points of the grid.
+        The distance between two points of the grid.
 
     Examples
     --------
@@ -208,7 +217,7 @@ class Bounds:
 
     @classmethod
     def of(cls, bounds: object, bits: int = SUM_BITS) -> "Bounds":
-        """Two finite numbers, on a grid of 2**bits to 2**(bits + 1) steps."""
+        """Read two finite limits, with a grid of 2**bits to 2**(bits + 1) steps."""
         low, high = limits(bounds.value if isinstance(bounds, Estimate) else bounds)
         if not _floats_hold(low, high):
             rule = "`bounds` must lie within ±1e140, and at least 1e-140 and a floating-point step apart"
@@ -217,16 +226,16 @@ class Bounds:
         return _gridded(low, high, bits)
 
     def with_step(self, step: Number) -> "Bounds":
-        """The same limits on a grid of the analyst's choice, of at most 2**20 steps."""
+        """Return the same limits with another grid, of at most 2**20 steps."""
         width = positive(step, "step")
         if not (self.high - self.low) / 2**20 <= width <= self.high - self.low:
-            rule = "`step` must be between 2**-20 of the distance of the bounds and all of it"
-            reject(rule, step, "it spaces the candidates")
+            rule = "`step` must be between 2**-20 of the distance of the bounds and that distance"
+            reject(rule, step, "it is the spacing of the grid")
         return Bounds(self.low, self.high, width)
 
     @cached_property
     def _grid(self) -> tuple[float, float, float]:
-        """What is subtracted from a value, multiplied with it and added to it, so that its last bits count steps.
+        """The numbers to subtract from a value, multiply it by, and add to it, so that its last bits count steps.
 
         A float that is 1.5 * 2**52 units large has the unit as its last bit: adding that rounds to whole units, ties to
         even, exactly, and does not carry for any number of up to 2**51 units. A power of two needs no multiplication.
@@ -254,7 +263,7 @@ class Bounds:
 
     @property
     def factors(self) -> tuple[float, float, int]:
-        """What is subtracted from a clamped value, multiplied with it, and subtracted again once that is rounded."""
+        """The numbers to subtract from a clamped value, multiply it by, and subtract after rounding."""
         start, rate, unit = self._grid
         first = self._ends[0] - int(np.array(unit).view(np.int64))
         return start, rate if rate != 1 else float(1 / self.step), first
@@ -271,7 +280,7 @@ class Bounds:
 
     @np.errstate(all="ignore")
     def steps(self, values: Array) -> Steps:
-        """Whole steps above the lower limit, 0 … span, one for each value; -1 for a missing one."""
+        """Return the steps of values above the lower limit, 0 … span; -1 for a missing value."""
         steps = np.empty(len(values), dtype=np.int64)
         for part, bits in self._parts(values, -1):
             np.subtract(bits, self._ends[0], out=steps[part])
@@ -279,11 +288,11 @@ class Bounds:
 
     @np.errstate(all="ignore")
     def sums(self, values: Array, *, squares: bool = False, fill: Number | None = None) -> Sums:
-        """Number, sum and sum of squares of the steps; a missing value is left out, or counted as `fill`.
+        """Return the number, sum and sum of squares of the steps; a missing value is ignored, or replaced by `fill`.
 
-        It stands as -2**48 steps, so that one sum of 2**14 rows holds both: below 2**48 that of the steps,
-        above it how many are missing. Nothing is lost where 64 bits wrap around: such a sum lies between
-        -2**62 and 2**48, the square of 2**48 leaves no remainder, and other squares stay below 2**63.
+        A missing value is coded as -2**48 steps, so that a sum over 2**14 rows holds the sum of steps in its low 48
+        bits, and the number of missing values above. Wrapping modulo 2**64 loses nothing: such a sum lies between
+        -2**62 and 2**48, the square of 2**48 is 0 modulo 2**64, and other sums of squares stay below 2**63.
         """
         if squares and self.span > _SQUARED:
             remedy = f"Bounds.of(bounds, {SQUARE_BITS}) adds them up exactly"
@@ -304,25 +313,25 @@ class Bounds:
         return Sums(len(values), first + absent * step, second + absent * step**2)
 
     def _parts(self, values: Array, missing: int) -> Iterator[tuple[slice, Steps]]:
-        """Values as bits that count steps, missing ones as `missing` above the lower limit; some rows at a time.
+        """Iterate over batches of values as bits that count steps.
 
-        How many are missing changes nothing about how long it takes: `clip` leaves NaN as it is, and `fmax` takes
-        the other number for it, which lies below all others. Each operation keeps the order of numbers, so that no
-        value leaves the two ends.
+        A missing value becomes `missing` steps above the lower limit. The time does not depend on the number of missing
+        values: `clip` preserves NaN, and `fmax` replaces it by a number below all others. Each operation is monotone,
+        so that no value passes the limits.
         """
         buffer = np.empty(min(_ROWS, len(values)))
         (start, rate, unit), low, high = self._grid, float(self.low), float(self.high)
         mark = float(np.array(self._ends[0] + missing).view(np.float64))
         for row in range(0, len(values), _ROWS):
-            some = values[row : row + _ROWS]
-            clamped = buffer[: len(some)]
-            np.clip(some, low, high, out=clamped)
+            batch = values[row : row + _ROWS]
+            clamped = buffer[: len(batch)]
+            np.clip(batch, low, high, out=clamped)
             if start:
                 np.subtract(clamped, start, out=clamped)
             if rate != 1:
                 np.multiply(clamped, rate, out=clamped)
             np.fmax(np.add(clamped, unit, out=clamped), mark, out=clamped)
-            yield slice(row, row + len(some)), clamped.view(np.int64)
+            yield slice(row, row + len(batch)), clamped.view(np.int64)
 
 
 @lru_cache(maxsize=256)
@@ -332,12 +341,12 @@ def _floats_hold(low: Fraction, high: Fraction) -> bool:
 
 @lru_cache(maxsize=256)
 def _gridded(low: Fraction, high: Fraction, bits: int) -> Bounds:
-    """Limits on a grid of 2**bits steps, made once with what follows from them."""
+    """Make limits with a grid of 2**bits steps; cached, with their cached properties."""
     return Bounds(low, high, Fraction(2) ** (floor_log2(high - low) - bits))
 
 
 def format_number(number: float) -> str:
-    """A number in few digits if they say it exactly, else in as many as it takes.
+    """Format a number with six digits if they are exact, otherwise with all of its digits.
 
     >>> written(40.0), written(1000001.0)
     ('40', '1000001.0')
@@ -350,28 +359,28 @@ Numbers = TypeVar("Numbers", Array, Steps)
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """A column of numbers, clamped to limits; a missing value counts as `fill`, or is left out."""
+    """A column of numbers, clamped to limits; a missing value is replaced by `fill`, or ignored."""
 
     label: Any
     limits: Bounds
     fill: Fraction | None
     name: str = ""
     missing: str = ""
-    """What becomes of missing values, in words."""
+    """The treatment of missing values, in words."""
 
     def steps(self, frame: Frame) -> Steps:
-        """0 … span, and -1 for what is left out."""
+        """Return the step of each value, 0 … span, and -1 for a value that is ignored."""
         steps = self.limits.steps(frame.column(self.label).floats())
         return steps if self.fill is None else np.where(steps < 0, self.filled or 0, steps)
 
     @cached_property
     def filled(self) -> int | None:
-        """The step of a missing value."""
+        """The step that replaces a missing value."""
         return None if self.fill is None else int(self.limits.steps(np.array([float(self.fill)]))[0])
 
 
 def split(codes: Codes, numbers: Numbers, cells: int) -> list[Numbers]:
-    """The numbers of each cell, in the order of the rows."""
+    """Split numbers by cell, preserving the order of rows."""
     used = np.flatnonzero(codes >= 0)
     order = used if cells == 1 else used[np.argsort(codes[used], kind="stable")]
     return np.split(numbers[order], np.searchsorted(codes[order], np.arange(1, cells)))

@@ -1,7 +1,8 @@
-"""Tables as an analysis reads them: columns as arrays, rows paired by position or by the index of pandas; of
-engines that compute rows when they are read, the different rows and how often each comes.
+"""Tables as an analysis reads them: columns as arrays, with rows matched by position or by the index of pandas. Engines
+that compute their rows when they are read return the distinct rows and how often each occurs.
 
-Messages name columns whose labels are text; other labels may be people's values, and are told by their place.
+Messages name columns whose labels are text. Other labels may be people's values, so those columns are identified by
+position.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,11 +17,12 @@ from toolkit.core.checks import is_missing, quietly, reject
 from toolkit.core.extras import extra
 
 Values = npt.NDArray[Any]
-_MOST = 1_000_000  # different rows that are fetched
+# The most distinct rows that are fetched.
+_MOST = 1_000_000
 
 
 def array_of(values: Any) -> Values:
-    """Values as an array; numbers among texts stay numbers.
+    """Convert values to an array, in which numbers among texts stay numbers.
 
     >>> array_of([1, "a"]).tolist()
     [1, 'a']
@@ -38,61 +40,67 @@ def array_of(values: Any) -> Values:
     return np.asarray(cells, dtype=object) if mixed else array
 
 
-def column(data: Any, values: Any, what: str) -> Values:
-    """A column by its name, or the values themselves; one-dimensional, as long as the data."""
+def column(data: Any, values: Any, argument: str) -> Values:
+    """Return a column by its name, or the given values, as a one-dimensional array as long as the data."""
     if isinstance(values, str):
         if values not in names(data):
-            reject(f"{what} must be a column of the data", repr(values), f"there are {format_columns(data) or 'none'}")
+            reject(
+                f"{argument} must be a column of the data", repr(values), f"there are {format_columns(data) or 'none'}"
+            )
         values = data[values]
     elif not same_index(values, data):
-        reject(f"{what} must have the index of the data", "another", "values and rows would be mixed up")
+        reject(f"{argument} must have the index of the data", "another", "values would be matched to the wrong rows")
     array = array_of(values)
     if array.ndim != 1 or len(array) != row_count(data):
         received = f"shape {array.shape} for {row_count(data)} rows"
-        reject(f"{what} must have one value for each row of the data", received, "rows and values must match")
+        reject(
+            f"{argument} must have one value for each row of the data",
+            received,
+            "values are matched to rows by position",
+        )
     return array
 
 
 def _labels(data: Any) -> list[Any]:
-    if type(data).__name__ == "LazyFrame":  # of polars, whose own way to ask for them warns
+    if type(data).__name__ == "LazyFrame":  # the `columns` of a LazyFrame warn that they are slow
         return list(data.collect_schema().names())
     return list(data if isinstance(data, dict) else getattr(data, "column_names", getattr(data, "columns", ())))
 
 
 def names(data: object) -> tuple[str, ...]:
-    """The columns' names: of a frame of any engine, and of a mapping of names to arrays."""
+    """Return the names of the columns of a frame, or of a mapping of names to arrays."""
     return tuple(map(str, _labels(data)))
 
 
 def format_columns(data: object) -> str:
-    """The first columns, for a message: by name if that is text, else by place."""
+    """Format the first 20 columns for a message, by name if it is text, otherwise by position."""
     labels = enumerate(_labels(data)[:20], start=1)
-    return ", ".join(label if isinstance(label, str) else f"column number {place}" for place, label in labels)
+    return ", ".join(label if isinstance(label, str) else f"column number {position}" for position, label in labels)
 
 
 def row_count(data: Any) -> int:
-    """How many rows there are."""
+    """Count the rows of a frame in memory, or of a mapping of names to arrays."""
     if isinstance(data, dict):
         return len(next(iter(data.values()), ()))
     return int(data.num_rows) if hasattr(data, "num_rows") else len(data)
 
 
 def as_frame(data: object) -> Any:
-    """A frame: a mapping of names to arrays becomes one of pandas, a frame is returned as it is."""
+    """Convert a mapping of names to arrays to a frame of pandas; return any other frame unchanged."""
     if isinstance(data, dict):
         pd, rule = extra("pandas"), "`data` must hold columns of one length"
-        return quietly(lambda: pd.DataFrame(data), rule, "others", "one row is {'x': [1.0]}", ValueError)
+        return quietly(lambda: pd.DataFrame(data), rule, "different lengths", "one row is {'x': [1.0]}", ValueError)
     labels = names(data)
     if isinstance(data, np.ndarray) or not labels or type(data).__name__ == "RecordBatch":
-        consequence = "a formula names its columns; arrays are given in place of the formula and the data"
+        consequence = "a formula names its columns; arrays replace both the formula and the data"
         reject("`data` must be a frame with named columns", type(data).__name__, consequence, TypeError)
     if len(set(labels)) < len(labels):
-        reject("columns must have names of their own", "one that comes twice", "it is not said which is meant")
+        reject("column names must be distinct", "a repeated name", "a name must identify one column")
     return data
 
 
 def rows_in_order(frame: object) -> Any:
-    """A frame whose rows are in memory, in their order, as narwhals has it."""
+    """Wrap a frame whose rows are in memory and in order with narwhals."""
     try:
         return extra("narwhals").from_native(frame, eager_only=True)
     except TypeError:
@@ -101,7 +109,7 @@ def rows_in_order(frame: object) -> Any:
 
 
 def missing_mask(values: Values) -> Mask:
-    """Which values are missing: None, NaN, NaT, NA."""
+    """Return a mask of the missing values: None, NaN, NaT and NA."""
     if values.dtype.kind == "f":
         return np.isnan(values)
     if values.dtype.kind in "mM":
@@ -112,7 +120,7 @@ def missing_mask(values: Values) -> Mask:
 
 
 def select_rows(data: object, where: Mask) -> Any:
-    """The same kind of frame with only these rows."""
+    """Select rows by a mask, in a frame of the same engine."""
     if where.all():
         return data
     if isinstance(data, np.ndarray):
@@ -121,12 +129,12 @@ def select_rows(data: object, where: Mask) -> Any:
 
 
 def select_columns(data: Any, labels: Sequence[str]) -> Any:
-    """The same kind of frame with only these columns."""
+    """Select columns, in a frame of the same engine."""
     return data[list(labels)] if hasattr(data, "assign") else rows_in_order(data).select(*labels).to_native()
 
 
 def with_column(data: Any, name: str, values: Values) -> Any:
-    """The same kind of frame with other values in one column; categories of pandas stay categories."""
+    """Replace the values of a column, in a frame of the same engine; categories of pandas stay categories."""
     if hasattr(data, "assign"):
         kind = getattr(data.get(name), "dtype", None)
         pandas = extra("pandas")
@@ -138,21 +146,24 @@ def with_column(data: Any, name: str, values: Values) -> Any:
 
 
 def categories(data: Any, name: str) -> tuple[list[Any], int] | None:
-    """The categories that a column declares and has, in their order, and how many it only declares; None where
-    it declares none. Those of polars' Categorical are numbered as they come, and not declared.
+    """Return the declared categories that occur in a column, in order, and the number of those that do not occur.
+
+    None for a column that declares no categories. A Categorical of polars numbers its categories in order of
+    appearance, and so does not declare them.
     """
     kind = getattr(data[name], "dtype", None)
     declared = getattr(kind, "categories", None)
     if declared is None or (type(kind).__module__.startswith("polars") and type(kind).__name__ == "Categorical"):
         return None
-    there = set(column(data, name, "a variable").tolist())
-    levels = [level for level in list(declared) if level in there]
+    present = set(column(data, name, "a variable").tolist())
+    levels = [level for level in list(declared) if level in present]
     return levels, len(list(declared)) - len(levels)
 
 
 def with_text_as_objects(data: Any) -> Any:
-    """A frame of pandas whose text columns of the type "string" are objects: formulaic knows categories by
-    these. Categories of polars become texts, so that the first level does not depend on the order of rows.
+    """Convert pandas columns of the type "string" to objects, which formulaic treats as categories.
+
+    Categories of polars become texts, so that the first level does not depend on the order of rows.
     """
     if type(data).__module__.startswith("polars"):
         polars = extra("polars")
@@ -163,49 +174,50 @@ def with_text_as_objects(data: Any) -> Any:
 
 
 def index_of(values: object) -> Any:
-    """The index of what pandas holds; None of all else, which is matched by position."""
+    """Return the index of a pandas object; None for other values, which are matched by position."""
     index = getattr(values, "index", None)
     return index if hasattr(index, "equals") else None
 
 
-def same_index(one: object, other: object) -> bool:
-    """Whether two things of pandas have one index; what has none is matched by position."""
-    first, second = index_of(one), index_of(other)
+def same_index(values: object, other: object) -> bool:
+    """Whether two pandas objects have the same index; True where either has none and is matched by position."""
+    first, second = index_of(values), index_of(other)
     return first is None or second is None or bool(first.equals(second))
 
 
 def is_lazy(data: object) -> bool:
-    """Whether a frame's rows are computed when they are read: those of DuckDB, Dask, Ibis, PySpark, and lazy
-    ones of polars.
-    """
+    """Whether a frame computes its rows when they are read, as DuckDB, Dask, Ibis, PySpark and LazyFrames do."""
     if find_spec("narwhals") is None:
         return False
     nw = extra("narwhals")
     try:
         return isinstance(nw.from_native(data, pass_through=True), nw.LazyFrame)
-    except nw.exceptions.DuplicateError:  # of pandas: `as_frame` says it
+    except nw.exceptions.DuplicateError:  # a frame of pandas, whose repeated names `as_frame` rejects
         return False
 
 
 def distinct_rows(data: DataFrame, labels: Sequence[str], times: str | None, count: str) -> Any:
-    """The different rows of some columns as a frame of pandas, with a column `count` that says how often each
-    comes, or for how many people it stands by the column `times`.
+    """Return the distinct rows of some columns as a frame of pandas.
+
+    The column `count` holds how often each row occurs, or the sum of the column `times` over its occurrences.
     """
     nw = extra("narwhals")
-    if lost := [name for name in (*labels, *((times,) if times else ())) if name not in names(data)]:
-        reject("the data must have every column", f"none called {', '.join(lost)}", "columns go by name")
+    if absent := [name for name in (*labels, *((times,) if times else ())) if name not in names(data)]:
+        reject(
+            "the data must have every column", f"none called {', '.join(absent)}", f"there are {format_columns(data)}"
+        )
     number = nw.len() if times is None else nw.col(times).sum()
     rows = nw.from_native(data).lazy().group_by(list(labels)).agg(number.alias(count))
     table = rows.head(_MOST + 1).collect("pandas").to_native()
     if len(table) > _MOST:
         advice = "group covariates into bands, or collect the rows first"
-        reject(f"the data must have at most {_MOST:,} different rows", "more", advice)
+        reject(f"the data must have at most {_MOST:,} distinct rows", "more", advice)
     return table
 
 
 def floats(values: object) -> npt.NDArray[np.float64] | None:
-    """Numbers as floats, and None where there are others: NumPy's own message would quote them."""
-    if getattr(values, "dtype", np.dtype(float)).kind in "mM":  # days since 1970 are no covariate
+    """Convert numbers to floats; None if a value is not a number, which the message of NumPy would quote."""
+    if getattr(values, "dtype", np.dtype(float)).kind in "mM":  # NumPy would return dates as days since 1970
         return None
     try:
         return np.asarray(values, dtype=np.float64)
@@ -213,11 +225,17 @@ def floats(values: object) -> npt.NDArray[np.float64] | None:
         return None
 
 
-def numbers(values: Values, what: str) -> npt.NDArray[np.float64]:
-    """Finite floats; what cannot be read as a number is refused without being quoted."""
+def numbers(values: Values, argument: str) -> npt.NDArray[np.float64]:
+    """Convert values to finite floats; reject anything else without quoting it."""
     array = floats(values)
     if array is None:
-        reject(f"{what} must be numbers", f"values of type {values.dtype}", "they are calculated with", TypeError)
+        reject(
+            f"{argument} must be numbers", f"values of type {values.dtype}", "convert the column to numbers", TypeError
+        )
     if count := int(np.count_nonzero(~np.isfinite(array))):
-        reject(f"{what} must be finite", f"{count} of {array.size} that are not", "no sum of them would be")
+        reject(
+            f"{argument} must be finite",
+            f"{count} of {array.size} that are not",
+            "leave these rows out, or correct them",
+        )
     return array

@@ -1,7 +1,7 @@
-"""Values that an analyst asks for, read once, and fitted to a column by its type: one by one, as ranges, as keys.
+"""Values, ranges and keys that an analyst names, parsed once and converted to the type of a column.
 
-A condition that can never match would still be charged, so it is refused. Whether it can is decided by the type of
-the column, never by what is in it.
+A condition that can never match would still be charged, so it is rejected. The type of the column decides whether it
+can match, never its contents.
 """
 
 import math
@@ -25,12 +25,15 @@ from toolkit.frames.frame import Frame
 
 Value: TypeAlias = str | bool | int | Fraction | Day | Moment
 
-_FEW = 16  # as many values are compared one after the other; beyond that they are sorted
+# Up to this number, values are compared one after the other; more are sorted.
+_FEW = 16
 
-_TABLE = 2**16  # whole numbers no further apart, or four times as far as they are many, are found in a table
+# Integers whose range is smaller than this, or than four times their number, are looked up in a table.
+_TABLE = 2**16
 
 _NUMPY_WHOLE = {np.dtype(code).type for code in np.typecodes["AllInteger"]}
 
+# Digits of a decimal number in a message, and the longest number that a message quotes.
 _DIGITS, _LONG = Context(prec=40), 60
 
 _FITS = {
@@ -46,7 +49,7 @@ _FITS = {
 
 _WORDS = {str: "text", bool: "a truth value", Fraction: "a number", Day: "a date", Moment: "a date with a time"}
 
-_WRITTEN = {
+_EXAMPLES = {
     str: "text",
     bool: "True or False",
     Fraction: "a number",
@@ -57,7 +60,7 @@ _WRITTEN = {
 
 @dataclass(frozen=True, repr=False)
 class Range:
-    """From low to high; `below` leaves the upper end out, as all bands but the last do."""
+    """A range from low to high; `below` excludes the upper end, as in all bands but the last."""
 
     low: Value
     high: Value
@@ -65,7 +68,7 @@ class Range:
 
     @property
     def words(self) -> str:
-        """What a row of a table is called: "18 to under 30"."""
+        """The label of the range in a table, such as "18 to under 30"."""
         return f"{text_of(self.low)} to {'under ' if self.below else ''}{text_of(self.high)}"
 
     def __repr__(self) -> str:
@@ -73,27 +76,28 @@ class Range:
 
 
 def value_of(item: object, name: str) -> Value:
-    """A text, a truth value, a finite number, a date, or a date with a time; nothing else can be asked for."""
+    """Parse a text, a truth value, a finite number, a date, or a date with a time; reject anything else."""
     key = cells.key(item)
     if key is cells.NOTHING:
         rule = f"{name} must not be None, NaN, NA or NaT"
-        reject(rule, "one of them", "write MISSING, from toolkit, to ask for missing values")
+        reject(rule, "one of them", "write MISSING, from toolkit, to select missing values")
     if isinstance(item, bool | np.bool_):
         return bool(item)
     if isinstance(key, Day | Moment | str):
         return key
     if isinstance(key, int | float | Fraction):
         if isinstance(key, float) and not math.isfinite(key):
-            reject(f"{name} must be finite", "an infinite number", "it equals no measured value")
+            reject(f"{name} must be finite", "an infinite number", "no measured value is infinite")
         return Fraction(item) if isinstance(item, Decimal | Fraction) else Fraction(key)
     received = type(item).__name__
-    consequence = "nothing else can be compared; ranges are written between(low, high), or *bands(…) in a list"
+    consequence = "write a range as between(low, high), or as *bands(…) in a list"
     reject(f"{name} must be text, a number, a truth value, a date or a datetime", received, consequence, TypeError)
 
 
 def plain(items: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
-    """Text or whole numbers that a column holds without rounding, all read at once, and as it holds them.
-    None where one is something else: each is then looked at, and what cannot be there refused.
+    """Parse texts or whole numbers that a column holds without rounding; return them and their stored form.
+
+    This is the fast path for many values. None if a value is of another type or range; each is then parsed alone.
     """
     kinds = set(map(type, items))
     if kind.name == "text" and kinds == {str}:
@@ -102,7 +106,7 @@ def plain(items: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tuple[Any,
         except UnicodeEncodeError:
             return None
         return tuple(items), tuple(items)
-    whole = all(sort is int or sort in _NUMPY_WHOLE for sort in kinds)
+    whole = all(item_type is int or item_type in _NUMPY_WHOLE for item_type in kinds)
     if kind.name not in ("whole", "number") or not items or not whole:
         return None
     numbers = tuple(map(int, items))
@@ -114,7 +118,7 @@ def plain(items: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tuple[Any,
 
 
 def text_of(value: Value) -> str:
-    """A value in the analyst's own words, on one line."""
+    """Format a value as the analyst would write it, on one line."""
     if isinstance(value, Fraction):
         return str(value) if value.denominator == 1 else _decimal(value)
     if isinstance(value, Day):
@@ -127,31 +131,33 @@ def text_of(value: Value) -> str:
 
 
 def check_kinds(values: Sequence[Value], kind: Kind, name: str) -> None:
-    """All values can be in a column of this kind, and dates are not mixed with dates that have a time."""
+    """Check that a column of this kind can hold all values, and that dates are not mixed with datetimes."""
     for value in values:
         if not isinstance(value, _FITS[kind.name]) or (isinstance(value, bool) and kind.name in ("whole", "number")):
-            written = " or ".join(_WRITTEN[sort] for sort in _FITS[kind.name])
-            remedy = f"write {written}" if written else "only MISSING can be asked for"
-            reject(f"{name} holds {kind.words}", _WORDS[type(value)], f"it can never be there; {remedy}", TypeError)
+            examples = " or ".join(_EXAMPLES[value_type] for value_type in _FITS[kind.name])
+            remedy = f"write {examples}" if examples else "only MISSING can be selected"
+            consequence = f"the column can never hold it; {remedy}"
+            reject(f"{name} holds {kind.words}", _WORDS[type(value)], consequence, TypeError)
         if isinstance(value, Moment) and kind.name == "moment" and value.zoned != kind.zoned:
             remedy = "give the datetime a time zone" if kind.zoned else "leave the time zone out"
-            reject(f"{name} holds {kind.words}", "a datetime of the other sort", remedy, TypeError)
+            received = f"a datetime {'with' if value.zoned else 'without'} a time zone"
+            reject(f"{name} holds {kind.words}", received, remedy, TypeError)
     if kind.name in ("moment", "object") and {Day, Moment} <= {type(value) for value in values}:
         rule = f"{name} must be compared with dates or with datetimes"
-        reject(rule, "both", "a date means the whole day, a datetime one moment")
+        reject(rule, "both", "a date is a whole day, a datetime is a moment")
 
 
 def check_clock(column: Column, name: str) -> None:
-    """The engine knows the time zone of a column of moments, whose days are asked for."""
+    """Check that the time zone of a column of moments is known, so that its days can be compared."""
     try:
         column.empty().ticks(local=True)
     except Exception:
-        rule = f"{name} must have a time zone that is known here"
-        reject(rule, "another", "days begin and end by its clock; compare datetimes")
+        rule = f"{name} must have a time zone that is installed"
+        reject(rule, "another", "days begin and end by that time zone; compare datetimes instead")
 
 
 def fitted(value: Value, kind: Kind, name: str) -> Any:
-    """A value as the column holds it: text, a float, or a whole number of ticks; refused if its type cannot hold it."""
+    """Convert a value to the type of a column: text, a float, or a whole number of ticks; reject it if that fails."""
     if kind.name == "object":
         return value
     if kind.name == "text":
@@ -167,7 +173,7 @@ def fitted(value: Value, kind: Kind, name: str) -> Any:
         possible = stored.denominator == 1 and kind.limits[0] <= stored <= kind.limits[1]
     if not possible:
         rule = f"a value for {name} must be one that its type can hold"
-        consequence = f"it holds {kind.words}, and never this one"
+        consequence = f"the column holds {kind.words}"
         reject(rule, text_of(value) if len(text_of(value)) < _LONG else "a very long number", consequence)
     if kind.long:
         return compared(stored)
@@ -175,20 +181,22 @@ def fitted(value: Value, kind: Kind, name: str) -> Any:
 
 
 def _spelled(text: str, name: str) -> str:
-    """A text that engines can hold."""
+    """Check that engines can hold a text."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        reject(f"a text for {name} must be Unicode", "half of a surrogate pair", "it can never be there")
+        reject(f"a text for {name} must be Unicode", "half of a surrogate pair", "the column can never hold it")
     return text
 
 
 def ends(span: Range, kind: Kind, name: str) -> tuple[Any, Any]:
-    """The two ends of a range as the column holds them, the next ones inside where it cannot hold them
-    exactly; both are then included, whichever was not before. Python objects are compared with the range.
+    """Return the two ends of a range in the type of the column, both included.
+
+    An end that the column cannot hold, or that the range excludes, becomes the next value inside of the range. For a
+    column of Python objects the ends are returned as they are.
     """
     if kind.name in ("text", "truth", "other"):
-        reject(f"{name} holds {kind.words}", "a range", "only numbers and dates lie between others", TypeError)
+        reject(f"{name} holds {kind.words}", "a range", "only numbers and dates have an order", TypeError)
     if kind.one_by_one:
         return compared(span.low), compared(span.high)
     if kind.name == "number":
@@ -202,45 +210,49 @@ def ends(span: Range, kind: Kind, name: str) -> tuple[Any, Any]:
         high = math.ceil(top) - 1 if span.below else math.floor(top)
     if low > high or low > limits[1] or high < limits[0]:
         rule = f"a range for {name} must hold a value of its type"
-        reject(rule, span.words, f"it holds {kind.words}, and none lies between")
+        reject(rule, span.words, f"the column holds {kind.words}, and none lies in the range")
     return max(low, limits[0]), min(high, limits[1])
 
 
-def places_among(column: Column, targets: Sequence[Any], *, days: bool) -> Codes:
-    """The place of each value of a column among the targets, as `fitted` made them; -1 where it is none of them."""
+def value_codes(column: Column, targets: Sequence[Any], *, days: bool) -> Codes:
+    """Return the index of each value of a column among targets from `fitted`; -1 for any other value."""
     if column.kind.one_by_one:
-        keys = {compared(target): place for place, target in enumerate(targets)}
+        keys = {compared(target): index for index, target in enumerate(targets)}
         return cells.codes(column.cells(), keys, days=days)
     if column.kind.name == "text":
         return column.codes(targets)
     values, missing = numeric(column, days=days)
-    return np.where(missing, -1, _places(values, np.array(targets, dtype=values.dtype)))
+    return np.where(missing, -1, _lookup(values, np.array(targets, dtype=values.dtype)))
 
 
-def within(column: Column, ranges: Sequence[Range], stored: Sequence[tuple[Any, Any]], *, days: bool) -> Codes:
-    """The place of the first range that holds each value of a column, -1 where none does; `held` are their
-    ends, as `ends` gave them. Ranges that do not overlap are searched all at once.
+def range_codes(column: Column, ranges: Sequence[Range], stored: Sequence[tuple[Any, Any]], *, days: bool) -> Codes:
+    """Return the index of the first range that contains each value of a column, -1 if none does.
+
+    `stored` are the ends of the ranges, as `ends` returns them. Ranges that do not overlap are searched by bisection.
     """
     if column.kind.one_by_one:
         keys = [cells.key(cell, days=days) for cell in column.cells()]
-        compare = [(*ends, span.below) for ends, span in zip(stored, ranges, strict=True)]
-        first = (next((place for place, one in enumerate(compare) if _between(key, *one)), -1) for key in keys)
-        return np.fromiter(first, dtype=np.int64, count=len(keys))
+        comparisons = [(*ends, span.below) for ends, span in zip(stored, ranges, strict=True)]
+        indices = (
+            next((index for index, comparison in enumerate(comparisons) if _between(key, *comparison)), -1)
+            for key in keys
+        )
+        return np.fromiter(indices, dtype=np.int64, count=len(keys))
     values, missing = numeric(column, days=days)
-    order = np.array(sorted(range(len(stored)), key=lambda place: stored[place]), dtype=np.int64)
-    lows, highs = (np.array([stored[place][end] for place in order], dtype=values.dtype) for end in (0, 1))
+    order = np.array(sorted(range(len(stored)), key=lambda index: stored[index]), dtype=np.int64)
+    lows, highs = (np.array([stored[index][end] for index in order], dtype=values.dtype) for end in (0, 1))
     if np.all(lows[1:] > highs[:-1]):
         near = np.searchsorted(lows, values, side="right") - 1
         codes = np.where((near >= 0) & (values <= highs[near]), order[near], -1)
     else:
         codes = np.full(len(values), -1, dtype=np.int64)
-        for place, (low, high) in reversed(list(enumerate(stored))):
-            codes = np.where((values >= low) & (values <= high), place, codes)
+        for index, (low, high) in reversed(list(enumerate(stored))):
+            codes = np.where((values >= low) & (values <= high), index, codes)
     return np.where(missing, -1, codes)
 
 
 def numeric(column: Column, *, days: bool) -> tuple[npt.NDArray[Any], Mask]:
-    """Values that can be compared as numbers; moments as days of their own time zone where these are asked for."""
+    """Return values that can be compared as numbers, and a mask of missing ones; `days` makes moments local days."""
     if column.kind.name in ("number", "truth"):
         values = column.floats()
         return values, np.isnan(values)
@@ -250,7 +262,7 @@ def numeric(column: Column, *, days: bool) -> tuple[npt.NDArray[Any], Mask]:
 
 
 def _decimal(value: Fraction) -> str:
-    """With a point, where that is exact: as a float is written, or a short decimal number."""
+    """Format a fraction with a decimal point where that is exact, and as a quotient otherwise."""
     nearest = _as_float(value, Kind("number"))
     if nearest == value:
         return repr(nearest)
@@ -265,7 +277,7 @@ def _in_ticks(value: Value, kind: Kind) -> Fraction:
 
 
 def _as_float(value: Fraction, kind: Kind) -> float:
-    """The nearest number that the column can hold: 0.1 finds the nearest float of 32 bits in a column of such."""
+    """Return the nearest number that the column can hold, such as a 32-bit float."""
     try:
         nearest = float(value)
     except OverflowError:
@@ -274,15 +286,16 @@ def _as_float(value: Fraction, kind: Kind) -> float:
         return float(np.array(nearest).astype(f"f{kind.bits // 8}"))
 
 
-def _places(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
+def _lookup(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
     codes = np.full(len(values), -1, dtype=np.int64)
     if len(targets) <= _FEW:
-        for place, target in enumerate(targets):
-            codes = np.where(values == target, place, codes)  # as long for all as for none
+        for index, target in enumerate(targets):
+            codes = np.where(values == target, index, codes)  # takes the same time whatever matches
         return codes
     whole = values.dtype.kind in "iu"
     if whole and int(targets.max()) - int(targets.min()) < max(_TABLE, 4 * len(targets)):
-        if values.dtype.itemsize < 8:  # two of them may lie further apart than such numbers reach
+        # The difference of two short integers may overflow their type.
+        if values.dtype.itemsize < 8:
             values, targets = values.astype(np.int64), targets.astype(np.int64)
         low, high = int(targets.min()), int(targets.max())
         table = np.full(high - low + 2, -1, dtype=np.int64)
@@ -295,7 +308,7 @@ def _places(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
 
 
 def compared(value: Any) -> Any:
-    """As `cells.key` gives it for a cell of equal value; what a column holds otherwise, as it is."""
+    """Return the key that `cells.key` gives for a cell of equal value; values of other types are their own keys."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, Fraction):
@@ -304,7 +317,7 @@ def compared(value: Any) -> Any:
 
 
 def _between(key: Any, low: Any, high: Any, below: bool) -> bool:
-    """Whether a cell's key lies in a range, whose upper end may be left out."""
+    """Whether a cell's key lies in a range, whose upper end may be excluded."""
     numbers = int | float | Fraction
     same = isinstance(key, numbers) if isinstance(low, numbers) else type(key) is type(low)
     if not same or getattr(key, "zoned", 0) != getattr(low, "zoned", 0):
@@ -326,26 +339,24 @@ class SpecialValue:
 
 
 MISSING = SpecialValue("MISSING")
-"""Asks for missing values: in a condition, in a list of values, among the keys of a table."""
+"""Selects missing values in a condition, in a list of values, or among the keys of a table."""
 
 OTHER = SpecialValue("OTHER")
-"""The last key of a table: every row that has none of the other keys, a missing value too unless MISSING is
-one of them.
-"""
+"""The last key of a table, for every row without another key; it includes missing values unless MISSING is a key."""
 
 Item = Value | Range | SpecialValue
 
 
 @explain_call("between(30, 39)")
 def between(low: object, high: object) -> Range:
-    """Ask for values from low to high, both included.
+    """Select values from low to high, both included.
 
     Parameters
     ----------
     low : number, date or datetime
         The lower end.
     high : number, date or datetime
-        The upper end; of a date all of that day.
+        The upper end; a date includes the whole day.
 
     Returns
     -------
@@ -360,20 +371,20 @@ def between(low: object, high: object) -> Range:
     first, last = (_end(end, "an end of between(low, high)") for end in (low, high))
     if not _ordered(first, last):
         rule = "between(low, high) must have two numbers, two dates, or two datetimes, with or without a zone"
-        reject(rule, "two of different sorts", "nothing lies between them", TypeError)
+        reject(rule, "two of different types", "they cannot be compared", TypeError)
     if first > last:  # type: ignore[operator]
         received = f"{text_of(first)} and {text_of(last)}"
-        reject("between(low, high) must have low at most high", received, "nothing lies there")
+        reject("between(low, high) must have low at most high", received, "no value lies in such a range")
     return Range(first, last)
 
 
 def bands(*edges: object) -> list[Range]:
-    """Split a line at increasing edges: each band holds its lower end, the last one also its upper.
+    """Make adjacent ranges from increasing edges: each includes its lower end, and the last also its upper end.
 
     Parameters
     ----------
     *edges : number, date or datetime
-        At least two, each above the one before.
+        At least two increasing numbers or dates.
 
     Returns
     -------
@@ -387,22 +398,23 @@ def bands(*edges: object) -> list[Range]:
     """
     ends = [_end(edge, "an edge of bands(…)") for edge in edges]
     if len(ends) < 2:
-        reject("bands(…) must have at least two edges", len(ends), "a band lies between two of them")
+        reject("bands(…) must have at least two edges", len(ends), "a band lies between two edges")
     for low, high in pairwise(ends):
         if not _ordered(low, high):
             rule = "the edges of bands(…) must be numbers, dates, or datetimes, all with a time zone or none"
-            reject(rule, "edges of different sorts", "they have no order", TypeError)
+            reject(rule, "edges of different types", "they cannot be compared", TypeError)
         if not low < high:  # type: ignore[operator]
             received = f"{text_of(low)} before {text_of(high)}"
-            reject("the edges of bands(…) must increase", received, "a band begins where the one before it ends")
-    return [Range(low, high, below=place + 2 < len(ends)) for place, (low, high) in enumerate(pairwise(ends))]
+            reject("the edges of bands(…) must increase", received, "each band begins where the previous band ends")
+    return [Range(low, high, below=index + 2 < len(ends)) for index, (low, high) in enumerate(pairwise(ends))]
 
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """Items that are asked of one column, and as its type holds them; `plain` if all are text or whole numbers.
+    """The values, ranges and special values that one column is compared with, also in the type of the column.
 
-    What it says of rows is confidential, all else public.
+    `plain` means that all of them are texts or whole numbers. The results for rows are confidential, everything else
+    is public.
     """
 
     label: Any
@@ -414,14 +426,17 @@ class Keys:
     plain: bool = False
 
     @classmethod
-    def of(cls, frame: Frame, label: object, items: Sequence[object], apart: str = "") -> "Keys":
-        """Refuse what the column's type can never hold; with `apart`, the argument's name, also what overlaps."""
+    def of(cls, frame: Frame, label: object, items: Sequence[object], argument: str = "") -> "Keys":
+        """Parse items, and reject those that the column's type can never hold.
+
+        With `argument`, the name of an argument of the caller, items must also be distinct and not overlap.
+        """
         column = frame.column(label)
         name, kind = column.name, column.kind
         if (many := plain(items, kind)) is not None:
             keys = cls(label, name, *many, labels=many[0], plain=True)
-            if apart and len(set(keys.items)) < len(items):
-                keys._check_apart(apart)
+            if argument and len(set(keys.items)) < len(items):
+                keys._check_distinct(argument)
             return keys
         read = [
             item if isinstance(item, Range | SpecialValue) else value_of(item, f"a value for column {name}")
@@ -434,13 +449,13 @@ class Keys:
             check_clock(column, f"column {name}")
         stored = tuple(_stored(item, kind, f"column {name}") for item in read)
         keys = cls(label, name, tuple(read), stored, tuple(map(_label, read)), days)
-        if apart:
-            keys._check_apart(apart)
+        if argument:
+            keys._check_distinct(argument)
         return keys
 
     @cached_property
     def words(self) -> str:
-        """The condition, as the ledger writes it."""
+        """The condition in words, as the ledger records it."""
         if self.plain and len(self.items) > 1:
             return f"{self.name} in [{', '.join(map(repr, self.items))}]"
         values = [text_of(item) for item in self.items if not isinstance(item, Range | SpecialValue)]
@@ -453,27 +468,27 @@ class Keys:
         return f"{self.name} {' or '.join([*parts, *['missing'] * (MISSING in self.items)])}"
 
     def codes(self, frame: Frame) -> Codes:
-        """For each row the place of its item, the first if several; -1 where it has none."""
+        """Return the index of each row's item, the first if there are several; -1 without one."""
         column, items = frame.column(self.label), self.items
         if self.plain:
             text = column.kind.name == "text"
-            return column.codes(self.stored) if text else places_among(column, self.stored, days=False)
-        values = [place for place, item in enumerate(items) if not isinstance(item, Range | SpecialValue)]
-        ranges = [place for place, item in enumerate(items) if isinstance(item, Range)]
+            return column.codes(self.stored) if text else value_codes(column, self.stored, days=False)
+        values = [index for index, item in enumerate(items) if not isinstance(item, Range | SpecialValue)]
+        ranges = [index for index, item in enumerate(items) if isinstance(item, Range)]
         codes: Codes = np.full(0 if values else len(frame), -1, dtype=np.int64)
         if values:
-            at = places_among(column, [self.stored[place] for place in values], days=self.days)
-            codes = np.array([*values, -1], dtype=np.int64)[at]
+            matches = value_codes(column, [self.stored[index] for index in values], days=self.days)
+            codes = np.array([*values, -1], dtype=np.int64)[matches]
         if ranges:
-            spans, ends = ([one[place] for place in ranges] for one in (items, self.stored))
-            inside = within(column, spans, ends, days=self.days)  # type: ignore[arg-type]
+            spans, ends = [items[index] for index in ranges], [self.stored[index] for index in ranges]
+            inside = range_codes(column, spans, ends, days=self.days)  # type: ignore[arg-type]
             codes = np.where(codes < 0, np.array([*ranges, -1], dtype=np.int64)[inside], codes)
         if MISSING in items:
             codes = np.where(column.missing(), items.index(MISSING), codes)
         return np.where(codes < 0, items.index(OTHER), codes) if OTHER in items else codes
 
     def mask(self, frame: Frame) -> Mask:
-        """Which rows have one of the items."""
+        """Return a mask of the rows that have one of the items."""
         column = frame.column(self.label)
         if column.kind.name != "text" or any(isinstance(item, Range) or item is OTHER for item in self.items):
             return self.codes(frame) >= 0
@@ -484,37 +499,37 @@ class Keys:
             return column.has(values)
         return column.has(values) | column.missing() if values else column.missing()
 
-    def _check_apart(self, name: str) -> None:
-        """No value could have two of the items: a row of a table is in one cell."""
+    def _check_distinct(self, name: str) -> None:
+        """Check that no value can match two items, because a row belongs to one cell of a table."""
         pairs = zip(self.items, self.stored, strict=True)
-        spans = sorted(_span(item, stored) for item, stored in pairs if not isinstance(item, SpecialValue))
-        marks = [item for item in self.items if isinstance(item, SpecialValue)]
+        spans = sorted(_interval(item, stored) for item, stored in pairs if not isinstance(item, SpecialValue))
+        special = [item for item in self.items if isinstance(item, SpecialValue)]
         twice = any(a[0] == b[0] and (b[1] < a[2] or (b[1] == a[2] and not a[3])) for a, b in pairwise(spans))
-        if not self.items or twice or len(set(marks)) < len(marks):
-            received = "none" if not self.items else "repetitions, as the column holds them"
+        if not self.items or twice or len(set(special)) < len(special):
+            received = "none" if not self.items else "repetitions, in the type of the column"
             reject(f"`{name}` must be distinct, and at least one", received, "each row is counted once")
-        if OTHER in marks and self.items[-1] is not OTHER:
-            reject(f"OTHER must be the last of `{name}`", "another place", "it holds all that the others leave")
+        if OTHER in special and self.items[-1] is not OTHER:
+            reject(f"OTHER must be the last of `{name}`", "another position", "it is the key of all other values")
 
 
 def _end(value: object, name: str) -> Value:
-    """An end of a range, which must have an order."""
+    """Parse an end of a range, which must be of an ordered type."""
     fault = None
     if isinstance(value, str | bytes):
         fault = "text", "write a date as datetime.date(2024, 1, 31), and numbers without quotes"
     elif isinstance(value, bool | np.bool_):
-        fault = "a truth value", "ask for True and False by themselves"
+        fault = "a truth value", "name True and False themselves"
     elif isinstance(value, Iterable) and not isinstance(value, np.generic):
-        fault = type(value).__name__, "write numbers one by one, or with a star: bands(*edges)"
+        fault = type(value).__name__, "write single numbers, or unpack a list: bands(*edges)"
     elif cells.key(value) is cells.NOTHING:
-        fault = "a missing value", "it lies in no range; MISSING asks for missing values"
+        fault = "a missing value", "it lies in no range; MISSING selects missing values"
     if fault is not None:
         reject(f"{name} must be a number, a date or a datetime", *fault, TypeError)
     return value_of(value, name)
 
 
 def _ordered(first: Value, last: Value) -> bool:
-    """Whether one of the two can lie below the other."""
+    """Whether two values have an order."""
     alike = type(first) is type(last) and getattr(first, "zoned", 0) == getattr(last, "zoned", 0)
     return alike and not isinstance(first, str | bool)
 
@@ -531,13 +546,13 @@ def _stored(item: Item, kind: Kind, name: str) -> Any:
     return item if isinstance(item, SpecialValue) else fitted(item, kind, name)
 
 
-def _span(item: Item, stored: Any) -> tuple[str, Any, Any, bool]:
-    """Sort, lower end, upper end, and whether that is left out, as it may be of Python objects."""
+def _interval(item: Item, stored: Any) -> tuple[str, Any, Any, bool]:
+    """Return (type, lower end, upper end, whether the upper end is excluded), by which items are compared."""
     low, high = stored if isinstance(item, Range) else (compared(stored),) * 2
     low, high = (Fraction(end) if isinstance(end, bool) else end for end in (low, high))
     number = isinstance(low, int | float | Fraction)
-    sort = "number" if number else f"{type(low).__name__} {getattr(low, 'zoned', '')}"
-    return sort, low, high, isinstance(item, Range) and item.below and high == compared(item.high)
+    value_type = "number" if number else f"{type(low).__name__} {getattr(low, 'zoned', '')}"
+    return value_type, low, high, isinstance(item, Range) and item.below and high == compared(item.high)
 
 
 def _label(item: Item) -> str | int:

@@ -122,7 +122,7 @@ def places(column: Column, classes: tuple[Any, ...]) -> Callable[[Column], Codes
         listed = [values.value_of(label, "a class") for label in classes]
         values.check_kinds(listed, column.kind, "y")
         targets = [values.fitted(value, column.kind, "y") for value in listed]
-    return lambda some: values.places_among(some, targets, days=False)
+    return lambda some: values.value_codes(some, targets, days=False)
 
 
 def one_column(y: Any, rows: int | None = None) -> TargetColumn:

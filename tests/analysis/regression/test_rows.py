@@ -42,10 +42,7 @@ GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DA
             {"formula": "forced ~ Intercept", "data": DATA.assign(Intercept=DATA.age)},
             "coefficients must have names of their own, got 'Intercept' twice",
         ),
-        (
-            {"data": pd.concat([DATA, DATA[["age"]]], axis=1)},
-            "columns must have names of their own, got one that comes twice",
-        ),
+        ({"data": pd.concat([DATA, DATA[["age"]]], axis=1)}, "column names must be distinct, got a repeated name"),
         (
             {"data": pa.RecordBatch.from_pandas(DATA[["forced", "female", "age"]])},
             "`data` must be a frame with named columns, got RecordBatch",
