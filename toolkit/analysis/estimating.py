@@ -31,7 +31,7 @@ from toolkit.core.checks import choice, explain_call, is_missing, reject
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
-from toolkit.frames.counts import Group, columns_of, sort_key, row_counts
+from toolkit.frames.counts import Group, columns_of, row_counts, sort_key
 from toolkit.frames.table import rows_in_order
 from toolkit.local.design import Design
 
