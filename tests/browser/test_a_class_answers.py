@@ -103,6 +103,7 @@ def test_thirty_phones_answer_over_tls_and_the_estimate_grows(room, tmp_path, pa
     said, bars = projected(page.context.browser, view)
     assert "Have you ever copied homework?" in said
     assert ("30 reports" in said, bars) == (True, 4)
+    assert "from 25 of 30 answers. The others are added in steps of 5, and the last at the end." in said
     with pytest.warns(UserWarning, match="Here are 25 of 30 reports"):
         yes = room.reports()["copied"].eq("yes").sum()
     assert view.grown[-1][2] == pytest.approx(100 * (yes / 25 - 0.25) / 0.5)
@@ -110,3 +111,25 @@ def test_thirty_phones_answer_over_tls_and_the_estimate_grows(room, tmp_path, pa
         sent(room.url, ssl.create_default_context(), bodies[0])
     with pytest.raises(ConnectionError, match="the network has changed"):
         open_class(room.survey, folder=tmp_path / "class", address="127.0.0.2")
+
+
+@pytest.mark.parametrize(
+    ("people", "before"),
+    [(12, "The estimate is shown from 15 answers on, or at the end."), (30, "from 25 of 30 answers.")],
+)
+def test_the_projector_shows_the_result_after_closing(people, before, room, tmp_path, page):
+    trust = ssl.create_default_context(cafile=str(tmp_path / "class" / "certificate.pem"))
+    answers = np.resize(["yes", "no", "no", "yes", "no"], people)
+    with ThreadPoolExecutor(5) as phones:
+        bodies = reports(room.survey, answers, np.random.default_rng(people))
+        list(phones.map(lambda body: sent(room.url, trust, body), bodies))
+    view = CollectorView(room)
+    assert before in projected(page.context.browser, view)[0]
+    room.close()
+    view.refresh()
+    text, bars = projected(page.context.browser, view)
+    assert "Estimate " in text
+    assert f"from all {people} answers." in text
+    assert f"{people} reports" in text
+    assert bars == len(view.grown)
+    assert view.grown[-1][0] == people

@@ -1,3 +1,4 @@
+import re
 from contextlib import closing
 from dataclasses import replace
 
@@ -182,3 +183,44 @@ def test_what_was_shown_step_by_step_is_kept_and_drawn(collector):
     assert view.table["grown"] == view.grown
     assert len(view.picture().axes[1].collections[0].get_segments()) == 1
     assert view.table["asked"] == "Exams"
+
+
+def class_of(people, tmp_path):
+    """A view of a class in which so many have answered, and its collection."""
+    store = open_store(f"sqlite:///{tmp_path / 'class.db'}")
+    store.create(survey(cheated(), minimum=10, step=5, check=False))
+    store.set_state(State.OPEN)
+    collector = Collector.attach(f"sqlite:///{tmp_path / 'class.db'}")
+    bodies = [f'{{"answers":{{"cheated":{i % 5 // 3}}},"understood":null}}' for i in range(people)]
+    store.add([NewReport(bytes([i + 1] * 16), body) for i, body in enumerate(bodies)])
+    store.close()
+    return CollectorView(collector), collector
+
+
+@pytest.mark.parametrize(
+    ("people", "before"),
+    [
+        (12, r"The estimate is shown from 15 answers on, or at the end\."),
+        (
+            30,
+            r"Estimate .* %, 95 % interval .*, from 25 of 30 answers\. The others are added in steps of 5, and the .*",
+        ),
+    ],
+)
+def test_a_class_sees_its_result_after_closing(people, before, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    view, collector = class_of(people, tmp_path)
+    assert re.fullmatch(before, view.describe()["result"])
+    collector.close()
+    view.refresh()
+    row = view.table["rows"][0]
+    assert view.describe()["result"] == f"Estimate {row[2]}, 95 % interval {row[4]}, from all {people} answers."
+    assert view.grown[-1][0] == people
+
+
+def test_a_survey_of_other_questions_promises_no_estimate(collector, tmp_path):
+    assert watch(collector).describe()["result"] == "The estimate is shown from 30 answers on, or at the end."
+    with closing(open_store(f"sqlite:///{tmp_path / 'plain.db'}")) as store:
+        store.create(survey(faculty()))
+        store.set_state(State.OPEN)
+    assert watch(Collector.attach(f"sqlite:///{tmp_path / 'plain.db'}")).describe()["result"] == ""

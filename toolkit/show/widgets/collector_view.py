@@ -17,6 +17,7 @@ from toolkit.survey.results import Results
 from toolkit.survey.results.survey_results import table_rows
 from toolkit.survey.serving.access import access_promise
 from toolkit.survey.spec import TRIED_OUT, Survey
+from toolkit.survey.storage.stepwise_disclosure import first_disclosure
 
 _HERE = ("127.0.0.1", "localhost", "::1")
 _STATES = {
@@ -72,7 +73,9 @@ class CollectorView(Explorer):
         step = _yes(results)
         if step and step not in self.grown:
             self.grown.append(step)
-        return {**collector_table(self._collector, self._status, results), "grown": list(self.grown)}
+        table = collector_table(self._collector, self._status, results)
+        table["sentences"]["result"] = _result(self._status, self._collector.survey, results)
+        return {**table, "grown": list(self.grown)}
 
     def setting(self) -> str:
         return f"{self.table['title']!r}, {self.table['state']}, reports: {self.table['count']:,}"
@@ -142,15 +145,43 @@ def _only_question(survey: Survey) -> str:
     return text if isinstance(text, str) else text[survey.languages[0]]
 
 
-def _yes(results: Results) -> list[float]:
-    """Reports, lower end, estimate and upper end of the first hidden yes/no question, in per cent, if there is one."""
+def _yes_no_question(results: Results) -> Question | None:
+    """The first hidden yes/no question that has an estimate."""
     for question in results.estimated:
         rows = table_rows(results, question.name) if question.randomized else ()
         if len(rows) == 1 and rows[0].option != "mean":
-            estimate = results[question.name]
-            low, high = estimate.interval()
-            return [rows[0].n, *(100 * float(number) for number in (low, estimate.value, high))]
-    return []
+            return question
+    return None
+
+
+def _yes(results: Results) -> list[float]:
+    """Reports, lower end, estimate and upper end of the first hidden yes/no question, in per cent, if there is one."""
+    question = _yes_no_question(results)
+    if question is None:
+        return []
+    estimate = results[question.name]
+    low, high = estimate.interval()
+    count = table_rows(results, question.name)[0].n
+    return [count, *(100 * float(number) for number in (low, estimate.value, high))]
+
+
+def _result(status: Status, survey: Survey, results: Results) -> str:
+    """The estimate of the first hidden yes/no question in one sentence, or from how many answers on it is shown."""
+    question = _yes_no_question(results)
+    if question is None:
+        hidden = any(question.randomized for question in survey.questions)
+        is_coming = status.state == "open" and hidden and survey.waves == 1 and not results.group_estimates
+        return (
+            f"The estimate is shown from {first_disclosure(survey):,} answers on, or at the end." if is_coming else ""
+        )
+    row = table_rows(results, question.name)[0]
+    estimate = f"Estimate {row.estimate}, 95 % interval {row.interval}"
+    if status.state == "closed":
+        return f"{estimate}, from all {row.n:,} answers."
+    if row.n == status.stored:
+        return f"{estimate}, from all {row.n:,} answers so far."
+    steps = f"The others are added in steps of {survey.step:,}, and the last at the end."
+    return f"{estimate}, from {row.n:,} of {status.stored:,} answers. {steps}"
 
 
 def _growth(ax: Axes, grown: list[list[float]]) -> None:

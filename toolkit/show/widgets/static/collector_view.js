@@ -35,15 +35,16 @@ function invitation() {
   };
 }
 
-/** The same for a room: the question, the code, the link, the count, and how the estimate grew; as large as the screen is. */
+/** The same for a projector, as large as the screen: the question, the code, the link, the count, how the estimate grew, and the result. */
 function projector() {
   const [scanned, count, grown] = [code(), counter(), growth()];
   const asked = html("p", { class: "asked" });
   const link = html("p", { class: "link" });
   const reach = html("p", { class: "reach" });
+  const result = html("p", { class: "result" });
   const close = html("button", { type: "button" }, "Close");
   const room = html("dialog", { class: "projector", "aria-label": "Answer here" },
-    scanned.element, html("div", {}, asked, link, reach, count.element, grown.element, close));
+    scanned.element, html("div", {}, asked, link, reach, count.element, result, grown.element, close));
   const open = html("button", { type: "button" }, "Show large");
   open.addEventListener("click", () => {
     room.showModal();
@@ -54,11 +55,12 @@ function projector() {
   return {
     element: html("div", { class: "player" }, open, room),
     draw(reading) {
-      const { numbers: { url, state, asked: text = "" }, sentences } = reading;
-      open.disabled = !url || state === "closed";
+      const { numbers: { url, state, count: answers, asked: text = "" }, sentences } = reading;
+      open.disabled = state === "closed" ? !answers : !url; // a closed collection shows its result
       asked.textContent = text;
       link.textContent = url;
       reach.textContent = sentences.reach;
+      result.textContent = sentences.result ?? "";
       [scanned, count, grown].forEach((part) => part.draw(reading));
     },
     stop: () => room.close(),
