@@ -185,13 +185,13 @@ def test_what_was_shown_step_by_step_is_kept_and_drawn(collector):
     assert view.table["asked"] == "Exams"
 
 
-def class_of(people, tmp_path):
-    """A view of a class in which so many have answered, and its collection."""
+def class_of(people, tmp_path, yes=2):
+    """A view of a class, and its collection. Of five reports `yes` are a yes."""
     store = open_store(f"sqlite:///{tmp_path / 'class.db'}")
     store.create(survey(cheated(), minimum=10, step=5, check=False))
     store.set_state(State.OPEN)
     collector = Collector.attach(f"sqlite:///{tmp_path / 'class.db'}")
-    bodies = [f'{{"answers":{{"cheated":{i % 5 // 3}}},"understood":null}}' for i in range(people)]
+    bodies = [f'{{"answers":{{"cheated":{int(i % 5 < yes)}}},"understood":null}}' for i in range(people)]
     store.add([NewReport(bytes([i + 1] * 16), body) for i, body in enumerate(bodies)])
     store.close()
     return CollectorView(collector), collector
@@ -216,6 +216,14 @@ def test_a_class_sees_its_result_after_closing(people, before, tmp_path, monkeyp
     row = view.table["rows"][0]
     assert view.describe()["result"] == f"Estimate {row[2]}, 95 % interval {row[4]}, from all {people} answers."
     assert view.grown[-1][0] == people
+
+
+def test_an_estimate_that_no_share_can_have_is_called_chance(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    view, collector = class_of(40, tmp_path, yes=1)
+    collector.close()
+    view.refresh()
+    assert re.match(r"Estimate −\d+ % \(outside 0 to 100 % by chance\), 95 % interval", view.describe()["result"])
 
 
 def test_a_survey_of_other_questions_promises_no_estimate(collector, tmp_path):

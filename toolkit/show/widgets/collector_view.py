@@ -175,7 +175,9 @@ def _result(status: Status, survey: Survey, results: Results) -> str:
             f"The estimate is shown from {first_disclosure(survey):,} answers on, or at the end." if is_coming else ""
         )
     row = table_rows(results, question.name)[0]
-    estimate = f"Estimate {row.estimate}, 95 % interval {row.interval}"
+    number, marked, _ = row.estimate.partition("*")  # the mark of estimates that no share can have
+    beyond = " (outside 0 to 100 % by chance)" if marked else ""
+    estimate = f"Estimate {number.strip()}{beyond}, 95 % interval {row.interval}"
     if status.state == "closed":
         return f"{estimate}, from all {row.n:,} answers."
     if row.n == status.stored:
