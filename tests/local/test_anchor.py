@@ -170,7 +170,7 @@ def test_what_cannot_be_corrected_is_refused():
         corrected_counts(CWISE, [1, 2, 3, 4])
     with pytest.raises(ValueError, match="`truth` must be an option"):
         attention(CWISE, [True, False], truth="perhaps")
-    with pytest.raises(ValueError, match="an even row"):
+    with pytest.raises(ValueError, match="must not be uniform"):
         attention(forced("1/2", "1/4"), [True, False])
 
 

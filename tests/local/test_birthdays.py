@@ -42,5 +42,5 @@ def test_a_shift_is_what_another_share_does(truth: float) -> None:
 
 def test_a_design_without_an_innocent_question_has_no_shift() -> None:
     assert innocent_share(unrelated("2/3", born("mar"))) == born("mar")
-    with pytest.raises(ValueError, match="must ask an innocent question, got warner"):
+    with pytest.raises(ValueError, match="must be crosswise or triangular, got warner"):
         shift(warner("3/4"), 0.1)

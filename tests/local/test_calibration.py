@@ -59,7 +59,9 @@ def test_options_may_be_a_number_or_labels() -> None:
 
 def test_weights_must_be_in_order_and_fit_into_a_32_bit_word() -> None:
     check_odds(3, 1, 2**32)
-    with pytest.raises(ValueError, match="`inside` must be above `outside`, got 2 and 2: else the set tells"):
+    with pytest.raises(
+        ValueError, match="`inside` must be above `outside`, got 2 and 2: otherwise the set says nothing"
+    ):
         check_odds(2, 2, 4, of="set")
     with pytest.raises(ValueError, match="`keep` must be above `lie`"):
         check_odds(1, 2, 3, ("keep", "lie"))

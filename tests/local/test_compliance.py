@@ -6,7 +6,7 @@ import pytest
 from tests.slowly import each
 from toolkit import Design, crosswise, forced, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
-from toolkit.local.compliance import WAYS, Compliance, one_percent, report_scores, worst_shift
+from toolkit.local.compliance import DEVIATIONS, Compliance, one_percent, report_scores, worst_shift
 
 DESIGNS = [
     warner("2/3"),
@@ -25,7 +25,7 @@ def shares_of(design):
     return np.array([0.85, 0.15]) if len(design.options) == 2 else np.array([0.5, 0.3, 0.2])
 
 
-@each(design=DESIGNS, way=WAYS)
+@each(design=DESIGNS, way=DEVIATIONS)
 def test_the_bias_is_what_the_estimator_makes_of_the_mixed_reports(design, way):
     """Expected counts of a survey of a thousand million, as they would arrive, put through the design's own
     estimator.
@@ -79,8 +79,8 @@ def test_the_harmless_report_is_weighed_against_the_likeliest_other_truth():
 
 def test_one_percent_is_a_hundredth_of_everybody():
     table = one_percent(warner("3/4"), 0.1)
-    assert list(table) == list(WAYS)
-    assert table == pytest.approx({way: Compliance(**{way: 0.5}).bias(warner("3/4"), 0.1) / 50 for way in WAYS})
+    assert list(table) == list(DEVIATIONS)
+    assert table == pytest.approx({way: Compliance(**{way: 0.5}).bias(warner("3/4"), 0.1) / 50 for way in DEVIATIONS})
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
@@ -116,7 +116,7 @@ def test_oracles_boxes_and_numbers_have_a_worst_shift_too():
     assert worst_shift(bit, 20) == pytest.approx(0.01 * (bit.scores([1])[0] - 20))
     assert worst_shift(bit, 70) == pytest.approx(0.01 * (70 - bit.scores([0])[0]))
     assert worst_shift(numeric.local_laplace((0, 80), 1.0), 20) == np.inf
-    with pytest.raises(TypeError, match="its estimate is no mean"):
+    with pytest.raises(TypeError, match="its estimate is not a mean"):
         worst_shift(numeric.square_wave((0, 80), 1.0), 20)
 
 

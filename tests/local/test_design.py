@@ -124,7 +124,7 @@ def test_posterior_of_an_impossible_report_is_undefined_but_silent() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([[1, 1], [1, 1]], 2, ("a", "b")), "must tell the truths apart"),
+        (([[1, 1], [1, 1]], 2, ("a", "b")), "must be linearly independent"),
         (([[1, 1], [1, 2]], 2, ("a", "b")), "must sum to `denominator`"),
         (([[3, -1], [1, 1]], 2, ("a", "b")), "must not be negative"),
         (([[2, 0], [2, 0]], 2, ("a", "b")), "each report must be possible"),

@@ -5,7 +5,7 @@ import pytest
 
 from tests.slowly import each
 from toolkit import crosswise, forced, k_ary, plan, warner
-from toolkit.local.compliance import WAYS
+from toolkit.local.compliance import DEVIATIONS
 from toolkit.planning.fieldwork import Compliance, Field, checked_field, whole_people
 
 
@@ -52,7 +52,7 @@ def test_the_finite_population_factor_is_for_the_subgroup():
 def test_conduct_may_be_given_as_a_mapping_or_as_itself():
     assert checked_field(1, None, 1, 1, {"random": "1/10"}).compliance == Compliance(random=0.1)
     assert checked_field(1, None, 1, 1, Compliance(random=0.1)).compliance == Compliance(random=0.1)
-    every = dict.fromkeys(WAYS, 0.1)
+    every = dict.fromkeys(DEVIATIONS, 0.1)
     assert checked_field(1, None, 1, 1, every).compliance == Compliance(**every)
     for wrong in (every | {"lazy": 0.1}, ["random"]):
         with pytest.raises(ValueError, match="must map self_protective, random, candid to shares"):

@@ -97,7 +97,7 @@ class Worth:
         """Intervals of the shares that were `drawn`, and of the `finite` population; None where shares have none."""
         basis: Any = self.estimate.basis
         if isinstance(basis, BoxShares):  # each box has people of its own, and all have the same odds
-            basis = basis.parts[0].rows(np.zeros(basis.k, dtype=np.intp))
+            basis = basis.groups[0].rows(np.zeros(basis.k, dtype=np.intp))
         if not isinstance(basis, Shares):
             return None
         value, se = np.atleast_1d(drawn.value), np.atleast_1d(drawn.se)

@@ -1,4 +1,4 @@
-"""Each person randomizes the answer before it leaves their hands: designs, and estimates from reports."""
+"""Local privacy: designs by which each person randomizes an answer, and estimates from the reports."""
 
 from toolkit.local import numeric, oracles, waves
 from toolkit.local.anchor import attention, corrected

@@ -1,8 +1,8 @@
-"""An anchor question: everybody's true answer to it is known, so its reports tell who followed the instructions.
+"""Anchor questions: everybody's true answer is known, so the reports show how many people follow the instructions.
 
-"I have been to the moon" is one. Those who answer at random pull every estimate towards what random answers
-alone would give; the anchor measures how many they are, and takes that out again. It cannot see those who
-protect themselves with a "no", for the truth about the moon is nothing to be afraid of.
+"I have been to the moon" is an example. People who answer at random bias every estimate towards the value that random
+answers alone would give; the anchor estimates their share and removes the bias. It does not detect people who protect
+themselves with a "no", because the true answer to the anchor needs no protection.
 """
 
 from typing import Any
@@ -20,8 +20,8 @@ from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import checked_counts, encode, tally
 
 _ASSUMED = (
-    "those who did not follow the instructions are taken to answer at random, the anchor and the "
-    "question alike; those who always give the harmless answer are not seen"
+    "those who did not follow the instructions are assumed to answer at random, both the anchor and the "
+    "question; those who always give the harmless answer are not detected"
 )
 _COVERS = Covers([ErrorSource.SAMPLING, ErrorSource.RANDOMIZATION, ErrorSource.ANCHOR])
 
@@ -29,15 +29,16 @@ _COVERS = Covers([ErrorSource.SAMPLING, ErrorSource.RANDOMIZATION, ErrorSource.A
 def attention(design: Design, reports: Values, *, truth: str | int | None = None) -> Estimate:
     """Estimate the share of people who followed the instructions of an anchor question.
 
-    Followers report by the row of the true answer, those who answer at random by even shares u. With d the row less u,
-    a report's score is its entry of d over the squared length of d: 1 on average for followers, 0 for the others.
+    Reports of followers have the distribution in the row of the true answer; those of people who answer at random are
+    uniform. With d the difference of the two distributions, a report's score is its entry of d divided by the squared
+    length of d. Its mean is 1 for followers and 0 for the others.
 
     Parameters
     ----------
     design : Design
-        Of the anchor question.
+        The design of the anchor question.
     reports : sequence
-        To the anchor, one per person.
+        The reports to the anchor, one per person.
     truth : str or int, optional
         Everybody's true answer to it; its first option if left out.
 
@@ -56,16 +57,20 @@ def attention(design: Design, reports: Values, *, truth: str | int | None = None
 
 
 def attention_counts(design: Design, counts: ArrayLike, *, truth: str | int | None = None) -> Estimate:
-    """The same from the number of reports of each kind, in the order of `report_options`."""
-    numbers, care = checked_counts(counts, len(design.report_options), design.report_options), _care(design, truth)
+    """Estimate the share of followers from the number of reports of each kind, in the order of `report_options`."""
+    numbers, scores = (
+        checked_counts(counts, len(design.report_options), design.report_options),
+        _anchor_scores(design, truth),
+    )
     n = int(numbers.sum())
-    value = float(numbers @ care / n)
-    spread = float(numbers @ (care - value) ** 2) / (n - 1) if n > 1 else np.nan
-    if n > 1 and np.ptp(care[numbers > 0]) == 0:  # they say nothing of the error: it is the design's
+    value = float(numbers @ scores / n)
+    spread = float(numbers @ (scores - value) ** 2) / (n - 1) if n > 1 else np.nan
+    if n > 1 and np.ptp(scores[numbers > 0]) == 0:
+        # Equal scores have no sample variance, so the variance in theory is used.
         share = min(max(value, 0.0), 1.0)
-        law = share * _row(design, truth) + (1 - share) / len(care)
-        spread = float(law @ care**2) - share**2
-    basis = _interval_basis(numbers, care, _row(design, truth), value, float(np.sqrt(spread / n)))
+        law = share * _row(design, truth) + (1 - share) / len(scores)
+        spread = float(law @ scores**2) - share**2
+    basis = _interval_basis(numbers, scores, _row(design, truth), value, float(np.sqrt(spread / n)))
     fit = edge_fit(basis, together=True)
     return Estimate(
         value=value,
@@ -83,7 +88,7 @@ def attention_counts(design: Design, counts: ArrayLike, *, truth: str | int | No
 
 
 def at_random(followers: Estimate, level: float = 0.95) -> str:
-    """What the reports to an anchor show; whoever always gives the harmless answer looks like a follower there."""
+    """Describe the share who answered at random, as far as an anchor shows it."""
     limits, share = followers.interval(level), float(followers)
     if share > 1 and (limits.empty or share - 2 * float(followers.se) > 1):
         return (
@@ -99,16 +104,19 @@ def at_random(followers: Estimate, level: float = 0.95) -> str:
     )
 
 
-def _interval_basis(counts: Array, care: Array, row: Array, value: float, se: float) -> Shares:
-    """The share who follow is a share like others: its reports are a mixture of the true row and of even shares."""
+def _interval_basis(counts: Array, scores: Array, row: Array, value: float, se: float) -> Shares:
+    """Return the basis of intervals for the share of followers.
+
+    The reports are a mixture of the row of the true answer and of the uniform distribution.
+    """
     even = np.full(len(row), 1 / len(row))
     speaks = even[row > even].sum()
     return Shares(
         value=np.array([value]),
         se=np.array([se]),
         n=int(counts.sum()),
-        spread_given=np.array([row @ care**2]),
-        spread_without=np.array([even @ care**2]),
+        spread_given=np.array([row @ scores**2]),
+        spread_without=np.array([even @ scores**2]),
         counts=counts[None, :],
         given=row[None, :],
         without=even[None, :],
@@ -126,18 +134,18 @@ def corrected(
 ) -> Estimate:
     """Estimate through a design, corrected for people who answer at random.
 
-    An anchor question measures their share. With c what random answers alone would lead to, x the uncorrected
-    estimate and g the share who follow, the estimate is c + (x - c) / g. Its error covers both questions, and
-    that one person answers both (delta method).
+    An anchor question measures their share. With c the estimate that random answers alone would give, x the uncorrected
+    estimate and g the share of followers, the estimate is c + (x - c) / g. By the delta method, its error includes both
+    questions and their correlation within a person.
 
     Parameters
     ----------
     design : Design
-        Of the question.
+        The design of the question.
     reports, anchor : sequence
-        Of the same people in the same order: to the question, and to the anchor.
+        The reports to the question and to the anchor, of the same people in the same order.
     anchor_design : Design, optional
-        Of the anchor; the design of the question if left out.
+        The design of the anchor; that of the question if left out.
     truth : str or int, optional
         Everybody's true answer to the anchor; its first option if left out.
 
@@ -161,7 +169,7 @@ def corrected(
     first = encode(reports, design.report_options, "reports").codes
     second = encode(anchor, other.report_options, "anchor").codes
     if len(first) != len(second):
-        consequence = "they are read in pairs"
+        consequence = "they are paired by position"
         reject("`reports` and `anchor` must be of the same people", f"{len(first)} and {len(second)}", consequence)
     shape = (len(design.report_options), len(other.report_options))
     pairs = np.bincount(first.astype(np.intp) * shape[1] + second, minlength=shape[0] * shape[1])
@@ -171,37 +179,38 @@ def corrected(
 def corrected_counts(
     design: Design, table: ArrayLike, *, anchor_design: Design | None = None, truth: str | int | None = None
 ) -> Estimate:
-    """The same from the number of people with each pair of reports: rows are the question's, columns the anchor's."""
+    """Estimate as `corrected` from a table of people, by report to the question (row) and to the anchor (column)."""
     other = design if anchor_design is None else anchor_design
     shape, counts = (len(design.report_options), len(other.report_options)), np.asarray(table)
     if counts.shape != shape:
-        consequence = "it counts people"
+        consequence = "give the number of people for each pair"
         reject(f"`table` must be {shape[0]} by {shape[1]}, reports by anchor reports", f"{counts.shape}", consequence)
     people = checked_counts(counts.ravel(), counts.size)
-    n, worth, care = int(people.sum()), report_scores(design), _care(other, truth)
-    naive = (people.reshape(shape).sum(axis=1) @ worth) / n
-    follow = float(people.reshape(shape).sum(axis=0) @ care) / n
+    n, question_scores, scores = int(people.sum()), report_scores(design), _anchor_scores(other, truth)
+    naive = (people.reshape(shape).sum(axis=1) @ question_scores) / n
+    follow = float(people.reshape(shape).sum(axis=0) @ scores) / n
     if follow <= 0:
-        reject("the anchor must show that some followed the instructions", "none", "the reports then say nothing")
-    random = worth.mean(axis=0)
+        reject("the anchor must show that some followed the instructions", "none", "otherwise the reports say nothing")
+    random = question_scores.mean(axis=0)
     value = random + (naive - random) / follow
-    # What one person adds to the error: their own score, and their part in the correction of everybody's.
-    part = ((worth - naive)[:, None] - (value - random) * (care - follow)[None, :, None]).reshape(
+    # The influence of one person on the estimate: by the score, and by the correction of everybody's scores.
+    influence = ((question_scores - naive)[:, None] - (value - random) * (scores - follow)[None, :, None]).reshape(
         len(people), -1
     ) / follow
-    cov = (part * people[:, None]).T @ part / n / (n - 1) if n > 1 else np.full((len(value),) * 2, np.nan)
+    cov = (influence * people[:, None]).T @ influence / n / (n - 1) if n > 1 else np.full((len(value),) * 2, np.nan)
     reported = slice(1, None) if len(value) == 2 else slice(None)
     random_share = f"{100 * (1 - follow):.3g} % answered at random"
-    words = f"{design.name} design, corrected by an anchor: {random_share}"
-    return _estimated(value[reported], cov[reported, reported], n, design.options[reported], design, words)
+    method = f"{design.name} design, corrected by an anchor: {random_share}"
+    return _estimated(value[reported], cov[reported, reported], n, design.options[reported], design, method)
 
 
-def _care(design: Design, truth: str | int | None) -> Array:
-    """The score of each report to the anchor: 1 on average for followers, 0 for those who answer at random."""
+def _anchor_scores(design: Design, truth: str | int | None) -> Array:
+    """Return the score of each report to the anchor, with mean 1 for followers and 0 for random answers."""
     row = _row(design, truth)
     apart = row - 1 / len(row)
     if float(apart @ apart) < 1e-12:
-        reject("the anchor must tell followers from the others", "an even row", "its reports look like random ones")
+        consequence = "reports of followers look like random ones"
+        reject("the row of the anchor's true answer must not be uniform", "equal probabilities", consequence)
     return np.asarray(apart / (apart @ apart))
 
 
@@ -213,8 +222,8 @@ def _row(design: Design, truth: str | int | None) -> Array:
 
 def _estimated(value: Array, cov: Array, n: int, labels: Any, design: Design, method: str) -> Estimate:
     se = np.sqrt(np.maximum(np.diag(cov), 0))
-    known = np.where(se > 1e-12, se, np.nan)  # reports that all agree say nothing about the error
-    estimate, error = (float(value[0]), float(known[0])) if len(value) == 1 else (value, known)
+    se = np.where(se > 1e-12, se, np.nan)  # reports that all agree have no sample variance
+    estimate, error = (float(value[0]), float(se[0])) if len(value) == 1 else (value, se)
     basis = Normal(estimate, error, within=(0.0, 1.0))
     fit = wald_fit(basis)
     doubts = fit_notes(fit, basis) or boundary_note(estimate, inside=None)

@@ -1,4 +1,4 @@
-"""Birthdays as an innocent question: how many people have theirs in some months, counted in days."""
+"""Birthdays as an innocuous question: the share of people who were born in certain months, from the number of days."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -11,7 +11,7 @@ from toolkit.local.design import Design
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = tuple(Fraction(days) for days in ("31", "28.25", "31", "30", "31", "30", "31", "31", "30", "31", "30", "31"))
-_YEAR = sum(_DAYS, Fraction(0))  # 365.25: one year in four has a day more
+_YEAR = sum(_DAYS, Fraction(0))  # 365.25, because one year in four has one more day
 _MAKERS: dict[str | None, Callable[[Fraction], Design]] = {
     "crosswise": questions.crosswise,
     "triangular": questions.triangular,
@@ -19,43 +19,43 @@ _MAKERS: dict[str | None, Callable[[Fraction], Design]] = {
 
 
 def span(months: str) -> tuple[int, int]:
-    """Return the first and the last month of a span such as "jan-apr", from 0; it may go over the end of a year."""
+    """Return the first and last month, from 0, of a span such as "jan-apr", which may cross the end of a year."""
     names = [part.strip().lower() for part in str(months).split("-")]
     if len(names) > 2 or any(name not in MONTHS for name in names):
         rule = 'months must be written as "jan-apr", with jan, feb, mar, apr, may, jun, jul, aug, sep, oct, nov, dec'
-        reject(rule, repr(months)[:40], "their days are counted")
+        reject(rule, repr(months)[:40], "other names are not recognized")
     first, last = MONTHS.index(names[0]), MONTHS.index(names[-1])
     if (last - first) % 12 == 11:
-        reject("months must leave some out", repr(months)[:40], "everybody is born in one of the twelve")
+        reject("months must not be the whole year", repr(months)[:40], "everybody is born in one of the twelve")
     return first, last
 
 
 def days(months: str) -> Fraction:
-    """Return how many days there are in a span of months, in a year of 365.25."""
+    """Return the number of days in a span of months, in a year of 365.25 days."""
     first, last = span(months)
     return sum((_DAYS[(first + i) % 12] for i in range((last - first) % 12 + 1)), Fraction(0))
 
 
 def born(months: str) -> Fraction:
-    """Return the share of birthdays in a span of months, if every day has as many.
+    """Return the share of birthdays in a span of months, if all days are equally likely.
 
-    January to April are 120.25 of 365.25 days, which is less than a third. Births also differ by season, by a few
+    January to April are 120.25 of 365.25 days, which is less than a third. Births also vary by season, by a few
     per cent in most countries.
 
     Parameters
     ----------
     months : str
-        As "jan-apr" or "mar"; "nov-feb" goes over the end of the year.
+        For example "jan-apr" or "mar"; "nov-feb" crosses the end of the year.
 
     Returns
     -------
     Fraction
-        For `crosswise`, `triangular`, or the `prevalence` of `unrelated`.
+        The share, for `crosswise`, `triangular`, or the `prevalence` of `unrelated`.
 
     Raises
     ------
     ValueError
-        If it is no span of months, or the whole year.
+        If `months` is not a span of months, or is the whole year.
 
     Examples
     --------
@@ -67,21 +67,21 @@ def born(months: str) -> Fraction:
 
 
 def innocent_share(design: Design) -> Fraction | None:
-    """Return how many say yes to the innocent question of a design; None if it has none."""
+    """Return the share of yes to the innocuous question of a design, or None if it has none."""
     if design.procedure in (None, "forced"):
         return None
     (_, yes_if_no), (no_if_yes, yes_if_yes) = design.weights.tolist()
     if design.procedure == "unrelated":
-        asked = yes_if_no + no_if_yes
-        return Fraction(yes_if_no, asked) if asked else None
+        innocuous = yes_if_no + no_if_yes  # the weight of being asked the innocuous question
+        return Fraction(yes_if_no, innocuous) if innocuous else None
     return Fraction(yes_if_yes if design.procedure == "crosswise" else yes_if_no, design.denominator)
 
 
 def shift(design: Design, truth: float) -> float:
-    """Return how far an estimate of `truth` moves if the innocent share is one percentage point larger than assumed."""
+    """Return the change of an estimate of `truth` if the innocuous share is one point above the assumed one."""
     share = innocent_share(design)
     if share is None or design.procedure not in _MAKERS:
-        reject("`design` must ask an innocent question", design.name, "there is no share that could be another")
+        reject("`design` must be crosswise or triangular", design.name, "it has no innocuous share to change")
     other = _MAKERS[design.procedure](share + Fraction(1, 100))
     shares = np.array([1 - truth, truth])
     return float(np.linalg.solve(design.matrix.T, shares @ other.matrix)[1] - truth)

@@ -1,4 +1,4 @@
-"""All randomizers by name: for survey files, the command line, and data that is turned back into one."""
+"""The catalogue of all randomizers by name, for survey files, the command line and saved data."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -63,7 +63,7 @@ CATALOGUE: dict[str, NamedMaker] = {
     "square_wave": NamedMaker(numeric.square_wave, _HOURS, (SquareWave,)),
     "matrix": NamedMaker(Design.from_matrix, {"matrix": [["3/4", "1/4"], ["1/4", "3/4"]], "options": ["no", "yes"]}),
 }
-"""Everything that makes a randomizer; `matrix` is for custom designs. A new one is a line here, and no other list."""
+"""All factories of randomizers by name; `matrix` is for custom designs. A new randomizer needs an entry only here."""
 
 
 def makers() -> dict[str, Maker]:
@@ -75,14 +75,14 @@ def example(name: str) -> Randomizer:
 
 
 def parameters(maker: Maker) -> dict[str, bool]:
-    """What a maker takes, by name, and whether it must be given."""
+    """Return the parameters of a maker by name, and whether each is required."""
     return {
         name: parameter.default is parameter.empty for name, parameter in inspect.signature(maker).parameters.items()
     }
 
 
 def check_arguments(maker: Maker, given: Collection[str], *, label: str, example: str) -> None:
-    """Refuse unknown and missing arguments; messages call the maker `label` and show `example`."""
+    """Check for unknown and missing arguments; messages call the maker `label` and show `example`."""
     accepted = parameters(maker)
     for name in given:
         if name not in accepted:
@@ -93,7 +93,7 @@ def check_arguments(maker: Maker, given: Collection[str], *, label: str, example
 
 
 def restore(data: dict[str, Any]) -> Randomizer:
-    """The randomizer that `to_dict` wrote; data without a kind is a design's."""
+    """Read the randomizer that `to_dict` wrote; data without a kind is that of a design."""
     if not isinstance(data, dict):
         reject("a randomizer's data must be a dictionary", type(data).__name__, "write it with to_dict()", TypeError)
     if "kind" not in data:
@@ -103,4 +103,4 @@ def restore(data: dict[str, Any]) -> Randomizer:
         if name == data["kind"]:
             randomizer: Randomizer = cls.from_dict(data)
             return randomizer
-    reject(f"`kind` must be one of {', '.join(sorted(kinds))}", repr(data["kind"])[:40], "nothing else is defined")
+    reject(f"`kind` must be one of {', '.join(sorted(kinds))}", repr(data["kind"])[:40], "other kinds do not exist")

@@ -1,8 +1,8 @@
-"""People who do not follow the instructions, and how far they move an estimate.
+"""Compliance: people who do not follow the instructions, and the bias that they cause.
 
-Randomized answers are right on average only if people do as they were told. Some say the harmless thing whatever the
-die shows, some answer anything, some forget the die and tell the truth. No interval covers that: so say beforehand how
-much of it an estimate could bear, and measure it with an anchor question (`toolkit.local.anchor`).
+Estimates are unbiased only if people follow the instructions. Some give the harmless answer whatever the die shows,
+some answer at random, and some ignore the die and tell the truth. Intervals do not cover this. So state in advance how
+much of it an estimate can tolerate, and measure it with an anchor question (`toolkit.local.anchor`).
 """
 
 from dataclasses import dataclass
@@ -18,21 +18,21 @@ from toolkit.local.design import Design
 from toolkit.local.matrix.moments import forced_form, scores
 from toolkit.local.protocol import Randomizer
 
-WAYS = ("self_protective", "random", "candid")
+DEVIATIONS = ("self_protective", "random", "candid")
 
 
 @dataclass(frozen=True)
 class Compliance:
-    """Shares of people who do not follow the instructions; the others do.
+    """The shares of people who do not follow the instructions; all others do.
 
     Parameters
     ----------
     self_protective : float
-        Report what speaks most for the first option, as a plain "no", whatever the device shows.
+        People who give the report that favors the first option most, such as "no", whatever the device shows.
     random : float
-        Report anything, evenly.
+        People who give a uniformly random report.
     candid : float
-        Leave the device aside, and report what speaks most for their true answer.
+        People who ignore the device and give the report that favors their true answer most.
 
     References
     ----------
@@ -52,10 +52,10 @@ class Compliance:
     __repr__ = concise
 
     def __post_init__(self) -> None:
-        for way in WAYS:
-            object.__setattr__(self, way, float(probability(getattr(self, way), way)))
+        for deviation in DEVIATIONS:
+            object.__setattr__(self, deviation, float(probability(getattr(self, deviation), deviation)))
         if self._followers <= 0:
-            consequence = "else the reports say nothing"
+            consequence = "otherwise the reports say nothing"
             reject("some people must follow the instructions", f"{self._followers:.3g} of them", consequence)
 
     @property
@@ -64,44 +64,44 @@ class Compliance:
         return 1 - self.self_protective - self.random - self.candid
 
     def _effective_design(self, design: Design) -> Design:
-        """Return the design that the reports really come from, people behaving as they do.
+        """Return the design from which the reports come if people behave this way.
 
         Parameters
         ----------
         design : Design
-            The design as it was meant.
+            The intended design.
 
         Returns
         -------
         Design
-            Its estimates are right for these people.
+            The design whose estimates are unbiased for these people.
         """
-        telling, lost = _telling(design), [exact(getattr(self, way), way) for way in WAYS]
-        protective, random, candid = lost
+        telling, shares = _telling(design), [exact(getattr(self, deviation), deviation) for deviation in DEVIATIONS]
+        protective, random, candid = shares
         rows = [
-            [(1 - sum(lost)) * Fraction(weight, design.denominator) for weight in row]
+            [(1 - sum(shares)) * Fraction(weight, design.denominator) for weight in row]
             for row in design.weights.tolist()
         ]
-        for row, candidly in zip(rows, telling, strict=True):
+        for row, report in zip(rows, telling, strict=True):
             row[:] = [share + random / len(row) for share in row]
             row[telling[0]] += protective
-            row[candidly] += candid
+            row[report] += candid
         return Design.from_matrix(rows, design.options, design.report_options, design.name)
 
     def bias(self, design: Design, prevalence: ArrayLike) -> float:
-        """Return how far the design's own estimate is off on average.
+        """Return the bias of the intended design's estimate.
 
         Parameters
         ----------
         design : Design
-            The design as it was meant.
+            The intended design.
         prevalence : float or sequence
             The true share of yes, or of every option.
 
         Returns
         -------
         float
-            Of yes, or of the option that is moved farthest.
+            The bias of the share of yes, or the largest bias of an option's share.
         """
         shares = _shares(prevalence)
         off = shares @ (self._mixed(design) - design.matrix) @ report_scores(design)
@@ -114,16 +114,16 @@ class Compliance:
 
 
 def one_percent(design: Design, prevalence: ArrayLike) -> dict[str, float]:
-    """How far one person in a hundred moves the estimate, by what they do instead of following the instructions."""
-    return {way: Compliance(**{way: 0.01}).bias(design, prevalence) for way in WAYS}
+    """Return the bias of the estimate, for each kind of deviation, if one person in a hundred deviates."""
+    return {deviation: Compliance(**{deviation: 0.01}).bias(design, prevalence) for deviation in DEVIATIONS}
 
 
 def worst_shift(randomizer: Randomizer, truth: ArrayLike, share: Number = "1/100") -> float:
-    """Return how far a share of liars who agree on what to send can move the estimate, at most.
+    """Return the largest change of the estimate that a share of colluding liars can cause.
 
-    Every report has a score, and the estimate is the mean score; liars send the score farthest from the truth. Infinite
-    where a report has no bound, as with Laplace noise (Cheu, Smith and Ullman 2021, Manipulation attacks in local
-    differential privacy).
+    The estimate is the mean score of the reports, and liars send the report whose score is farthest from the truth. The
+    result is infinite if scores are unbounded, as with Laplace noise (Cheu, Smith and Ullman 2021, Manipulation attacks
+    in local differential privacy).
     """
     liars = randomizer._weight_of_liars(float(probability(share, "share")))
     low, high = randomizer._score_range()
@@ -134,12 +134,12 @@ def worst_shift(randomizer: Randomizer, truth: ArrayLike, share: Number = "1/100
 
 
 def report_scores(design: Design) -> Array:
-    """What each report adds to the estimate, a row per report and a column per option: the estimate is the mean row."""
+    """Return the scores of all reports, with a row per report and a column per option; the estimate is the mean row."""
     return scores(design.matrix, forced_form(design.weights), design.denominator)
 
 
 def _telling(design: Design) -> npt.NDArray[np.intp]:
-    """For each truth the report that speaks most for it: the largest likelihood against the likeliest other truth."""
+    """Return for each truth the report with the largest likelihood ratio against the likeliest other truth."""
     rest = [np.delete(design.matrix, i, axis=0).max(axis=0) for i in range(len(design.options))]
     with np.errstate(divide="ignore"):
         return np.asarray(np.argmax(design.matrix / np.array(rest), axis=1))

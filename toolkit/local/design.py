@@ -1,4 +1,4 @@
-"""`Design`: how one answer is randomized before it leaves a person's hands, as a matrix."""
+"""`Design`: the matrix by which an answer is randomized before it leaves the person's device."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,16 +27,16 @@ _ROUNDING = 1e-12
 
 @explain_call(
     'Design([[3, 1], [1, 3]], 4, ("no", "yes"))',
-    denominator="weights are whole numbers over it; of probabilities: Design.from_matrix(matrix, options)",
-    options="they say what the rows stand for",
+    denominator="weights are whole numbers over it; for probabilities use Design.from_matrix(matrix, options)",
+    options="they are the labels of the rows",
     prior="the share of people with each answer, before the report is seen",
     seed="rng=numpy.random.default_rng(1) is for a simulation; real answers use none",
 )
 @dataclass(frozen=True, eq=False, repr=False)
 class Design(Randomizer):
-    """A stochastic matrix in integers: Pr(report | truth) = weights[truth, report] / denominator.
+    """A stochastic matrix of integers: Pr(report | truth) = weights[truth, report] / denominator.
 
-    The integers are the design: the phone draws with them, and epsilon is computed from them exactly.
+    Phones draw reports with these integers, and epsilon is computed from them exactly.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ class Design(Randomizer):
     report_options : sequence of str or int, optional
         Labels of the reports; the options if left out.
     name : str
-        What the design is called; nothing depends on it.
+        The name of the design; nothing depends on it.
     procedure : {"forced", "crosswise", "triangular", "unrelated"}, optional
-        How people produce a report, if not by the phone: chance forces some answers, or there is an innocent question,
+        How people produce a report without a phone: a device forces some answers, or there is an innocent question
         whose answer is compared, counts as well, or is given instead. If left out, the reports "different" and "same"
-        mean a crosswise design, "neither" and "at least one" a triangular one.
+        mean a crosswise design, and "neither" and "at least one" a triangular one.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class Design(Randomizer):
         object.__setattr__(self, "procedure", procedures.checked(procedure, table, self.report_options))
         if not (self._form.truth != 0 if self._form else np.linalg.matrix_rank(self.matrix) == len(self.options)):
             consequence = "the reports would say nothing about some answers"
-            reject("the rows must tell the truths apart", "dependent rows", consequence)
+            reject("the rows must be linearly independent", "dependent rows", consequence)
 
     @classmethod
     def from_matrix(
@@ -102,25 +102,25 @@ class Design(Randomizer):
         name: str = "custom",
         procedure: Procedure | None = None,
     ) -> "Design":
-        """Make a design from probabilities: exact up to a denominator of 2**32, else to the private side.
+        """Make a design from probabilities, exactly up to a denominator of 2**32, else rounded to the private side.
 
         Parameters
         ----------
         matrix : table of number
-            Pr(report | truth): one row per truth; fractions, texts as "2/3", or floats.
+            Pr(report | truth), one row per truth, as fractions, texts such as "2/3", or floats.
         options : sequence of str or int
             Labels of the truths.
         report_options : sequence of str or int, optional
             Labels of the reports; the options if left out.
         name : str
-            What the design is called.
+            The name of the design.
         procedure : {"forced", "crosswise", "triangular", "unrelated"}, optional
             How people produce a report, as for `Design`.
 
         Returns
         -------
         Design
-            With integer weights.
+            The design with integer weights.
 
         Examples
         --------
@@ -132,14 +132,14 @@ class Design(Randomizer):
 
     @cached_property
     def matrix(self) -> Array:
-        """Pr(report | truth) as floats: rows are truths, columns are reports, rows sum to one."""
+        """Pr(report | truth) as floats, where rows are truths and columns are reports; rows sum to one."""
         matrix = self.weights / self.denominator
         matrix.setflags(write=False)
         return matrix
 
     @cached_property
     def epsilon(self) -> float:
-        """The largest ln(max / min) down a column, rounded up; infinite where a zero denies deniability."""
+        """The largest ln(max / min) down a column, rounded up; infinite if a zero proves an answer."""
         most, least = self.weights.max(axis=0), self.weights.min(axis=0)
         if np.any(least == 0):
             return float("inf")
@@ -154,14 +154,14 @@ class Design(Randomizer):
         return moments.scores(self.matrix, self._form, self.denominator)
 
     def randomize(self, answers: Values, rng: Rng = None) -> Any:
-        """Randomize answers given as booleans, codes or labels; the reports are of the same kind.
+        """Randomize answers given as booleans, codes or labels; the reports have the same type.
 
         Parameters
         ----------
         answers : value, sequence, array or Series
             One answer, or one per person.
         rng : numpy.random.Generator, optional
-            For simulation; real answers use none, which is the operating system's randomness.
+            For a simulation; real answers use none, so that the operating system's randomness is used.
 
         Returns
         -------
@@ -188,15 +188,15 @@ class Design(Randomizer):
         return is_code(report, len(self.report_options))
 
     def estimate(self, reports: Values, method: Method = "moment") -> Estimate:
-        """Estimate the shares of the truths; of a binary design the prevalence of the last option.
+        """Estimate the shares of the truths; for a binary design, the prevalence of the last option.
 
         Parameters
         ----------
         reports : sequence, array or Series
             Booleans, codes or labels, one per person.
         method : {"moment", "mle", "simplex"}
-            "moment" is unbiased and may leave 0 to 1; "mle" and "simplex" stay inside, for display. Intervals are
-            made from the unbiased one.
+            "moment" is unbiased and may leave 0 to 1; "mle" and "simplex" stay inside, for display. Intervals come from
+            the unbiased one.
 
         Returns
         -------
@@ -211,13 +211,13 @@ class Design(Randomizer):
         return self.estimate_counts(encoding.tally(reports, self.report_options, "reports"), method)
 
     def estimate_counts(self, counts: ArrayLike | Mapping[Any, int], method: Method = "moment") -> Estimate:
-        """Estimate from counts by label, {"no": 713, "yes": 287}, or in the order of the reports, which is (no, yes).
+        """Estimate from counts by label, {"no": 713, "yes": 287}, or in the order of the reports, (no, yes).
 
         Parameters
         ----------
         counts : mapping or sequence
-            By label, as in {"no": 713, "yes": 287} or `value_counts()` of pandas: then their order does not matter. As
-            a sequence in the order of `report_options`, which the repr of the design shows: no first, yes second.
+            Counts by label, as in {"no": 713, "yes": 287} or `value_counts()` of pandas, in any order; or a sequence in
+            the order of `report_options`, which the repr of the design shows: no first, yes second.
         method : {"moment", "mle", "simplex"}
             As for `estimate`.
 
@@ -246,7 +246,7 @@ class Design(Randomizer):
         elif method == "mle":
             form = None if self._form is None else self._form.over(self.denominator)
             shares = likelihood.maximize(self.matrix, numbers, form)
-            if self._form is not None:  # then the maximum and the unbiased estimate have one covariance
+            if self._form is not None:  # the maximum and the unbiased estimate have the same covariance
                 cov = self.covariance(shares, n)
             else:
                 cov = moments.information_covariance(self.matrix, shares) / n
@@ -254,9 +254,10 @@ class Design(Randomizer):
         return self._as_estimate(shares, cov, method, numbers)
 
     def _never_zero(self, cov: Array, shares: Array, n: int) -> Array:
-        """Covariances, with those of the design where all reports agree about an option: they say nothing
-        about its error, which is that of n reports from the nearest shares inside 0 to 1; if these always
-        agree, as nothing hides an answer, from shares with one more person for each option.
+        """Replace zero variances, which occur if all reports agree about an option, by those in theory.
+
+        These are evaluated at the nearest shares inside 0 to 1. If the variance is zero there as well, because an
+        answer is not hidden, one person is added for each option.
         """
         least = _ROUNDING * float(np.max(self._score**2))
         same = np.diag(cov) * n <= least
@@ -375,20 +376,20 @@ class Design(Randomizer):
             return np.asarray(joint / joint.sum(axis=0))
 
     def joint(self, other: "Design") -> "Design":
-        """Return two questions, randomized independently, as one: the Kronecker product.
+        """Return the design of two questions that are randomized independently, which is the Kronecker product.
 
         Code a of this design and code b of the other become code a * (number of the other's options) + b; labels are
-        joined by " / ". Epsilons add, or come to a little less where denominators are rounded.
+        joined by " / ". Epsilons add, or are slightly smaller if denominators are rounded.
 
         Parameters
         ----------
         other : Design
-            Of the second question.
+            The design of the second question.
 
         Returns
         -------
         Design
-            Of both.
+            The joint design.
         """
         return Design.from_matrix(
             tables.product_rows(self.weights, self.denominator, other.weights, other.denominator),
@@ -398,12 +399,12 @@ class Design(Randomizer):
         )
 
     def devices(self) -> "tuple[Device[Design], ...]":
-        """List coins, dice, cards, digits and birthdays that realize this design or come near it.
+        """Return devices (coins, dice, cards, digits, birthdays) that realize this design or come near it.
 
         Returns
         -------
         tuple of Device
-            Nearest first.
+            The devices, nearest first.
 
         Examples
         --------
@@ -437,7 +438,8 @@ class Design(Randomizer):
             "denominator": self.denominator,
             "weights": self.weights.tolist(),
         }
-        # Written only where the rest does not imply it, so that the hash of an older survey stays what it was.
+        # The procedure is included only if the other fields do not imply it, so that hashes of older surveys stay
+        # valid.
         implied = procedures.saved(self.name, self.weights, self.report_options)
         return data if self.procedure == implied else {**data, "procedure": self.procedure or ""}
 
@@ -448,7 +450,7 @@ class Design(Randomizer):
         Parameters
         ----------
         data : dict
-            With the fields that `to_dict` writes.
+            What `to_dict` returned.
 
         Returns
         -------
@@ -480,5 +482,5 @@ class Design(Randomizer):
 
 
 def has_matrix(randomizer: Randomizer | None) -> TypeGuard[Design]:
-    """Whether a table holds its probabilities: then it has devices, and not complying has a known effect."""
+    """Return whether a randomizer has a matrix, and so has devices and a computable bias of non-compliance."""
     return randomizer is not None and randomizer.matrix is not None

@@ -1,4 +1,4 @@
-"""`Randomizer`: what every method of hiding an answer can do, so that nothing else needs a special case."""
+"""`Randomizer`: the interface of everything that randomizes an answer on the person's device."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -15,9 +15,8 @@ from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng
 from toolkit.texts.odds import describe
 
-# Plain JSON values as reports: is this one that could have been sent? Strict, because the sender is anybody.
-#
-# A truth value is not a number here, nor is 1.0 a code: what an honest phone never sends is not guessed at.
+# Checks of JSON values that arrive as reports. They are strict, because anybody can send them: a truth value is not a
+# number, and 1.0 is not a code, because an honest phone never sends these.
 
 
 def is_code(value: object, kinds: int) -> bool:
@@ -25,7 +24,7 @@ def is_code(value: object, kinds: int) -> bool:
 
 
 def is_set(value: object, kinds: int) -> bool:
-    """A list of distinct codes in rising order."""
+    """Return whether a value is a list of distinct codes in increasing order."""
     if not isinstance(value, list) or not all(is_code(code, kinds) for code in value):
         return False
     return all(first < second for first, second in pairwise(value))
@@ -38,11 +37,11 @@ def is_whole(value: object) -> TypeGuard[int]:
 Respondents = Literal["sample", "fixed"]
 """Whether people are a random sample, as in a survey, or always the same, so that only the randomization varies."""
 AnswerKind = Literal["choice", "ticks", "number"]
-"""What the answer to a question is."""
+"""The kind of an answer: one option, several ticks, or a number."""
 
 
 class Drawing(ABC):
-    """The drawing of reports, on which Python, the browser and the server of a survey must agree."""
+    """The part of a randomizer that draws reports; Python, the browser and the server must agree on it."""
 
     @abstractmethod
     def _draw_report(self, truth: Any, draw: Below, /) -> Any:
@@ -78,40 +77,41 @@ class Drawing(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: names, labels and the integers that a report is drawn with.
+        """Return plain data for JSON: names, labels and the integers by which reports are drawn.
 
         Returns
         -------
         dict
-            What `from_dict` reads.
+            The data that `from_dict` reads.
         """
 
     def _browser_data(self) -> dict[str, Any]:
-        """Return the data that a browser draws with, in numbers that it holds exactly; refuse what it would round.
+        """Return the data by which a browser draws reports; raise an error if it would round a number.
 
         Returns
         -------
         dict
-            What `to_dict` returns, and integers that follow from it.
+            The data of `to_dict` and integers derived from it.
         """
         return self.to_dict()
 
 
 class Estimating(ABC):
-    """The estimation of truths: each report has a score, and the mean score is the unbiased estimate."""
+    """The part of a randomizer that estimates: each report has a score, and the mean score is the unbiased estimate."""
 
     @abstractmethod
     def scores(self, reports: Any, option: Any = None) -> Array:
-        """Return numbers whose mean over the randomization is the truth: the mean score is the unbiased estimate.
+        """Return the scores of reports, whose mean over the randomization is the truth.
 
-        Weighted means, strata, clusters and regressions can be made of them as of any measured variable.
+        The mean score is the unbiased estimate. Scores can be used in weighted means, strata, clusters and regressions
+        like any measured variable.
 
         Parameters
         ----------
         reports : sequence
             What `randomize` returns.
         option : str or int, optional
-            One option alone; of two options it is the last one. More than 2048 options need one.
+            The option whose scores are returned; the last one for two options. It is required above 2048 options.
 
         Returns
         -------
@@ -132,7 +132,7 @@ class Estimating(ABC):
         Returns
         -------
         tuple of array
-            Both, for each estimated quantity; infinite if the noise is unbounded.
+            The bounds for each estimated quantity; infinite if the noise is unbounded.
         """
 
     @abstractmethod
@@ -212,11 +212,11 @@ class Estimating(ABC):
 
 
 class Randomizer(Drawing, Estimating):
-    """A person randomizes an answer; an analyst estimates from many reports.
+    """The interface of randomizers: a person randomizes an answer, and an analyst estimates from many reports.
 
-    `Design` is one, and everything that `toolkit.local.oracles` and `toolkit.local.numeric` make. `asks` says what a
-    person is asked for: a "choice" among `options`, "ticks" in several of them, or a "number" within `bounds`. Most
-    also have `estimate_counts`, for counts instead of reports.
+    `Design` and the classes in `toolkit.local.oracles` and `toolkit.local.numeric` implement it. `asks` is the kind of
+    answer: a "choice" among `options`, "ticks" in several of them, or a "number" within `bounds`. Most randomizers also
+    have `estimate_counts`, which takes counts instead of reports.
 
     Examples
     --------
@@ -250,12 +250,12 @@ class Randomizer(Drawing, Estimating):
 
     @property
     def matrix(self) -> Array | None:
-        """Pr(report | truth), where a table holds it; such a randomizer can be drawn by hand."""
+        """Pr(report | truth) if it is a table, in which case reports can be drawn by hand; else None."""
         return None
 
     @property
     def _sensitivity(self) -> float:
-        """The L1 distance by which one person's answer moves a curator's sum when it is replaced."""
+        """The L1 sensitivity of a curator's counts or sum when one person's answer is replaced."""
         return 1.0 if len(self.options) == 2 else 2.0
 
     @abstractmethod
@@ -290,29 +290,28 @@ class Randomizer(Drawing, Estimating):
 T = TypeVar("T")
 
 
-def plain(thing: Any, kind: str) -> dict[str, Any]:
+def plain(randomizer: Any, kind: str) -> dict[str, Any]:
     """Return a randomizer as JSON data: its kind and fields, tuples as lists, fractions as two integers."""
-    return {"kind": kind, **{field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}}
+    return {"kind": kind, **{field.name: _plain(getattr(randomizer, field.name)) for field in fields(randomizer)}}
 
 
 def from_plain(cls: type[T], data: object, kind: str) -> T:
     """Read what `plain` wrote; the constructor checks it like any other arguments."""
     names = {field.name for field in fields(cls)}  # type: ignore[arg-type]
     if not isinstance(data, dict) or set(data) != names | {"kind"} or data["kind"] != kind:
-        listed = ", ".join(sorted(names))
-        consequence = "write it with to_dict()"
-        reject(f"the data of a {kind!r} must have that kind and the fields {listed}", "others", consequence)
+        rule = f"the data of a {kind!r} must have that kind and the fields {', '.join(sorted(names))}"
+        reject(rule, "others", "write it with to_dict()")
     return cls(**{name: data[name] for name in names})
 
 
-def keep_whole(thing: object, **least: int) -> None:
+def keep_whole(instance: object, **least: int) -> None:
     """Convert the named fields of a frozen object to plain integers, each at least the given number."""
     for name, bound in least.items():
-        object.__setattr__(thing, name, whole(getattr(thing, name), name, least=bound))
+        object.__setattr__(instance, name, whole(getattr(instance, name), name, least=bound))
 
 
 def fraction(value: object, name: str) -> Fraction:
-    """Read a fraction, or the two integers that stand for one."""
+    """Read a fraction, or its numerator and denominator."""
     if isinstance(value, Fraction):
         return value
     if (

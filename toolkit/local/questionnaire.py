@@ -1,10 +1,9 @@
-"""Several questions to the same people: ask each person a few of them, drawn at random, and hide those answers well.
+"""Questionnaires: several questions to the same people, of which each person answers a few random ones.
 
-Answering all d questions shares the budget: each gets epsilon / d, and variances grow like d**2. Answering one random
-question keeps the whole budget for it; a d-th of the people answer each, and variances grow like d. Survey people know
-the second as a split questionnaire. Filling up the questions not asked with invented answers is not offered: it hides
-which question was asked, but then costs more than epsilon when whole records are compared. A Likert
-scale may be asked for all shares, or for its mean alone.
+Answering all d questions divides the budget: each gets epsilon / d, and variances grow like d**2. Answering one random
+question spends the whole budget on it; each question has n / d answers, and variances grow like d. Survey researchers
+call this a split questionnaire. Inventing answers to the other questions is not offered: it hides which question was
+asked, but whole records then cost more than epsilon. A Likert scale may be estimated in full, or by its mean alone.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,22 +30,22 @@ from toolkit.local.protocol import Randomizer, Respondents, keep_whole
 from toolkit.local.questions import k_ary
 
 Maker = Callable[[Fraction], Randomizer]
-"""What makes a question's randomizer, given the epsilon that it may cost."""
+"""A function that makes a question's randomizer from an epsilon."""
 
 
 @dataclass(frozen=True, repr=False)
 class Questionnaire:
-    """Each person is asked `asked` of the questions, an even choice, and answers each by its own randomizer.
+    """Questions of which each person answers `asked` random ones, each by its randomizer.
 
-    To draw a person's reports: the numbers of the questions, `asked` of d, by Floyd's rule: for j = d-asked, …, d-1 a
-    uniform integer t below j + 1; take t, or j if t was taken before. Then each question in order by its own rule.
+    To draw a person's reports, draw `asked` of the d questions by Floyd's algorithm: for j = d-asked, …, d-1 draw a
+    uniform integer t below j + 1 and take t, or j if t is already taken. Then draw a report for each of them in order.
 
     Parameters
     ----------
     questions : tuple of pair of str and Randomizer
-        Each question's name, and what hides its answers.
+        The name and the randomizer of each question.
     asked : int
-        Questions per person.
+        The number of questions per person.
 
     Examples
     --------
@@ -62,61 +61,63 @@ class Questionnaire:
 
     def __post_init__(self) -> None:
         if not self.questions or len(dict(self.questions)) < len(self.questions):
-            consequence = "reports go by name"
-            reject("a questionnaire must have questions, each with a name of its own", len(self.questions), consequence)
+            consequence = "reports are found by name"
+            reject("a questionnaire must have questions with different names", len(self.questions), consequence)
         keep_whole(self, asked=1)
         if self.asked > len(self.questions):
-            consequence = "nobody is asked twice"
+            consequence = "nobody is asked a question twice"
             reject(f"`asked` must be at most {len(self.questions)}, the number of questions", self.asked, consequence)
 
     @property
     def loss(self) -> Pure:
-        """What one person spends at most: the losses of the costliest questions that can be asked together."""
+        """The largest loss of one person: the sum of the largest losses of questions that can be asked together."""
         costliest = sorted((question.loss.amount for _, question in self.questions), reverse=True)[: self.asked]
         return Pure(sum(costliest, Fraction(0)))
 
     @property
     def epsilon(self) -> float:
-        """That of any two people's whole records, whichever questions are asked."""
+        """The epsilon of a whole record, for any choice of questions."""
         return self.loss.epsilon
 
     def randomize(self, answers: Mapping[str, Any], rng: Rng = None) -> dict[str, Any]:
-        """Randomize the answers of all; what was not asked for is then forgotten, and leaves no trace.
+        """Randomize everybody's answers and drop those to questions that were not asked.
 
         Parameters
         ----------
         answers : mapping or frame
-            Everybody's answers to every question, a column a question.
+            Everybody's answers to every question, one column per question.
         rng : numpy.random.Generator, optional
-            For simulation; real answers use none, which is the operating system's randomness.
+            For a simulation; real answers use none, so that the operating system's randomness is used.
 
         Returns
         -------
         dict
-            For each question the reports of those who were asked.
+            The reports of those who were asked, by question.
         """
         generator = check_rng(rng)
-        self._refuse_other_names(answers)
-        drawn = {name: np.atleast_1d(question.randomize(answers[name], generator)) for name, question in self.questions}
-        people = {len(reports) for reports in drawn.values()}
+        self._check_names(answers)
+        reports_to_all = {
+            name: np.atleast_1d(question.randomize(answers[name], generator)) for name, question in self.questions
+        }
+        people = {len(reports) for reports in reports_to_all.values()}
         if len(people) != 1:
-            consequence = "drop the incomplete"
-            reject("every question must have an answer of every person", "columns of different lengths", consequence)
+            consequence = "drop incomplete rows"
+            reject("every question must have an answer from every person", "columns of different lengths", consequence)
         choices = self._choices(people.pop(), generator)
-        return {name: drawn[name][choices[:, number]] for number, (name, _) in enumerate(self.questions)}
+        return {name: reports_to_all[name][choices[:, number]] for number, (name, _) in enumerate(self.questions)}
 
-    def _refuse_other_names(self, names: Mapping[str, Any]) -> None:
+    def _check_names(self, names: Mapping[str, Any]) -> None:
         missing = [name for name, _ in self.questions if name not in names]
         if missing:
-            reject("every question must be there", f"none called {', '.join(missing)}", "they go by name")
+            reject("every question must be present", f"none called {', '.join(missing)}", "they are found by name")
 
     def _choices(self, people: int, rng: Rng) -> npt.NDArray[np.bool_]:
-        """Who is asked what: `asked` questions a row, by the first steps of a shuffle."""
+        """Return which questions each person is asked, `asked` in each row, by the first steps of a shuffle."""
         d, row = len(self.questions), np.arange(people)
         order = np.tile(np.arange(d), (people, 1))
-        for place in range(self.asked if self.asked < d else 0):
-            other = place + below(d - place, people, rng).astype(np.int64)
-            order[row, place], order[row, other] = order[row, other], order[row, place].copy()
+        for column in range(self.asked if self.asked < d else 0):
+            other = column + below(d - column, people, rng).astype(np.int64)
+            order[row, column], order[row, other] = order[row, other], order[row, column].copy()
         choices = np.zeros((people, d), dtype=bool)
         choices[row[:, None], order[:, : self.asked]] = True
         return choices
@@ -127,14 +128,14 @@ class Questionnaire:
         Parameters
         ----------
         reports : mapping
-            By question, as `randomize` returns them.
+            The reports by question, as `randomize` returns them.
 
         Returns
         -------
         dict
             An estimate for each question.
         """
-        self._refuse_other_names(reports)
+        self._check_names(reports)
         return {name: question.estimate(reports[name]) for name, question in self.questions}
 
     def variance(
@@ -145,18 +146,18 @@ class Questionnaire:
         Parameters
         ----------
         truths : mapping of str to value
-            Each question's answers as its own `variance` takes them: a prevalence, shares, or a mean.
+            For each question, what `variance` of its randomizer takes: a prevalence, shares, or a mean.
         n : int
             How many people take part.
         respondents : {"sample", "fixed"}
-            As for a design; even of fixed people chance decides who is asked what.
+            As for a design; even for fixed people the choice of questions is random.
 
         Returns
         -------
         dict
-            A variance for each question, or one for each thing that is estimated.
+            For each question a variance, or one for each estimated quantity.
         """
-        self._refuse_other_names(truths)
+        self._check_names(truths)
         people = Fraction(whole(n, "n") * self.asked, len(self.questions))
         return {
             name: self._variance(question, truths[name], people, n, respondents) for name, question in self.questions
@@ -169,8 +170,9 @@ class Questionnaire:
         survey = question.variance(truth, near) * float(near / people)
         if respondents == "sample":
             return survey
-        chosen = question.variance(truth, near) - question.variance(truth, near, respondents=respondents)
-        return survey - chosen * (near / n)  # choosing whom to ask stays, choosing the n people falls away
+        # With fixed people the sampling variance of the n people is removed, but not that of who is asked.
+        sampling = question.variance(truth, near) - question.variance(truth, near, respondents=respondents)
+        return survey - sampling * (near / n)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON.
@@ -185,12 +187,12 @@ class Questionnaire:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Questionnaire":
-        """Make the questionnaire that was written.
+        """Read the questionnaire that `to_dict` wrote.
 
         Parameters
         ----------
         data : dict
-            As `to_dict` returns it.
+            What `to_dict` returned.
 
         Returns
         -------
@@ -211,21 +213,21 @@ _CALL = 'questionnaire({"cheated": lambda e: warner(epsilon=e)}, epsilon=1.0)'
 
 @explain_call(_CALL)
 def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 1) -> Questionnaire:
-    """Make a questionnaire of random questions that costs each person at most epsilon.
+    """Make a questionnaire with random questions that costs each person at most epsilon.
 
     Parameters
     ----------
     makers : mapping of str to callable
-        For each question's name a function that makes its randomizer from an epsilon.
+        Functions that make a randomizer from an epsilon, by the name of the question.
     epsilon : number
-        What one person spends at most; each question that is asked gets epsilon / asked.
+        The largest loss of one person; each question that is asked gets epsilon / asked.
     asked : int
-        Questions per person: 1 for one random question with the whole budget, all to split the budget.
+        The number of questions per person: 1 for one random question with the whole budget, all to split the budget.
 
     Returns
     -------
     Questionnaire
-        Of all questions.
+        The questionnaire.
 
     References
     ----------
@@ -241,7 +243,7 @@ def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 
     """
     if not isinstance(makers, Mapping) or not all(callable(make) for make in makers.values()):
         received = "designs" if isinstance(makers, Mapping) else type(makers).__name__
-        consequence = f"what each may cost follows from their number; write {_CALL}"
+        consequence = f"the epsilon of each follows from their number; write {_CALL}"
         reject("`makers` must be functions of an epsilon, by question", received, consequence, TypeError)
     total, count = checked_epsilon(epsilon), whole(asked, "asked")
     each = checked_epsilon(total / count)
@@ -258,16 +260,16 @@ def compare(
     makers : mapping of str to callable
         As for `questionnaire`.
     epsilon : number
-        What one person spends at most.
+        The largest loss of one person.
     truths : mapping of str to value
-        Each question's answers as its `variance` takes them: a prevalence, shares, or a mean.
+        For each question, what `variance` of its randomizer takes: a prevalence, shares, or a mean.
     n : int
         How many people take part.
 
     Returns
     -------
     dict
-        For each question its variance by "one question" and by "split budget".
+        For each question its variance with "one question" and with "split budget".
 
     Examples
     --------
@@ -277,26 +279,26 @@ def compare(
     >>> {way: round(variance, 4) for way, variance in table["cheated"].items()}
     {'one question': 0.004, 'split budget': 0.016}
     """
-    one, split = questionnaire(makers, epsilon), questionnaire(makers, epsilon, asked=len(makers))
-    by_one, by_split = one.variance(truths, n), split.variance(truths, n)
-    return {name: {"one question": by_one[name], "split budget": by_split[name]} for name in makers}
+    single = questionnaire(makers, epsilon).variance(truths, n)
+    split = questionnaire(makers, epsilon, asked=len(makers)).variance(truths, n)
+    return {name: {"one question": single[name], "split budget": split[name]} for name in makers}
 
 
 @dataclass(frozen=True)
 class Likert:
-    """Two ways to ask on points 1 … k at one epsilon, as `likert` returns them.
+    """Two randomizers for a scale of points 1 … k at one epsilon, as `likert` returns them.
 
     Parameters
     ----------
     distribution : Design
-        Keeps all shares.
+        For the shares of all points.
     mean : OneBit
-        Keeps the mean alone.
+        For the mean alone.
     saving_spread : float
-        How many times the respondents the mean needs when it is taken from the distribution, if answers are spread
-        evenly over the points.
+        The factor by which the mean needs more respondents with `distribution` than with `mean`, if answers are evenly
+        spread over the points.
     saving_ends : float
-        The same if half of the answers are at either end, its worst case.
+        The same factor if half of the answers are at either end, which is the worst case.
 
     Examples
     --------
@@ -312,7 +314,7 @@ class Likert:
     __repr__ = concise
 
     def advice(self) -> str:
-        """Tell which to use.
+        """Recommend one of the two.
 
         Returns
         -------
@@ -330,21 +332,21 @@ class Likert:
 
 @explain_call("likert(5, epsilon=1.0)")
 def likert(points: int, epsilon: Number) -> Likert:
-    """Prepare a Likert question: all shares by `k_ary`, and the mean alone by `one_bit`.
+    """Make randomizers for a Likert question: `k_ary` for all shares, and `one_bit` for the mean alone.
 
-    The mean from the distribution is the sum of points times shares. Respondents are a random sample.
+    The mean of the distribution is the sum of points times shares. Respondents are a random sample.
 
     Parameters
     ----------
     points : int
         At least 2: the points are 1 … k.
     epsilon : number
-        What one report may cost.
+        The privacy loss of one report.
 
     Returns
     -------
     Likert
-        Both designs, and which needs fewer people.
+        Both randomizers, with the number of respondents that they need.
 
     Examples
     --------
@@ -355,6 +357,6 @@ def likert(points: int, epsilon: Number) -> Likert:
     scores = np.arange(1, k + 1)
     design, bit = k_ary(scores.tolist(), epsilon=epsilon), one_bit((1, k), epsilon)
     spread, ends = np.full(k, 1 / k), np.where((scores == 1) | (scores == k), 0.5, 0)
-    middle = bit.variance((k + 1) / 2, 1)  # whatever the spread, one bit's variance depends on the mean alone
+    middle = bit.variance((k + 1) / 2, 1)  # the variance of one bit depends on the mean alone
     savings = [float(scores @ design.covariance(shares, 1) @ scores) / middle for shares in (spread, ends)]
     return Likert(design, bit, *savings)

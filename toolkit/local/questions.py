@@ -19,7 +19,7 @@ from toolkit.local.matrix.tables import TABLE_LIMIT, private_rows
 _YES_NO = ("no", "yes")
 
 
-_MOST_CARDS = 100  # that anybody draws and counts
+_MOST_CARDS = 100  # the largest number of cards that people can draw and count
 
 
 @explain_call('warner("3/4")')
@@ -61,9 +61,9 @@ def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
 
 @explain_call('forced(yes="1/6", no="1/6")', no="chance says yes, or no, or lets the person answer")
 def forced(yes: Number, no: Number) -> Design:
-    """Make a forced-response design: chance says yes, says no, or lets the person answer.
+    """Make a forced-response design, in which a device forces a yes, forces a no, or lets the person answer.
 
-    Equal probabilities f make it Warner's design with p = 1 - f; a die with one face each has epsilon ln 5.
+    With equal probabilities f it is Warner's design with p = 1 - f; a die with one face each has epsilon ln 5.
 
     Parameters
     ----------
@@ -86,15 +86,15 @@ def forced(yes: Number, no: Number) -> Design:
     """
     say_yes, say_no = probability(yes, "yes"), probability(no, "no")
     if say_yes + say_no >= 1:
-        reject("`yes` + `no` must be below 1", say_yes + say_no, "someone must be left to answer truthfully")
+        reject("`yes` + `no` must be below 1", say_yes + say_no, "otherwise nobody answers truthfully")
     return _binary(1 - say_no, say_yes, "forced", procedure="forced")
 
 
 @explain_call('unrelated("2/3", prevalence="1/4")', prevalence="how many say yes to the other question")
 def unrelated(p: Number, prevalence: Number) -> Design:
-    """Make an unrelated-question design: chance asks the sensitive or an innocuous question.
+    """Make an unrelated-question design, in which a device selects the sensitive or an innocuous question.
 
-    The same as `forced` with yes = (1-p) * prevalence and no = (1-p) * (1-prevalence).
+    It is equivalent to `forced` with yes = (1-p) * prevalence and no = (1-p) * (1-prevalence).
 
     Parameters
     ----------
@@ -125,14 +125,14 @@ def unrelated(p: Number, prevalence: Number) -> Design:
 
 @explain_call('mangat("2/3")')
 def mangat(p: Number) -> Design:
-    """Make Mangat's design: a yes is always told, a no with probability p, else as yes.
+    """Make Mangat's design: a yes is always reported, a no is reported with probability p, and else as yes.
 
-    A no proves that the answer is no, so epsilon is infinite: efficient, but it protects only one of the answers.
+    A no proves that the answer is no, so epsilon is infinite. The design is efficient, but protects only one answer.
 
     Parameters
     ----------
     p : number
-        The chance that a no is told; above 0.
+        The probability that a no is reported; above 0.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     p_yes, p_no : number
         The shares of red cards in the deck for yes and in that for no; they differ.
     draws : int
-        How many cards.
+        The number of cards that are drawn.
 
     Returns
     -------
@@ -269,16 +269,16 @@ def triangular(p: Number) -> Design:
     p="the chance of the truth follows from epsilon; forced_options takes chances",
 )
 def k_ary(options: Options, *, epsilon: Number) -> Design:
-    """Make k-ary randomized response: keep the answer, or take any other evenly.
+    """Make k-ary randomized response: report the answer, or any other option evenly.
 
     The answer is kept with probability e**epsilon / (e**epsilon + k - 1), rounded to the private side.
 
     Parameters
     ----------
     options : int or sequence of str or int
-        The labels, or their number: up to 2048, as the design is a table; `toolkit.local.oracles.best` serves any.
+        The labels, or their number, up to 2048 as the design is a table; `toolkit.local.oracles.best` has no limit.
     epsilon : number
-        What one report may cost.
+        The privacy loss of one report.
 
     Returns
     -------
@@ -302,24 +302,24 @@ def k_ary(options: Options, *, epsilon: Number) -> Design:
 
 
 def _table_of(options: Options, instead: str) -> Labels:
-    """The labels, if they are few enough that a table with a row and a column for each fits into the memory."""
-    listed = options if isinstance(options, int | np.integer) else labels(options, "options")
-    count = listed if isinstance(listed, int | np.integer) else len(listed)
+    """Return the labels if they are few enough for a table with a row and a column for each."""
+    names = options if isinstance(options, int | np.integer) else labels(options, "options")
+    count = names if isinstance(names, int | np.integer) else len(names)
     if count > TABLE_LIMIT:
         reject(f"`options` must be at most {TABLE_LIMIT} for a design, which is a table", f"{count} options", instead)
-    return option_labels(listed)
+    return option_labels(names)
 
 
 @explain_call('forced_options(["a", "b", "c"], ["1/6", "1/6", "1/6"])')
 def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[str | int, Number]) -> Design:
-    """Make a forced-response design for k options: chance says one of them, or lets the person answer.
+    """Make a forced-response design for k options: a device forces one of them, or lets the person answer.
 
     Parameters
     ----------
     options : int or sequence of str or int
         The labels, or their number.
     probabilities : sequence or mapping of number
-        The chance that each option is forced; below 1 together.
+        The probability that each option is forced; they sum to less than 1.
 
     Returns
     -------
@@ -339,19 +339,19 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
     if isinstance(probabilities, Mapping):
         if set(probabilities) != set(names):
             rule = f"`probabilities` must name every option once ({', '.join(map(str, names[:8]))})"
-            reject(rule, ", ".join(map(str, [*probabilities][:8])), "each option needs its share")
+            reject(rule, ", ".join(map(str, [*probabilities][:8])), "give one per option")
         probabilities = [probabilities[name] for name in names]
     if isinstance(probabilities, str) or not isinstance(probabilities, Iterable):
         received = type(probabilities).__name__
-        reject("`probabilities` must be a list", received, "each option needs its share", TypeError)
+        reject("`probabilities` must be a list", received, "give one per option", TypeError)
     shares = [probability(p, "probabilities") for p in probabilities]
     if len(shares) != len(names):
-        reject(f"`probabilities` must hold {len(names)} numbers", len(shares), "each option needs its share")
+        reject(f"`probabilities` must hold {len(names)} numbers", len(shares), "give one per option")
     truth = 1 - sum(shares, Fraction(0))
     if truth <= 0:
-        reject("`probabilities` must sum to less than 1", 1 - truth, "someone must be left to answer truthfully")
+        reject("`probabilities` must sum to less than 1", 1 - truth, "otherwise nobody answers truthfully")
     denominator = min(math.lcm(*(share.denominator for share in shares)), DENOMINATOR_LIMIT)
-    others = [math.ceil(share * denominator) for share in shares]  # exact, or up: to the private side
+    others = [math.ceil(share * denominator) for share in shares]  # rounded up, to the private side
     truthful = denominator - sum(others)
     if truthful <= 0:
         consequence = "32-bit draws would hide every answer"
@@ -361,7 +361,7 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
 
 
 def _share(p: Number | None, epsilon: Number | None) -> Fraction:
-    """The probability p of a design that takes it or an epsilon, where no epsilon took its place."""
+    """Check that exactly one of p and epsilon is given; return p as a fraction."""
     if p is None or epsilon is not None:
         consequence = "each determines the other"
         reject("exactly one of `p` and `epsilon` must be given", "both" if p is not None else "none", consequence)

@@ -1,4 +1,4 @@
-"""`SampledRandomizer`: what all randomizers share that are made of a few integers and that no matrix holds."""
+"""`SampledRandomizer`: the base class of randomizers that are defined by a few integers instead of a matrix."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from toolkit.local.protocol import Randomizer, from_plain, plain
 
 
 class SampledRandomizer(Randomizer):
-    """A frozen dataclass whose fields are names, labels and the integers that a report is drawn with."""
+    """A randomizer whose fields are names, labels and the integers by which reports are drawn."""
 
     report_options: Labels = ()
 
     @abstractmethod
     def _encoded(self, answers: Values) -> tuple[Any, bool]:
-        """Return answers as truths to draw from, and whether there was one answer alone."""
+        """Return answers as truths for `_draw`, and whether there was a single answer."""
 
     @abstractmethod
     def _draw(self, truths: Any, rng: Rng) -> Any:
@@ -56,11 +56,13 @@ class SampledRandomizer(Randomizer):
         return self.estimate(list(reports), times=times)
 
     def scores(self, reports: Values, option: Label | None = None) -> Array:  # noqa: ARG002  those with scores take them
-        consequence = "its estimate is no mean: use `estimate` or `quantiles`"
+        consequence = "its estimate is not a mean; use `estimate` or `quantiles`"
         reject("`randomizer` must have reports with scores", type(self).__name__, consequence, TypeError)
 
     def _score_range(self) -> tuple[Array, Array]:
-        reject("`randomizer` must have reports with scores", type(self).__name__, "its estimate is no mean", TypeError)
+        reject(
+            "`randomizer` must have reports with scores", type(self).__name__, "its estimate is not a mean", TypeError
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return plain(self, self.name)

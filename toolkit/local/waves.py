@@ -1,4 +1,4 @@
-"""`Memo`: a permanent randomized answer that stays on the person's device, and fresh noise on it each time."""
+"""`Memo`: a permanent randomized answer on the person's device, to which every report adds fresh noise."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -27,20 +27,17 @@ from toolkit.texts.voice import Voice
 __all__ = ["Memo"]
 
 Ratio = Fraction | float
-"""How many times likelier reports can be under one truth than under another; infinite where they prove something."""
+"""A ratio of probabilities of reports under two truths; infinite if the reports prove something."""
 
 Rows = Sequence[Sequence[int]]
 Chance = Callable[[int, int, int], int]
-"""The chance, up to a constant, of these numbers of yes and no from a memo of this truth."""
+"""The function from truth, yes and no to the probability of these counts, up to a constant."""
 
 
 def chances(permanent: Rows, fresh: Rows) -> Chance:
-    """Make the function that sums over the two values that a memo can have.
+    """Return the function that sums permanent[truth][memo] fresh[memo][1]**yes fresh[memo][0]**no over memos."""
 
-    The sum is of permanent[truth][memo] fresh[memo][1]**yes fresh[memo][0]**no.
-    """
-
-    @cache  # one is asked for thousands of times
+    @cache  # the same values are used thousands of times
     def chance(truth: int, yes: int, no: int) -> int:
         return sum(
             int(permanent[truth][memo]) * int(fresh[memo][1]) ** yes * int(fresh[memo][0]) ** no for memo in (0, 1)
@@ -50,15 +47,15 @@ def chances(permanent: Rows, fresh: Rows) -> Chance:
 
 
 def unchanged(chance: Chance, reports: int) -> Ratio:
-    """Return the largest ratio of this many reports when the truth cannot change: only their number of yes matters."""
+    """Return the largest ratio for a number of reports when the truth cannot change; only the number of yes matters."""
     return max(_ratio([chance(truth, yes, reports - yes) for truth in (0, 1)]) for yes in range(reports + 1))
 
 
 def changing(chance: Chance, reports: int) -> Ratio:
-    """Return the largest ratio over all ways in which the truth can change, with one memo for each truth.
+    """Return the largest ratio over all sequences of truths, with one memo for each truth.
 
-    Of a series of reports with a given number of yes, a series of truths matters only by how many of the yes, and how
-    many of the no, were sent while the truth was yes: all of these are gone through.
+    For reports with a given number of yes, a sequence of truths matters only by how many of the yes, and how many of
+    the no, were sent while the truth was yes. The function enumerates these numbers.
     """
     worst: Ratio = Fraction(1)
     for yes in range(reports + 1):
@@ -71,10 +68,9 @@ def changing(chance: Chance, reports: int) -> Ratio:
 
 
 def with_lost_memos(ratio_of_run: Callable[[int], Ratio], reports: int) -> Ratio:
-    """Return the largest ratio over all ways in which the memos can be lost between reports and drawn again.
+    """Return the largest ratio over all patterns in which memos are lost between reports and drawn again.
 
-    The reports then fall into runs, each from memos of its own: what they show is independent, so that the ratios of
-    all runs multiply.
+    The reports then form runs with independent memos, so the ratios of the runs multiply.
     """
     ratios = [ratio_of_run(length) for length in range(1, reports + 1)]
     worst: list[Ratio] = [Fraction(1)]
@@ -89,7 +85,7 @@ def epsilon_of(ratio: Ratio) -> float:
 
 
 def _ratio(counts: Sequence[int]) -> Ratio:
-    """The most likely over the least; what cannot happen under any truth shows nothing."""
+    """Return the largest probability over the smallest; impossible reports count as 1."""
     least, most = min(counts), max(counts)
     if least == 0 < most:
         return math.inf
@@ -102,11 +98,11 @@ KIND = "memo"
 
 @dataclass(frozen=True)
 class Memo:
-    """Two yes/no designs, one after the other: `permanent` is drawn once and kept, `fresh` at every report.
+    """Two yes/no designs in sequence: `permanent` is drawn once and stored, `fresh` is drawn for every report.
 
-    For each answer that a person could have, the device draws one memo when the panel begins, and keeps both. A report
-    is fresh noise on the memo of the answer that holds now. However many reports come from a truth that cannot change,
-    together they cost at most what the permanent design costs. If the truth may change, no such bound holds.
+    When the panel begins, the device draws a memo for each possible answer and stores both. A report is fresh noise on
+    the memo of the current answer. If the truth cannot change, any number of reports together costs at most the loss of
+    the permanent design. If it may change, no such bound holds.
 
     Parameters
     ----------
@@ -134,23 +130,23 @@ class Memo:
             design = getattr(self, name)
             if not isinstance(design, Design) or design.matrix.shape != (2, 2):
                 received = design if isinstance(design, Design) else type(design).__name__
-                consequence = "a memo says yes or no"
+                consequence = "a memo is yes or no"
                 reject(f"`{name}` must be a design with two options and two reports", received, consequence, TypeError)
 
     @cached_property
     def design(self) -> Design:
-        """One report: both designs, one after the other."""
+        """The design of one report, which is both designs in sequence."""
         weights, scale = self._exact_weights
         rows = [[Fraction(int(cell), scale) for cell in row] for row in weights]
         return Design.from_matrix(rows, self.permanent.options, self.fresh.report_options, "memo")
 
     @cached_property
     def _pair(self) -> Design:
-        """Two waves as one design: pairs of truths, and pairs of reports.
+        """The design of two waves, with pairs of truths and pairs of reports.
 
-        It is not a product: where the truth stays, both reports come from one memo.
+        It is not a product, because both reports come from the same memo if the truth does not change.
         """
-        memos, sent = (one.weights.astype(object) for one in (self.permanent, self.fresh))
+        memos, sent = (design.weights.astype(object) for design in (self.permanent, self.fresh))
         once, scale = self._exact_weights
         rows = []
         for t in (0, 1):
@@ -167,19 +163,18 @@ class Memo:
         return Design.from_matrix(rows, truths, reports, "memo, two waves")
 
     def epsilon(self, reports: int = 1, *, truth: str = "unchanged", memo: str = "kept") -> float:
-        """Return what several reports of one person cost together, exactly, rounded up.
+        """Return the exact epsilon of several reports of one person, rounded up.
 
         Parameters
         ----------
         reports : int
-            How many.
+            The number of reports.
         truth : {"unchanged", "changing"}
-            "unchanged" is for what cannot change, as where somebody was born. "changing" is the worst over all ways
-            in which the truth can change from wave to wave, and grows without bound.
+            "unchanged" is for facts that cannot change, such as a place of birth. "changing" is the worst case over all
+            sequences of truths, and grows without bound.
         memo : {"kept", "lost"}
-            "kept" is for a device that never loses its memos. "lost" is the worst over all ways in which memos can be
-            lost between waves, as by deleted data or another device, and drawn again: what a promise for all waves
-            must say.
+            "kept" is for a device that never loses its memos. "lost" is the worst case if memos can be lost between
+            waves, for example by deleted data or a new device, and drawn again. A promise about all waves must use it.
 
         Returns
         -------
@@ -202,7 +197,7 @@ class Memo:
 
     @property
     def _is_exact(self) -> bool:
-        """Whether `design` has exactly the odds of the two draws; if not, its table was rounded to fit."""
+        """Whether `design` has exactly the probabilities of the two draws, without rounding of its table."""
         weights, scale = self._exact_weights
         return bool(np.all(weights * self.design.denominator == self.design.weights.astype(object) * scale))
 
@@ -225,21 +220,21 @@ class Memo:
         Returns
         -------
         array
-            One row per person, one column for each answer that the person could have.
+            A row per person and a column for each possible answer.
         """
         count = whole(n, "n")
         columns = [self.permanent._randomize_codes(np.full(count, truth), check_rng(rng)) for truth in (0, 1)]
         return np.asarray(np.column_stack(columns), dtype=np.intp)
 
     def _randomize(self, memos: npt.NDArray[np.intp], answers: Values, rng: Rng = None) -> npt.NDArray[Any]:
-        """Draw a wave's reports: fresh noise on each answer's memo.
+        """Draw the reports of a wave, with fresh noise on the memo of each answer.
 
         Parameters
         ----------
         memos : array
-            As `remember` drew them.
+            What `_draw_memos` returned.
         answers : sequence, array or Series
-            The answer that holds now, one per person.
+            The current answers, one per person.
         rng : numpy.random.Generator, optional
             For simulation; real answers use none, which is the operating system's randomness.
 
@@ -250,7 +245,7 @@ class Memo:
         """
         codes = encode(answers, self.permanent.options, "answers").codes
         if np.shape(memos) != (len(codes), 2):
-            consequence = "remember(n) makes them"
+            consequence = "draw them with _draw_memos(n)"
             reject("`memos` must have a row for each answer", f"shape {np.shape(memos)} for {len(codes)}", consequence)
         current = np.asarray(memos)[np.arange(len(codes)), codes]
         sent, labels = self.fresh._randomize_codes(current, check_rng(rng)), self.fresh.report_options
@@ -258,19 +253,18 @@ class Memo:
         return as_labels(sent, labels) if either else np.asarray(sent)
 
     def _draw_report(self, truth: int, draw: Below, recall: Below | None = None) -> int:
-        """Draw the code that a device sends: a draw for the memo of each answer, then one of fresh noise.
+        """Draw the code that a device sends: a draw for the memo of each answer, then one for the fresh noise.
 
-        The rule that Python shares with the browser. A device that has drawn its memos before takes the same
-        two draws again: `recall` gives them.
+        Python and the browser share this rule. A device that already has its memos repeats their draws by `recall`.
 
         Parameters
         ----------
         truth : int
-            The code of the answer that holds now.
+            The code of the current answer.
         draw : callable
             `draw(m)` gives a uniform integer from 0 to m - 1.
         recall : callable, optional
-            Gives the same two draws of the memos again, on a device that has drawn them before.
+            Returns the same draws of the memos as before, on a device that has already drawn them.
 
         Returns
         -------
@@ -296,16 +290,16 @@ class Memo:
         return replace(self.design.estimate(reports), loss=Pure(self.epsilon(1)))
 
     def change(self, first: Values, second: Values) -> Estimate:
-        """Estimate how much the prevalence has changed between two waves of the same people, in the same order.
+        """Estimate the change of the prevalence between two waves of the same people, in the same order.
 
-        Each person's scores are subtracted, so that what stays cancels; the interval is by t.
+        Each person's scores are subtracted, so that stable differences between people cancel. The interval uses t.
 
         Parameters
         ----------
         first : sequence or array
             Reports of the first wave.
         second : sequence or array
-            Reports of the second, of the same people in the same order.
+            Reports of the second wave, of the same people in the same order.
 
         Returns
         -------
@@ -317,9 +311,8 @@ class Memo:
         changes = (second_codes.astype(float) - first_codes) / (share_if_yes - share_if_no)
         value, n = float(changes.mean()), len(changes)
         se = float(changes.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
-        if (
-            n > 1 and np.ptp(changes) == 0
-        ):  # equal changes carry no information about the error: use that of the designs
+        if n > 1 and np.ptp(changes) == 0:
+            # Equal changes have no sample variance, so the variance in theory is used.
             nearest = project_onto_simplex(np.asarray(self._flows(first, second).value))
             direction = np.array([0, 1, -1, 0])
             se = float(np.sqrt(direction @ self._pair.covariance(nearest, n) @ direction))
@@ -343,7 +336,7 @@ class Memo:
         first : sequence or array
             Reports of the first wave.
         second : sequence or array
-            Reports of the second, of the same people in the same order.
+            Reports of the second wave, of the same people in the same order.
 
         Returns
         -------
@@ -356,7 +349,7 @@ class Memo:
         )
 
     def describe(self) -> str:
-        """Describe one report, and several, in plain words.
+        """Describe the privacy of one report and of several in plain words.
 
         Returns
         -------
@@ -418,7 +411,7 @@ class Memo:
 
     @property
     def _both(self) -> Pure:
-        """The cost of two waves, from the exact integers and not from a table that may be rounded."""
+        """The loss of two waves, from the exact integers rather than from a table that may be rounded."""
         return Pure(self.epsilon(2, truth="changing"))
 
     def _waves(self, first: Values, second: Values) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.checks import Number, exact, positive, reject, whole
-from toolkit.local.compliance import WAYS, Compliance
+from toolkit.local.compliance import DEVIATIONS, Compliance
 
 __all__ = ["Compliance", "Field", "checked_field"]
 
@@ -134,7 +134,7 @@ def _share(value: Number, name: str) -> float:
 def _compliance(shares: Mapping[str, Number] | Compliance | None) -> Compliance | None:
     if shares is None or isinstance(shares, Compliance):
         return shares
-    if not isinstance(shares, Mapping) or not set(shares) <= set(WAYS):
-        rule = f"`compliance` must map {', '.join(WAYS)} to shares"
+    if not isinstance(shares, Mapping) or not set(shares) <= set(DEVIATIONS):
+        rule = f"`compliance` must map {', '.join(DEVIATIONS)} to shares"
         reject(rule, "something else", 'write compliance={"self_protective": 0.1}')
     return Compliance(**dict(shares))  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter
 from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
 from toolkit.local import oracles
-from toolkit.local.compliance import WAYS, Compliance
+from toolkit.local.compliance import DEVIATIONS, Compliance
 from toolkit.local.design import Design
 from toolkit.show.canvas import (
     BLUE,
@@ -67,7 +67,7 @@ def conduct_lines(design: Design, prevalence: float, *, most: float = 0.3, ax: A
     if len(design.options) != 2:
         reject("`design` must have two options to draw its estimate", len(design.options), "one line shows one share")
     ax, shares, words = axes(ax, width=7.2, height=3.8), np.linspace(0, most, 61), []
-    for way in WAYS:
+    for way in DEVIATIONS:
         label, colour, dash = _CONDUCT[way]
         estimates = [prevalence + Compliance(**{way: float(share)}).bias(design, prevalence) for share in shares]
         ax.plot(shares, estimates, color=colour, linestyle=dash, linewidth=2.5, label=f"… {label}")

@@ -149,8 +149,8 @@ def test_missing_answers_get_an_error_that_names_the_remedy(values: object) -> N
         ([float("inf")], ValueError, "whole codes"),
         ([], ValueError, "at least one"),
         (np.zeros((2, 2)), ValueError, "one-dimensional"),
-        ([True, "yes"], TypeError, "all of one kind"),
-        (np.array([True, "yes"], dtype=object), TypeError, "all of one kind"),
+        ([True, "yes"], TypeError, "all of one type"),
+        (np.array([True, "yes"], dtype=object), TypeError, "all of one type"),
         ([b"yes"], TypeError, "booleans, codes or labels"),
         (np.array(["2020-01-01"], dtype="datetime64[D]"), TypeError, "booleans, codes or labels"),
         ([1j], TypeError, "booleans, codes or labels"),
@@ -195,9 +195,9 @@ def test_codes_come_back_in_their_own_type_where_it_holds_all_of_them(kind: type
 
 
 def test_booleans_answer_only_questions_with_two_options() -> None:
-    with pytest.raises(TypeError, match="two options only"):
+    with pytest.raises(TypeError, match="only if there are two options"):
         k_ary(["a", "b", "c"], epsilon=1).randomize([True, False])
-    with pytest.raises(TypeError, match="given as the options are"):
+    with pytest.raises(TypeError, match="have the type of the options"):
         k_ary([1, 2, 3], epsilon=1).randomize(["1", "2"])
 
 

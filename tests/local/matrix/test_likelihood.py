@@ -92,7 +92,7 @@ def test_shares_that_go_to_zero_slowly_are_found() -> None:
 
 def test_an_unsettled_likelihood_is_an_error_not_an_answer() -> None:
     matrix = np.array([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]])
-    with pytest.raises(ArithmeticError, match="did not settle"):
+    with pytest.raises(ArithmeticError, match="did not converge"):
         maximum_likelihood(matrix, np.array([3.0, 4.0, 5.0]), tolerance=-1.0)
 
 

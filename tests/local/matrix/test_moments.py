@@ -158,7 +158,7 @@ def test_who_was_not_asked_about_a_box_has_no_score_for_it() -> None:
 
 
 def test_a_distribution_has_no_scores_and_says_what_it_has() -> None:
-    with pytest.raises(TypeError, match=r"no mean: use `estimate` or `quantiles`"):
+    with pytest.raises(TypeError, match=r"not a mean; use `estimate` or `quantiles`"):
         example("square_wave").scores([1, 2])
 
 
@@ -166,7 +166,7 @@ def test_of_many_options_one_must_be_named() -> None:
     many = oracles.subset(5000, 1.0)
     reports = many.randomize([3, 4], np.random.default_rng(0))
     assert many.scores(reports, option=3).shape == (2,)
-    with pytest.raises(ValueError, match=r"up to 2048 of them, got 5000 options: name one"):
+    with pytest.raises(ValueError, match=r"up to 2048 of them, got 5000 options: select one"):
         many.scores(reports)
 
 
@@ -175,12 +175,12 @@ def test_an_option_that_is_none_is_refused() -> None:
     for option in ("d", 0, True):
         with pytest.raises(ValueError, match="must be one of the design's options"):
             design.scores(["a"], option=option)
-    with pytest.raises(ValueError, match="it has no options"):
+    with pytest.raises(ValueError, match="a question for a number has no options"):
         numeric.one_bit((0, 1), 1.0).scores([0], option="yes")
 
 
 def test_reports_of_another_randomizer_have_no_scores() -> None:
-    with pytest.raises(ValueError, match="a report must hold"):
+    with pytest.raises(ValueError, match="a report must have"):
         oracles.subset(8, 1.0).scores([[0, 1], [0, 1, 2, 3, 4, 5, 6]])
     with pytest.raises(ValueError, match="reports must not be missing"):
         warner("3/4").scores([1, None])

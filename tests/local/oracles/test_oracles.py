@@ -291,7 +291,7 @@ def test_a_seed_is_not_a_generator() -> None:
         (lambda: Unary(("a", "b"), 3, 1, 2**33), "`denominator` must be at most 2**32"),
         (lambda: LocalHash(("a", "b"), 1, 3, 1), "`values` must be at least 2"),
         (lambda: LocalHash(("a", "b"), 3, 1, 1), "`inside` must be above `outside`"),
-        (lambda: oracles.subset(4, 1.0, size=4), "got 4: a set of all options tells nothing"),
+        (lambda: oracles.subset(4, 1.0, size=4), "got 4: a set of all options says nothing"),
         (lambda: Subset.from_dict({"kind": "unary"}), "the data of a 'subset' must have that kind and"),
         (lambda: Subset.from_dict(oracles.unary(3, 1.0).to_dict()), "the data of a 'subset' must have that kind and"),
         (
@@ -411,7 +411,7 @@ def test_beyond_2048_options_covariances_are_left_out_and_nothing_else() -> None
     assert np.all(np.isfinite(estimate.se))
     assert estimate.cov is None
     assert estimate.rescaled(2.0).cov is None
-    with pytest.raises(ValueError, match="covariances are there for up to 2048 options"):
+    with pytest.raises(ValueError, match="covariances are available for up to 2048 options"):
         oracle.covariance(np.full(5000, 1 / 5000), 10_000)
     last = oracles.optimized_unary(2048, 1.0).estimate_counts(np.full(2048, 10), 100)
     assert last.cov.shape == (2048, 2048)

@@ -28,15 +28,15 @@ def test_a_box_that_nobody_was_asked_about_is_nan_and_the_others_are_as_they_wer
         assert np.array_equal(holed.interval(0.9, method).low[[0, 2]], whole.interval(0.9, method).low[[0, 2]])
         assert np.isnan(holed.interval(0.9, method).high[1])
     assert np.allclose(holed.cov, np.diag(holed.se**2), equal_nan=True)
-    assert holed.notes[0] == "nobody was asked about y: nothing can be said of that"
+    assert holed.notes[0] == "nobody was asked about y: no estimate is possible"
     assert (whole.n, holed.n) == (28, 20)
     assert np.isnan(RandomBox(LABELS, 3, 1).estimate([[0, 1], [1, 0]]).value).tolist() == [False, False, True]
     assert "—" in holed._repr_html_()
     many = tick_boxes(9, 1.0, how="random").estimate_counts([1, *[0] * 8], [2, *[0] * 8])
-    assert many.notes[0] == "nobody was asked about 1, 2, 3, 4, 5 and 3 more: nothing can be said of that"
+    assert many.notes[0] == "nobody was asked about 1, 2, 3, 4, 5 and 3 more: no estimate is possible"
     with pytest.raises(ValueError, match="at least one report"):
         boxes.estimate_counts([0, 0, 0], [0, 0, 0])
-    with pytest.raises(ValueError, match="a box that nobody was asked about has no yes"):
+    with pytest.raises(ValueError, match="a box that nobody was asked about has no answers"):
         boxes.estimate_counts([1, 1, 1], [2, 0, 2])
 
 

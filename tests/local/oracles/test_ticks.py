@@ -209,25 +209,25 @@ def test_answers_are_read_in_every_form(how: str) -> None:
 
 def test_more_ticks_than_the_cap_are_refused_before_anything_is_drawn() -> None:
     boxes = tick_boxes(10, 1.0, most=1)
-    with pytest.raises(ValueError, match="at most 1 boxes may be ticked, got more by 1 of 2 people"):
+    with pytest.raises(ValueError, match="at most 1 boxes may be ticked, got more from 1 of 2 people"):
         boxes.randomize(np.array([[1, 1, *[0] * 8], [1, *[0] * 9]]))
-    with pytest.raises(ValueError, match="at most 1 boxes may be ticked, got more by 1 of 1 people"):
+    with pytest.raises(ValueError, match="at most 1 boxes may be ticked, got more from 1 of 1 people"):
         CappedBoxes(LABELS, 1, 1, 4)._draw_report([0, 2], lambda bound: bound // 0)
 
 
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        ([["tea", "milk"]], "ticks must be among the options, got 1 that are not"),
-        ([[math.nan, 0, 1]], "ticks must be among the options, got 3 that are not"),
-        ([[None, True, False]], "ticks must be among the options, got 3 that are not"),
+        ([["tea", "milk"]], "ticks must be among the options, got 1 others"),
+        ([[math.nan, 0, 1]], "ticks must be among the options, got 3 others"),
+        ([[None, True, False]], "ticks must be among the options, got 3 others"),
         (np.array([[2, 0, 0]]), "truth values, 0 or 1, got 1 others of 3"),
         (np.array([[None, True, False]], dtype=object), "truth values, 0 or 1, got 1 others of 3"),
         (np.array([["1", True, False]], dtype=object), "truth values, 0 or 1, got 1 others of 3"),
         (np.array([["1", "0", "0"]]), "truth values, 0 or 1, got 3 others of 3"),
-        (np.array([[0, 1]]), "3 columns, one a box, got shape (1, 2)"),
-        (np.zeros((2, 3, 1)), "3 columns, one a box, got shape (2, 3, 1)"),
-        ([], "3 columns, one a box, got shape (1, 0)"),
+        (np.array([[0, 1]]), "3 columns, one per box, got shape (1, 2)"),
+        (np.zeros((2, 3, 1)), "3 columns, one per box, got shape (2, 3, 1)"),
+        ([], "3 columns, one per box, got shape (1, 0)"),
         (np.zeros((0, 3)), "at least one person, got none"),
     ],
 )
@@ -282,7 +282,7 @@ def test_each_capped_box_is_judged_by_its_own_reports() -> None:
 def test_what_could_be_read_in_two_ways_is_refused() -> None:
     """True and False equal the labels 1 and 0, and a list of rows of 0 and 1 could be lists of labels."""
     boxes = tick_boxes(3, 1.0, how="random")
-    with pytest.raises(ValueError, match="ticks must be among the options, got 2 that are not"):
+    with pytest.raises(ValueError, match="ticks must be among the options, got 2 others"):
         boxes.randomize([[True, False], [2]])
     for rows in ([[1, 0, 0], [0, 0, 0], [2]], [(0, 1, 1)], [[1.0, 0.0, 1.0]]):
         with pytest.raises(ValueError, match=f"must not look like a row of 0 and 1, got {-(-len(rows) // 2)} of"):

@@ -252,9 +252,9 @@ def test_the_blanket_is_met_to_four_thousandths_from_above_by_few_looks_at_all_s
 
 
 @pytest.mark.parametrize(("k", "local", "n", "delta"), [(3, 1, 200, 1e-3), (5, 1, 100, 1e-3), (16, 2, 1000, 1e-6)])
-def test_the_lower_end_is_just_below_where_all_others_hold_one_third_answer(k, local, n, delta):
+def test_the_lower_bound_is_just_below_where_all_others_hold_one_third_answer(k, local, n, delta):
     (pair,) = _pairs(k_ary(k, epsilon=local))
-    least, exact = amplification._lower_end(pair, n, delta, local), blanket(pair, n, delta, third=True)
+    least, exact = amplification._lower_bound(pair, n, delta, local), blanket(pair, n, delta, third=True)
     assert exact(least * (1 + 2e-5)) < delta <= exact(least)
 
 
@@ -314,7 +314,7 @@ def test_every_pair_of_answers_is_looked_at_from_both_sides():
 def test_of_all_pairs_of_answers_the_one_that_costs_most_counts():
     design, n, delta = forced_options(3, ["1/12", "2/12", "3/12"]), 100, 1e-3
     found, pairs = shuffled(design, n, delta), _pairs(design)
-    for number, of in ((found.epsilon, amplification._solved), (found.least, amplification._lower_end)):
+    for number, of in ((found.epsilon, amplification._solved), (found.least, amplification._lower_bound)):
         costs = [of(pair, n, delta, design.epsilon) for pair in pairs]
         assert number == pytest.approx(max(costs), rel=1e-12)
         assert number > 1.1 * min(costs)

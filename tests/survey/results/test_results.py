@@ -263,7 +263,7 @@ def test_a_box_that_nobody_was_asked_about_stops_nothing():
     arts, law = found["tried"]["arts"], found["tried"]["law"]
     assert np.isnan(arts.value).tolist() == np.isnan(arts.se).tolist() == [False, True, False]
     assert np.isnan(arts.interval().low).tolist() == [False, True, False]
-    assert arts.notes[0] == "nobody was asked about y: nothing can be said of that"
+    assert arts.notes[0] == "nobody was asked about y: no estimate is possible"
     assert np.isfinite(law.value).all()
     assert not any("nobody" in note for note in law.notes)
     assert found["cheated"]["arts"].n == 40

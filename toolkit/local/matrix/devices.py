@@ -1,4 +1,4 @@
-"""Coins, dice, cards, digits and birthdays: what a respondent can hold in the hand instead of trusting a screen."""
+"""Devices that respondents can use instead of trusting a screen: coins, dice, cards, digits and birthdays."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ _CATALOGUE: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 _IN_HAND = ("a coin", "two coins, one after the other", "a die")
 MOST_SLIPS = 40
-"""Slips of paper that anybody cuts out and mixes."""
+"""The largest number of paper slips that are practical to cut out and mix."""
 
 _SOMEBODY = "only if nobody who sees the report can find it out: not one's own"
 _NOTES = {
@@ -47,7 +47,7 @@ _NOTES = {
 
 @dataclass(frozen=True)
 class Step:
-    """On these outcomes give this report, or the truth if there is none; if the answer is this, or any."""
+    """An instruction: on these outcomes give `report`, or the truth if it is None, if the answer is `answer` or any."""
 
     outcomes: tuple[str, ...]
     report: str | int | None
@@ -56,22 +56,22 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Device(Generic[D]):
-    """A device with equally likely outcomes, what to do on each, and the design it really is.
+    """A device with equally likely outcomes, instructions for each, and the design that results.
 
     Parameters
     ----------
     name : str
-        Such as "a die".
+        The name, for example "a die".
     outcomes : int
-        How many it has.
+        The number of outcomes.
     instructions : str
-        What to do on each, in words.
+        What to do on each outcome.
     design : Design
-        What people who follow them use.
+        The design of people who follow the instructions.
     distance : float
-        The largest difference between its probabilities and the wanted ones.
+        The largest difference between the probabilities of the device and those of the original design.
     note : str
-        What to mind.
+        A warning, if the device needs one.
     steps : tuple of Step
         The instructions, as data.
 
@@ -93,22 +93,22 @@ class Device(Generic[D]):
 
     @property
     def epsilon(self) -> float:
-        """What a report costs with this device."""
+        """The privacy loss of a report with this device."""
         return self.design.epsilon
 
     @property
     def exact(self) -> bool:
-        """Whether it realizes the wanted probabilities."""
+        """Whether the device has exactly the probabilities of the original design."""
         return self.distance == 0
 
     @property
     def _by_hand(self) -> bool:
-        """Whether people can use it in one draw and without arithmetic: a coin, two, a die, or numbered slips."""
+        """Whether one draw without arithmetic is enough: a coin, two coins, a die, or numbered slips."""
         return self.name in _IN_HAND or self._slips > 0
 
     @property
     def _slips(self) -> int:
-        """How many numbered slips it is drawn from; 0 if it is another device."""
+        """The number of numbered slips, or 0 for other devices."""
         return self.outcomes if " slips numbered " in self.name else 0
 
     def __repr__(self) -> str:
@@ -124,7 +124,7 @@ def nearest_devices(
     form: Forced | None,
     realized: Callable[[list[list[int]], int], D],
 ) -> tuple[Device[D], ...]:
-    """Every device of the catalogue that can tell the answers apart, nearest first, then by fewest outcomes."""
+    """Return the devices of the catalogue that distinguish the answers, nearest first, then by number of outcomes."""
     devices = []
     for name, outcomes in (*_CATALOGUE, *_slips(denominator)):
         parts = _parts(weights, denominator, form, len(outcomes))
@@ -133,12 +133,12 @@ def nearest_devices(
         table, forced = parts
         try:
             design = realized(table, len(outcomes))
-        except ValueError:  # too few outcomes: rounding made two answers look alike
+        except ValueError:  # with too few outcomes, rounding makes two answers equal
             continue
         distance = max(
             abs(Fraction(part, len(outcomes)) - Fraction(weight, denominator))
-            for row, wanted in zip(table, weights.tolist(), strict=True)
-            for part, weight in zip(row, wanted, strict=True)
+            for row, weights_row in zip(table, weights.tolist(), strict=True)
+            for part, weight in zip(row, weights_row, strict=True)
         )
         alike = forced if options == report_options else None
         steps = _steps(outcomes, table, alike, options, report_options)
@@ -148,7 +148,7 @@ def nearest_devices(
 
 
 def _slips(denominator: int) -> list[tuple[str, tuple[str, ...]]]:
-    """As many slips as a design has parts, where neither coins, a die nor ten slips draw it and they are few."""
+    """Return slips, one per unit of the denominator, if they are few and no coins, die or ten slips are exact."""
     if denominator > MOST_SLIPS or any(size % denominator == 0 for size in (4, 6, 10)):
         return []
     return [(f"one of {denominator} slips numbered 1 to {denominator}", tuple(map(str, range(1, denominator + 1))))]
@@ -157,7 +157,10 @@ def _slips(denominator: int) -> list[tuple[str, tuple[str, ...]]]:
 def _parts(
     weights: npt.NDArray[np.int64], denominator: int, form: Forced | None, m: int
 ) -> tuple[list[list[int]], list[int] | None] | None:
-    """The matrix in m outcomes, and how many force which report if it is of that form; None if m are too few."""
+    """Apportion the matrix over m outcomes, or return None if m are too few.
+
+    The second value is the number of outcomes that force each report, if the matrix has the forced form.
+    """
     if form is not None and form.truth > 0:
         cells = [form.truth, *form.forced.tolist()]
         if sum(c > 0 for c in cells) > m:
@@ -178,14 +181,14 @@ def _steps(
     options: Labels,
     reports: Labels,
 ) -> tuple[Step, ...]:
-    """What to do on which outcome: whatever the answer is, or answer by answer."""
+    """Return what to do on which outcome, for any answer or for each answer."""
     if forced is not None:
         spread = _spread(outcomes, forced, options)
-        return (*(Step(some, option) for some, option in spread), Step(tuple(outcomes[sum(forced) :]), None))
+        return (*(Step(subset, option) for subset, option in spread), Step(tuple(outcomes[sum(forced) :]), None))
     return tuple(
-        Step(some, report, option)
+        Step(subset, report, option)
         for option, row in zip(options, table, strict=True)
-        for some, report in _spread(outcomes, row, reports)
+        for subset, report in _spread(outcomes, row, reports)
     )
 
 
@@ -211,7 +214,7 @@ def _words(steps: Sequence[Step]) -> str:
 
 
 def _span(outcomes: Sequence[str]) -> str:
-    """Consecutive outcomes: a range of numbers, or a list of coin faces."""
+    """Format consecutive outcomes as a range of numbers or a list of coin faces."""
     if len(outcomes) <= 2 or not outcomes[0].isdigit():
         return " or ".join(outcomes)
     return f"{outcomes[0]}–{outcomes[-1]}"

@@ -1,11 +1,11 @@
-"""Answers and reports, however they are given, as codes 0 … k-1.
+"""Conversion of answers and reports of any type to codes 0 … k-1.
 
 Lists, NumPy arrays, pandas and polars Series and pyarrow arrays of booleans, codes or labels are all accepted; none of
 these libraries is imported to do so. Messages count what is wrong and never quote an answer.
 
-Whole numbers are codes where all labels are texts, and labels where one of them is a number, as in points
-1 … 5. Where labels are both, as in 1, 2, 3, "undisclosed", the text "1" and the number 1 mean the same: no
-two such labels are written alike.
+Whole numbers are codes if all labels are texts, and labels if one of the labels is a number, as in points 1 … 5. If
+labels are of both types, as in 1, 2, 3, "undisclosed", the text "1" and the number 1 mean the same label; no two labels
+have the same text.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,12 @@ from toolkit.local.matrix.moments import Forced, forced_form
 
 
 def draw_reports(weights: npt.NDArray[np.int64], form: Forced | None, codes: Codes, rng: Rng) -> Codes:
-    """One report code for each answer code; `form` is the forced form of the weights, if they have one."""
-    if form is not None and form.truth < 0 and len(weights) == 2:  # the opposite answer, seen in the mirror
+    """Draw a report code for each answer code; `form` is the forced form of the weights, if they have one."""
+    if form is not None and form.truth < 0 and len(weights) == 2:
+        # Reports favor the opposite answer, so that the flipped answer has a forced form with a positive weight.
         codes, form = codes ^ 1, forced_form(weights[::-1])
     if form is not None and form.truth > 0:
-        return _kept_or_forced(codes, Categorical([*form.forced, form.truth]), rng)
+        return _truth_or_forced(codes, Categorical([*form.forced, form.truth]), rng)
     reports = np.empty(len(codes), dtype=np.intp)
     for truth, row in enumerate(weights):
         members = np.flatnonzero(codes == truth)
@@ -35,29 +36,28 @@ def draw_reports(weights: npt.NDArray[np.int64], form: Forced | None, codes: Cod
     return reports
 
 
-def _kept_or_forced(codes: Codes, cells: Categorical, rng: Rng) -> Codes:
-    """The last cell keeps the answer, cell j before it replaces the answer by option j."""
-    keep = cells.outcomes - 1
+def _truth_or_forced(codes: Codes, cells: Categorical, rng: Rng) -> Codes:
+    """Draw reports: the last cell reports the answer, and cell j before it reports option j."""
+    truth_cell = cells.outcomes - 1
     reports = np.empty_like(codes)
     for start in range(0, len(codes), CHUNK):
         truth = codes[start : start + CHUNK]
         cell = cells.draw(len(truth), rng).astype(codes.dtype, copy=False)
-        # All bits set where the answer is replaced: choosing without branches is ten times as fast as with a
-        # mask.
-        replaced = -(cell < keep).astype(codes.dtype)
+        # All bits are set where the answer is replaced. Selecting by bits is ten times as fast as by a mask.
+        replaced = -(cell < truth_cell).astype(codes.dtype)
         reports[start : start + CHUNK] = truth ^ ((truth ^ cell) & replaced)
     return reports
 
 
 YES = frozenset({"yes", "y", "true", "t", "1", "ja", "oui", "si", "sí", "x"})
 NO = frozenset({"no", "n", "false", "f", "0", "nein", "non"})
-"""Words that stand for yes and no wherever reports are read."""
+"""Words that mean yes and no wherever reports are read."""
 _TRUTH = (bool, np.bool_)
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Codes, and what they were given as, so that a result can be returned as the same kind."""
+    """Codes with the type in which they were given, so that a result can be returned in the same type."""
 
     codes: Codes  # of the smallest signed type
     kind: str  # "boolean", "code", "label", or "text" where labels that are numbers were given as texts
@@ -65,7 +65,7 @@ class Encoded:
     scalar: bool
 
     def like(self, codes: Codes, labels: Labels) -> Any:
-        """Codes of `labels` as the kind of thing that was given."""
+        """Convert codes of `labels` to the type that was given."""
         if self.kind == "boolean" and len(labels) == 2:
             result = codes.astype(bool)
         elif self.kind in ("label", "text"):
@@ -77,44 +77,44 @@ class Encoded:
 
 
 def as_labels(codes: Codes, labels: Labels) -> npt.NDArray[Any]:
-    """The labels that codes stand for; numbers and texts side by side stay what they are."""
+    """Return the labels of codes; labels of different types keep their types."""
     return np.asarray(np.array(labels, dtype=object if _mixed(labels) else None)[codes])
 
 
-def encode(values: Values, labels: Labels, what: str) -> Encoded:
-    """Codes of `values` among `labels`; `what` names them in errors ("answers", "reports")."""
+def encode(values: Values, labels: Labels, noun: str) -> Encoded:
+    """Encode `values` as codes of `labels`; `noun` names them in errors ("answers", "reports")."""
     if hasattr(values, "columns"):
-        reject(f"{what} must be one column", type(values).__name__, f'write frame["{what[:-1]}"]', TypeError)
-    _refuse_missing(values, what)
+        reject(f"{noun} must be one column", type(values).__name__, f'write frame["{noun[:-1]}"]', TypeError)
+    _check_complete(values, noun)
     array = _as_array(values)
     scalar = array.ndim == 0
     array = array.reshape(1) if scalar else array
     if array.ndim != 1:
-        reject(f"{what} must be one-dimensional", f"{array.ndim} dimensions", "there is one answer a person")
+        reject(f"{noun} must be one-dimensional", f"{array.ndim} dimensions", "give one per person")
     if array.size == 0:
-        reject(f"{what} must hold at least one entry", "none", "there is nothing to work on")
+        reject(f"{noun} must hold at least one entry", "none", "there is nothing to read")
     if _mixed(labels) and not isinstance(array[0], _TRUTH):
         texts, textual = _as_text(array, labels)
-        codes = _find(texts, tuple(map(str, labels)), what)
+        codes = _find(texts, tuple(map(str, labels)), noun)
         return Encoded(codes, "text" if textual else "label", array.dtype, scalar)
-    array = _typed(array, what)
+    array = _typed(array, noun)
     if array.dtype.kind in "biu":
-        _refuse_ambiguous(labels, what)
+        _check_unambiguous(labels, noun)
     if array.dtype.kind == "b":
         if len(labels) != 2:
-            rule = f"booleans can stand for {what} of two options only"
+            rule = f"{noun} may be booleans only if there are two options"
             reject(rule, f"{len(labels)} options", "give labels or codes", TypeError)
         return Encoded(array.view(np.int8), "boolean", array.dtype, scalar)
     if array.dtype.kind in "iu" and not numbers_are_labels(labels):
-        return Encoded(_checked_codes(array, labels, what), "code", array.dtype, scalar)
-    return Encoded(_find(array, labels, what), "label", array.dtype, scalar)
+        return Encoded(_checked_codes(array, labels, noun), "code", array.dtype, scalar)
+    return Encoded(_find(array, labels, noun), "label", array.dtype, scalar)
 
 
-def tally(values: Values, labels: Labels, what: str, times: ArrayLike | None = None) -> npt.NDArray[np.int64]:
-    """How often each label occurs, in the order of the labels; each value once, or as many `times` as is said."""
-    if times is None and (counted := _counted_as_they_are(values, labels)) is not None:
-        return counted
-    encoded = encode(values, labels, what)
+def tally(values: Values, labels: Labels, noun: str, times: ArrayLike | None = None) -> npt.NDArray[np.int64]:
+    """Count each label, in the order of the labels; each value counts once, or `times` times."""
+    if times is None and (fast_counts := _count_codes(values, labels)) is not None:
+        return fast_counts
+    encoded = encode(values, labels, noun)
     if times is not None:
         return times_each(encoded.codes, checked_times(times, len(encoded.codes)), len(labels))
     if len(labels) == 2:
@@ -126,8 +126,8 @@ def tally(values: Values, labels: Labels, what: str, times: ArrayLike | None = N
     return counts
 
 
-def _counted_as_they_are(values: Values, labels: Labels) -> npt.NDArray[np.int64] | None:
-    """Counts of codes of the machine's own width, without a copy; None for all else, and for codes out of range."""
+def _count_codes(values: Values, labels: Labels) -> npt.NDArray[np.int64] | None:
+    """Count codes of type `numpy.intp` without a copy; return None for other types and for codes out of range."""
     if type(values) is not np.ndarray or values.ndim != 1 or values.dtype != np.intp:
         return None
     if values.size == 0 or numbers_are_labels(labels) or looks_like_others(labels):
@@ -142,13 +142,14 @@ def _counted_as_they_are(values: Values, labels: Labels) -> npt.NDArray[np.int64
 
 
 def numbers_are_labels(labels: Labels) -> bool:
-    """Whether whole numbers mean labels, as in points 1 … 5, and not codes."""
+    """Return whether whole numbers are labels, as in points 1 … 5, rather than codes."""
     return any(isinstance(label, int) for label in labels) and labels != tuple(range(len(labels)))
 
 
 def looks_like_others(labels: Labels) -> bool:
-    """Whether numbers or truth values would be codes of other labels than those that they look like: 1 of ("1", "2"),
-    which is the code of "2", and True of ("yes", "no"), which is the code of "no".
+    """Return whether numbers or truth values would be codes of other labels than those that they look like.
+
+    With labels ("1", "2") the code 1 is that of "2", and with ("yes", "no") the code True is that of "no".
     """
     texts = [label for label in labels if isinstance(label, str)]
     if len(texts) < len(labels):
@@ -157,25 +158,28 @@ def looks_like_others(labels: Labels) -> bool:
         return True
     if not any(text.isdecimal() for text in texts):
         return False
-    place = {text: code for code, text in enumerate(texts)}
-    return any(place.get(str(code), code) != code for code in range(len(texts)))
+    codes_by_text = {text: code for code, text in enumerate(texts)}
+    return any(codes_by_text.get(str(code), code) != code for code in range(len(texts)))
 
 
-def _refuse_ambiguous(labels: Labels, what: str) -> None:
+def _check_unambiguous(labels: Labels, noun: str) -> None:
     if looks_like_others(labels):
         texts = ", ".join(map(repr, labels[:8])) + (", …" if len(labels) > 8 else "")
-        rule = f"{what} must be given as the texts of the options ({texts})"
-        consequence = "as codes they would stand for other options than those that they look like"
+        rule = f"{noun} must be given as the texts of the options ({texts})"
+        consequence = "as codes they would mean other options than they seem to"
         reject(rule, "numbers or truth values", consequence, TypeError)
 
 
 def _mixed(labels: Labels) -> bool:
-    """Whether some labels are numbers and others texts."""
+    """Return whether some labels are numbers and others texts."""
     return len(set(map(type, labels))) > 1
 
 
 def _as_text(array: npt.NDArray[Any], labels: Labels) -> tuple[npt.NDArray[Any], bool]:
-    """Numbers and texts as texts, and whether a number came as a text; anything else becomes "", which is no label."""
+    """Convert numbers and texts to texts; return them and whether a number was given as a text.
+
+    Cells of other types become "", which is never a label.
+    """
     if array.dtype.kind in "UT":
         return array, True
     cells = array.tolist()
@@ -185,34 +189,34 @@ def _as_text(array: npt.NDArray[Any], labels: Labels) -> tuple[npt.NDArray[Any],
 
 
 def _is_whole(cell: object) -> bool:
-    """Whether a cell is a whole number, also where an engine made a float of it."""
+    """Return whether a cell is a whole number, as an integer or as a float."""
     if isinstance(cell, _TRUTH):
         return False
     return isinstance(cell, int | np.integer) or (isinstance(cell, float) and cell.is_integer())
 
 
 def in_order(counts: Mapping[Label, float] | ArrayLike, labels: Labels) -> Any:
-    """Counts by label, as a mapping or a Series of `value_counts` has them, in the order of the labels."""
+    """Arrange counts by label, from a mapping or a Series of `value_counts`, in the order of the labels."""
     index = getattr(counts, "index", None)
     if index is not None and hasattr(counts, "to_dict") and list(index) != list(range(len(labels))):
         counts = counts.to_dict()
     if not isinstance(counts, Mapping):
         return counts
     truths = {False: labels[0], True: labels[1]} if len(labels) == 2 else {}
-    named = {truths[key] if isinstance(key, bool) and truths else key: n for key, n in counts.items()}
-    if unknown := [key for key in named if key not in labels]:
-        rule = f"`counts` must be by report {label_order(labels)}"
-        reject(rule, ", ".join(map(repr, unknown[:3])), "no such report is known")
-    return [named.get(label, 0) for label in labels]
+    by_label = {truths[key] if isinstance(key, bool) and truths else key: n for key, n in counts.items()}
+    if unknown := [key for key in by_label if key not in labels]:
+        rule = f"the keys of `counts` must be reports {label_order(labels)}"
+        reject(rule, ", ".join(map(repr, unknown[:3])), "the design has no such report")
+    return [by_label.get(label, 0) for label in labels]
 
 
 def label_order(labels: Labels) -> str:
-    """Write labels in their order, in brackets; the first eight of many."""
+    """Format labels in their order, in parentheses; at most the first eight."""
     return f"({', '.join(map(str, labels[:8]))}{', …' if len(labels) > 8 else ''})"
 
 
 def checked_counts(counts: ArrayLike, kinds: int, labels: Labels = ()) -> npt.NDArray[np.float64]:
-    """Numbers of reports of each kind, whole and not all zero; `labels` : their order, for the message."""
+    """Check the number of reports of each kind, which are whole and not all zero; messages quote the `labels`."""
     order = "they are in the order of report_options"
     if labels:
         order = f"their order is {label_order(labels)}; by label it is {{{labels[0]!r}: …, {labels[-1]!r}: …}}"
@@ -225,7 +229,7 @@ def checked_counts(counts: ArrayLike, kinds: int, labels: Labels = ()) -> npt.ND
 
 
 def whole_counts(counts: ArrayLike, kinds: int, of: str, order: str) -> npt.NDArray[np.float64]:
-    """As many numbers as there are kinds of what is counted, all of them whole."""
+    """Check that counts are whole numbers, one for each kind; `of` names the kinds in messages."""
     numbers = np.asarray(counts)
     if numbers.shape != (kinds,):
         reject(f"`counts` must hold one number for each of {kinds} {of}", f"shape {numbers.shape}", order)
@@ -236,7 +240,7 @@ def whole_counts(counts: ArrayLike, kinds: int, of: str, order: str) -> npt.NDAr
 
 
 def checked_times(times: ArrayLike, kinds: int) -> npt.NDArray[np.int64]:
-    """How often each report came: whole numbers, not all zero, that sum to what floats hold exactly."""
+    """Check how often each report occurs: whole numbers, not all zero, whose sum a float holds exactly."""
     numbers = checked_counts(times, kinds)
     if numbers.sum() > 2**53:
         reject("`times` must sum to at most 2**53", "more", "the sums would lose their last digits")
@@ -244,15 +248,15 @@ def checked_times(times: ArrayLike, kinds: int) -> npt.NDArray[np.int64]:
 
 
 def times_each(codes: npt.NDArray[Any], times: npt.NDArray[np.int64] | None, kinds: int) -> npt.NDArray[np.int64]:
-    """How often each code came, when each entry stands for as many as `times` says."""
+    """Count each code, where each entry counts `times` times."""
     return np.bincount(codes, times, minlength=kinds).astype(np.int64)
 
 
-def _refuse_missing(values: Values, what: str) -> None:
+def _check_complete(values: Values, noun: str) -> None:
     missing, total = _missing(values)
     if missing:
         consequence = "drop them first (for example with .dropna()), or make 'no answer' an option of the design"
-        reject(f"{what} must not be missing", f"{missing} missing of {total}", consequence)
+        reject(f"{noun} must not be missing", f"{missing} missing of {total}", consequence)
 
 
 def _missing(values: Any) -> tuple[int, int]:
@@ -272,7 +276,7 @@ def _missing(values: Any) -> tuple[int, int]:
 
 
 def _as_array(values: Values) -> npt.NDArray[Any]:
-    """Series give their own array; lists become objects, as NumPy would turn a mixed list into text."""
+    """Convert values to an array; lists become arrays of objects, because NumPy turns mixed lists into text."""
     if hasattr(values, "to_pylist"):
         return np.asarray(values)
     if hasattr(values, "to_numpy"):
@@ -280,8 +284,8 @@ def _as_array(values: Values) -> npt.NDArray[Any]:
     return values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
 
 
-def _typed(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
-    """Objects as what they hold, whole floats as integers; everything else refused."""
+def _typed(array: npt.NDArray[Any], noun: str) -> npt.NDArray[Any]:
+    """Convert objects to their common type and whole floats to integers; reject everything else."""
     if array.dtype.kind == "O":
         kinds = {bool if issubclass(kind, bool | np.bool_) else kind for kind in set(map(type, array.tolist()))}
         if kinds == {bool}:
@@ -289,20 +293,20 @@ def _typed(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
         if all(issubclass(kind, str) for kind in kinds):
             return array
         if bool not in kinds and all(issubclass(kind, int | np.integer) for kind in kinds):
-            return np.asarray(np.clip(array, -1, 2**62), dtype=np.int64)  # a code beyond is none, too
+            return np.asarray(np.clip(array, -1, 2**62), dtype=np.int64)  # clipped values are out of range as well
         if bool not in kinds and all(issubclass(kind, int | float | np.number) for kind in kinds):
             array = array.astype(np.float64)
     if array.dtype.kind == "f":
         if not np.all(np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2**53)):
-            reject(f"{what} given as floats must be whole codes", "fractions or infinities", "codes are 0, 1, 2, …")
+            reject(f"{noun} given as floats must be whole codes", "fractions or infinities", "codes are 0, 1, 2, …")
         return array.astype(np.int64)
     if array.dtype.kind in "biuUT":
         return array
-    consequence = "it cannot be read"
-    reject(f"{what} must be booleans, codes or labels, all of one kind", "something else", consequence, TypeError)
+    rule = f"{noun} must be booleans, codes or labels, all of one type"
+    reject(rule, "another type", "convert them first", TypeError)
 
 
-def _checked_codes(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
+def _checked_codes(array: npt.NDArray[Any], labels: Labels, noun: str) -> Codes:
     codes, outside = np.empty(len(array), dtype=small_type(len(labels))), 0
     for start in range(0, len(array), CHUNK):
         part = array[start : start + CHUNK]
@@ -310,20 +314,20 @@ def _checked_codes(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
             outside += int(np.count_nonzero((part < 0) | (part >= len(labels))))
         codes[start : start + CHUNK] = part
     if outside:
-        rule = f"{what} given as codes must lie in 0 … {len(labels) - 1}"
+        rule = f"{noun} given as codes must lie in 0 … {len(labels) - 1}"
         pairs = ", ".join(f"…: {label!r}" for label in labels[:3])
-        consequence = f"they stand for no option; map other codes to labels first, column.replace({{{pairs}}})"
+        consequence = f"map other codes to labels first, column.replace({{{pairs}}})"
         reject(rule, f"{outside} of {array.size} outside", consequence)
     return codes
 
 
 def small_type(k: int) -> np.dtype[np.signedinteger]:
-    """The smallest signed integer type that holds k codes and a mark."""
+    """Return the smallest signed integer type for k codes and a negative marker."""
     return np.min_scalar_type(-k - 1)
 
 
 def says_yes(labels: Labels) -> dict[bool, int] | None:
-    """The codes of no and yes, if the labels are these two."""
+    """Return the codes of no and yes, if the labels are these two."""
     words = [str(label).strip().casefold() for label in labels]
     texts = all(isinstance(label, str) for label in labels)
     if len(words) != 2 or not texts or {word in YES for word in words} != {True, False}:
@@ -333,46 +337,50 @@ def says_yes(labels: Labels) -> dict[bool, int] | None:
 
 
 def _by_key(labels: Labels) -> dict[str, int]:
-    """Codes by what people write in place of the labels: these in any case, and the usual words for yes and no."""
+    """Map spellings of the labels to codes: labels in any case, and the usual words for yes and no."""
     keys = [str(label).strip().casefold() for label in labels]
-    own = {key: code for code, key in enumerate(keys) if keys.count(key) == 1}
+    unique_keys = {key: code for code, key in enumerate(keys) if keys.count(key) == 1}
     codes = says_yes(labels)
-    return own if codes is None else {word: codes[word in YES] for word in YES | NO} | own
+    return unique_keys if codes is None else {word: codes[word in YES] for word in YES | NO} | unique_keys
 
 
-def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
-    """Codes of labels; an array holds only texts or only numbers, and so do the labels it is compared with."""
+def _find(array: npt.NDArray[Any], labels: Labels, noun: str) -> Codes:
+    """Find the codes of labels in an array of either texts or numbers, among the labels of the same type."""
     textual = array.dtype.kind not in "iu"
     table = {label: code for code, label in enumerate(labels) if isinstance(label, str) == textual}
     if not table:
-        consequence = "no option is of that kind"
-        reject(f"{what} must be given as the options are", "text" if textual else "numbers", consequence, TypeError)
-    known = np.array(list(table), dtype=object if array.dtype.kind == "O" else None)
-    order = np.argsort(known, kind="stable")
-    place = np.minimum(np.searchsorted(known[order], array), len(known) - 1)
-    position = order[place]
-    unknown = int(np.count_nonzero(known[position] != array))
-    codes = np.array(list(table.values()), dtype=small_type(len(labels)))[position]
-    if unknown and what == "reports" and textual:
+        consequence = "no option has that type"
+        reject(f"{noun} must have the type of the options", "text" if textual else "numbers", consequence, TypeError)
+    names = np.array(list(table), dtype=object if array.dtype.kind == "O" else None)
+    order = np.argsort(names, kind="stable")
+    ranks = np.minimum(np.searchsorted(names[order], array), len(names) - 1)
+    indices = order[ranks]
+    unknown = int(np.count_nonzero(names[indices] != array))
+    codes = np.array(list(table.values()), dtype=small_type(len(labels)))[indices]
+    if unknown and noun == "reports" and textual:
         words = _by_key(labels)
         cells = [table.get(cell, words.get(cell.strip().casefold(), -1)) for cell in array.tolist()]
         codes = np.array(cells, dtype=codes.dtype)
         unknown = int(np.count_nonzero(codes < 0))
     if unknown:
         texts = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
-        case = "" if what == "reports" else " and case"
-        consequence = f"check spelling{case}; codes 0, 1, … are read, too, and truth values for two options"
-        reject(f"{what} must be among the options ({texts})", f"{unknown} of {array.size} that are not", consequence)
+        case = "" if noun == "reports" else " and case"
+        consequence = f"check spelling{case}; codes 0, 1, … are also read, and truth values for two options"
+        reject(f"{noun} must be among the options ({texts})", f"{unknown} of {array.size} that are not", consequence)
     return codes
 
 
 def distribution(prevalence: Any, options: int, name: str) -> Array:
-    """A share for each option; of two options the second alone is enough."""
+    """Return a share for each option; for two options the share of the second is enough."""
     law = given = read_shares(prevalence, name)
     if law.ndim == 0 and options == 2:
         law = np.array([1 - float(law), float(law)])
     if law.shape != (options,):
-        reject(f"`{name}` must have a share for each of {options} options", f"shape {law.shape}", "they must match")
+        reject(
+            f"`{name}` must have a share for each of {options} options",
+            f"shape {law.shape}",
+            "give one share per option",
+        )
     if not np.all((law >= 0) & (law <= 1)) or abs(law.sum() - 1) > 1e-9:
         percent = f"; of {prevalence} percent write {float(given) / 100:g}" if given.ndim == 0 and given > 1 else ""
         consequence = f"it is a distribution of the answers{percent}"

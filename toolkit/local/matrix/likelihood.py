@@ -1,4 +1,4 @@
-"""Estimates that respect 0 and 1: maximum likelihood through a design.
+"""Maximum likelihood through a design, whose estimates lie between 0 and 1.
 
 The likelihood of the truth's shares x, given report counts c and the matrix P[truth, report], is
 sum_y c_y ln((x P)_y). It is concave, so every stationary point is the maximum.
@@ -14,7 +14,7 @@ from toolkit.local.matrix.moments import Forced
 
 _RIDGE = 1e-14
 _HALVINGS = 60
-_CELLS = 2_000_000  # of all matrices that are solved together: 16 MB
+_CELLS = 2_000_000  # the cells of all matrices that are solved together: 16 MB
 
 
 def maximize(matrix: Array, counts: Array, form: tuple[float, Array] | None) -> Array:
@@ -45,15 +45,15 @@ def forced_mle(counts: Array, truth: float, forced: Array) -> Array:
 def maximum_likelihood(matrix: Array, counts: Array, *, tolerance: float = 1e-10) -> Array:
     """Maximize the likelihood for any matrix, with a certificate.
 
-    When no mean likelihood ratio exceeds 1 + tolerance, the mean log-likelihood is within `tolerance` of its maximum,
-    by whichever method it was found. Expectation-maximization (the iterative Bayesian update) converges as well, but
-    slowly where a share goes to zero, the common case in private surveys; an interior-point method takes some 20 steps.
+    When no mean likelihood ratio exceeds 1 + tolerance, the mean log-likelihood is within `tolerance` of its maximum.
+    Expectation-maximization (the iterative Bayesian update) also converges, but slowly if a share goes to zero, which
+    is common in private surveys. The interior-point method takes about 20 steps.
     """
     return np.asarray(maximum_likelihoods(matrix, counts[None], tolerance=tolerance)[0])
 
 
 def maximum_likelihoods(matrix: Array, tallies: Array, *, tolerance: float = 1e-10) -> Array:
-    """Maximize the likelihoods of many surveys through one matrix, a row each, in batches of some hundred."""
+    """Maximize the likelihoods of many surveys through one matrix, with a row of counts for each survey."""
     observed = (tallies > 0).any(axis=0)
     law, weights = matrix[:, observed], tallies[:, observed] / tallies.sum(axis=1, keepdims=True)
     batch = max(1, _CELLS // law.size)
@@ -62,14 +62,14 @@ def maximum_likelihoods(matrix: Array, tallies: Array, *, tolerance: float = 1e-
         [_two_truths(law, part) if len(law) == 2 else interior_point(law, part) for part in batches]
     )
     if likelihood_ratios(law, weights, shares).max() > 1 + tolerance:
-        raise ArithmeticError("the likelihood did not settle: the design hardly tells its options apart.")
+        raise ArithmeticError("the likelihood did not converge: the design hardly distinguishes its options.")
     return shares
 
 
 def likelihood_ratios(law: Array, weight: Array, shares: Array) -> Array:
     """Return the mean of Pr(report | truth) / Pr(report) per truth: the gradient, at most 1 at the maximum."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(weight > 0, weight / (shares @ law), 0.0)  # a report that did not occur carries no weight
+        ratios = np.where(weight > 0, weight / (shares @ law), 0.0)  # a report that did not occur has no weight
     return np.asarray(ratios @ law.T)
 
 
@@ -102,9 +102,8 @@ def interior_point(law: Array, weights: Array, rounds: int = 200) -> Array:
 
     Shares and slack stay non-negative. There is one row of weights, and of shares, for each survey.
 
-    The products are driven to zero together, so a share can approach zero at its own pace and still turn
-    back. The equations are solved for step / root(shares), which keeps them of one size; the ridge is for
-    matrices that leave a maximum flat.
+    The products go to zero together, so that a share near zero can still grow again. The equations are solved for
+    step / root(shares), which gives them one scale. The ridge is for matrices with a flat maximum.
     """
     k = len(law)
     results = np.full((len(weights), k), 1 / k)
@@ -141,13 +140,13 @@ _RATIO = "likelihood ratio, for large samples"
 
 
 def agreement(matrix: Array, form: Forced | None, counts: Array, basis: Shares) -> DesignFit:
-    """Test how well the best-fitting shares agree with the reports.
+    """Test whether the reports agree with any shares.
 
-    In the forced form, which every 2 x 2 matrix has, an option's own reports are binomial, and the tails are exact. For
-    any other matrix it is the likelihood ratio of the reports' shares against the best mixture of rows. Inside the
-    simplex it follows chi-squared with as many degrees of freedom as there are more reports than truths (none for a
-    square matrix, which then fits). With m shares at zero there are up to m more: the two largest numbers are averaged,
-    which is right for one share at zero and an upper bound for more (Perlman 1969).
+    In the forced form, which every 2 x 2 matrix has, the reports of an option are binomial, and the tails are exact.
+    For any other matrix the test is the likelihood ratio of the reports' shares against the best mixture of rows.
+    Inside the simplex it is chi-squared; its degrees of freedom are the number of reports minus that of truths (none
+    for a square matrix, which then fits). With m shares at zero there are up to m more. The p-values of the two largest
+    numbers are averaged, which is exact for one share at zero and an upper bound for more (Perlman 1969).
     """
     k, reports = matrix.shape
     if form is not None or k > _LIKELIHOOD_LIMIT:
@@ -156,7 +155,7 @@ def agreement(matrix: Array, form: Forced | None, counts: Array, basis: Shares) 
         return DesignFit(1.0, _RATIO)
     try:
         shares = maximum_likelihood(matrix, counts)
-    except ArithmeticError:  # a design that hardly tells its options apart; nothing that came can then contradict it
+    except ArithmeticError:  # the design hardly distinguishes its options, so no reports contradict it
         return edge_fit(basis, together=True)
     expected = counts.sum() * (shares @ matrix)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -168,7 +167,7 @@ def agreement(matrix: Array, form: Forced | None, counts: Array, basis: Shares) 
 
 
 def _tail(ratio: float, df: int) -> float:
-    """Pr[chi-squared > ratio]; with no degree of freedom it is always zero."""
+    """Return Pr[chi-squared > ratio]; without degrees of freedom the variable is zero."""
     return float(chdtrc(df, ratio)) if df > 0 else float(ratio <= 0)
 
 

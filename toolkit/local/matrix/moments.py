@@ -1,4 +1,4 @@
-"""The unbiased estimator of a design, its covariance, and what its intervals rest on: linear algebra on one matrix.
+"""The unbiased estimator of a design, its covariance, and the basis of its intervals, from one matrix.
 
 Rows are truths, columns are reports: P[truth, report]. With x the shares of the truths, reports follow x P. A
 score matrix G[report, truth] with P G = 1 makes the mean score of the reports an unbiased estimate of x.
@@ -17,28 +17,31 @@ from toolkit.core.inference.intervals import Shares
 from toolkit.core.inference.posterior import Through
 from toolkit.local.matrix.tables import TABLE_LIMIT
 
-# Scores: for each report a number for each option whose mean over the randomization is 1 or 0, the truth.
+# A report's score for an option has mean 1 over the randomization if the option is the true answer, and else 0.
 #
-# The mean score of the reports is the unbiased estimate. Weighted means, strata, clusters and regressions can be made
-# of scores as of any measured variable.
+# The mean score of the reports is the unbiased estimate. Scores can be used in weighted means, strata, clusters and
+# regressions like any measured variable.
 
 
 def scored_option(options: Labels, option: object, *, focus: bool = True) -> int | None:
-    """The code of the option that scores are asked for, None for all; of two in `focus` the last, as in estimates."""
+    """Return the code of the option whose scores are requested, or None for all options.
+
+    With `focus` the default for two options is the last one, as in estimates.
+    """
     if option is None:
         if len(options) == 2 and focus:
             return 1
         if len(options) > TABLE_LIMIT:
-            rule = f"scores of all options are there for up to {TABLE_LIMIT} of them"
-            reject(rule, f"{len(options)} options", "name one: scores(reports, option=…)")
+            rule = f"scores of all options are available for up to {TABLE_LIMIT} of them"
+            reject(rule, f"{len(options)} options", "select one: scores(reports, option=…)")
         return None
     if isinstance(option, bool) or option not in options:
-        reject("`option` must be one of the design's options", repr(option)[:40], "it has no score")
+        reject("`option` must be one of the design's options", repr(option)[:40], "other options have no scores")
     return options.index(option)
 
 
 def from_table(table: Array, codes: npt.NDArray[Any], options: Labels, option: object) -> Array:
-    """Scores of codes from a table G[report, option]: one row per report; a single number of one option."""
+    """Look up the scores of codes in a table G[report, option]: a row per report, or a number for one option."""
     column = scored_option(options, option)
     return np.asarray((table if column is None else table[:, column])[codes], dtype=np.float64)
 
@@ -51,7 +54,7 @@ def from_support(
     *,
     focus: bool = True,
 ) -> Array:
-    """Scores of reports that support an option or do not: one of two numbers, `limits`."""
+    """Return the scores of reports: the upper of two `limits` if a report supports an option, else the lower."""
     column = scored_option(options, option, focus=focus)
     if column is not None:
         return np.where(supports(column), limits[1], limits[0])
@@ -63,8 +66,9 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Forced:
-    """A report is the truth with weight `truth`, else option j with weight forced[j]: the form of every 2 x 2 design
-    (with `truth` negative when reports lean to the opposite), and of every k-ary one.
+    """The forced form: a report is the truth with weight `truth`, else option j with weight forced[j].
+
+    Every 2 x 2 design has it, with negative `truth` if reports favor the opposite answer, and every k-ary design.
     """
 
     truth: int
@@ -75,7 +79,7 @@ class Forced:
 
 
 def forced_form(weights: Integers) -> Forced | None:
-    """The forced form of integer weights, whose rows have one sum, or None if they have none."""
+    """Return the forced form of integer weights whose rows have equal sums, or None if they have none."""
     k, reports = weights.shape
     if k != reports:
         return None
@@ -86,11 +90,11 @@ def forced_form(weights: Integers) -> Forced | None:
 
 
 def scores(matrix: Array, form: Forced | None, denominator: int) -> Array:
-    """G[report, truth] with P G = 1.
+    """Return scores G[report, truth] with P G = 1.
 
-    A square matrix has only its inverse. With more reports than truths there is a choice; weighting the
-    reports by the inverse of their probability at equal shares gives the best unbiased estimate near equal
-    shares, and keeps the sum at one.
+    For a square matrix G is the inverse. With more reports than truths there are several solutions. The one that
+    weights reports by the inverse of their probability at equal shares is the best unbiased estimate near equal
+    shares, and its scores sum to one.
     """
     k = len(matrix)
     if form is not None:
@@ -104,11 +108,11 @@ def scores(matrix: Array, form: Forced | None, denominator: int) -> Array:
 def covariance(
     score: Array, reports: Array, shares: Array, form: Forced | None, *, fixed_respondents: bool = False
 ) -> Array:
-    """Covariance of one report's scores, from the shares of the reports and those of the truths.
+    """Return the covariance of one report's scores, from the shares of the reports and of the truths.
 
-    For a random sample of respondents this holds both sampling and randomization; for fixed respondents the
-    randomization alone. In the forced form the scores of a report differ by 1 / truth in one place, which
-    saves a product of three tables.
+    For a random sample of respondents it includes sampling and randomization, for fixed respondents randomization
+    alone. In the forced form the scores of two reports differ in one entry only, which saves a product of three
+    matrices.
     """
     spread = np.diag(reports) - np.outer(reports, reports)
     cov = spread * float(score[0, 0] - score[1, 0]) ** 2 if form is not None else score.T @ spread @ score
@@ -116,13 +120,13 @@ def covariance(
 
 
 def information_covariance(matrix: Array, shares: Array) -> Array:
-    """Large-sample covariance of the maximum-likelihood estimate for one report: the inverse Fisher information."""
+    """Return the inverse Fisher information of one report, the large-sample covariance of maximum likelihood."""
     reports = np.maximum(shares @ matrix, np.finfo(float).tiny)
     return np.asarray(np.linalg.inv((matrix / reports) @ matrix.T) - np.outer(shares, shares))
 
 
 def interval_basis(matrix: Array, score: Array, counts: Array, form: Forced | None, se: Array) -> Shares:
-    """What intervals are made from: one row an option, or the last option's row alone for a binary design."""
+    """Return the basis of intervals, with a row for each option or, for a binary design, for the last option."""
     n, k = int(counts.sum()), len(matrix)
     options = np.array([1]) if k == 2 else np.arange(k)
     if form is not None:
@@ -134,14 +138,18 @@ def interval_basis(matrix: Array, score: Array, counts: Array, form: Forced | No
 def _general_interval_basis(
     matrix: Array, score: Array, counts: Array, se: Array, options: npt.NDArray[np.intp]
 ) -> Shares:
-    """For any matrix. Those without an option are mixed as the estimate says they are, which matters for k > 2 only."""
+    """Return the basis of intervals for any matrix.
+
+    For k > 2 the people without an option are a mixture of the other options, in their estimated shares.
+    """
     n = int(counts.sum())
     value = counts @ score / n
     mixture = _mixtures(np.clip(value, 0, None), len(matrix))[options]
     having, without = matrix[options], mixture @ matrix
     others = [np.delete(matrix, option, axis=0) for option in options]
     speaks = [having[i] > other.max(axis=0) for i, other in enumerate(others)]
-    if len(matrix) > 2:  # two kinds of report: those that speak for the option more than for any other, and the rest
+    if len(matrix) > 2:
+        # Reports are grouped into those that are likelier under the option than under any other, and the rest.
         table = np.array(
             [[_halves(row, mask) for row in (counts, having[i], without[i])] for i, mask in enumerate(speaks)]
         )
@@ -150,7 +158,8 @@ def _general_interval_basis(
         kinds, given_kinds, without_kinds = counts[None, :], having, without
     among_others = [other[:, mask].sum(axis=1) for other, mask in zip(others, speaks, strict=True)]
     squares = score[:, options].T ** 2
-    likely = (counts + 1) / (n + len(counts))  # one more of each, so that reports of a single kind have a spread, too
+    # One more report of each kind is added, so that the variance is positive if all reports are of one kind.
+    likely = (counts + 1) / (n + len(counts))
     cov = covariance(score, likely, likely @ score, None) / n
     return Shares(
         value=value[options],
@@ -171,7 +180,7 @@ def _halves(row: Array, mask: npt.NDArray[np.bool_]) -> tuple[float, float]:
 
 
 def _mixtures(shares: Array, k: int) -> Array:
-    """Row j: how those without option j divide over the other options."""
+    """Return a matrix whose row j has the shares of the other options among people without option j."""
     rows = np.tile(shares, (k, 1)) * (1 - np.eye(k))
     empty = rows.sum(axis=1) <= 0
     rows[empty] = 1 - np.eye(k)[empty]

@@ -1,4 +1,4 @@
-"""What respondents do to produce a report, where the probabilities of a design alone do not say it."""
+"""Procedures: what respondents do to produce a report, where the probabilities of a design do not determine it."""
 
 from typing import Literal, cast, get_args
 
@@ -28,26 +28,26 @@ def fits(procedure: str, weights: npt.NDArray[np.int64], report_options: Labels)
 
 
 def infer(weights: npt.NDArray[np.int64], report_options: Labels) -> Procedure | None:
-    """Return the procedure that the reports themselves name: whether two answers are the same, or both are no."""
-    named: dict[Labels, Procedure] = {COMPARISON: "crosswise", NEITHER: "triangular"}
-    procedure = named.get(report_options)
+    """Infer the procedure from the labels of the reports: whether two answers are the same, or whether both are no."""
+    by_name: dict[Labels, Procedure] = {COMPARISON: "crosswise", NEITHER: "triangular"}
+    procedure = by_name.get(report_options)
     return procedure if procedure is not None and fits(procedure, weights, report_options) else None
 
 
 def checked(procedure: object, weights: npt.NDArray[np.int64], report_options: Labels) -> Procedure | None:
-    """Return a procedure that was given, or the inferred one; refuse one that has other probabilities."""
+    """Check a procedure against the weights and the reports; infer it if it is None."""
     if procedure is None:
         return infer(weights, report_options)
-    known = cast("Procedure", choice(procedure, "procedure", get_args(Procedure)))
-    if not fits(known, weights, report_options):
-        reject(f"the weights and reports must be those of a {known} design", "others", "leave `procedure` out")
-    return known
+    valid = cast("Procedure", choice(procedure, "procedure", get_args(Procedure)))
+    if not fits(valid, weights, report_options):
+        reject(f"the weights and reports must be those of a {valid} design", "others", "leave `procedure` out")
+    return valid
 
 
 def saved(name: str, weights: npt.NDArray[np.int64], report_options: Labels) -> Procedure | None:
-    """Return the procedure of saved data without the field: earlier versions took it from the name of the design."""
-    named: dict[str, Procedure] = {"crosswise": "crosswise", "triangular": "triangular", "unrelated": "unrelated"}
-    procedure = "forced" if "forced" in name else named.get(name)
+    """Return the procedure of data that earlier versions saved without it; they took it from the design's name."""
+    by_name: dict[str, Procedure] = {"crosswise": "crosswise", "triangular": "triangular", "unrelated": "unrelated"}
+    procedure = "forced" if "forced" in name else by_name.get(name)
     if procedure is not None and fits(procedure, weights, report_options):
         return procedure
     return infer(weights, report_options)

@@ -1,8 +1,8 @@
-"""Tables of probabilities as integers: exact where 32 bits allow, else rounded to the private side.
+"""Tables of probabilities as integers: exact if 32 bits allow, otherwise rounded to the private side.
 
-An epsilon that was promised of a table must not grow when the table is written in integers. So each report's
-weights are kept between two whole numbers whose ratio is at most that of the table's worst report, and every
-row is shared out within them.
+The epsilon of a table must not grow when the table is converted to integers. So the weights of each report stay between
+two whole numbers whose ratio is at most that of the table's worst report, and each row is apportioned within these
+bounds.
 """
 
 import math
@@ -21,11 +21,11 @@ Rows: TypeAlias = Sequence[Sequence[Fraction]]
 
 
 TABLE_LIMIT = 2048
-"""Options up to which a table with a row and a column for each is made: 32 megabytes. Beyond, only rows are kept."""
+"""The largest number of options for which a table with a row and a column for each is made (32 megabytes)."""
 
 
 def in_lowest_terms(weights: ArrayLike, denominator: int) -> tuple[npt.NDArray[np.int64], int]:
-    """The same table over the least denominator, read-only; anything but a table of integers is refused."""
+    """Return a table of integers over the smallest denominator, read-only."""
     table = np.asarray(weights)
     if table.ndim != 2 or table.dtype.kind not in "iu":
         received = f"{table.ndim} dimensions of {table.dtype}"
@@ -37,10 +37,10 @@ def in_lowest_terms(weights: ArrayLike, denominator: int) -> tuple[npt.NDArray[n
 
 
 def check_table(weights: npt.NDArray[np.int64], denominator: int, truths: int, reports: int) -> None:
-    """Refuse what is no table of probabilities over a denominator that 32 bits can draw."""
+    """Check that weights are probabilities over a denominator of at most 32 bits."""
     if weights.shape != (truths, reports):
         rule = f"`weights` must be {truths} by {reports}, truths by reports"
-        reject(rule, f"{weights.shape}", "each label needs its cell")
+        reject(rule, f"{weights.shape}", "give a row per option and a column per report")
     if denominator > DENOMINATOR_LIMIT:
         consequence = "one 32-bit word must be enough to draw a report"
         reject("`denominator` must be at most 2**32", denominator, consequence)
@@ -57,7 +57,7 @@ def check_table(weights: npt.NDArray[np.int64], denominator: int, truths: int, r
 def product_rows(
     weights: npt.NDArray[np.int64], denominator: int, others: npt.NDArray[np.int64], other: int
 ) -> list[list[Fraction]]:
-    """The Kronecker product of two tables, exactly: two independent reports as one."""
+    """Return the exact Kronecker product of two tables, which treats two independent reports as one."""
     return [
         [Fraction(int(a) * int(b), denominator * other) for a in first for b in second]
         for first in weights
@@ -70,10 +70,12 @@ def joined_labels(first: Labels, second: Labels, between: str = " / ") -> list[s
 
 
 def rows_of_probabilities(matrix: Sequence[Sequence[Number]]) -> list[list[Fraction]]:
-    """Exact rows that sum to one, from fractions, texts and floats; the largest cell takes what rounding left over."""
+    """Read rows of fractions, texts and floats as exact rows that sum to one; the largest cell takes the error."""
     rows = [[probability(cell, "matrix") for cell in row] for row in matrix]
     if len({len(row) for row in rows}) != 1:
-        reject("`matrix` rows must have one length", "several", "each truth can give each report")
+        reject(
+            "`matrix` rows must have one length", "several lengths", "give a probability for each report in each row"
+        )
     for row in rows:
         total = sum(row, Fraction(0))
         if abs(total - 1) > Fraction(len(row), 10**9):
@@ -83,17 +85,16 @@ def rows_of_probabilities(matrix: Sequence[Sequence[Number]]) -> list[list[Fract
 
 
 def largest_odds(rows: Rows) -> Fraction | None:
-    """The largest ratio of a report's probabilities under two truths; None where a zero makes it infinite."""
+    """Return the largest ratio of a report's probabilities under two truths; None where a zero makes it infinite."""
     columns = [(min(column), max(column)) for column in zip(*rows, strict=True) if any(column)]
     return None if any(least == 0 for least, _ in columns) else max(most / least for least, most in columns)
 
 
 def private_rows(rows: Rows, limit: int) -> tuple[list[list[int]], int]:
-    """Integer weights, one row per truth, over one denominator of at most `limit`; their odds are never above the
-    table's own.
+    """Return integer weights over one denominator of at most `limit` whose odds never exceed those of the table.
 
-    Exact if the denominator fits; else each weight is within some units of its probability times `limit`. With a zero
-    in a column the odds are infinite before and after.
+    The weights are exact if the denominator fits. Otherwise each is within a few units of its probability times
+    `limit`. With a zero in a column the odds are infinite before and after.
     """
     most = largest_odds(rows)
     if most is None or math.lcm(*(p.denominator for row in rows for p in row)) <= limit:
@@ -101,6 +102,6 @@ def private_rows(rows: Rows, limit: int) -> tuple[list[list[int]], int]:
     low = [math.ceil(min(column) * limit) for column in zip(*rows, strict=True)]
     high = [math.floor(most * least) for least in low]
     if not sum(low) <= limit <= sum(high):
-        consequence = "the reports would say nothing"
-        reject("the rows must tell the truths apart", f"rows that {limit} parts make equal", consequence)
+        consequence = "the reports would say nothing about the answer"
+        reject("the rows must differ after rounding", f"rows that are equal in units of 1 / {limit}", consequence)
     return [apportion([p * limit for p in row], limit, low, high) for row in rows], limit

@@ -1,8 +1,7 @@
-"""Bounded numbers: their mean, by one bit, a sliding window, both, or Laplace noise; their distribution, by a
-square wave.
+"""Randomizers of bounded numbers, for means (one bit, window, hybrid, Laplace) and for distributions (square wave).
 
-Answers are rounded to a public grid before anything is drawn, and reports are integers: no floating-point bit
-that leaves a person's device depends on the answer but through the exact law of the report.
+Answers are rounded to a public grid before anything is drawn, and reports are integers. So the answer influences what
+leaves a person's device only through the exact law of the report, and not through floating-point rounding.
 """
 
 import math
@@ -20,22 +19,22 @@ from toolkit.local.numeric.square_wave import SquareWave, square_wave
 
 __all__ = ["SquareWave", "additive", "hybrid", "local_laplace", "multiplicative", "one_bit", "piecewise", "square_wave"]
 
-_MOST_CARDS = 5000  # of a deck
+_MOST_CARDS = 5000  # the largest number of different cards in a deck
 _ONE_BIT_ALONE = 0.61  # up to this epsilon a window only adds variance
 
 
 def one_bit(bounds: tuple[Number, Number], epsilon: Number) -> OneBit:
-    """Make a randomizer for the mean by a single bit: the answer, rounded to 0 or 1 in proportion.
+    """Make a randomizer for the mean that reports a single bit: the answer, randomly rounded to 0 or 1.
 
-    The bit is told as in Warner's design. On answers from -1 to 1 the variance of one report is
-    ((e**epsilon + 1) / (e**epsilon - 1))**2 less the squared mean.
+    The bit is randomized by Warner's design. For answers from -1 to 1 the variance of one report is
+    ((e**epsilon + 1) / (e**epsilon - 1))**2 minus the squared mean.
 
     Parameters
     ----------
     bounds : pair of number
         The lowest and the highest answer; they are public.
     epsilon : number
-        What one report may cost.
+        The privacy loss of one report.
 
     Returns
     -------
@@ -60,7 +59,7 @@ def one_bit(bounds: tuple[Number, Number], epsilon: Number) -> OneBit:
 def piecewise(bounds: tuple[Number, Number], epsilon: Number) -> Piecewise:
     """Make a randomizer for the mean whose reports are likelier near the answer.
 
-    It is better than one bit when epsilon is above 1.3 or so. On answers x from -1 to 1, with h = e**(epsilon/2),
+    It is better than one bit if epsilon is above about 1.3. For answers x from -1 to 1, with h = e**(epsilon/2),
     the variance of the noise is x**2 / (h-1) + (h+3) / (3 (h-1)**2).
 
     Parameters
@@ -68,7 +67,7 @@ def piecewise(bounds: tuple[Number, Number], epsilon: Number) -> Piecewise:
     bounds : pair of number
         The lowest and the highest answer; they are public.
     epsilon : number
-        What one report may cost.
+        The privacy loss of one report.
 
     Returns
     -------
@@ -90,17 +89,17 @@ def piecewise(bounds: tuple[Number, Number], epsilon: Number) -> Piecewise:
 
 
 def hybrid(bounds: tuple[Number, Number], epsilon: Number) -> Hybrid:
-    """Make a randomizer for the mean that takes turns: piecewise, or one bit.
+    """Make a randomizer for the mean that is randomly either piecewise or one bit.
 
-    It is piecewise with probability 1 - e**(-epsilon/2), and one bit alone up to epsilon 0.61. Its worst case is
-    the smallest of all here, for every epsilon.
+    It is piecewise with probability 1 - e**(-epsilon/2), and one bit alone up to epsilon 0.61. For every epsilon its
+    worst-case variance is the smallest of the randomizers in this module.
 
     Parameters
     ----------
     bounds : pair of number
         The lowest and the highest answer; they are public.
     epsilon : number
-        What one report may cost.
+        The privacy loss of one report.
 
     Returns
     -------
@@ -124,16 +123,16 @@ def hybrid(bounds: tuple[Number, Number], epsilon: Number) -> Hybrid:
 
 
 def local_laplace(bounds: tuple[Number, Number], epsilon: Number) -> LocalLaplace:
-    """Make a randomizer for the mean by Laplace noise on each answer.
+    """Make a randomizer for the mean that adds Laplace noise to each answer.
 
-    It is simple, and has 1.7 to 2 times the variance of one bit at epsilon up to 1.
+    It is simple, but has 1.7 to 2 times the variance of one bit if epsilon is at most 1.
 
     Parameters
     ----------
     bounds : pair of number
         The lowest and the highest answer; they are public.
     epsilon : number
-        What one report may cost.
+        The privacy loss of one report.
 
     Returns
     -------
@@ -154,10 +153,10 @@ def local_laplace(bounds: tuple[Number, Number], epsilon: Number) -> LocalLaplac
 
 
 def additive(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, step: Number = 1) -> Scrambled:
-    """Make additive scrambling: the answer plus a number from a known deck.
+    """Make additive scrambling, which reports the answer plus a number from a known deck.
 
-    A deck ends, so the largest report proves the largest answer: epsilon is infinite. For a finite one the noise
-    must have no end, as in `local_laplace`.
+    A deck is finite, so the largest report proves the largest answer and epsilon is infinite. A finite epsilon needs
+    unbounded noise, as in `local_laplace`.
 
     Parameters
     ----------
@@ -166,7 +165,7 @@ def additive(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, s
     noise : mapping of number to number
         Each number of the deck, and its probability.
     step : number
-        Answers are whole multiples of it apart.
+        The distance between neighboring answers.
 
     Returns
     -------
@@ -186,10 +185,10 @@ def additive(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, s
 
 
 def multiplicative(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, step: Number = 1) -> Scrambled:
-    """Make multiplicative scrambling: the answer times a number from a known deck.
+    """Make multiplicative scrambling, which reports the answer times a number from a known deck.
 
-    Epsilon is infinite but for special cases; with answers -1 and 1 and the deck -1 and 1 it is Warner's design.
-    An answer of 0 is always sent as 0.
+    Epsilon is infinite except in special cases; with answers -1 and 1 and the deck -1 and 1 it is Warner's design.
+    The report of an answer of 0 is always 0.
 
     Parameters
     ----------
@@ -198,7 +197,7 @@ def multiplicative(bounds: tuple[Number, Number], noise: Mapping[Number, Number]
     noise : mapping of number to number
         Each number of the deck, and its probability.
     step : number
-        Answers are whole multiples of it apart.
+        The distance between neighboring answers.
 
     Returns
     -------
@@ -221,7 +220,7 @@ def _scrambled(how: str, bounds: tuple[Number, Number], noise: Mapping[Number, N
     low, high = checked_bounds(bounds)
     steps = (high - low) / positive(step, "step")
     if steps.denominator != 1:
-        consequence = "the highest answer would be out of reach"
+        consequence = "otherwise the highest answer is not on the grid"
         reject("the range must be a whole number of `step`s", f"{float(steps):g}", consequence)
     if not isinstance(noise, Mapping):
         reject("`noise` must map numbers to probabilities", type(noise).__name__, "see the example", TypeError)
@@ -229,13 +228,13 @@ def _scrambled(how: str, bounds: tuple[Number, Number], noise: Mapping[Number, N
     values = tuple(exact(value, "noise") for value in noise)
     shares = [probability(share, "noise") for share in noise.values()]
     if sum(shares, Fraction(0)) != 1 or 0 in shares:
-        consequence = "a number is always drawn"
+        consequence = "every draw gives one of these numbers"
         reject("the probabilities of `noise` must be positive and sum to 1", float(sum(shares)), consequence)
     (weights,), _ = integer_rows([shares], DENOMINATOR_LIMIT)
     return Scrambled(low, high, int(steps), how, values, tuple(weights))  # type: ignore[arg-type]
 
 
 def _window(steps: int, epsilon: Number) -> tuple[int, int, int]:
-    """The width of the best window for a mean, e**(-epsilon/2) of the range, and its weights."""
+    """Return the width of the best window for a mean, e**(-epsilon/2) of the range, and its weights."""
     width = max(1, round(steps * math.exp(-float(checked_epsilon(epsilon)) / 2)))
     return (width, *odds(epsilon, inside=width, outside=steps))

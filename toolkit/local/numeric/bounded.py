@@ -1,4 +1,4 @@
-"""The mean of bounded numbers: one bit, a sliding window, and both by turns."""
+"""Randomizers for the mean of bounded numbers: one bit, a sliding window, and a mixture of both."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,15 +20,15 @@ from toolkit.local.oracles.support import Support
 from toolkit.local.protocol import is_code, keep_whole
 
 TURNS = 1 << 16
-"""A hybrid takes turns in parts of this many."""
+"""The denominator of the probability that a hybrid uses the window."""
 
 
 @dataclass(frozen=True, repr=False)
 class OneBit(FiniteMean):
-    """Report one bit: the answer is rounded to 0 or 1 at random, in proportion, and told as in Warner's design.
+    """A randomizer that rounds the answer to 0 or 1 at random and randomizes this bit by Warner's design.
 
-    To draw a report for an answer `index` steps above `low`: a uniform integer below `steps`; the bit is 1 if
-    it is below the index, else 0. Then a uniform integer below keep + lie: below `keep` the bit is reported,
+    To draw a report for an answer `index` steps above `low`, draw a uniform integer below `steps`; the bit is 1 if
+    it is below the index, else 0. Then draw a uniform integer below keep + lie; if it is below `keep`, report the bit,
     else its opposite.
 
     Parameters
@@ -65,7 +65,7 @@ class OneBit(FiniteMean):
 
     @cached_property
     def _support(self) -> Support:
-        """An answer at part u of the range is a 1 with probability u: its mean is a share, and is estimated as one."""
+        """The law of support: an answer u, scaled to 0 to 1, gives a 1 with probability u, so the mean is a share."""
         keep = Fraction(self.keep, self.keep + self.lie)
         return Support.independent(keep, 1 - keep)
 
@@ -81,8 +81,8 @@ class OneBit(FiniteMean):
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:
         bit = below(self.steps, len(index), rng) < index.astype(np.uint64)
-        lied = Categorical([self.keep, self.lie]).draw(len(index), rng)
-        return np.asarray(bit ^ (lied == 1), dtype=np.int64)
+        flipped = Categorical([self.keep, self.lie]).draw(len(index), rng)
+        return np.asarray(bit ^ (flipped == 1), dtype=np.int64)
 
     def _unit_scores(self, reports: Steps) -> Array:
         return np.asarray((reports - float(self._support.q)) / self._support.slope)
@@ -101,9 +101,9 @@ class OneBit(FiniteMean):
 
 @dataclass(frozen=True, repr=False)
 class Piecewise(Windowed, FiniteMean):
-    """A report near the answer is likelier than one far from it: a window of `width` reports slides with the answer.
+    """A randomizer whose reports are likelier in a window of `width` reports that slides with the answer.
 
-    To draw a report: see `toolkit.local.numeric.window.Window`, with the index of the answer.
+    Reports are drawn as in `toolkit.local.numeric.window.Window`, with the index of the answer.
 
     Examples
     --------
@@ -128,9 +128,9 @@ class Piecewise(Windowed, FiniteMean):
 
 @dataclass(frozen=True, repr=False)
 class Hybrid(FiniteMean):
-    """By turns a sliding window and one bit, which together are better than either.
+    """A random mixture of a sliding window and one bit, which is better than either.
 
-    To draw a report: a uniform integer below 65536; if it is below `turn`, draw j as `Window` does and report
+    To draw a report, draw a uniform integer below 65536; if it is below `turn`, draw j as `Window` does and report
     j + 2, else draw a bit as `OneBit` does and report it.
 
     Parameters
@@ -140,13 +140,13 @@ class Hybrid(FiniteMean):
     lie : int
         The weight of its opposite.
     width : int
-        How many reports are near an answer.
+        The number of reports near an answer.
     inside : int
         The weight of a report near the answer.
     outside : int
         The weight of any other report.
     turn : int
-        How often, of 65536, it is the window's turn.
+        The numerator, over 65536, of the probability of the window.
 
     Examples
     --------
@@ -168,27 +168,27 @@ class Hybrid(FiniteMean):
         super().__post_init__()
         keep_whole(self, keep=1, lie=1, width=1, inside=1, outside=1, turn=0)
         if self.turn > TURNS:
-            reject(f"`turn` must be at most {TURNS}", self.turn, "it is a share of the people")
-        _ = self.bit, self._window  # checked once, here
+            reject(f"`turn` must be at most {TURNS}", self.turn, "it is the numerator of a probability")
+        _ = self.bit, self._window  # for their checks
 
     @cached_property
     def bit(self) -> OneBit:
-        """The randomizer of the bit's turns."""
+        """The randomizer of one bit."""
         return OneBit(self.low, self.high, self.steps, self.keep, self.lie)
 
     @cached_property
     def _window(self) -> Window:
-        """The law of the window's turns."""
+        """The law of the window."""
         return Window(self.steps, self.width, self.inside, self.outside)
 
     @property
     def share(self) -> Fraction:
-        """How often it is the window's turn."""
+        """The probability of the window."""
         return Fraction(self.turn, TURNS)
 
     @property
     def _odds(self) -> Fraction:
-        """Whose turn it is does not depend on the answer, so the larger of both."""
+        """The larger odds of the two; which of them is used does not depend on the answer."""
         return max(self.bit._odds, self._window.odds)
 
     @property
@@ -205,7 +205,7 @@ class Hybrid(FiniteMean):
         return 2 + self._window.report(index, draw) if draw(TURNS) < self.turn else self.bit._draw_report(index, draw)
 
     def _accepts(self, report: object) -> bool:
-        # Where it is never the window's turn, or the bit's, nobody sends its reports.
+        # If the window or the bit is never used, nobody sends its reports.
         bit = is_code(report, 2)
         return self.turn < TURNS if bit else self.turn > 0 and is_code(report, self.kinds)
 

@@ -1,7 +1,7 @@
-"""Bounded numbers on a public grid: answers become whole steps before anything is drawn.
+"""Bounded numbers on a public grid: answers are rounded to whole steps before anything is drawn.
 
-A float that leaves a person's device could betray the answer by its last bits. Steps cannot: every report is
-one of the same few integers for everyone, whatever the answer was.
+The last bits of a floating-point report could reveal the answer. Whole steps cannot, because the possible reports are
+the same integers for every answer.
 """
 
 from collections.abc import Sequence
@@ -21,38 +21,38 @@ from toolkit.local.sampled_randomizer import SampledRandomizer
 EXACT = 2**53
 """Whole numbers below this are exact in JavaScript."""
 
-_WIDEST_NOISE = 2**43  # in steps; noise a thousand times as wide, which would pass 2**53, does not happen
+_WIDEST_NOISE = 2**43  # in steps; noise a thousand times its scale, which would exceed 2**53, does not occur
 
 _MULTIPLES = 2**9  # of `s` that a draw of Laplace noise may meet; that it meets more has a probability below 10**-200
 
 
 def laplace_in_browser(scale: Fraction, budget: Fraction) -> dict[str, Any]:
-    """Of Laplace noise: `s` and `t`, its scale in lowest terms, and its budget; the longer numbers as text."""
+    """Return the scale of Laplace noise in lowest terms, `s` / `t`, and its budget, with long numbers as text."""
     if scale >= _WIDEST_NOISE:
-        reject("`epsilon` must be larger for answers in a browser", float(budget), "reports would pass 2**53")
+        reject("`epsilon` must be larger for answers in a browser", float(budget), "reports would exceed 2**53")
     s, t = scale.as_integer_ratio()
-    written = int if max(_MULTIPLES * s, t) < EXACT else str
+    number_type = int if max(_MULTIPLES * s, t) < EXACT else str
     parts = [part if part < EXACT else str(part) for part in budget.as_integer_ratio()]
-    return {"budget": parts, "s": written(s), "t": written(t)}
+    return {"budget": parts, "s": number_type(s), "t": number_type(t)}
 
 
 FINEST = 1 << 16
-"""Steps of a grid that is not chosen otherwise: rounding moves an answer by at most 1/131072 of the range."""
+"""The default number of steps of a grid; rounding changes an answer by at most 1/131072 of the range."""
 
 FARTHEST = 10**300
-"""How far from zero bounds may lie: estimates are floats."""
+"""The largest absolute value of bounds, because estimates are floats."""
 
 
 def checked_bounds(bounds: Sequence[Number]) -> tuple[Fraction, Fraction]:
-    """Two finite numbers in order, exact."""
+    """Check that bounds are two finite numbers in order; return them as fractions."""
     low, high = limits(bounds, consequence="the lowest and the highest answer are public; write [0, 80]")
     if max(abs(low), abs(high)) > FARTHEST:
-        reject("`bounds` must lie between -1e300 and 1e300", "wider ones", "floats end there")
+        reject("`bounds` must lie between -1e300 and 1e300", "wider ones", "estimates are floats")
     return low, high
 
 
 def fine_steps(low: Fraction, high: Fraction) -> int:
-    """The finest grid on which whole numbers are met exactly, if the bounds are whole."""
+    """Return the largest number of steps for which whole numbers are on the grid if the bounds are whole."""
     span = high - low
     if low.denominator == high.denominator == 1 and span <= FINEST:
         return FINEST // int(span) * int(span)
@@ -61,7 +61,7 @@ def fine_steps(low: Fraction, high: Fraction) -> int:
 
 @dataclass(frozen=True)
 class AnswerGrid:
-    """`steps` + 1 points from `low` to `high`, both included."""
+    """A grid of `steps` + 1 points from `low` to `high`, both included."""
 
     low: Fraction
     high: Fraction
@@ -77,13 +77,13 @@ class AnswerGrid:
         return float(self.high - self.low)
 
     def index(self, answers: Values) -> tuple[Steps, bool]:
-        """The nearest point of each answer, and whether there was one answer alone."""
+        """Return the index of the point nearest to each answer, and whether there was a single answer."""
         numbers, single = numbers_in(answers, self.low, self.high)
-        place = np.rint((numbers - float(self.low)) / self.span * self.steps).astype(np.int64)
-        return np.clip(place, 0, self.steps), single
+        indices = np.rint((numbers - float(self.low)) / self.span * self.steps).astype(np.int64)
+        return np.clip(indices, 0, self.steps), single
 
     def unit(self, value: Number, name: str) -> float:
-        """A number within the bounds as a part of the range, from 0 to 1."""
+        """Scale a number within the bounds to the range from 0 to 1."""
         number = exact(value, name)
         if not self.low <= number <= self.high:
             reject(f"`{name}` must lie between {float(self.low):g} and {float(self.high):g}", value, "answers do")
@@ -91,18 +91,18 @@ class AnswerGrid:
 
 
 def numbers_in(answers: Values, low: Fraction, high: Fraction) -> tuple[Array, bool]:
-    """Answers as floats, none missing and none out of bounds; errors count them and never quote one."""
+    """Read answers as floats, none missing and none out of bounds; errors never quote an answer."""
     try:
         numbers = np.asarray(answers, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        consequence = "they cannot be placed between the bounds"
+        consequence = "convert them, and drop missing ones"
         reject("answers must be numbers, none missing", "something else", consequence, TypeError)
     single = numbers.ndim == 0
     numbers = numbers.reshape(1) if single else numbers
     if numbers.ndim != 1:
-        reject("answers must be one-dimensional", f"{numbers.ndim} dimensions", "there is one answer a person")
+        reject("answers must be one-dimensional", f"{numbers.ndim} dimensions", "give one per person")
     if numbers.size == 0:
-        reject("answers must hold at least one entry", "none", "there is nothing to work on")
+        reject("answers must hold at least one entry", "none", "there is nothing to randomize")
     missing = int(np.count_nonzero(np.isnan(numbers)))
     if missing:
         consequence = "drop them first (for example with .dropna())"
@@ -115,12 +115,12 @@ def numbers_in(answers: Values, low: Fraction, high: Fraction) -> tuple[Array, b
 
 
 def checked_reports(reports: Values, kinds: int | None = None) -> Steps:
-    """Reports as integers, from 0 to kinds - 1 where their number is limited."""
+    """Check that reports are integers, from 0 to kinds - 1 if `kinds` is given."""
     codes = as_array(reports)
     codes = codes.reshape(1) if codes.ndim == 0 else codes
     if codes.ndim != 1 or codes.dtype.kind not in "biu" or codes.size == 0:
         rule = "reports must be a list of integers"
-        reject(rule, f"{codes.ndim} dimensions of {codes.dtype}", "they cannot be read", TypeError)
+        reject(rule, f"{codes.ndim} dimensions of {codes.dtype}", "pass reports as `randomize` returns them", TypeError)
     least, most = (-(2**62), 2**62) if kinds is None else (0, kinds - 1)
     if codes.min() < least or codes.max() > most:
         reject(f"reports must lie in {least} … {most}", "others", "they were made by another randomizer")
@@ -129,7 +129,7 @@ def checked_reports(reports: Values, kinds: int | None = None) -> Steps:
 
 @dataclass(frozen=True, repr=False)
 class OnGrid(SampledRandomizer):
-    """Answers from `low` to `high`, rounded to a public grid before anything is drawn.
+    """A randomizer of answers from `low` to `high` that rounds them to a public grid before anything is drawn.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class OnGrid(SampledRandomizer):
     high : number
         The highest answer.
     steps : int
-        The steps of the public grid between them.
+        The number of steps of the public grid between them.
     """
 
     low: Fraction
@@ -152,7 +152,7 @@ class OnGrid(SampledRandomizer):
         object.__setattr__(self, "low", fraction(self.low, "low"))
         object.__setattr__(self, "high", fraction(self.high, "high"))
         keep_whole(self, steps=1)
-        _ = self._grid  # checked once, here
+        _ = self._grid  # for its checks
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
@@ -175,7 +175,7 @@ class OnGrid(SampledRandomizer):
         return reports if np.ndim(reports) else int(reports)
 
     def _browser_data(self) -> dict[str, Any]:
-        # The width as a fraction: a browser divides as Python's `float` does while it holds both parts.
+        # A browser's division gives Python's float if the numerator and the denominator are exact in both.
         span = self.high - self.low
         if max(abs(part) for number in (*self.bounds, span) for part in number.as_integer_ratio()) >= EXACT:
             received = f"{float(self.low)} and {float(self.high)}"

@@ -1,4 +1,4 @@
-"""Laplace noise added by each person, on a grid of whole numbers."""
+"""Local Laplace noise, which each person adds to the answer on a grid of whole numbers."""
 
 import math
 from dataclasses import dataclass
@@ -22,21 +22,22 @@ _FARTHEST = 64  # scales of noise; e**-64 is less than 10**-27
 
 @dataclass(frozen=True, repr=False)
 class LocalLaplace(MeanRandomizer):
-    """The answer in steps above `low`, plus an integer z of probability proportional to e**(-abs(z) budget / steps).
+    """A randomizer that adds discrete Laplace noise to the answer, in steps above `low`.
 
-    A step of noise costs budget / steps, and answers are at most `steps` apart: so epsilon is `budget`,
-    exactly, grid included. Reports are integers without end in both directions.
+    The noise is an integer z with probability proportional to e**(-abs(z) budget / steps). A step of noise costs
+    budget / steps and answers are at most `steps` apart, so epsilon is exactly `budget`. Reports are unbounded
+    integers.
 
-    To draw z with s / t = steps / budget in lowest terms (Canonne, Kamath and Steinke 2020, algorithm 2):
-    draw u below s and keep it with probability e**(-u/s), else start over; count how often in a row e**-1
-    succeeds, v times; let z be the whole part of (u + s v) / t; draw a sign, and start over if it is minus
-    and z is 0. A success of e**-x for x at most 1: for j = 1, 2, … draw below the denominator of x/j as long
-    as the draw is below its numerator; success if j ends odd.
+    To draw z, let s / t = steps / budget in lowest terms (Canonne, Kamath and Steinke 2020, algorithm 2). Draw u below
+    s and accept it with probability e**(-u/s), else start over. Let v be the number of successes of e**-1 before the
+    first failure, and z the whole part of (u + s v) / t. Draw a sign, and start over if it is minus and z is 0. To
+    draw an event of probability e**-x for x at most 1, draw below the denominator of x/j for j = 1, 2, … as long as
+    the draw is below its numerator; the event occurs if the last j is odd.
 
     Parameters
     ----------
     budget : number
-        Epsilon.
+        The epsilon of a report.
 
     Examples
     --------
@@ -60,12 +61,12 @@ class LocalLaplace(MeanRandomizer):
 
     @property
     def scale(self) -> Fraction:
-        """Of the noise, in steps."""
+        """The scale of the noise, in steps."""
         return self.steps / self.budget
 
     @cached_property
     def square(self) -> tuple[float, float, float]:
-        """The noise adds its variance, 2 r / (1-r)**2 with r = e**(-1/scale), in steps."""
+        """The coefficients of the mean squared score; the noise has variance 2 r / (1-r)**2, r = e**(-1/scale)."""
         half = math.sinh(float(1 / self.scale) / 2)  # (1-r)**2 / r = (2 sinh(1 / (2 scale)))**2
         return 1 / (2 * half**2 * self.steps**2), 0.0, 1.0
 
@@ -100,7 +101,7 @@ class LocalLaplace(MeanRandomizer):
 
 
 def _succeeds(exponent: Fraction, draw: Below) -> bool:
-    """True with probability e**-exponent, for an exponent from 0 to 1."""
+    """Return True with probability e**-exponent, for an exponent from 0 to 1."""
     tries = 1
     while draw((exponent / tries).denominator) < (exponent / tries).numerator:
         tries += 1

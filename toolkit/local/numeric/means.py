@@ -1,4 +1,4 @@
-"""`MeanRandomizer`: what all randomizers of bounded numbers share whose reports average to the truth."""
+"""`MeanRandomizer`: the base class of randomizers of bounded numbers whose mean score is the mean answer."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ from toolkit.local.sampled_randomizer import SampledAtOdds
 
 @dataclass(frozen=True, repr=False)
 class MeanRandomizer(OnGrid):
-    """A report's score has the answer, rounded to the grid, as its mean."""
+    """A randomizer of bounded numbers whose reports have scores with the rounded answer as their mean."""
 
     @property
     @abstractmethod
     def square(self) -> tuple[float, float, float]:
-        """c0, c1, c2: the mean squared unit score of an answer at u, 0 to 1, is c0 + c1 u + c2 u**2."""
+        """The coefficients of the mean squared unit score c0 + c1 u + c2 u**2 of an answer u from 0 to 1."""
 
     @abstractmethod
     def _unit_scores(self, reports: Steps) -> Array: ...
 
     def scores(self, reports: Values, option: Label | None = None) -> Array:
         if option is not None:
-            reject("`option` must be left out", repr(option)[:40], "a number is asked for, and it has no options")
+            reject("`option` must be left out", repr(option)[:40], "a question for a number has no options")
         return float(self.low) + self._grid.span * self._unit_scores(self._checked(reports))
 
     def _checked(self, reports: Values) -> Steps:
@@ -47,7 +47,8 @@ class MeanRandomizer(OnGrid):
         n = int(times.sum())
         value = float(times @ scores / n)
         spread = float(times @ (scores - value) ** 2 / (n - 1)) if n > 1 else np.nan
-        if n > 1 and np.ptp(scores[times > 0]) == 0:  # they say nothing of the error: it is the design's
+        if n > 1 and np.ptp(scores[times > 0]) == 0:
+            # Equal scores have no sample variance, so the variance in theory is used.
             spread = self.variance(min(max(value, float(self.low)), float(self.high)), 1)
         return self._estimated(value, float(np.sqrt(spread / n)), n, None)
 
@@ -57,11 +58,11 @@ class MeanRandomizer(OnGrid):
         Parameters
         ----------
         mean : number
-            Of the answers.
+            The mean of the answers.
         n : int
             How many people answer.
         sd : number, optional
-            Their standard deviation; left out, the one possible within the bounds that makes the variance largest.
+            Their standard deviation; if left out, the one within the bounds that makes the variance largest.
         respondents : {"sample", "fixed"}
             "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
             randomization varies; this is what papers on local differential privacy print.
@@ -79,11 +80,11 @@ class MeanRandomizer(OnGrid):
             reject("`sd` must be possible within the bounds", sd, consequence)
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
         c0, c1, c2 = self.square
-        ones = [c0 + c1 * center + c2 * (center**2 + s) - center**2 - (s if fixed else 0) for s in spreads]
-        return max(ones) * self._grid.span**2 / whole(n, "n")
+        variances = [c0 + c1 * center + c2 * (center**2 + s) - center**2 - (s if fixed else 0) for s in spreads]
+        return max(variances) * self._grid.span**2 / whole(n, "n")
 
     def _estimated(self, value: float, se: float, n: int, share: Shares | None = None) -> Estimate:
-        """With a t interval, or with those of the share that the mean is, moved to the unit of the answers."""
+        """Make an estimate with a t interval, or with the intervals of a share that is scaled to the mean."""
         outside = not self.low <= value <= self.high
         notes = ("the estimate lies out of bounds, as an unbiased estimate may",) if outside else ()
         fit = edge_fit(share, together=True, of="mean") if share else None
@@ -107,19 +108,19 @@ class MeanRandomizer(OnGrid):
 
 @dataclass(frozen=True, repr=False)
 class FiniteMean(SampledAtOdds, MeanRandomizer):
-    """The reports are the integers from 0 to `kinds` - 1, each with an exact rational probability."""
+    """A mean randomizer whose reports are the integers from 0 to `kinds` - 1, with exact rational probabilities."""
 
     @property
     @abstractmethod
     def kinds(self) -> int:
-        """How many different reports there are."""
+        """The number of different reports."""
 
     def _accepts(self, report: object) -> bool:
         return is_code(report, self.kinds)
 
     def _score_range(self) -> tuple[Array, Array]:
-        worth = self.scores(np.arange(self.kinds))
-        return np.asarray(worth.min()), np.asarray(worth.max())
+        scores = self.scores(np.arange(self.kinds))
+        return np.asarray(scores.min()), np.asarray(scores.max())
 
     def _checked(self, reports: Values) -> Steps:
         return checked_reports(reports, self.kinds)

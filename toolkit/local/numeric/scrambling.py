@@ -1,7 +1,7 @@
-"""The survey literature's scrambled responses: a known random number is added to the answer, or multiplied with it.
+"""Scrambled responses of the survey literature: a random number is added to the answer or multiplied with it.
 
-They are unbiased and easy to explain, and they protect less than they seem to: a deck of cards ends somewhere, so some
-reports are possible for some answers only. Their epsilon is computed from the deck, exactly, and is usually infinite.
+They are unbiased and easy to explain, but they protect less than they seem to. A deck of cards is finite, so some
+reports are possible for some answers only. Epsilon is computed exactly from the deck and is usually infinite.
 """
 
 import math
@@ -25,10 +25,10 @@ from toolkit.local.protocol import fraction, is_whole
 
 @dataclass(frozen=True, repr=False)
 class Scrambled(MeanRandomizer):
-    """The answer plus, or times, a number drawn from a known deck.
+    """A randomizer that reports the answer plus, or times, a number drawn from a known deck.
 
-    To draw a report: a uniform integer below the sum of `weights` falls into one of their consecutive cells,
-    and picks that value of the deck. Reports are whole multiples of `unit`, given as integers.
+    To draw a report, draw a uniform integer below the sum of `weights`; the consecutive cell into which it falls is the
+    card. Reports are whole multiples of `unit`, given as integers.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Scrambled(MeanRandomizer):
     values : sequence of number
         The deck's values, all different.
     weights : sequence of int
-        How many cards of each.
+        The number of cards with each value.
 
     Examples
     --------
@@ -58,13 +58,15 @@ class Scrambled(MeanRandomizer):
         object.__setattr__(self, "values", tuple(fraction(value, "values") for value in self.values))
         object.__setattr__(self, "weights", tuple(whole(weight, "weights") for weight in self.weights))
         if not self.values or len(self.values) != len(self.weights) or len(set(self.values)) < len(self.values):
-            consequence = "see `noise`"
+            consequence = "give `noise` as a mapping from value to probability"
             reject("the deck must have distinct values, each with a weight", f"{len(self.values)} values", consequence)
         if sum(self.weights) > DENOMINATOR_LIMIT:
-            reject("the weights must sum to at most 2**32", sum(self.weights), "one 32-bit word must be enough")
+            reject(
+                "the weights must sum to at most 2**32", sum(self.weights), "one 32-bit word must be enough for a draw"
+            )
         if self.how == "multiplicative" and self._moment(1) == 0:
             reject("the deck's mean must differ from 0", 0, "the mean report would say nothing about the mean answer")
-        _ = self.lines  # checked once, here
+        _ = self.lines  # for its checks
 
     def _moment(self, order: int) -> Fraction:
         total = sum(weight * value**order for value, weight in zip(self.values, self.weights, strict=True))
@@ -76,13 +78,14 @@ class Scrambled(MeanRandomizer):
 
     @cached_property
     def unit(self) -> Fraction:
-        """The step of the grid of reports; 1 where answers and deck are whole numbers."""
-        corners = [self._combined(index, value) for index in (0, 1) for value in self.values]  # all are sums of these
+        """The step of the grid of reports; 1 if answers and deck are whole numbers."""
+        # All reports are integer combinations of those of the two lowest answers.
+        corners = [self._combined(index, value) for index in (0, 1) for value in self.values]
         return Fraction(1, math.lcm(*(corner.denominator for corner in corners)))
 
     @cached_property
     def lines(self) -> tuple[Steps, Steps]:
-        """For each value of the deck the report of the lowest answer, and what every step adds, in units."""
+        """For each value of the deck, the report of the lowest answer and the increment per step, in units."""
         starts = [int(self._combined(0, value) / self.unit) for value in self.values]
         slopes = [
             int(self._combined(1, value) / self.unit) - start for value, start in zip(self.values, starts, strict=True)
@@ -101,7 +104,7 @@ class Scrambled(MeanRandomizer):
 
     @cached_property
     def epsilon(self) -> float:
-        """From all reports of all answers: infinite as soon as one report is possible for some answers only."""
+        """The epsilon over all reports and answers; infinite if a report is possible for some answers only."""
         first = set(self._law(0))
         if any(set(self._law(index)) != first for index in range(self.steps, 0, -1)):
             return math.inf
@@ -109,7 +112,7 @@ class Scrambled(MeanRandomizer):
         return log_up(max(Fraction(max(law[y] for law in laws), min(law[y] for law in laws)) for y in first))
 
     def _law(self, index: int) -> dict[int, int]:
-        """The weight of every possible report of an answer."""
+        """Return the weight of every possible report of an answer."""
         starts, slopes = self.lines
         law: defaultdict[int, int] = defaultdict(int)
         for start, slope, weight in zip(starts.tolist(), slopes.tolist(), self.weights, strict=True):
@@ -121,13 +124,13 @@ class Scrambled(MeanRandomizer):
         low, span = self.low, self.high - self.low
         if self.how == "additive":
             return float((self._moment(2) - self._moment(1) ** 2) / span**2), 0.0, 1.0
-        swell = self._moment(2) / self._moment(1) ** 2  # the score of an answer x has the mean square swell * x**2
-        return float((swell - 1) * low**2 / span**2), float(2 * (swell - 1) * low / span), float(swell)
+        factor = self._moment(2) / self._moment(1) ** 2  # the mean squared score of an answer x is factor * x**2
+        return float((factor - 1) * low**2 / span**2), float(2 * (factor - 1) * low / span), float(factor)
 
     def _draw_report(self, index: int, draw: Below) -> int:
-        drawn, card = draw(sum(self.weights)), 0
-        while drawn >= self.weights[card]:
-            drawn, card = drawn - self.weights[card], card + 1
+        rest, card = draw(sum(self.weights)), 0
+        while rest >= self.weights[card]:
+            rest, card = rest - self.weights[card], card + 1
         return int(self.lines[0][card]) + index * int(self.lines[1][card])
 
     def _accepts(self, report: object) -> bool:
@@ -137,7 +140,7 @@ class Scrambled(MeanRandomizer):
         return any(self._on_line(report - start, slope) for start, slope in lines)
 
     def _on_line(self, above: int, slope: int) -> bool:
-        """Whether some answer lies this far above the lowest one's report, for one value of the deck."""
+        """Return whether some answer's report is `above` that of the lowest answer, for a card with this slope."""
         return above == 0 if slope == 0 else above % slope == 0 and 0 <= above // slope <= self.steps
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:

@@ -1,4 +1,4 @@
-"""The distribution of bounded numbers: reports through a square wave, turned back by smoothed maximum likelihood."""
+"""The square wave, a randomizer for the distribution of bounded numbers, with smoothed maximum likelihood."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -24,12 +24,12 @@ from toolkit.local.numeric.window import Windowed
 from toolkit.local.protocol import Respondents, is_code
 
 SEED = 20_191_205
-"""Drawing again is arithmetic, not privacy: with a fixed start the same reports always give the same band."""
+"""The seed of the bootstrap, which needs no secrecy; with a fixed seed the same reports give the same band."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:
-    """Percentiles of the estimates from surveys drawn again: one row per survey, one column per label."""
+    """Bootstrap percentiles of estimates, from replicates with a row per survey and a column per label."""
 
     replicates: Array
     methods: tuple[str, ...] = ("bootstrap",)
@@ -37,7 +37,7 @@ class Bootstrap:
 
     @property
     def least_p(self) -> float:
-        """So many surveys cannot tell a smaller p-value from this one."""
+        """The smallest p-value that this number of replicates can resolve."""
         return 2 / (len(self.replicates) + 1)
 
     def interval(self, level: float, method: str) -> Interval:
@@ -46,22 +46,22 @@ class Bootstrap:
 
 
 def resample(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
-    """Tallies of as many reports drawn from the tally, one row per survey."""
+    """Resample a tally with replacement; return a tally in each row."""
     n = int(counts.sum())
     return rng.multinomial(n, counts / n, size=replicates).astype(np.float64)
 
 
 _STEPS = 64
-# with the paper's kernel on 1,024 bins the curve is rougher than need be, and on 65 too smooth for 10**5
-# people
+# With the kernel of the paper the curve is rougher than necessary on 1,024 bins, and too smooth for 10**5 people on 65.
 _BINS = 256
 
 
 @dataclass(frozen=True, repr=False)
 class SquareWave(Windowed):
-    """Answers at steps + 1 even points from `low` to `high`; a window of `width` reports slides with the answer.
+    """A randomizer for the distribution of answers on steps + 1 equidistant points from `low` to `high`.
 
-    To draw a report: see `toolkit.local.numeric.window.Window`, with the number of the point nearest to the answer.
+    Reports are likelier in a window of `width` reports that slides with the answer. They are drawn as in
+    `toolkit.local.numeric.window.Window`, with the index of the point nearest to the answer.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class SquareWave(Windowed):
 
     @cached_property
     def _points(self) -> Array:
-        """The answers that are told apart."""
+        """The points of the grid."""
         return np.linspace(float(self.low), float(self.high), self.steps + 1)
 
     def _accepts(self, report: object) -> bool:
@@ -93,7 +93,7 @@ class SquareWave(Windowed):
         Returns
         -------
         array
-            One number for each report that is possible.
+            A count for each possible report.
         """
         codes = checked_reports(reports, self._window.reports)
         return times_each(codes, None if times is None else checked_times(times, len(codes)), self._window.reports)
@@ -107,24 +107,25 @@ class SquareWave(Windowed):
         rng: Rng = None,
         times: ArrayLike | None = None,
     ) -> Estimate:
-        """Estimate the share of answers nearest to each point: a smoothed curve, with a bootstrap band.
+        """Estimate the share of answers nearest to each point, as a smoothed curve with a bootstrap band.
 
-        Measured on four shapes (Beta(5, 2), two humps, heaps at round numbers, a steep fall), epsilon 0.5, 1 and 2,
-        65 points and 1,000 to 100,000 people, a few surveys each, the curve's mean Wasserstein distance from the
-        answers was 0.63 to 1.28 times that of the published algorithm on 1,024 bins; that of maximum likelihood was
-        0.95 to 1.82 times.
+        The error was measured for four distributions (Beta(5, 2), bimodal, heaped at round numbers, steeply falling),
+        epsilon 0.5, 1 and 2, 65 points and 1,000 to 100,000 people, with a few surveys each. The mean Wasserstein
+        distance of the curve from the answers was 0.63 to 1.28 times that of the published algorithm on 1,024 bins;
+        that of maximum likelihood was 0.95 to 1.82 times.
 
         Parameters
         ----------
         reports : sequence of int
             One per person.
         smoothing : float, optional
-            How much neighbors are mixed in every round, up to 1 for the kernel (1/4, 1/2, 1/4); what that kernel does
-            on 256 bins if left out, 1/16 on 65 points. The band does not show its bias. 0 for maximum likelihood.
+            The amount of smoothing per round, from 0 for maximum likelihood to 1 for the kernel (1/4, 1/2, 1/4). If
+            left out, the equivalent of that kernel on 256 bins, which is 1/16 on 65 points. The band does not include
+            the bias of smoothing.
         replicates : int
-            Surveys drawn again for the band, which is that of maximum likelihood.
+            The number of bootstrap replicates for the band, which is that of maximum likelihood.
         rng : numpy.random.Generator, optional
-            For drawing again; the start is fixed if left out, so that the same reports give the same band.
+            For the bootstrap; its seed is fixed if left out, so that the same reports give the same band.
         times : sequence of int, optional
             How often each of the reports came; once if left out.
 
@@ -143,13 +144,13 @@ class SquareWave(Windowed):
         Parameters
         ----------
         counts : sequence of int
-            How many reports of each kind, as `tally` gives them.
+            The number of reports of each kind, as `tally` returns them.
         smoothing : float, optional
             As for `estimate`.
         replicates : int
-            Surveys drawn again, for the band.
+            The number of bootstrap replicates for the band.
         rng : numpy.random.Generator, optional
-            For drawing again; a fixed start if left out.
+            For the bootstrap; a fixed seed if left out.
 
         Returns
         -------
@@ -169,9 +170,9 @@ class SquareWave(Windowed):
     ) -> Estimate:
         """Estimate the numbers below which the given shares of the answers lie, by maximum likelihood.
 
-        Between the points the answers are taken to be spread evenly. Measured over three shapes, epsilon 0.5,
-        1 and 2, 21 and 65 points and 3000 people, nominal 95 % intervals of quartiles held 88 to 99 % of the
-        time; but 67 to 93 % where the quartile lay inside a heap of equal answers at the end of the range.
+        Answers are assumed to be evenly spread between the points. In simulations with three distributions, epsilon
+        0.5, 1 and 2, 21 and 65 points and 3000 people, nominal 95 % intervals of quartiles covered 88 to 99 % of the
+        time, but 67 to 93 % if the quartile lay in a heap of equal answers at the end of the range.
 
         Parameters
         ----------
@@ -180,11 +181,11 @@ class SquareWave(Windowed):
         at : sequence of number
             The shares.
         smoothing : float, optional
-            As for `estimate`; none unless it is given.
+            As for `estimate`; no smoothing by default.
         replicates : int
-            Surveys drawn again, for the intervals.
+            The number of bootstrap replicates for the intervals.
         rng : numpy.random.Generator, optional
-            For drawing again; a fixed start if left out.
+            For the bootstrap; a fixed seed if left out.
 
         Returns
         -------
@@ -196,14 +197,14 @@ class SquareWave(Windowed):
 
         def points(distributions: Array) -> Array:
             below = np.concatenate([np.zeros((len(distributions), 1)), _running(distributions)], axis=1)
-            # Exactly 1 at the end: the quantile of 1 is then the upper end, whatever the last bit of the sum.
+            # Dividing by the last sum makes it exactly 1, so that the quantile of 1 is the upper end.
             return np.array([np.interp(shares, row / row[-1], edges) for row in below])
 
         return self._estimated(self.tally(reports), points, tuple(f"{s:g}" for s in shares), smoothing, replicates, rng)
 
     @property
     def _labels(self) -> tuple[str, ...]:
-        """What the points are called in an estimate."""
+        """The labels of the points in an estimate."""
         return tuple(f"{point:.6g}" for point in self._points)
 
     def _estimated(
@@ -216,10 +217,10 @@ class SquareWave(Windowed):
         rng: Rng,
     ) -> Estimate:
         numbers, mixed = checked_counts(counts, self._window.reports), self._mixed(smoothing)
-        again = resample(
+        resampled = resample(
             numbers, whole(replicates, "replicates", least=2), check_rng(rng) or np.random.default_rng(SEED)
         )
-        bootstrap = read(self._maximum_likelihood(again))
+        bootstrap = read(self._maximum_likelihood(resampled))
         curve = (
             smoothed_likelihood(self._window.matrix(), numbers, mixed)[None]
             if mixed
@@ -242,23 +243,23 @@ class SquareWave(Windowed):
         )
 
     def _mixed(self, smoothing: float | None) -> float:
-        """How much neighboring points are mixed in a round."""
+        """Return the amount of smoothing per round."""
         if smoothing is None:
             return min(1.0, (self.steps / _BINS) ** 2)  # a kernel's variance grows with the square of the step
         if not 0 <= smoothing <= 1:
-            reject("`smoothing` must lie between 0 and 1", smoothing, "it is how much neighbors are mixed")
+            reject("`smoothing` must lie between 0 and 1", smoothing, "it is a weight of neighboring points")
         return smoothing
 
     def _maximum_likelihood(self, tallies: Array) -> Array:
-        """One distribution for each tally, by maximum likelihood."""
+        """Estimate a distribution for each tally by maximum likelihood."""
         return maximum_likelihoods(self._window.matrix(), tallies, tolerance=1e-6)
 
     def variance(
         self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample", surveys: int = 200, rng: Rng = None
     ) -> Array:
-        """Compute the variance of the maximum-likelihood share of each point, by simulation as there is no formula.
+        """Compute the variance of the maximum-likelihood share of each point by simulation, as there is no formula.
 
-        A smoothed curve varies less.
+        The variance of a smoothed curve is smaller.
 
         Parameters
         ----------
@@ -270,7 +271,7 @@ class SquareWave(Windowed):
             "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
             randomization varies; this is what papers on local differential privacy print.
         surveys : int
-            How many surveys are simulated.
+            The number of simulated surveys.
         rng : numpy.random.Generator, optional
             For the simulation; a fixed seed if left out.
 
@@ -288,11 +289,11 @@ class SquareWave(Windowed):
     def _simulated_counts(
         self, shares: Array, n: int, rng: np.random.Generator, respondents: Respondents = "sample"
     ) -> npt.NDArray[np.int64]:
-        """Simulate how many reports of each kind a survey of n people gives."""
+        """Simulate the number of reports of each kind in a survey of n people."""
         if choice(respondents, "respondents", ("sample", "fixed")) == "sample":
             people = rng.multinomial(n, shares / shares.sum())
         else:
-            # Counts as near to n times the shares as whole numbers can be: the largest remainders are rounded up.
+            # Largest remainders: whole counts as near as possible to n times the shares.
             people = np.floor(shares * n).astype(np.int64)
             spare = n - int(people.sum())
             people[np.argsort(people - shares * n, kind="stable")[:spare]] += 1
@@ -306,9 +307,9 @@ class SquareWave(Windowed):
 
 
 def square_wave(bounds: tuple[Number, Number], epsilon: Number, *, points: int | None = None) -> SquareWave:
-    """Make a randomizer for the distribution of bounded numbers: shares, quantiles, a bootstrap band.
+    """Make a randomizer for the distribution of bounded numbers, which estimates shares and quantiles.
 
-    A report falls near the answer, within b of the range to either side, e**epsilon times as likely as
+    A report within a distance b of the answer, as a share of the range, is e**epsilon times as likely as one
     elsewhere. With E = e**epsilon, b = (epsilon E - E + 1) / (2 E (E - 1 - epsilon)).
 
     Parameters
@@ -318,8 +319,8 @@ def square_wave(bounds: tuple[Number, Number], epsilon: Number, *, points: int |
     epsilon : number
         What one report may cost.
     points : int, optional
-        How many even points are told apart; 65 if left out, or some more where that makes points of all whole
-        numbers. When answers are whole numbers, say how many there are: 21 for 0 to 20.
+        The number of equidistant points; if left out, 65, or a few more if all whole numbers then are points. For
+        answers that are whole numbers, give their number: 21 for 0 to 20.
 
     Returns
     -------
@@ -342,14 +343,14 @@ def square_wave(bounds: tuple[Number, Number], epsilon: Number, *, points: int |
 
 
 def _default_steps(low: Fraction, high: Fraction) -> int:
-    """64, or the next multiple of a whole range of up to 128."""
+    """Return 64 steps, or for whole bounds at most 128 apart the next multiple of the range."""
     if low.denominator == high.denominator == 1 and high - low <= 2 * _STEPS:
         return int(high - low) * -(-_STEPS // int(high - low))
     return _STEPS
 
 
 def _half_width(epsilon: float) -> float:
-    """b, as a share of the range; it tends to 1/2 for a small epsilon, where the formula loses its digits."""
+    """Return b as a share of the range; near epsilon 0, where the formula loses its digits, it tends to 1/2."""
     if epsilon < 1e-3:
         return 0.5
     factor = math.exp(epsilon)
@@ -359,10 +360,10 @@ def _half_width(epsilon: float) -> float:
 def smoothed_likelihood(
     matrix: Array, counts: Array, smoothing: float, *, gain: float = 1e-3, rounds: int = 10_000
 ) -> Array:
-    """EMS: expectation-maximization with smoothing after each round, until the log-likelihood gains less than `gain`.
-    Starting from even shares and stopping there is part of the method: it is what keeps noise out of the curve.
+    """Estimate by EMS: expectation-maximization with smoothing, until the log-likelihood gains less than `gain`.
+    Starting from equal shares and stopping early is part of the method, because it regularizes the curve.
     """
-    n, shares, before = counts.sum(), np.full(len(matrix), 1 / len(matrix)), -np.inf
+    n, shares, previous = counts.sum(), np.full(len(matrix), 1 / len(matrix)), -np.inf
     reports = shares @ matrix
     for _ in range(rounds):
         sharper = shares * (matrix @ (counts / reports)) / n
@@ -370,9 +371,9 @@ def smoothed_likelihood(
         shares = (1 - smoothing / 2) * sharper + smoothing / 4 * (edged[:-2] + edged[2:])
         reports = shares @ matrix
         likelihood = float(counts @ np.log(reports))
-        if abs(likelihood - before) < gain:
+        if abs(likelihood - previous) < gain:
             break
-        before = likelihood
+        previous = likelihood
     return np.asarray(shares)
 
 

@@ -1,8 +1,7 @@
-"""A window that slides with the answer: reports inside it are likelier than those outside, by a factor of at
-most e**epsilon.
+"""A sliding window: reports near the answer are likelier than others, by a factor of at most e**epsilon.
 
-The piecewise randomizer and the square wave are both this, with windows of different width. Drawn on integers
-it needs no discretization of its own: the report's law is exact, and so is its mean.
+The piecewise randomizer and the square wave both use it, with windows of different widths. Because reports are
+integers, the law of a report and its mean are exact, and no discretization is needed.
 """
 
 from dataclasses import dataclass
@@ -21,12 +20,12 @@ from toolkit.local.sampled_randomizer import SampledAtOdds
 
 @dataclass(frozen=True)
 class Window:
-    """Reports 0 … steps+width-1; an answer i of 0 … steps has the window i … i+width-1.
+    """The law of a report from 0 to steps+width-1, where the window of answer i in 0 … steps is i … i+width-1.
 
-    A report in the window has weight `inside`, one beside it weight `outside`. To draw it: a uniform integer
-    below width * inside + steps * outside. Below width * inside, the report is i plus the whole part of
-    integer / inside. Else let j be the whole part of (integer - width * inside) / outside: the report is j,
-    or j + width if j is not below i.
+    Reports in the window have weight `inside`, others weight `outside`. To draw a report, draw a uniform integer
+    below width * inside + steps * outside. If it is below width * inside, the report is i plus the whole part of
+    integer / inside. Otherwise let j be the whole part of (integer - width * inside) / outside; the report is j if
+    j is below i, else j + width.
     """
 
     steps: int
@@ -50,22 +49,22 @@ class Window:
         return Fraction(self.inside, self.outside)
 
     def report(self, index: int, draw: Below) -> int:
-        """One report for one answer, by the rule above."""
-        drawn = draw(self.total)
-        if drawn < self.width * self.inside:
-            return index + drawn // self.inside
-        beside = (drawn - self.width * self.inside) // self.outside
+        """Draw the report of one answer."""
+        uniform = draw(self.total)
+        if uniform < self.width * self.inside:
+            return index + uniform // self.inside
+        beside = (uniform - self.width * self.inside) // self.outside
         return beside if beside < index else beside + self.width
 
     def draw(self, index: Steps, rng: Rng) -> Steps:
-        """The same for many answers at once."""
-        drawn = below(self.total, len(index), rng).astype(np.int64)
-        beyond = drawn - self.width * self.inside
+        """Draw a report for each answer."""
+        uniform = below(self.total, len(index), rng).astype(np.int64)
+        beyond = uniform - self.width * self.inside
         beside = beyond // self.outside
-        return np.where(beyond < 0, index + drawn // self.inside, beside + np.where(beside < index, 0, self.width))
+        return np.where(beyond < 0, index + uniform // self.inside, beside + np.where(beside < index, 0, self.width))
 
     def matrix(self) -> Array:
-        """Pr(report | answer): rows are answers, columns are reports."""
+        """Return Pr(report | answer), where rows are answers and columns are reports."""
         start = np.arange(self.reports) - np.arange(self.steps + 1)[:, None]
         return np.where((start >= 0) & (start < self.width), self.inside, self.outside) / self.total
 
@@ -77,16 +76,16 @@ class Window:
 
     @cached_property
     def slope(self) -> Fraction:
-        """By how much the mean report moves when the answer moves a step."""
+        """The change of the mean report when the answer changes by one step."""
         return Fraction((self.inside - self.outside) * self.width, self.total)
 
     def scores(self, reports: Steps) -> Array:
-        """Numbers whose mean, given the answer, is the answer as a part of the range."""
+        """Return scores whose mean, given the answer, is the answer scaled to the range from 0 to 1."""
         return np.asarray((reports - float(self.base)) / float(self.slope * self.steps))
 
     @cached_property
     def square(self) -> tuple[float, float, float]:
-        """c0, c1, c2: the mean squared score of an answer u from 0 to 1 is c0 + c1 u + c2 u**2."""
+        """The coefficients of the mean squared score c0 + c1 u + c2 u**2 of an answer u from 0 to 1."""
         evenly = _sum_of_squares(self.reports, self.base) * self.outside
         extra = self.inside - self.outside  # the window of answer i adds (i + t - base)**2 for t = 0 … width-1
         still = (evenly + extra * _sum_of_squares(self.width, self.base)) / self.total
@@ -106,7 +105,7 @@ class Windowed(SampledAtOdds, OnGrid):
     Parameters
     ----------
     width : int
-        How many reports are near an answer.
+        The number of reports near an answer.
     inside : int
         The weight of a report near the answer.
     outside : int
@@ -120,11 +119,11 @@ class Windowed(SampledAtOdds, OnGrid):
     def __post_init__(self) -> None:
         super().__post_init__()
         keep_whole(self, width=1, inside=1, outside=1)
-        _ = self._window  # checked once, here
+        _ = self._window  # for its checks
 
     @cached_property
     def _window(self) -> Window:
-        """The law that reports are drawn by."""
+        """The law of the reports."""
         return Window(self.steps, self.width, self.inside, self.outside)
 
     @property
@@ -139,5 +138,5 @@ class Windowed(SampledAtOdds, OnGrid):
 
 
 def _sum_of_squares(count: int, center: Fraction) -> Fraction:
-    """Sum of (t - center)**2 for t = 0 … count-1."""
+    """Return the sum of (t - center)**2 over t = 0 … count-1."""
     return Fraction((count - 1) * count * (2 * count - 1), 6) - center * count * (count - 1) + count * center**2

@@ -1,8 +1,8 @@
-"""Many options: randomizers at or near the least variance of unbiased estimates, with one estimator for all.
+"""Frequency oracles: randomizers for many options, at or near the least variance of unbiased estimates.
 
-`best` chooses; `subset` is what it chooses from 3 options to thousands. The others are there to compare with,
-and because they are in use: `unary` and `optimized_unary` (a bit an option), `local_hash` (short reports).
-`tick_boxes` is for questions where several options may hold.
+`best` returns the randomizer with the least variance, which is always a `subset`. The others are in use elsewhere and
+serve comparisons: `unary` and `optimized_unary` (a bit per option) and `local_hash` (short reports). `tick_boxes` is
+for questions in which several options may apply.
 """
 
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, reject, whole
@@ -18,19 +18,19 @@ __all__ = ["Oracle", "best", "limit", "local_hash", "optimized_unary", "subset",
 
 
 def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Subset:
-    """Make subset selection: report a set of options that holds the answer more often than by chance.
+    """Make subset selection, which reports a set of options that contains the answer more often than by chance.
 
     The best size is near k / (e**epsilon + 1); size 1 is k-ary randomized response. At the best size no randomizer with
-    the same epsilon has an unbiased estimate of smaller variance, summed over the options at equal shares.
+    the same epsilon has an unbiased estimate with a smaller variance, summed over the options at equal shares.
 
     Parameters
     ----------
     options : int or sequence of str or int
         The labels, or their number.
     epsilon : number
-        What one report may cost: the randomizer's own epsilon is computed from integers, and is not larger.
+        The privacy loss of one report. The randomizer's epsilon is computed from integers and is never larger.
     size : int, optional
-        Of the set, to compare; the best if left out.
+        The number of options in a set, for comparisons; the best if left out.
 
     Returns
     -------
@@ -48,16 +48,16 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
     <Subset of 16 options, size 4: epsilon 1, variance 1 times the unbiased limit>
     """
     names = option_labels(options)
-    chosen = limit(len(names), epsilon).size if size is None else whole(size, "size")
-    if chosen >= len(names):
-        consequence = "a set of all options tells nothing"
-        reject(f"`size` must be below {len(names)}, the number of options", chosen, consequence)
-    inside, outside = odds(epsilon, inside=chosen, outside=len(names) - chosen)
-    return Subset(names, chosen, inside, outside)
+    subset_size = limit(len(names), epsilon).size if size is None else whole(size, "size")
+    if subset_size >= len(names):
+        consequence = "a set of all options says nothing about the answer"
+        reject(f"`size` must be below {len(names)}, the number of options", subset_size, consequence)
+    inside, outside = odds(epsilon, inside=subset_size, outside=len(names) - subset_size)
+    return Subset(names, subset_size, inside, outside)
 
 
 def unary(options: Options, epsilon: Number) -> Unary:
-    """Make symmetric unary encoding: a bit per option, the answer's bit set, and each bit flipped alike.
+    """Make symmetric unary encoding: a bit per option, set for the answer, each flipped with the same probability.
 
     The probability is 1 / (e**(epsilon/2) + 1), because two answers differ in two bits. This is basic one-time RAPPOR.
 
@@ -66,7 +66,7 @@ def unary(options: Options, epsilon: Number) -> Unary:
     options : int or sequence of str or int
         The labels, or their number.
     epsilon : number
-        What one report may cost.
+        The privacy loss of one report.
 
     Returns
     -------
@@ -89,17 +89,17 @@ def unary(options: Options, epsilon: Number) -> Unary:
 
 
 def optimized_unary(options: Options, epsilon: Number) -> Unary:
-    """Make optimized unary encoding: the answer's bit is set half of the time, the others less often.
+    """Make optimized unary encoding, in which the answer's bit is set with probability 1/2 and the others less often.
 
-    The others are set with probability 1 / (e**epsilon + 1). It is within 5 % of the limit when k is 50 or more
-    and epsilon at most 1.
+    The others are set with probability 1 / (e**epsilon + 1). The variance is within 5 % of the limit if k is at least
+    50 and epsilon at most 1.
 
     Parameters
     ----------
     options : int or sequence of str or int
         The labels, or their number.
     epsilon : number
-        What one report may cost.
+        The privacy loss of one report.
 
     Returns
     -------
@@ -118,26 +118,26 @@ def optimized_unary(options: Options, epsilon: Number) -> Unary:
     return _unary(options, epsilon, DENOMINATOR_LIMIT // 2, threshold_above(exp_below(checked_epsilon(epsilon))))
 
 
-def _unary(options: Options, epsilon: Number, own: int, other: int) -> Unary:
-    if other >= own:
+def _unary(options: Options, epsilon: Number, truth: int, other: int) -> Unary:
+    if other >= truth:
         consequence = "the report would say nothing about the answer"
         reject("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
-    return Unary(option_labels(options), own, other, DENOMINATOR_LIMIT)
+    return Unary(option_labels(options), truth, other, DENOMINATOR_LIMIT)
 
 
 def local_hash(options: Options, epsilon: Number, *, values: int | None = None) -> LocalHash:
-    """Make optimized local hashing: hash the options to a few values, and randomize the answer's value.
+    """Make optimized local hashing, which hashes the options to a few values and randomizes the answer's value.
 
-    Short reports, at the price of work for the analyst: every report is hashed with every option.
+    Reports are short, but the analyst must hash every option for every report.
 
     Parameters
     ----------
     options : int or sequence of str or int
         The labels, or their number.
     epsilon : number
-        What one report may cost.
+        The privacy loss of one report.
     values : int, optional
-        How many values; about e**epsilon + 1 if left out, which is best.
+        The number of values; about e**epsilon + 1 if left out, which is best.
 
     Returns
     -------
@@ -162,16 +162,15 @@ def local_hash(options: Options, epsilon: Number, *, values: int | None = None) 
 def best(options: Options, epsilon: Number) -> Subset:
     """Make the randomizer with the least variance of unbiased estimates at equal shares, for this epsilon.
 
-    It is always subset selection, which is k-ary randomized response when the best size is 1 (and then `.k_ary()`
-    gives it as a design, with devices and posterior). `ratio_to_limit` says how near the rounded odds come;
-    `toolkit.local.oracles.oracle` says of what that is the limit.
+    It is always subset selection. If the best size is 1, it is k-ary randomized response, and `.k_ary()` returns it as
+    a design. `ratio_to_limit` shows how near the rounded odds come to the limit, which `limit` describes.
 
     Parameters
     ----------
     options : int or sequence of str or int
         The labels, or their number.
     epsilon : number
-        What one report may cost.
+        The privacy loss of one report.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""Reports of many yes/no bits, eight to a byte: drawn, counted, read and written.
+"""Reports of many yes/no bits, packed eight to a byte.
 
-Option v is bit v % 8 of byte v // 8, the lowest bit first. A million reports on 1024 options take 128 megabytes.
+Option v is bit v % 8 of byte v // 8, lowest bit first. A million reports on 1024 options take 128 megabytes.
 """
 
 from bisect import bisect_right
@@ -26,12 +26,12 @@ _UNDECIDED = -1
 
 
 class ByteLaw:
-    """Eight independent bits, each 1 with probability exactly ones / of, drawn together as one byte.
+    """The law of a byte of eight independent bits, each 1 with probability exactly ones / of.
 
-    The 256 bytes are consecutive cells on the line from 0 to 1, and a uniform point falls into one. Its first
-    16 binary digits nearly always decide the cell by a look into a table; else 48 more digits are drawn, and
-    if a cell's edge still lies within them, which happens once in 10**16, the rest of the point exactly. Two
-    random bytes make eight bits.
+    The 256 bytes are consecutive cells of the interval from 0 to 1, and a uniform point falls into one of them. Its
+    first 16 binary digits nearly always determine the cell, which a table gives. Otherwise 48 more digits are drawn;
+    if a cell's edge still lies within them, which happens once in 10**16, the rest of the point is drawn exactly.
+    So eight bits usually cost two random bytes.
     """
 
     def __init__(self, ones: int, of: int) -> None:
@@ -40,20 +40,20 @@ class ByteLaw:
         self._table = np.full(1 << 16, _UNDECIDED, dtype=np.int16)
         for byte, (first, last) in enumerate(self._decided(16)):
             self._table[first:last] = byte
-        # The last 64-bit word is left to the exact draw, so that every limit is itself a 64-bit word.
+        # The last 64-bit word is always resolved by the exact draw, so that every limit fits in a 64-bit word.
         self._first, self._last = np.minimum(np.array(self._decided(64), dtype=object), 2**64 - 1).astype(np.uint64).T
 
     def draw(self, size: int, rng: Rng = None) -> Packed:
         lead = words(size, 16, rng)
-        drawn = self._table[lead]
-        ties = np.flatnonzero(drawn == _UNDECIDED)
+        sample = self._table[lead]
+        ties = np.flatnonzero(sample == _UNDECIDED)
         if len(ties):
             finer = (lead[ties].astype(np.uint64) << np.uint64(48)) | (words(len(ties), 64, rng) >> np.uint64(16))
-            drawn[ties] = self._resolved(finer, rng)
-        return drawn.astype(np.uint8)
+            sample[ties] = self._resolved(finer, rng)
+        return sample.astype(np.uint8)
 
     def _decided(self, digits: int) -> list[tuple[int, int]]:
-        """For each byte the range of leading digits that lies wholly in its cell; an empty range if none does."""
+        """Return, for each byte, the range of leading digits that lies wholly in its cell (empty if there is none)."""
         total, scale = self._edges[-1], 1 << digits
         starts = [-(-edge * scale // total) for edge in self._edges]
         ends = [edge * scale // total for edge in self._edges]
@@ -61,12 +61,12 @@ class ByteLaw:
 
     def _resolved(self, points: npt.NDArray[np.uint64], rng: Rng) -> npt.NDArray[np.int16]:
         cell = np.searchsorted(self._first, points, side="right") - 1
-        for place in np.flatnonzero(points >= self._last[cell]):
-            cell[place] = self.cell(int(points[place]), big_below(self._edges[-1], rng))
+        for index in np.flatnonzero(points >= self._last[cell]):
+            cell[index] = self.cell(int(points[index]), big_below(self._edges[-1], rng))
         return cell.astype(np.int16)
 
     def cell(self, point: int, rest: int) -> int:
-        """The byte at (point + rest / total) / 2**64, by exact integers."""
+        """Return the byte whose cell contains (point + rest / total) / 2**64, in exact integers."""
         total = self._edges[-1]
         return bisect_right(self._edges, (point * total + rest) >> 64) - 1
 
@@ -76,60 +76,61 @@ def width(k: int) -> int:
 
 
 def rows_at_once(k: int) -> int:
-    """Rows in a piece of work: its bytes should stay in the processor's cache, and its columns should be long."""
+    """Return the rows of a chunk: few enough for the processor's cache, and enough for long columns."""
     return max(4096, CHUNK // width(k))
 
 
 def noise(law: ByteLaw, rows: int, k: int, rng: Rng) -> Packed:
-    """Rows of k independent bits; what is left of the last byte is zero."""
-    drawn = law.draw(rows * width(k), rng).reshape(rows, width(k))
+    """Draw rows of k independent bits; the unused bits of the last byte are zero."""
+    sample = law.draw(rows * width(k), rng).reshape(rows, width(k))
     if k % 8:
-        drawn[:, -1] &= np.uint8((1 << k % 8) - 1)
-    return drawn
+        sample[:, -1] &= np.uint8((1 << k % 8) - 1)
+    return sample
 
 
 def draw(
-    others: ByteLaw,
-    own: Categorical,
+    other_law: ByteLaw,
+    truth_law: Categorical,
     codes: Codes,
     k: int,
     rng: Rng,
     settle: Callable[[Packed, Codes], None] = lambda rows, codes: None,  # noqa: ARG005
 ) -> Packed:
-    """A row per answer's code: the answer's bit by one law, the others by another; `settle` then mends them."""
+    """Draw a row per answer: its bit by `truth_law`, the other bits by `other_law`; `settle` may then adjust rows."""
     reports = np.empty((len(codes), width(k)), dtype=np.uint8)
     for part in chunks(len(codes), rows_at_once(k), "randomizing"):
         answers = codes[part]
-        rows = noise(others, len(answers), k, rng)
-        put(rows, answers, own.draw(len(answers), rng))
+        rows = noise(other_law, len(answers), k, rng)
+        put(rows, answers, truth_law.draw(len(answers), rng))
         settle(rows, answers)
         reports[part] = rows
     return reports
 
 
-def place(codes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], Packed]:
-    """The byte and, as a mask, the bit of each code."""
+def byte_and_mask(codes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], Packed]:
+    """Return the byte of each code and its bit in that byte, as a mask."""
     return (codes >> 3).astype(np.intp), np.left_shift(1, codes & 7).astype(np.uint8)
 
 
 def put(packed: Packed, codes: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
     """Set one bit in each row, in place."""
-    row, (byte, mask) = np.arange(len(packed)), place(codes)
+    row, (byte, mask) = np.arange(len(packed)), byte_and_mask(codes)
     packed[row, byte] = np.where(values != 0, packed[row, byte] | mask, packed[row, byte] & ~mask)
 
 
 def ones(packed: Packed) -> npt.NDArray[np.int64]:
-    """How many bits are set in each row."""
+    """Count the bits that are set in each row."""
     return np.asarray(_ONES[packed].sum(axis=1, dtype=np.int64))
 
 
 def column(packed: Packed, code: int) -> npt.NDArray[np.bool_]:
-    """Which rows have one bit set."""
+    """Return which rows have the bit of `code` set."""
     return np.asarray((packed[:, code >> 3] & np.uint8(1 << (code & 7))) != 0)
 
 
 def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """How many rows (each `times`) have each bit set: the bytes of a column are counted, then their bits."""
+    """Count the rows in which each bit is set, each row `times` times."""
+    # Counting the 256 values of each byte and then their bits is faster than unpacking the rows.
     sums = np.zeros((packed.shape[1], 8), dtype=np.int64)
     for part in chunks(len(packed), rows_at_once(k), "counting"):
         for column, total in zip(packed[part].T, sums, strict=True):
@@ -138,45 +139,45 @@ def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = No
 
 
 def tally(packed: Packed, k: int, times: ArrayLike | None) -> tuple[npt.NDArray[np.int64], int]:
-    """How many reports have each bit set, and how many there are: each row once, or as many `times` as is said."""
+    """Count the reports in which each bit is set, and all reports; each row counts once, or `times` times."""
     if times is None:
         return column_sums(packed, k), len(packed)
     counts = checked_times(times, len(packed))
     return column_sums(packed, k, counts), int(counts.sum())
 
 
-def pack(chosen: npt.NDArray[np.bool_]) -> Packed:
-    """Bits from truth values, one row per report."""
-    return np.packbits(chosen, axis=1, bitorder="little")
+def pack(selected: npt.NDArray[np.bool_]) -> Packed:
+    """Pack truth values, one row per report, into bits."""
+    return np.packbits(selected, axis=1, bitorder="little")
 
 
 def unpack(packed: Packed, k: int) -> npt.NDArray[np.bool_]:
-    """Truth values from bits, one row per report and one column per option."""
+    """Unpack bits into truth values, with one row per report and one column per option."""
     return np.unpackbits(packed, axis=1, count=k, bitorder="little").astype(bool)
 
 
 def as_packed(reports: Values, k: int) -> Packed:
-    """Packed reports from packed reports, a table of truth values, or a list of lists of option codes."""
+    """Read packed reports, a table of truth values, or a list of lists of option codes as packed reports."""
     array = np.asarray(reports) if not isinstance(reports, list) else _table(reports, k)
     if array.ndim == 2 and array.dtype == np.bool_ and array.shape[1] == k:
         array = pack(array)
     if array.ndim != 2 or array.dtype != np.uint8 or array.shape[1] != width(k):
         rule = f"reports must be {width(k)} packed bytes or {k} truth values each, or lists of option codes"
-        reject(rule, f"{array.ndim} dimensions of {array.dtype}", "they cannot be read", TypeError)
+        reject(rule, f"{array.ndim} dimensions of {array.dtype}", "pass reports as `randomize` returns them", TypeError)
     if len(array) == 0:
-        reject("reports must hold at least one entry", "none", "there is nothing to work on")
+        reject("reports must hold at least one entry", "none", "there is nothing to estimate from")
     if k % 8 and np.any(array[:, -1] >> np.uint8(k % 8)):
         reject(f"reports must be on {k} options", "bits beyond them", "they were made by another randomizer")
     return array
 
 
 def _table(rows: list[Any], k: int) -> npt.NDArray[Any]:
-    """Lists of option codes as truth values; anything else is left to NumPy."""
+    """Convert lists of option codes to truth values, and anything else to an array."""
     if not all(isinstance(row, list | tuple | set | frozenset) for row in rows):
         return as_array(rows)
     table = np.zeros((len(rows), k), dtype=bool)
     for row, codes in zip(table, rows, strict=True):
         if not all(type(code) is int and 0 <= code < k for code in codes) or len(set(codes)) < len(codes):
-            reject(f"a report must be distinct option codes in 0 … {k - 1}", "others", "they stand for no option")
+            reject(f"a report must be distinct option codes in 0 … {k - 1}", "others", "no other code names an option")
         row[list(codes)] = True
     return table

@@ -1,4 +1,4 @@
-"""What all randomizers of tick boxes share: how answers are read, and an estimate for each box."""
+"""`Boxes`: the base class of randomizers for questions in which several boxes may be ticked."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -18,18 +18,18 @@ from toolkit.local.matrix.moments import from_support, scored_option
 from toolkit.local.oracles.support import SupportRandomizer, covariance_note, display_note
 
 _LABEL = (str, int, float, np.number)
-_TRUTH = (bool, np.bool_)  # equal to the labels 0 and 1, and none
+_TRUTH = (bool, np.bool_)  # they equal the labels 0 and 1, but are not labels
 
 
 @dataclass(frozen=True, repr=False)
 class Boxes(SupportRandomizer):
-    """Any of `options` may be ticked; the estimate is the share of people who tick each."""
+    """A randomizer of answers that tick any of `options`; it estimates the share of people who tick each."""
 
     asks = "ticks"
 
     @property
     def _sensitivity(self) -> float:
-        # Each box may change.
+        # Any number of boxes may change when an answer is replaced.
         return float(len(self.options))
 
     def scores(self, reports: Values, option: str | int | None = None) -> Array:
@@ -43,7 +43,7 @@ class Boxes(SupportRandomizer):
 
     @abstractmethod
     def _read(self, reports: Values) -> tuple[Callable[[int], Mask], Codes | None]:
-        """Which reports say yes for a box, by its code; and the one box that each was asked about, if so."""
+        """Return which reports say yes for a box, by its code; and the box that each asks about, if only one."""
 
     def _encoded(self, answers: Values) -> tuple[Mask, bool]:
         return read_ticks(answers, self.options)
@@ -78,7 +78,7 @@ class Boxes(SupportRandomizer):
 
 
 def read_ticks(answers: Values, options: Labels) -> tuple[Mask, bool]:
-    """Answers as a table of truth values, and whether they were one person's row."""
+    """Read answers as a table of truth values; return it and whether it was a single person's row."""
     if isinstance(answers, list) and all(isinstance(row, list | tuple | set | frozenset) for row in answers):
         table = _from_labels(answers, options) if not _numeric(answers, len(options)) else np.array(answers)
     else:
@@ -86,8 +86,8 @@ def read_ticks(answers: Values, options: Labels) -> tuple[Mask, bool]:
     single = table.ndim == 1
     table = table.reshape(1, -1) if single else table
     if table.ndim != 2 or table.shape[1] != len(options):
-        consequence = "each box is ticked or not"
-        reject(f"answers must have {len(options)} columns, one a box", f"shape {table.shape}", consequence)
+        consequence = "give a truth value for each box"
+        reject(f"answers must have {len(options)} columns, one per box", f"shape {table.shape}", consequence)
     if len(table) == 0:
         reject("answers must hold at least one person", "none", "there is nothing to randomize")
     if table.dtype.kind == "O":
@@ -99,88 +99,92 @@ def read_ticks(answers: Values, options: Labels) -> tuple[Mask, bool]:
 
 
 def _plain(table: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Objects as numbers; what is none of True, False, 0 and 1 becomes NaN."""
-    known = [
+    """Convert objects to numbers; cells of other types become NaN."""
+    numbers = [
         [float(cell) if isinstance(cell, bool | int | float | np.number | np.bool_) else np.nan for cell in row]
         for row in table
     ]
-    return np.array(known, dtype=np.float64)
+    return np.array(numbers, dtype=np.float64)
 
 
 def _numeric(rows: list[Any], k: int) -> bool:
-    """A list of rows of k truth values, rather than lists of labels."""
+    """Return whether every row is k truth values rather than a list of labels."""
     return all(
         isinstance(row, list | tuple) and len(row) == k and all(isinstance(c, _TRUTH) for c in row) for row in rows
     )
 
 
 def _zeros_and_ones(row: list[Any] | tuple[Any, ...], k: int) -> bool:
-    """Whether labels that are whole numbers could as well be k answers."""
+    """Return whether a list of integer labels could also be read as k answers."""
     return len(row) == k and set(row) <= {0, 1}
 
 
 def _from_labels(rows: list[Any], options: Labels) -> Mask:
-    place = {option: column for column, option in enumerate(options)}
+    positions = {option: column for column, option in enumerate(options)}
     table = np.zeros((len(rows), len(options)), dtype=bool)
     ticks = [label for row in rows for label in row]
-    known = sum(isinstance(tick, _LABEL) and not isinstance(tick, _TRUTH) and tick in place for tick in ticks)
-    if known < len(ticks):
-        reject("ticks must be among the options", f"{len(ticks) - known} that are not", "check spelling and case")
+    valid = sum(isinstance(tick, _LABEL) and not isinstance(tick, _TRUTH) and tick in positions for tick in ticks)
+    if valid < len(ticks):
+        reject("ticks must be among the options", f"{len(ticks) - valid} others", "check spelling and case")
     either = sum(1 for row in rows if isinstance(row, list | tuple) and _zeros_and_ones(row, len(options)))
     if either:
         rule = "a list of ticked labels must not look like a row of 0 and 1"
         consequence = "give truth values, an array of 0 and 1, or a set of labels for each person"
         reject(rule, f"{either} of {len(rows)} that do", consequence)
     for row, cells in zip(rows, table, strict=True):
-        cells[[place[label] for label in row]] = True
+        cells[[positions[label] for label in row]] = True
     return table
 
 
 @dataclass(frozen=True, eq=False)
 class BoxShares:
-    """`k` shares, each from a sample of its own; those of equally many people together, NaN of nobody."""
+    """Shares of `k` boxes, each estimated from the people who were asked about that box.
+
+    Boxes with equally many people form one of the `groups`, whose boxes are in `columns`. The share of a box that
+    nobody was asked about is NaN.
+    """
 
     k: int
-    parts: tuple[Shares, ...]
-    places: tuple[npt.NDArray[np.intp], ...]
+    groups: tuple[Shares, ...]
+    columns: tuple[npt.NDArray[np.intp], ...]
     within: ClassVar[tuple[float, float]] = Shares.within
 
     @property
     def methods(self) -> tuple[str, ...]:
-        return self.parts[0].methods
+        return self.groups[0].methods
 
     @property
     def value(self) -> Array:
-        return self._laid_out([part.value for part in self.parts])
+        return self._assemble([group.value for group in self.groups])
 
     @property
     def se(self) -> Array:
-        return self._laid_out([part.se for part in self.parts])
+        return self._assemble([group.se for group in self.groups])
 
     def uncut(self, level: float, method: str) -> tuple[Array, Array]:
-        limits = [part.uncut(level, method) for part in self.parts]
-        return self._laid_out([low for low, _ in limits]), self._laid_out([high for _, high in limits])
+        limits = [group.uncut(level, method) for group in self.groups]
+        return self._assemble([low for low, _ in limits]), self._assemble([high for _, high in limits])
 
     def interval(self, level: float, method: str) -> Interval:
-        intervals = [part.interval(level, method) for part in self.parts]
+        intervals = [group.interval(level, method) for group in self.groups]
         low, high, empty = (
-            self._laid_out([getattr(one, side) for one in intervals]) for side in ("low", "high", "empty")
+            self._assemble([getattr(interval, side) for interval in intervals]) for side in ("low", "high", "empty")
         )
         return Interval(low, high, level, method, empty == 1)
 
     def tails(self, null: float, method: str) -> Tails:
-        tails = [part.tails(null, method) for part in self.parts]
-        statistic, below, above = (self._laid_out([one[i] for one in tails]) for i in range(3))
+        tails = [group.tails(null, method) for group in self.groups]
+        statistic, below, above = (self._assemble([numbers[i] for numbers in tails]) for i in range(3))
         return statistic, below, above
 
     def fit(self) -> DesignFit:
-        """Whether any share agrees with each box's reports."""
-        p = self._laid_out([edge_fit(part, together=False).p for part in self.parts])
+        """Test whether the reports of each box agree with any share."""
+        p = self._assemble([edge_fit(group, together=False).p for group in self.groups])
         return DesignFit(p, "exact binomial tail of each box")
 
-    def _laid_out(self, entries: list[Any]) -> Array:
-        """What the parts have, each in its place."""
-        laid = np.full(self.k, np.nan)
-        for place, numbers in zip(self.places, entries, strict=True):
-            laid[place] = numbers
-        return laid
+    def _assemble(self, entries: list[Any]) -> Array:
+        """Combine the numbers of the groups into one array over all boxes."""
+        assembled = np.full(self.k, np.nan)
+        for columns, numbers in zip(self.columns, entries, strict=True):
+            assembled[columns] = numbers
+        return assembled

@@ -1,4 +1,4 @@
-"""Local hashing: each person hashes the options to a few values with a hash of their own, and randomizes the value."""
+"""Local hashing: each person draws a hash of the options to a few values and randomizes the value of the answer."""
 
 import math
 from dataclasses import dataclass
@@ -25,24 +25,24 @@ Residues = npt.NDArray[np.unsignedinteger[Any]]
 
 @dataclass(frozen=True, repr=False)
 class LocalHash(Oracle):
-    """A report is a hash and a value; it supports the options that the hash sends to the value.
+    """A randomizer whose reports are a hash and a value, and support the options that the hash sends to the value.
 
-    The hash of an option with binary digits v_1 … v_t (the lowest first, t as many as k options need) is
-    a_1 v_1 + … + a_t v_t modulo g = `values`, with random a_1 … a_t. Three different options then differ by
-    two independent even values, for every g: so support is exactly what the formulas say, in pairs too.
+    The hash of an option with binary digits v_1 … v_t (lowest first, as many as k options need) is
+    a_1 v_1 + … + a_t v_t modulo g = `values`, with random a_1 … a_t. For three different options the two differences
+    of hashes are independent and uniform for every g, so the probabilities of support are exact, also for pairs.
 
-    To draw a report: a_1 … a_t, uniform integers below g; then a uniform integer below inside + (g-1)
-    outside. If it is below `inside`, the value is the answer's hash; else, with j the whole part of (integer
-    - inside) / outside, the value is the hash plus j + 1 modulo g.
+    To draw a report, draw uniform integers a_1 … a_t below g and then a uniform integer below inside + (g-1)
+    outside. If it is below `inside`, the value is the answer's hash. Otherwise, with j the whole part of
+    (integer - inside) / outside, the value is the hash plus j + 1 modulo g.
 
     A report is a row of integers: the value, then a_1 … a_t.
 
     Parameters
     ----------
     values : int
-        How many values options are hashed to.
+        The number of values that options are hashed to.
     inside : int
-        The weight of the answer's own value.
+        The weight of the answer's value.
     outside : int
         The weight of any other value.
 
@@ -70,7 +70,7 @@ class LocalHash(Oracle):
 
     @property
     def digits(self) -> int:
-        """Binary digits of an option's code."""
+        """The number of binary digits of an option's code."""
         return (len(self.options) - 1).bit_length()
 
     @cached_property
@@ -84,9 +84,9 @@ class LocalHash(Oracle):
     def _draw_report(self, code: int, draw: Below) -> list[int]:
         # The value, then the hash.
         factors = [draw(self.values) for _ in range(self.digits)]
-        value = sum(factor for place, factor in enumerate(factors) if code >> place & 1)
-        drawn = draw(self._total)
-        shift = 0 if drawn < self.inside else (drawn - self.inside) // self.outside + 1
+        value = sum(factor for digit, factor in enumerate(factors) if code >> digit & 1)
+        integer = draw(self._total)
+        shift = 0 if integer < self.inside else (integer - self.inside) // self.outside + 1
         return [(value + shift) % self.values, *factors]
 
     def _accepts(self, report: object) -> bool:
@@ -99,11 +99,11 @@ class LocalHash(Oracle):
         for part in chunks(len(codes), CHUNK, "randomizing"):
             rows, answers = reports[part], codes[part]
             rows[:, 1:] = below(self.values, rows[:, 1:].size, rng).reshape(len(rows), -1)
-            drawn = below(self._total, len(rows), rng)
-            lie = (np.maximum(drawn, self.inside) - np.uint64(self.inside)) // np.uint64(self.outside) + np.uint64(1)
-            rows[:, 0] = np.where(drawn < self.inside, 0, lie)
-            for place, factor in enumerate(rows[:, 1:].T):
-                rows[:, 0] = _reduced(rows[:, 0] + factor * ((answers >> place) & 1).astype(kind), self.values)
+            draws = below(self._total, len(rows), rng)
+            lie = (np.maximum(draws, self.inside) - np.uint64(self.inside)) // np.uint64(self.outside) + np.uint64(1)
+            rows[:, 0] = np.where(draws < self.inside, 0, lie)
+            for digit, factor in enumerate(rows[:, 1:].T):
+                rows[:, 0] = _reduced(rows[:, 0] + factor * ((answers >> digit) & 1).astype(kind), self.values)
         return reports
 
     def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
@@ -115,7 +115,8 @@ class LocalHash(Oracle):
         return counts, len(rows) if each is None else int(each.sum())
 
     def _supported(self, columns: Residues, times: Counts | None) -> Counts:
-        """An option's hash is that of the option without its lowest digit, plus one factor: one addition each."""
+        """Count the reports that support each option, with one addition per option and report."""
+        # An option's hash is that of the option without its lowest digit, plus the factor of that digit.
         value, factors = columns[0], columns[1:]
         counts = np.empty(len(self.options), dtype=np.int64)
         counts[0] = _number(value == 0, times)
@@ -129,8 +130,8 @@ class LocalHash(Oracle):
 
     def _supports(self, read: Residues, code: int) -> Mask:
         hashed = np.zeros_like(read[:, 0])
-        for place, factor in enumerate(read[:, 1:].T):
-            if code >> place & 1:
+        for digit, factor in enumerate(read[:, 1:].T):
+            if code >> digit & 1:
                 hashed = _reduced(hashed + factor, self.values)
         return np.asarray(hashed == read[:, 0])
 
@@ -138,9 +139,14 @@ class LocalHash(Oracle):
         rows = as_array(reports)
         if rows.ndim != 2 or rows.shape[1] != 1 + self.digits or rows.dtype.kind not in "iu":
             expected = f"reports must be rows of {1 + self.digits} integers: the value, then the hash"
-            reject(expected, f"{rows.ndim} dimensions of {rows.dtype}", "they cannot be read", TypeError)
+            reject(
+                expected,
+                f"{rows.ndim} dimensions of {rows.dtype}",
+                "pass reports as `randomize` returns them",
+                TypeError,
+            )
         if len(rows) == 0:
-            reject("reports must hold at least one entry", "none", "there is nothing to work on")
+            reject("reports must hold at least one entry", "none", "there is nothing to estimate from")
         if rows.min() < 0 or rows.max() >= self.values:
             consequence = "they were made by another randomizer"
             reject(f"reports must hold integers from 0 to {self.values - 1}", "others", consequence)
@@ -155,12 +161,16 @@ def _number(supporting: npt.NDArray[np.bool_], times: Counts | None) -> int:
 
 
 def _reduced(sums: Residues, modulus: int) -> Residues:
-    """Sums of two residues modulo the modulus: below it, subtracting it wraps around to something larger."""
+    """Reduce sums of two residues modulo `modulus`."""
+    # Where a sum is below the modulus, the unsigned subtraction wraps around to a larger number.
     return np.asarray(np.minimum(sums, sums - sums.dtype.type(modulus)))
 
 
 def best_values(epsilon: float) -> int:
-    """How many values to hash to: e**epsilon + 1, rounded to the side with the smaller variance for rare options."""
+    """Return the best number of hash values.
+
+    It is e**epsilon + 1, rounded to the side with the smaller variance for rare options.
+    """
     factor = math.exp(epsilon)
 
     def variance(values: int) -> float:

@@ -1,4 +1,4 @@
-"""`Oracle`: what randomizers of exclusive options share; each adds how it draws a report and how it is counted."""
+"""`Oracle`: the base class of randomizers for one answer out of several exclusive options."""
 
 import math
 from abc import abstractmethod
@@ -19,33 +19,33 @@ from toolkit.local.matrix.moments import from_support
 from toolkit.local.oracles.support import SupportRandomizer, checked_support
 from toolkit.local.protocol import Respondents
 
-# The least variance of unbiased estimates from epsilon-private reports on k options: what the others are measured
-# against.
+# `limit` is the least variance of unbiased estimates from epsilon-private reports on k options. Oracles are compared
+# with it.
 #
 # At equal shares no unbiased estimate from n reports, each epsilon-private by itself, has a smaller sum of variances
-# than the limit / n: that is the bound of Cramér and Rao, with the largest Fisher information that epsilon allows. Of
-# all estimates, biased ones too, it is the least worst case only as n goes to infinity (Ye and Barg). At a given n a
-# biased estimate can have less: projected onto the simplex, 128 options and 1,000 people have about a tenth of it at
-# epsilon 1.
+# than limit / n. This is the Cramér-Rao bound with the largest Fisher information that epsilon allows. Among all
+# estimates, including biased ones, it is minimax only as n goes to infinity (Ye and Barg). At a given n a biased
+# estimate can be better: with 128 options, 1,000 people and epsilon 1, projection onto the simplex has about a tenth of
+# this variance.
 
 
 class Limit(NamedTuple):
-    """The least `risk`, n times the summed variance at equal shares, and the subset `size` that attains it."""
+    """The least `risk`, which is n times the summed variance at equal shares, and the subset `size` that attains it."""
 
     risk: float
     size: int
 
     def se(self, k: int, n: int) -> float:
-        """The standard error of an option's share among n respondents, at equal shares, where the limit is attained."""
+        """Return the standard error of an option's share among n respondents at equal shares, if the limit is met."""
         return math.sqrt(self.risk / (whole(k, "k", least=2) * whole(n, "n")))
 
 
 def limit(k: int, epsilon: Number) -> Limit:
-    """Return the least variance of unbiased estimates of k shares, respondents being a random sample.
+    """Return the least variance of unbiased estimates of k shares when respondents are a random sample.
 
-    With E = e**epsilon it is the least over sizes d of (k-1)**2 (d E + k - d)**2 / (k d (k-d) (E-1)**2), which is
-    the sum of variances of subset selection of that size at equal shares, where it is largest. Of biased
-    estimates it is the least worst case as the number of people goes to infinity, and not before.
+    With E = e**epsilon it is the minimum over sizes d of (k-1)**2 (d E + k - d)**2 / (k d (k-d) (E-1)**2). This is
+    the sum of variances of subset selection of size d at equal shares, which are its worst case. Among biased
+    estimates it is minimax only as the number of people goes to infinity.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def limit(k: int, epsilon: Number) -> Limit:
     Returns
     -------
     Limit
-        The sum of variances times n, and the size that attains it.
+        The sum of variances times n, and the subset size that attains it.
 
     References
     ----------
@@ -81,7 +81,7 @@ def _least(options: int, epsilon: float) -> Limit:
         # The square is taken last, so that neither a tiny nor a huge epsilon leaves the floats.
         return ((options - 1) * (size * factor + options) / factor) ** 2 / (options * size * (options - size))
 
-    ideal = options / (factor + 2)  # the risk has one valley, and this is its bottom
+    ideal = options / (factor + 2)  # the minimum over real sizes; the risk is unimodal
     candidates = {min(max(round(ideal) + step, 1), options - 1) for step in (-1, 0, 1)}
     best = min(sorted(candidates), key=risk)
     return Limit(risk(best), best)
@@ -92,10 +92,10 @@ Method = Literal["moment", "simplex"]
 
 @dataclass(frozen=True, repr=False)
 class Oracle(SupportRandomizer):
-    """One answer out of `options`; a report supports some of them, and counts of the support are enough to estimate.
+    """A randomizer of one answer out of `options` whose reports each support some of the options.
 
-    What `subset`, `optimized_unary`, `local_hash` and their kin return; each adds how it draws a report and how
-    reports are counted.
+    `subset`, `optimized_unary` and `local_hash` return subclasses. Each defines how a report is drawn and which
+    options it supports; the estimates need only the counts of support.
 
     Parameters
     ----------
@@ -113,11 +113,11 @@ class Oracle(SupportRandomizer):
 
     @abstractmethod
     def _read(self, reports: Values) -> npt.NDArray[Any]:
-        """Reports as an array that `_supports` looks into; what is none is refused."""
+        """Check the reports and return them as an array that `_supports` reads."""
 
     @abstractmethod
     def _supports(self, read: npt.NDArray[Any], code: int) -> Mask:
-        """Which reports support an option."""
+        """Return which reports support an option."""
 
     def _encoded(self, answers: Values) -> tuple[Codes, bool]:
         encoded = encode(answers, self.options, "answers")
@@ -134,13 +134,13 @@ class Oracle(SupportRandomizer):
 
     @cached_property
     def ratio_to_limit(self) -> float:
-        """The sum of variances at equal shares, over the least of any unbiased estimate with this epsilon."""
+        """The sum of variances at equal shares, divided by the limit for unbiased estimates with this epsilon."""
         return self._support.risk(len(self.options)) / _least(len(self.options), self.epsilon).risk
 
     def estimate(self, reports: Values, method: Method = "moment", *, times: ArrayLike | None = None) -> Estimate:
-        """Estimate the shares of the answers behind the reports; of two options the share of the last.
+        """Estimate the shares of the options among the true answers; with two options, the share of the last.
 
-        Intervals are made from the unbiased estimate, whatever the method.
+        Intervals come from the unbiased estimate for either method.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class Oracle(SupportRandomizer):
         return self.estimate_counts(*self.tally(reports, times), method=method)
 
     def estimate_counts(self, counts: ArrayLike, n: int, method: Method = "moment") -> Estimate:
-        """Estimate from the number of reports that support each option, and the number of reports.
+        """Estimate from the number of reports that support each option and the number of reports.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class Oracle(SupportRandomizer):
         Parameters
         ----------
         prevalence : array-like
-            The true shares of the options, which sum to 1; of two options that of the last is enough.
+            The true shares of the options, which sum to 1; for two options the share of the last is enough.
         n : int
             How many people answer.
         respondents : {"sample", "fixed"}

@@ -1,4 +1,4 @@
-"""Tick all that apply, one box a person: each is asked about one box drawn at random."""
+"""Tick boxes with one random box per person: each is asked about one box drawn at random."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ from toolkit.local.protocol import Respondents, is_code, keep_whole
 
 @dataclass(frozen=True, repr=False)
 class RandomBox(Boxes):
-    """Each person is asked about one box, drawn at random, and answers it by Warner's design.
+    """A randomizer that asks each person about one random box and randomizes the answer by Warner's design.
 
-    To draw a report: a uniform integer below k is the box; a uniform integer below keep + lie: if it is below
-    `keep`, the answer is whether the box is ticked, else the opposite.
+    To draw a report, draw a uniform integer below k, which is the box, and a uniform integer below keep + lie. If the
+    latter is below `keep`, report whether the box is ticked, else the opposite.
 
-    A report is two integers: the box, and 1 for yes or 0 for no. `tally` returns how many said yes
-    and how many were asked, box by box, and `estimate_counts` takes both. The estimate for a box that nobody was asked
-    about is NaN, with a note.
+    A report is two integers: the box, and 1 for yes or 0 for no. `tally` returns the number of people who said yes
+    and the number who were asked, for each box, and `estimate_counts` takes both. The estimate for a box that nobody
+    was asked about is NaN, with a note.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class RandomBox(Boxes):
     lie : int
         The weight of its opposite.
     reason : str
-        Why `tick_boxes` chose this way, in words.
+        Why `tick_boxes` chose this randomizer.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class RandomBox(Boxes):
         return Fraction(self.keep, self.lie)
 
     def _weight_of_liars(self, share: float) -> float:
-        # All of them say that they were asked about one and the same box.
+        # Liars can all claim that they were asked about the same box.
         k = len(self.options)
         return share * k / (1 - share + share * k)
 
@@ -89,15 +89,15 @@ class RandomBox(Boxes):
         rows, k = as_array(reports), len(self.options)
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or len(rows) == 0:
             rule = "reports must be rows of two integers, box and answer"
-            reject(rule, f"shape {rows.shape}", "they cannot be read", TypeError)
+            reject(rule, f"shape {rows.shape}", "pass reports as `randomize` returns them", TypeError)
         if rows.min() < 0 or rows[:, 0].max() >= k or rows[:, 1].max() > 1:
-            consequence = "they stand for nothing"
+            consequence = "they were made by another randomizer"
             reject(f"reports must hold a box from 0 to {k - 1} and an answer of 0 or 1", "others", consequence)
         each = np.ones(len(rows), dtype=np.int64) if times is None else checked_times(times, len(rows))
         return times_each(rows[:, 0], each * rows[:, 1], k), times_each(rows[:, 0], each, k)
 
     def _read(self, reports: Values) -> tuple[Callable[[int], Mask], Codes]:
-        self.tally(reports)  # refuses what is none
+        self.tally(reports)  # for its checks
         rows = np.asarray(reports)
         return lambda _: rows[:, 1] == 1, rows[:, 0]
 
@@ -107,28 +107,28 @@ class RandomBox(Boxes):
     def estimate_counts(self, counts: Mapping[Label, float] | ArrayLike, n: ArrayLike) -> Estimate:
         yes, k = np.asarray(counts), len(self.options)
         if yes.shape != (k,) or np.shape(n) != (k,):
-            reject(f"`counts` and `n` must each hold {k} numbers", f"{yes.shape}, {np.shape(n)}", "one a box")
+            reject(f"`counts` and `n` must each hold {k} numbers", f"{yes.shape}, {np.shape(n)}", "one per box")
         people_asked = checked_counts(n, k).astype(np.int64)
         if np.any(yes[people_asked == 0]):
-            reject("`counts` must lie between 0 and n", "others", "a box that nobody was asked about has no yes")
-        places = [np.flatnonzero(people_asked == people) for people in np.unique(people_asked[people_asked > 0])]
-        parts = [
-            self._support.interval_basis(*checked_support(yes[place], people_asked[place[0]], len(place)))
-            for place in places
+            reject("`counts` must lie between 0 and n", "others", "a box that nobody was asked about has no answers")
+        groups = [np.flatnonzero(people_asked == people) for people in np.unique(people_asked[people_asked > 0])]
+        estimates = [
+            self._support.interval_basis(*checked_support(yes[group], people_asked[group[0]], len(group)))
+            for group in groups
         ]
-        rows = BoxShares(k, tuple(parts), tuple(places))
+        rows = BoxShares(k, tuple(estimates), tuple(groups))
         cov = np.diag(rows.se**2) if k <= COVARIANCE_LIMIT else None
         return self._estimated(rows.value, rows.se, cov, int(people_asked.sum()), rows, self._unasked(people_asked))
 
     def _unasked(self, reports: Counts) -> tuple[str, ...]:
-        """Say so of boxes that nobody was asked about, as happens in a small group."""
+        """Return a note on boxes that nobody was asked about, as happens in a small group."""
         nobody = [str(option) for option, people in zip(self.options, reports, strict=True) if not people]
         more = f" and {len(nobody) - 5} more" if len(nobody) > 5 else ""
-        return (f"nobody was asked about {', '.join(nobody[:5])}{more}: nothing can be said of that",) if nobody else ()
+        return (f"nobody was asked about {', '.join(nobody[:5])}{more}: no estimate is possible",) if nobody else ()
 
     def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         shares = checked_shares(prevalence, len(self.options))
-        drawn = choice(respondents, "respondents", ("sample", "fixed")) == "sample"
-        # With fixed respondents it is still left to chance who is asked about which box.
-        one = len(shares) * self._support.variance(shares) - (0 if drawn else shares * (1 - shares))
-        return np.asarray(one / whole(n, "n"))
+        resampled = choice(respondents, "respondents", ("sample", "fixed")) == "sample"
+        # With fixed respondents it is still random who is asked about which box.
+        variance = len(shares) * self._support.variance(shares) - (0 if resampled else shares * (1 - shares))
+        return np.asarray(variance / whole(n, "n"))

@@ -1,4 +1,4 @@
-"""Subset selection: report several options at once, more often a set with the answer in it than one without."""
+"""Subset selection: report a set of options, which contains the answer more often than by chance."""
 
 import math
 from dataclasses import dataclass
@@ -28,22 +28,24 @@ _RATE_PARTS = 256
 
 @dataclass(frozen=True, repr=False)
 class Subset(Oracle):
-    """A report is a set of `size` options; sets with the answer have weight `inside`, those without it `outside`.
+    """A randomizer whose report is a set of `size` options, weighted by whether the set contains the answer.
 
-    With k options and size d the answer is in the set with probability d a / (d a + (k-d) b), where a = inside and b =
-    outside; the rest of the set is any of the other options, evenly. Of size 1 it is k-ary randomized response.
+    Sets with the answer have weight a = `inside`, and sets without it b = `outside`. With k options and size d the
+    answer is in the set with probability d a / (d a + (k-d) b), and the rest of the set is drawn evenly from the other
+    options. With size 1 this is k-ary randomized response.
 
-    To draw a report: a uniform integer below d a + (k-d) b; if it is below d a, the answer is in. Then the
-    rest, r = d or d - 1 of the m = k - 1 other options, numbered 0 … m-1 in order, by Floyd's rule: for j =
-    m-r, …, m-1 a uniform integer t below j + 1; take t, or j if t was taken before.
+    To draw a report, draw a uniform integer below d a + (k-d) b; if it is below d a, the set contains the answer. The
+    other r = d or d - 1 options are drawn from the m = k - 1 options that are not the answer, numbered 0 … m-1 in
+    order, by Floyd's algorithm: for j = m-r, …, m-1 draw a uniform integer t below j + 1 and take t, or j if t is
+    already taken.
 
-    A report is a row of packed bits (see `toolkit.local.oracles.bits`), or one option, as the answers were
-    given, if the size is 1; phones send the codes.
+    A report is a row of packed bits (see `toolkit.local.oracles.bits`). With size 1 it is one option, of the same type
+    as the answers. Phones send the codes.
 
     Parameters
     ----------
     size : int
-        How many options a report holds.
+        The number of options in a report.
     inside : int
         The weight of a set that holds the answer.
     outside : int
@@ -66,7 +68,7 @@ class Subset(Oracle):
         super().__post_init__()
         keep_whole(self, size=1, inside=1, outside=1)
         if self.size >= len(self.options):
-            consequence = "a set of all tells nothing"
+            consequence = "a set of all options says nothing about the answer"
             reject(f"`size` must be below {len(self.options)}, the number of options", self.size, consequence)
         check_odds(self.inside, self.outside, self._total, of="set")
 
@@ -83,8 +85,8 @@ class Subset(Oracle):
         k, d = len(self.options), self.size
         p = Fraction(self._holding, self._total)
         p_two = Fraction(d - 1, k - 1)  # another option, given that the answer is in the set
-        lone = Fraction(d, k - 1)  # another option, given that it is not
-        pairs = (k - 1) * (k - 2) or 1  # of two options, nobody has an answer that is neither
+        lone = Fraction(d, k - 1)  # another option, given that the answer is not in the set
+        pairs = (k - 1) * (k - 2) or 1  # 0 for two options, where no answer is neither
         neither = p * Fraction((d - 1) * (d - 2), pairs) + (1 - p) * Fraction(d * (d - 1), pairs)
         return Support(p, p * p_two + (1 - p) * lone, p * p_two, neither)
 
@@ -99,19 +101,20 @@ class Subset(Oracle):
         for j in range(len(self.options) - 1 - (self.size - holds), len(self.options) - 1):
             t = draw(j + 1)
             others.add(j if t in others else t)
-        chosen = {other + (other >= code) for other in others}
-        return sorted(chosen | {code} if holds else chosen)
+        # The other options are numbered without the answer, so those from its code on move up by one.
+        codes = {other + (other >= code) for other in others}
+        return sorted(codes | {code} if holds else codes)
 
     def _accepts(self, report: object) -> bool:
         return isinstance(report, list) and len(report) == self.size and is_set(report, len(self.options))
 
     def k_ary(self) -> Design:
-        """Return the design that a subset of size 1 is: k-ary randomized response, with everything a design can do.
+        """Return a subset of size 1 as the equivalent design, which is k-ary randomized response.
 
         Returns
         -------
         Design
-            With the same weights.
+            The design with the same weights.
 
         Raises
         ------
@@ -119,17 +122,18 @@ class Subset(Oracle):
             If the size is not 1, or there are more options than a table holds.
         """
         if self.size != 1:
-            reject("only a subset of size 1 is k-ary randomized response", f"size {self.size}", "its reports are sets")
+            consequence = "reports of several options are not codes of a design"
+            reject("only a subset of size 1 is k-ary randomized response", f"size {self.size}", consequence)
         if len(self.options) > TABLE_LIMIT:
             rule = f"a design is a table, of at most {TABLE_LIMIT} options"
-            reject(rule, f"{len(self.options)} options", "estimate with the subset itself, which keeps no table")
-        return Design(
-            np.diag(self._one.forced * 0 + self._one.truth) + self._one.forced, self._total, self.options, name="k_ary"
-        )
+            reject(rule, f"{len(self.options)} options", "estimate with the subset itself, which needs no table")
+        weights = np.full((len(self.options),) * 2, self.outside)
+        np.fill_diagonal(weights, self.inside)
+        return Design(weights, self._total, self.options, name="k_ary")
 
     @property
-    def _one(self) -> Forced:
-        """Size 1 in the form of a design: the truth, or any option evenly."""
+    def _as_forced(self) -> Forced:
+        """A subset of size 1 as a forced response: the truth, or any option evenly."""
         return Forced(self.inside - self.outside, np.full(len(self.options), self.outside))
 
     def randomize(self, answers: Values, rng: Rng = None) -> Any:
@@ -137,7 +141,9 @@ class Subset(Oracle):
             return super().randomize(answers, rng)
         generator = check_rng(rng)
         encoded = encode(answers, self.options, "answers")
-        return encoded.like(draw_reports(self._one.forced[:, None], self._one, encoded.codes, generator), self.options)
+        return encoded.like(
+            draw_reports(self._as_forced.forced[:, None], self._as_forced, encoded.codes, generator), self.options
+        )
 
     def _draw(self, codes: Codes, rng: Rng) -> bits.Packed:
         def settle(rows: bits.Packed, answers: Codes) -> None:
@@ -147,11 +153,12 @@ class Subset(Oracle):
 
     @cached_property
     def _laws(self) -> tuple[bits.ByteLaw, Categorical]:
-        """Rather fewer than `size` bits to start from, as adding one is quicker than removing one."""
+        """The laws of the other bits and of the answer's bit, before `_settle` corrects the sizes."""
+        # The expected size is somewhat below `size`, because adding an option is quicker than removing one.
         spread = math.sqrt(self.size * (1 - self.size / len(self.options)))
         rate = max(self.size - spread, 0) / len(self.options)
-        own = Categorical([self._total - self._holding, self._holding])
-        return bits.ByteLaw(int(rate * _RATE_PARTS), _RATE_PARTS), own
+        truth_law = Categorical([self._total - self._holding, self._holding])
+        return bits.ByteLaw(int(rate * _RATE_PARTS), _RATE_PARTS), truth_law
 
     def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
         if self.size == 1:
@@ -159,26 +166,26 @@ class Subset(Oracle):
             return counts, int(counts.sum())
         counts, n = bits.tally(bits.as_packed(reports, len(self.options)), len(self.options), times)
         if counts.sum() != self.size * n:
-            self._refuse_size()
+            self._reject_size()
         return counts, n
 
-    def _refuse_size(self) -> None:
-        reject(f"a report must hold {self.size} options", "others", "they were made by another randomizer")
+    def _reject_size(self) -> None:
+        reject(f"a report must have {self.size} options", "others", "they were made by another randomizer")
 
     def _read(self, reports: Values) -> npt.NDArray[Any]:
         if self.size == 1:
             return encode(self._ones(reports), self.options, "reports").codes
         packed = bits.as_packed(reports, len(self.options))
         if np.any(bits.ones(packed) != self.size):
-            self._refuse_size()
+            self._reject_size()
         return packed
 
     def _supports(self, read: npt.NDArray[Any], code: int) -> Mask:
         return read == code if self.size == 1 else bits.column(read, code)
 
     def _ones(self, reports: Values) -> Any:
-        """Reports of size 1 as options, also where they came as sets of one code, as phones send them."""
-        if isinstance(reports, list) and reports and all(self._accepts(one) for one in reports):
+        """Return reports of size 1 as options, also if they are sets of one code, as phones send them."""
+        if isinstance(reports, list) and reports and all(self._accepts(report) for report in reports):
             return [self.options[code] for (code,) in reports]
         return reports
 
@@ -187,16 +194,16 @@ class Subset(Oracle):
 
 
 def _settle(rows: bits.Packed, answers: Codes, k: int, size: int, rng: Rng) -> None:
-    """Add or remove options other than the answer, evenly, until each row holds `size` of them; in place.
+    """Add or remove random options other than the answer, in place, until each row has `size` options.
 
-    Independent bits of one probability favor no option, and neither does adding or removing an even choice:
-    so the options beside the answer end as an even choice of sets.
+    Independent bits of equal probability favor no option, and neither does adding or removing a uniformly random
+    option. So the set of other options is uniformly distributed.
     """
     missing = size - bits.ones(rows)
     active = np.flatnonzero(missing)
     while len(active):
         option = below(k, len(active), rng)
-        byte, mask = bits.place(option)
+        byte, mask = bits.byte_and_mask(option)
         in_set = (rows[active, byte] & mask) != 0
         useful = (in_set != (missing[active] > 0)) & (option != answers[active].astype(np.uint64))
         hit = active[useful]

@@ -1,8 +1,8 @@
-"""The one core of all oracles: a report supports each option or not, and counting the support is enough.
+"""The estimator that all oracles share: a report supports each option or not, and counts of support are sufficient.
 
 A report supports an option with probability p if it is the sender's answer, else with probability q. With C
 reports of n supporting an option, its share is estimated by (C/n - q) / (p - q), without bias. How often two
-options are supported together gives the covariances.
+options are supported together determines the covariances.
 """
 
 from abc import abstractmethod
@@ -25,23 +25,23 @@ from toolkit.local.protocol import Respondents
 from toolkit.local.sampled_randomizer import SampledAtOdds
 
 COVARIANCE_LIMIT = TABLE_LIMIT
-"""Beyond this many options covariances between options are left out: their table alone would fill the memory."""
+"""The number of options beyond which covariances are left out, because their table alone would fill the memory."""
 
 _METHODS = {"moment": "unbiased", "simplex": "projected to the simplex"}
 
 
 @dataclass(frozen=True)
 class Support:
-    """p and q, and how often two options are supported together: by someone whose answer is one of them, or neither."""
+    """The probabilities p and q, and those that a report supports two options when the answer is either or neither."""
 
     p: Fraction
     q: Fraction
-    both_if_one: Fraction
+    both_if_either: Fraction
     both_if_neither: Fraction
 
     @classmethod
     def independent(cls, p: Fraction, q: Fraction) -> "Support":
-        """Support of one option says nothing about support of another."""
+        """Make the law of reports in which options are supported independently, given the answer."""
         return cls(p, q, p * q, q * q)
 
     @property
@@ -49,44 +49,46 @@ class Support:
         return float(self.p - self.q)
 
     def interval_basis(self, counts: Array, n: int) -> Shares:
-        """Estimates, standard errors, and the basis of all intervals; p and q are stored once, not per option."""
-        k, seen = len(counts), counts / n
-        one = Shares.from_support(np.zeros(1), n, np.array([float(self.p)]), np.array([float(self.q)]))
-        least, greatest = one.without_range
+        """Return estimates, standard errors and the basis of all intervals; p and q are stored once for all options."""
+        k, observed = len(counts), counts / n
+        single = Shares.from_support(np.zeros(1), n, np.array([float(self.p)]), np.array([float(self.q)]))
+        least, greatest = single.without_range
         return replace(
-            one,
-            value=(seen - float(self.q)) / self.slope,
+            single,
+            value=(observed - float(self.q)) / self.slope,
             se=share_error(counts, n, float(self.p), float(self.q)),
-            spread_given=np.broadcast_to(one.spread_given, k),
-            spread_without=np.broadcast_to(one.spread_without, k),
+            spread_given=np.broadcast_to(single.spread_given, k),
+            spread_without=np.broadcast_to(single.spread_without, k),
             counts=np.stack([counts, n - counts], axis=1),
-            given=np.broadcast_to(one.given, (k, 2)),
-            without=np.broadcast_to(one.without, (k, 2)),
+            given=np.broadcast_to(single.given, (k, 2)),
+            without=np.broadcast_to(single.without, (k, 2)),
             without_range=(np.broadcast_to(least, k), np.broadcast_to(greatest, k)),
         )
 
     def score_range(self) -> tuple[Array, Array]:
-        """What a report adds to the share of an option that it does not support, and of one that it does."""
+        """Return the scores of an option that a report does not support and of one that it supports."""
         return np.array(-float(self.q) / self.slope), np.array((1 - float(self.q)) / self.slope)
 
     def variance(self, shares: Array, respondents: Respondents = "sample") -> Array:
-        """Variance of each estimated share for one respondent: lam (1-lam) / (p-q)**2 with lam = q + x (p-q). For fixed
-        respondents the part x (1-x) that comes from choosing them falls away.
+        """Return the variance of each estimated share for one respondent.
+
+        It is lam (1-lam) / (p-q)**2 with lam = q + x (p-q). For fixed respondents the sampling variance x (1-x) is
+        subtracted.
         """
-        seen = float(self.q) + shares * self.slope
+        observed = float(self.q) + shares * self.slope
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
-        return np.asarray(seen * (1 - seen) / self.slope**2 - (shares * (1 - shares) if fixed else 0))
+        return np.asarray(observed * (1 - observed) / self.slope**2 - (shares * (1 - shares) if fixed else 0))
 
     def covariance(self, shares: Array, respondents: Respondents = "sample") -> Array:
         if len(shares) > COVARIANCE_LIMIT:
-            consequence = "use `variance`: it takes one row"
-            reject(f"covariances are there for up to {COVARIANCE_LIMIT} options", len(shares), consequence)
-        # E[(b_u - q)(b_v - q)] is linear in the share of those whose answer is u or v; in place, for the
-        # memory's sake.
+            consequence = "use `variance`, which needs no table"
+            reject(f"covariances are available for up to {COVARIANCE_LIMIT} options", len(shares), consequence)
+        # E[(b_u - q)(b_v - q)] is linear in the share of those whose answer is u or v. The table can be large, so it is
+        # computed in place.
         neither = self.both_if_neither - self.q**2
-        one = self.both_if_one - self.p * self.q
+        single = self.both_if_either - self.p * self.q
         covariance = np.add.outer(shares, shares)
-        covariance *= float(one - neither) / self.slope**2
+        covariance *= float(single - neither) / self.slope**2
         covariance += float(neither) / self.slope**2
         if choice(respondents, "respondents", ("sample", "fixed")) == "sample":
             covariance -= np.outer(shares, shares)
@@ -94,13 +96,13 @@ class Support:
         return covariance
 
     def risk(self, k: int) -> float:
-        """Sum over k exclusive options of the variance for one respondent, at equal shares: the worst case."""
+        """Return the sum of variances over k exclusive options for one respondent at equal shares, the worst case."""
         return k * float(self.variance(np.array([1 / k]))[0])
 
     def estimate(
         self, counts: Array, n: int, options: tuple[str | int, ...], loss: Loss, name: str, method: str
     ) -> Estimate:
-        """Shares of exclusive options; of two options the share of the last, as for a binary design."""
+        """Estimate the shares of exclusive options; with two options, the share of the last, as for a binary design."""
         choice(method, "method", tuple(_METHODS))
         everybody = self.interval_basis(counts, n)
         shares = everybody.value
@@ -127,7 +129,7 @@ class Support:
         )
 
     def _spread(self, shares: Shares, n: int) -> Array | None:
-        """Estimated covariances of the shares: NaN from a single report, None where the table would be too large."""
+        """Estimate the covariances of the shares: NaN from a single report, None if the table would be too large."""
         if len(shares.value) > COVARIANCE_LIMIT:
             return None
         if n == 1:
@@ -139,31 +141,35 @@ class Support:
 
 
 def covariance_note(k: int) -> tuple[str, ...]:
-    """Say so where there are too many options for a table of covariances."""
+    """Return a note if there are too many options for a table of covariances."""
     return (
         (f"covariances between options are left out beyond {COVARIANCE_LIMIT} options",) if k > COVARIANCE_LIMIT else ()
     )
 
 
 def display_note(shares: Array, inside: str | None = "simplex") -> tuple[str, ...]:
-    """Say so when unbiased shares lie outside 0 to 1; oracles are shown by projection, having no cheap likelihood."""
+    """Return a note if unbiased shares lie outside 0 to 1.
+
+    It points to projection, because the likelihood of an oracle is expensive.
+    """
     value = float(shares[0]) if len(shares) == 1 else shares
     return boundary_note(value, inside)
 
 
 def checked_shares(prevalence: ArrayLike, k: int) -> Array:
-    """One share for each box, from 0 to 1; one number is that of all."""
+    """Check shares from 0 to 1, one for each box; a single number applies to all boxes."""
     given = read_shares(prevalence, "prevalence")
     given = np.full(k, float(given)) if given.ndim == 0 else given
     if given.shape != (k,):
-        reject(f"`prevalence` must have a share for each of {k} options", f"shape {given.shape}", "they must match")
+        consequence = "give one share for each option, or one number for all"
+        reject(f"`prevalence` must have a share for each of {k} options", f"shape {given.shape}", consequence)
     if not np.all((given >= 0) & (given <= 1)):
-        reject("`prevalence` must be shares from 0 to 1", "others", "they describe the answers")
+        reject("`prevalence` must be shares from 0 to 1", "others", "give fractions of the respondents")
     return given
 
 
 def checked_support(counts: ArrayLike, n: object, k: int) -> tuple[Array, int]:
-    """How many reports support each option, and how many reports there are."""
+    """Check the number of reports that support each option and the number of reports."""
     reports, numbers = whole(n, "n"), whole_counts(counts, k, "options", "they are in option order")
     if numbers.min() < 0 or numbers.max() > reports:
         reject(f"`counts` must lie between 0 and n = {reports}", "others", "a report supports an option at most once")
@@ -172,7 +178,7 @@ def checked_support(counts: ArrayLike, n: object, k: int) -> tuple[Array, int]:
 
 @dataclass(frozen=True, repr=False)
 class SupportRandomizer(SampledAtOdds):
-    """A report supports some of the `options`, and counts of the support are enough to estimate.
+    """A randomizer whose reports each support some of the `options`; counts of support are enough to estimate.
 
     Parameters
     ----------
@@ -188,14 +194,14 @@ class SupportRandomizer(SampledAtOdds):
     @property
     @abstractmethod
     def _support(self) -> Support:
-        """How often a report supports an option: the sender's own, another, two together."""
+        """The probabilities that a report supports the sender's answer, another option, and two options together."""
 
     def _score_range(self) -> tuple[Array, Array]:
         return self._support.score_range()
 
     @abstractmethod
     def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, Any]:
-        """Count how many reports support each option, and how many reports there are.
+        """Count the reports that support each option, and all reports.
 
         Parameters
         ----------
@@ -212,7 +218,7 @@ class SupportRandomizer(SampledAtOdds):
 
     @abstractmethod
     def estimate_counts(self, counts: ArrayLike, n: Any) -> Estimate:
-        """Estimate from the number of reports that support each option, and the number of reports.
+        """Estimate from the number of reports that support each option and the number of reports.
 
         Parameters
         ----------

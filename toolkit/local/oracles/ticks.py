@@ -1,8 +1,8 @@
-"""Tick all that apply, several of k boxes: answers under a cap, or about one box, whichever is more precise.
+"""Tick boxes: several of k boxes may apply, and each person answers all of them under a cap, or one of them.
 
-Nobody can hide k ticks as cheaply as one. Either each person is asked about one box drawn at random, and hides one yes
-or no with the whole budget; or ticks are capped at a number m, and the budget is shared by the 2m bits in which two
-people's boxes can differ. Which is better depends on k, m and epsilon; `tick_boxes` compares and says why.
+Hiding k ticks costs more than hiding one. Either each person is asked about one random box and hides one yes or no with
+the whole budget; or the number of ticks is capped at m, and the budget is divided among the 2m bits in which two people
+can differ. Which is more precise depends on k, m and epsilon; `tick_boxes` compares the two and gives the reason.
 """
 
 from collections.abc import Callable
@@ -26,18 +26,18 @@ from toolkit.local.oracles.random_box import RandomBox
 from toolkit.local.oracles.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
 from toolkit.local.protocol import Respondents, is_set, keep_whole
 
-_PAIRS_LIMIT = 64  # boxes up to which all pairs are counted, for the covariances
+_PAIRS_LIMIT = 64  # the largest number of boxes for which all pairs are counted, for the covariances
 
 
 @dataclass(frozen=True, repr=False)
 class CappedBoxes(Boxes):
-    """At most `most` boxes may be ticked; every box's answer is flipped on its own with probability flip / denominator.
+    """A randomizer of at most `most` ticks that flips each box independently with probability flip / denominator.
 
-    Two ways of ticking at most m of k boxes differ in at most min(2m, k) answers, so epsilon is that many times the
-    epsilon of one. The cap must be kept before anything is drawn: more ticks are refused here, and by the form.
+    Two answers with at most m of k boxes ticked differ in at most min(2m, k) boxes, so epsilon is that many times the
+    epsilon of one box. More ticks are rejected before anything is drawn, here and by the form.
 
-    To draw a report: for each box in order a uniform integer below `denominator`; flip the answer if it is
-    below `flip`.
+    To draw a report, draw a uniform integer below `denominator` for each box in order, and flip its answer if the
+    integer is below `flip`.
 
     A report is a row of packed bits (see `toolkit.local.oracles.bits`); phones send the codes of the boxes
     that say yes. Estimates from reports have covariances for up to 64 boxes; those from counts have none.
@@ -45,13 +45,13 @@ class CappedBoxes(Boxes):
     Parameters
     ----------
     most : int
-        How many may be ticked.
+        The largest number of ticks.
     flip : int
-        How often, of `denominator`, a box's answer is flipped.
+        The numerator of the probability that a box's answer is flipped.
     denominator : int
-        Of that probability.
+        The denominator of that probability.
     reason : str
-        Why `tick_boxes` chose this way, in words.
+        Why `tick_boxes` chose this randomizer.
 
     Examples
     --------
@@ -71,10 +71,14 @@ class CappedBoxes(Boxes):
         super().__post_init__()
         keep_whole(self, most=1, flip=1, denominator=2)
         if self.most > len(self.options):
-            consequence = "nobody can tick more"
+            consequence = "nobody can tick more boxes than there are"
             reject(f"`most` must be at most {len(self.options)}, the number of boxes", self.most, consequence)
         if 2 * self.flip >= self.denominator:
-            reject("`flip` must be below half of `denominator`", self.flip, "else a box tells nothing")
+            reject(
+                "`flip` must be below half of `denominator`",
+                self.flip,
+                "otherwise reports say nothing about the answers",
+            )
         if self.denominator > DENOMINATOR_LIMIT:
             consequence = "one 32-bit word must be enough to draw a bit"
             reject("`denominator` must be at most 2**32", self.denominator, consequence)
@@ -94,7 +98,7 @@ class CappedBoxes(Boxes):
 
     def _draw_report(self, ticks: list[int], draw: Below) -> list[int]:
         if len(set(ticks)) > self.most:
-            self._refuse_more(1, 1)
+            self._reject_excess(1, 1)
         return [box for box in range(len(self.options)) if (draw(self.denominator) < self.flip) != (box in ticks)]
 
     def _accepts(self, report: object) -> bool:
@@ -103,15 +107,15 @@ class CappedBoxes(Boxes):
     def _draw(self, ticks: Mask, rng: Rng) -> bits.Packed:
         over = int(np.count_nonzero(ticks.sum(axis=1) > self.most))
         if over:
-            self._refuse_more(over, len(ticks))
+            self._reject_excess(over, len(ticks))
         reports = bits.pack(ticks)
         for part in chunks(len(reports), bits.rows_at_once(len(self.options)), "randomizing"):
             reports[part] ^= bits.noise(self._flips, len(reports[part]), len(self.options), rng)
         return reports
 
-    def _refuse_more(self, over: int, people: int) -> None:
+    def _reject_excess(self, over: int, people: int) -> None:
         rule = f"at most {self.most} boxes may be ticked"
-        reject(rule, f"more by {over} of {people} people", "the promised epsilon holds for no more ticks than that")
+        reject(rule, f"more from {over} of {people} people", "the promised epsilon does not cover more ticks")
 
     @cached_property
     def _flips(self) -> bits.ByteLaw:
@@ -156,21 +160,21 @@ class CappedBoxes(Boxes):
 def tick_boxes(
     options: Options, epsilon: Number, *, most: int | None = None, how: Literal["random", "capped"] | None = None
 ) -> RandomBox | CappedBoxes:
-    """Make a randomizer for "tick all that apply", of the better kind for these boxes and this cap.
+    """Make a randomizer for "tick all that apply", of the kind with the smaller variance for these boxes and this cap.
 
-    Asking about one random box has k times Warner's variance. Capping the ticks at m shares the budget among 2m
-    answers, which costs about 4 m**2: so the cap wins when k is well above 4 m**2.
+    Asking about one random box has k times Warner's variance. Capping the ticks at m divides the budget among 2m
+    answers, which multiplies the variance by about 4 m**2. So the cap is better when k is well above 4 m**2.
 
     Parameters
     ----------
     options : int or sequence of str or int
         The labels of the boxes, or their number.
     epsilon : number
-        What one report may cost, for any two ways of ticking the boxes.
+        The privacy loss of one report, for any two ways of ticking the boxes.
     most : int, optional
         The largest number of boxes that may be ticked; no cap if left out.
     how : {"random", "capped"}, optional
-        To decide for yourself; the better one if left out. `reason` on the result says why.
+        The kind of randomizer; the one with the smaller variance if left out. `reason` of the result says why.
 
     Returns
     -------
@@ -195,19 +199,19 @@ def tick_boxes(
     if 2 * flip >= DENOMINATOR_LIMIT:
         consequence = "the report would say nothing about the answer"
         reject("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
-    one = RandomBox(names, *odds(epsilon, inside=1, outside=1))
+    random_box = RandomBox(names, *odds(epsilon, inside=1, outside=1))
     capped = CappedBoxes(names, cap, flip, DENOMINATOR_LIMIT)
     share = min(cap / len(names), 0.5)  # everyone ticks as many as allowed, spread evenly
-    by_one, by_cap = (float(boxes.variance(share, 1)[0]) for boxes in (one, capped))
+    by_one, by_cap = (float(boxes.variance(share, 1)[0]) for boxes in (random_box, capped))
     better = "random" if by_one <= by_cap else "capped"
     limit = f"at most {cap} tick{'' if cap == 1 else 's'}"
     if choice(how or better, "how", ("random", "capped")) == "random":
         why = f"one random box: variance {by_one:.3g} / n a box, against {by_cap:.3g} / n with {limit}"
-        return replace(one, reason=why)
+        return replace(random_box, reason=why)
     why = f"{limit}: variance {by_cap:.3g} / n a box, against {by_one:.3g} / n with one random box"
     return replace(capped, reason=why)
 
 
 def _bits_apart(k: int, most: int) -> int:
-    """In how many boxes two people can differ."""
+    """Return the number of boxes in which two people can differ."""
     return min(2 * most, k)

@@ -1,4 +1,4 @@
-"""Unary encodings: a bit for every option, each flipped on its own."""
+"""Unary encodings: a bit for every option, each flipped independently."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,21 +16,22 @@ from toolkit.local.protocol import is_set, keep_whole
 
 @dataclass(frozen=True, repr=False)
 class Unary(Oracle):
-    """A report holds each option with its own draw: probability own/denominator for the answer, other/denominator else.
+    """A randomizer whose report includes each option independently, and the answer more often than the others.
 
-    To draw a report: for each option in order one uniform integer below `denominator`; the option is held if
-    the integer is below `own` (for the answer) or `other` (for the rest).
+    The probability is own/denominator for the answer and other/denominator for every other option. To draw a report,
+    draw a uniform integer below `denominator` for each option in order; the option is included if the integer is below
+    `own` (for the answer) or `other` (for the rest).
 
-    A report is a row of packed bits (see `toolkit.local.oracles.bits`); phones send the codes of the options held.
+    A report is a row of packed bits (see `toolkit.local.oracles.bits`); phones send the codes of the included options.
 
     Parameters
     ----------
     own : int
-        How often, of `denominator`, the answer itself is held.
+        The numerator of the probability that the answer is included.
     other : int
-        How often any other option is.
+        The numerator of the probability that any other option is included.
     denominator : int
-        Of both probabilities.
+        The denominator of both probabilities.
 
     Examples
     --------
@@ -54,7 +55,11 @@ class Unary(Oracle):
             reject("`denominator` must be at most 2**32", self.denominator, consequence)
         if not self.other < self.own < self.denominator:
             received = f"other {self.other}, own {self.own}, denominator {self.denominator}"
-            reject("`other` < `own` < `denominator` must hold", received, "else a bit tells nothing, or tells all")
+            reject(
+                "`other` < `own` < `denominator` must hold",
+                received,
+                "otherwise a bit says nothing, or reveals the answer",
+            )
 
     @cached_property
     def _support(self) -> Support:
@@ -62,14 +67,14 @@ class Unary(Oracle):
 
     @property
     def _odds(self) -> Fraction:
-        """Two answers differ in two bits: p/q for the one, (1-q)/(1-p) for the other."""
+        """The odds of two answers, which differ in two bits: p/q for one bit times (1-q)/(1-p) for the other."""
         p, q = self._support.p, self._support.q
         return p * (1 - q) / (q * (1 - p))
 
     def _draw_report(self, code: int, draw: Below) -> list[int]:
-        # The codes of the options held: one draw below `denominator` an option, in order.
-        draws = [draw(self.denominator) for _ in self.options]
-        return [v for v, drawn in enumerate(draws) if drawn < (self.own if v == code else self.other)]
+        # One draw per option, in order, so that the browser makes the same report from the same draws.
+        integers = [draw(self.denominator) for _ in self.options]
+        return [v for v, integer in enumerate(integers) if integer < (self.own if v == code else self.other)]
 
     def _accepts(self, report: object) -> bool:
         return is_set(report, len(self.options))

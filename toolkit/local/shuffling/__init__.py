@@ -1,4 +1,4 @@
-"""What a shuffler gains: the cost of a report when nobody knows which of n is whose."""
+"""Privacy amplification by shuffling: the privacy loss of a report when nobody knows which of n reports is whose."""
 
 from toolkit.local.shuffling.amplification import (
     Shuffled,

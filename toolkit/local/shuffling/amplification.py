@@ -1,9 +1,9 @@
-"""What is gained when nobody knows which report is whose.
+"""Privacy amplification when nobody knows which report is whose.
 
 **Shuffling may be claimed only if** somebody whom the analyst does not control removes names, addresses, times and the
-order of arrival from the reports before the analyst sees them, and mixes as many as were counted here. A server that
-logs when or from where a report came has no amplification: claim the local epsilon. If the shuffler fails or colludes,
-the local epsilon is all that is left, so both numbers belong in every report.
+order of arrival from the reports before the analyst sees them, and mixes at least n reports. A server that logs when or
+from where a report came has no amplification: claim the local epsilon. If the shuffler fails or colludes, only the
+local epsilon holds, so both numbers belong in every document.
 """
 
 import math
@@ -21,37 +21,37 @@ from toolkit.core.search import bisect
 from toolkit.local.shuffling.bounds import Pair, blanket, epsilon_at, log_of
 from toolkit.local.shuffling.tally import MOST_PEOPLE, Side, deltas
 
-# The worst that the others can have answered, when yes/no reports are shuffled: one epsilon that holds for all of
-# them.
+# The worst composition of the others' answers, for shuffled yes/no reports.
 #
-# With n reports there are n compositions: 0 to n - 1 of the others hold the answer in question. A crowd hides no
-# better without some of its people: an observer of the smaller tally can draw the missing reports and add them. So
-# where at least `first` and at most `last` of the others hold it, delta is at most that of a crowd of only `first`
-# who do and n - 1 - last who do not. A range of compositions is settled if that is no more than what is asked, else
-# it is split, down to single compositions, for which delta is known. So the result holds for every composition, and
-# one of them needs nearly as much.
+# With n reports there are n compositions: 0 to n - 1 of the others have the answer in question. Removing people from a
+# crowd never improves hiding, because an observer of the smaller tally can draw the missing reports and add them. So if
+# at least `first` and at most `last` of the others have the answer, delta is at most that of a crowd of `first` people
+# with it and n - 1 - last without it. A range of compositions is done if this bound does not exceed the target;
+# otherwise it is split, down to single compositions, for which delta is computed. So the result holds for every
+# composition, and at least one composition needs nearly as much.
 
 EACH = 1000
-"""Up to this many reports every composition is looked at by itself."""
+"""The largest number of reports for which every composition is evaluated."""
 
 HEADROOM = 5e-4
-"""Beyond, how far the result may lie above the worst composition, relatively, so that few ranges are split."""
+"""The relative margin above the worst composition for more reports, which keeps the number of ranges small."""
 
 _LEAST_HEADROOM = 1e-6
-_ROUNDED_UP = 1e-6  # of delta: more than `deltas` rounds up by
-_SAMPLE = 17  # compositions to look at first
-_RANGES, _PARTS = 128, 4  # how many ranges to begin with, and into how many one that fails is split
+_ROUNDED_UP = 1e-6  # a relative bound on what `deltas` adds to delta
+_SAMPLE = 17  # the number of compositions that are evaluated first
+_RANGES, _PARTS = 128, 4  # the number of initial ranges, and of parts into which a failing range is split
 
 
 def worst_composition(yes: Fraction, no: Fraction, n: int, delta: float, local: float) -> tuple[float, float]:
-    """An epsilon that some composition of the others' answers reaches at `delta`, and one, hardly larger, that none
-    exceeds. `yes`, `no` : how likely a report is yes from those who hold either answer. `local` : the epsilon of one
-    report, which bounds both.
+    """Return a lower and an upper bound of the largest epsilon at `delta` over all compositions of the others' answers.
+
+    `yes` and `no` are the probabilities of a yes report from people with either answer. `local` is the epsilon of one
+    report, which bounds both results.
     """
-    own, other = max(yes, no), min(yes, no)
-    sides = [Side(own, other)]
-    if own + other != 1:  # else the tally of no is that of yes with the answers exchanged
-        sides.append(Side(1 - other, 1 - own))
+    p, q = max(yes, no), min(yes, no)
+    sides = [Side(p, q)]
+    if p + q != 1:  # otherwise counting no is counting yes with the answers exchanged
+        sides.append(Side(1 - q, 1 - p))
     least, epsilon = 0.0, 0.0
     for side in sides:
         least, epsilon = _Search(side, min(n, MOST_PEOPLE) - 1, delta, local).settled(least, epsilon)
@@ -66,7 +66,7 @@ class _Search:
     local: float
 
     def settled(self, least: float, epsilon: float) -> tuple[float, float]:
-        """Both numbers, raised as far as a composition asks for it."""
+        """Raise both bounds until the upper one holds for all compositions."""
         least, epsilon = self._raised(np.unique(np.round(np.linspace(0, self.others, _SAMPLE))), least, epsilon)
         ranges = _cut(np.zeros(1), np.full(1, float(self.others)), self.others + 1 if self.others < EACH else _RANGES)
         while len(ranges[0]) and epsilon < self.local:
@@ -80,7 +80,7 @@ class _Search:
         return least, epsilon
 
     def _raised(self, holders: Array, least: float, epsilon: float) -> tuple[float, float]:
-        """Both numbers, raised to what the worst of these compositions asks for."""
+        """Raise both bounds as far as the worst of these compositions requires."""
 
         def at(tried: float) -> float:
             return float(deltas(self.side, holders, self.others - holders, tried, self.delta).max())
@@ -89,20 +89,20 @@ class _Search:
             return least, epsilon
         least = max(least, epsilon_at(at, self.delta * (1 + _ROUNDED_UP), self.local, self._guess()))
         raised = max(least, epsilon) * (1 + (_LEAST_HEADROOM if self.others < EACH else HEADROOM))
-        if at(raised) > self.delta:  # delta hardly falls there
+        if at(raised) > self.delta:  # delta is nearly flat there, so the margin was not enough
             raised = max(raised, epsilon_at(at, self.delta * (1 - _ROUNDED_UP), self.local, raised))
         return least, min(raised, self.local)
 
     def _guess(self) -> float:
-        own, other = float(self.side.own), float(self.side.other)
-        variance = (self.others + 1) * max(own * (1 - own), other * (1 - other))
-        return 0.7 * (own - other) * math.sqrt(2 * math.log(1 / self.delta) / variance)
+        p, q = float(self.side.p), float(self.side.q)
+        variance = (self.others + 1) * max(p * (1 - p), q * (1 - q))
+        return 0.7 * (p - q) * math.sqrt(2 * math.log(1 / self.delta) / variance)
 
 
 def _cut(first: Array, last: Array, parts: int) -> tuple[Array, Array]:
-    """Ranges of whole numbers, each cut into that many parts of nearly the same length, or into single numbers."""
-    places = np.arange(parts + 1)
-    edges = first[:, None] + np.floor((last - first + 1)[:, None] * places / parts)
+    """Split ranges of whole numbers into `parts` of nearly equal length, or into single numbers."""
+    indices = np.arange(parts + 1)
+    edges = first[:, None] + np.floor((last - first + 1)[:, None] * indices / parts)
     start, stop = edges[:, :-1].ravel(), edges[:, 1:].ravel() - 1
     nonempty = start <= stop
     return start[nonempty], stop[nonempty]
@@ -115,31 +115,31 @@ CLAIM = (
 )
 
 _MOST_PAIRS = 6
-_ROUGH, _CLOSE = 60, 400  # summands: to search with, and to tell the lower end
+_ROUGH, _CLOSE = 60, 400  # the number of summands for the search and for the lower bound
 _TINY_DELTA = 1e-250
-_HEADROOM, _NEAR = (1 + 1e-4, 4e-3)  # of epsilon and of ln(delta): a first look that is confirmed saves a second
+_HEADROOM, _NEAR = (1 + 1e-4, 4e-3)  # of epsilon and of ln(delta), so that the first candidate is usually confirmed
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class Shuffled(Approx):
-    """What shuffled reports cost each respondent: an `Approx` that remembers what it rests on.
+    """The privacy loss of each respondent when reports are shuffled, with the assumptions behind it.
 
-    Its `claim` says when it may be claimed.
+    `claim` states when it may be claimed.
 
     Parameters
     ----------
     epsilon : number
-        What a report costs once it is mixed with others.
+        The epsilon of a report among the others.
     delta : number
-        What a probability may exceed the bound by.
+        The probability with which the bound may fail.
     local : float
         The epsilon of a report alone.
     n : int
-        How many are mixed.
+        The number of reports that are mixed.
     least : float
-        A number that the true epsilon is not below.
+        A lower bound of the true epsilon.
     basis : str
-        How epsilon was bounded.
+        The method of bounding epsilon.
 
     Examples
     --------
@@ -170,29 +170,31 @@ class Shuffled(Approx):
         return f"{super().__str__()} if shuffled among {self.n:,}, ε = {self.local:.3g} if not"
 
 
-@explain_call("shuffled(warner(epsilon=1.0), n=10_000, delta=1e-6)", delta="what a probability may exceed the bound by")
+@explain_call(
+    "shuffled(warner(epsilon=1.0), n=10_000, delta=1e-6)", delta="the probability with which the bound may fail"
+)
 def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
-    """Bound what a report costs its sender when n reports are shuffled: never below the truth.
+    """Bound the privacy loss of a report from above when n reports are shuffled.
 
-    A yes/no design: the worst over all compositions of the others' answers, as a rule to 0.1 %. More options,
-    where a report is true or drawn from a fixed law: the privacy blanket, for k-ary reports as a rule within 2 %
-    at n = 1000 and 0.5 % at 10,000. Anything else, by its `epsilon` alone: clones. The truth is not below
-    `.least`, so both together show how close the bound is; for clones `.least` is 0. The head of this module says
-    when the result may be claimed.
+    For a yes/no design the bound is the worst over all compositions of the others' answers, usually to 0.1 %. For more
+    options, if a report is the truth or drawn from a fixed law, it is the privacy blanket, which for k-ary reports is
+    usually within 2 % at n = 1000 and 0.5 % at 10,000. Everything else uses `epsilon` alone, by the clones bound. The
+    true epsilon is at least `.least`, which shows how tight the bound is; for clones `.least` is 0. The docstring of
+    this module states when the result may be claimed.
 
     Parameters
     ----------
     reports : Design or other randomizer
         Anything with integer `weights` and `denominator`, or with a finite `epsilon`.
     n : int
-        How many reports are mixed, this one included: those that arrive, not those invited.
+        The number of reports that arrive and are mixed, including this one.
     delta : number
-        What a probability may exceed the bound by; well below 1/n.
+        The probability with which the bound may fail; well below 1/n.
 
     Returns
     -------
     Shuffled
-        Epsilon and delta, with what they rest on.
+        Epsilon and delta, with their assumptions.
 
     References
     ----------
@@ -206,7 +208,7 @@ def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
     ε = 0.0357, δ = 1e-06 if shuffled among 10,000, ε = 1 if not
     """
     if not hasattr(reports, "epsilon"):
-        consequence = "it says what a report costs before it is shuffled: warner(epsilon=1.0)"
+        consequence = "give a design, which has the loss of a report before shuffling: warner(epsilon=1.0)"
         reject("`reports` must be a design", type(reports).__name__, consequence, TypeError)
     people = whole(n, "n")
     slack = exact(delta, "delta")  # not `probability`, which rounds small floats to a design's weights
@@ -225,7 +227,7 @@ def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
         least, epsilon = worst_composition(*yes_no, people, small, local)
         basis = "the worst of all compositions of the others' answers"
     elif pairs:
-        least, basis = max(_lower_end(pair, people, small, local) for pair in pairs), "blanket"
+        least, basis = max(_lower_bound(pair, people, small, local) for pair in pairs), "blanket"
         epsilon = max(_solved(pair, people, small, local) for pair in pairs)
     else:
         least, basis = 0.0, "clones"
@@ -235,7 +237,7 @@ def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
 
 
 def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2) -> float:
-    """The largest local epsilon, rounded down, whose k-ary reports cost at most `epsilon` when n are shuffled."""
+    """Return the largest local epsilon, rounded down, whose k-ary reports cost at most `epsilon` after shuffling."""
     goal, k = float(positive(epsilon, "epsilon")), whole(options, "options", least=2)
     return largest_local(lambda local: shuffled(_KAry(local, k), n, delta).epsilon, goal)
 
@@ -243,7 +245,7 @@ def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2) -
 def largest_local(
     cost: Callable[[float], float], target: float, *, most: float = 16.0, tolerance: float = 1e-4
 ) -> float:
-    """The largest local epsilon up to `most`, rounded down, with cost(local) <= wanted, for a cost that grows."""
+    """Return the largest local epsilon up to `most`, rounded down, whose increasing cost is at most `target`."""
     low, high = target, min(target * 2 + 1, most)
     while high < most and cost(high) <= target:
         low, high = high, min(high + 1.5, most)
@@ -251,7 +253,7 @@ def largest_local(
 
 
 def clones_2021(local: float, n: int, delta: float) -> float:
-    """The closed form of Feldman, McMillan and Talwar (2021), for comparison; NaN where it is not valid."""
+    """Return the closed form of Feldman, McMillan and Talwar (2021), for comparison; NaN where it is not valid."""
     if local > math.log(n / (16 * math.log(4 / delta))):
         return math.nan
     growth = 8 * math.sqrt(math.exp(local) * math.log(4 / delta) / n) + 8 * math.exp(local) / n
@@ -259,7 +261,7 @@ def clones_2021(local: float, n: int, delta: float) -> float:
 
 
 def clones_2023(local: float, n: int, delta: float) -> float:
-    """The closed form of Feldman, McMillan and Talwar (2023), for comparison; its erratum covers Warner's design."""
+    """Return the closed form of Feldman, McMillan and Talwar (2023), with its erratum, for comparison."""
     if n / (8 * math.log(2 / delta)) <= 1 or local > math.log(n / (8 * math.log(2 / delta)) - 1):
         return math.nan
     growth = 4 * math.sqrt(2 * math.log(4 / delta) / ((math.exp(local) + 1) * n)) + 4 / n
@@ -268,19 +270,19 @@ def clones_2023(local: float, n: int, delta: float) -> float:
 
 @dataclass(frozen=True)
 class _KAry:
-    """k-ary randomized response of a given epsilon, as floats: for searches."""
+    """k-ary randomized response with any epsilon, as floats, for searches."""
 
     epsilon: float
     options: int
 
     @property
     def lie(self) -> Fraction:
-        """The probability of each report but the true one."""
+        """The probability of each report other than the truth."""
         return Fraction(1 / (math.exp(self.epsilon) + self.options - 1))
 
 
 def _yes_no(reports: object) -> tuple[Fraction, Fraction] | None:
-    """How likely a report is the second of two, from the second of two answers and from the first; else nothing."""
+    """Return the probabilities of the second report given the second and the first answer, if there are two of each."""
     if isinstance(reports, _KAry):
         lie = reports.lie
         return (1 - lie, lie) if reports.options == 2 else None
@@ -291,7 +293,7 @@ def _yes_no(reports: object) -> tuple[Fraction, Fraction] | None:
 
 
 def _pairs(reports: object) -> tuple[Pair, ...]:
-    """The different pairs of answers of a design in which reports are true or drawn from a fixed law; else none."""
+    """Return the distinct pairs of answers if reports are the truth or drawn from a fixed law, else an empty tuple."""
     if isinstance(reports, _KAry):
         return (
             Pair.forced(
@@ -313,13 +315,16 @@ def _pairs(reports: object) -> tuple[Pair, ...]:
     return tuple(Pair.forced(*part) for part in parts)
 
 
-def _lower_end(pair: Pair, n: int, delta: float, local: float) -> float:
-    """An epsilon that the true one is not below: all others hold one third answer."""
+def _lower_bound(pair: Pair, n: int, delta: float, local: float) -> float:
+    """Return a lower bound of epsilon, from the case in which all others have the same third answer."""
     return epsilon_at(blanket(pair, n, delta, most=_CLOSE, third=True), delta, local, pair.guess(n, delta)) * (1 - 1e-5)
 
 
 def _solved(pair: Pair, n: int, delta: float, local: float) -> float:
-    """Where the blanket meets delta, from above: looked for with few summands, then mended and confirmed with all."""
+    """Solve for the epsilon at which the blanket's delta is `delta`, from above.
+
+    The search uses few summands; its result is corrected and confirmed with all of them.
+    """
     rough, confirm, goal = (blanket(pair, n, delta, most=_ROUGH, third=True), blanket(pair, n, delta), math.log(delta))
     epsilon = epsilon_at(rough, delta, local, pair.guess(n, delta))
     if epsilon == 0 and confirm(0.0) <= delta:
@@ -329,12 +334,12 @@ def _solved(pair: Pair, n: int, delta: float, local: float) -> float:
     slope = min((log_of(rough(nearby)) - log_of(rough(epsilon))) / (nearby - epsilon), -1e-9) if epsilon else -1.0
     safe = local
     for _ in range(8):
-        height = log_of(confirm(epsilon)) - goal
-        if height <= 0:
+        excess = log_of(confirm(epsilon)) - goal
+        if excess <= 0:
             safe = min(safe, epsilon)
-            if height > -_NEAR:
+            if excess > -_NEAR:
                 break
-        epsilon = min(epsilon - (height + 2e-5) / slope, local)
+        epsilon = min(epsilon - (excess + 2e-5) / slope, local)
         if not 0 < epsilon < safe:
             break
     return safe

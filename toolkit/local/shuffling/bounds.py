@@ -1,9 +1,9 @@
-"""How likely shuffled reports tell two answers of one person apart, when n people's reports hide each other.
+"""The privacy blanket: an upper bound of delta for shuffled reports.
 
-Delta belongs to an epsilon: it is the largest gap Pr[S] - e**epsilon Pr'[S] over sets S of outcomes, where the two laws
-differ in one person's answer. The *blanket* bounds it from above for every answer of the others: a report is at least
-as likely as its least likely case, so with that probability it is drawn without regard to its sender's answer; an
-observer who is told which reports were not drawn so can only do better, and the others form a crowd of known law. With
+For a given epsilon, delta is the largest difference Pr[S] - e**epsilon Pr'[S] over sets S of outcomes, where the two
+laws differ in one person's answer. The *blanket* bounds it for all answers of the others. Each report y has at least
+probability least(y) for every answer, so with that probability it can be drawn independently of the answer. An observer
+who also learns which reports were not drawn this way can only do better, and the others form a crowd of known law. With
 scores s(y) = (R(y|x) - e**epsilon R(y|x')) / least(y), delta is at most E[(sum of the n scores)+] / n.
 """
 
@@ -18,15 +18,14 @@ import numpy as np
 from toolkit.core.arrays import Array
 from toolkit.core.inference.special import betainc, xlog1py, xlogy
 
-# The mean of what a count exceeds a threshold by: the one sum behind the blanket of shuffled reports.
+# The mean excess of a binomial count over a threshold, from which the blanket is computed.
 #
 # For I binomial(t, share), E[(slope I - offset)+] = slope (1 - share) i Pr[I = i] - (offset - slope t share) Pr[I >=
-# i], where i is the first count above offset / slope. Both terms are positive in the tail that matters and nearly
-# cancel, by a factor of about z**2, so each must be known to many more digits than the result: the probabilities by
-# Loader's method.
+# i], where i is the first count above offset / slope. Both terms are positive in the relevant tail and nearly cancel,
+# by a factor of about z**2, so each needs many more digits than the result. The probabilities use Loader's method.
 
 UNSURE = 1e-10
-"""A bound on the relative error of each term of a hinge, a hundred times what was seen."""
+"""A bound on the relative error of each term of a hinge, a hundred times the largest observed error."""
 
 _EXACT_UP_TO = 15
 _HALF_LOG_2PI = math.log(2 * math.pi) / 2
@@ -36,8 +35,9 @@ _STIRLING = np.array(
 
 
 def binomial_hinge(t: Array, share: float, slope: float, offset: Array) -> Array:
-    """E[(slope I - offset)+] for I binomial(t, share), from above: the error of its terms is added. t : whole numbers
-    as floats; share : strictly between 0 and 1; slope : above 0; offset : at least 0.
+    """Return an upper bound of E[(slope I - offset)+] for I binomial(t, share), with the numerical error added.
+
+    `t` are whole numbers as floats, `share` is strictly between 0 and 1, `slope` is positive and `offset` at least 0.
     """
     first = np.floor(offset / slope) + 1
     possible = first <= t
@@ -51,7 +51,7 @@ def binomial_hinge(t: Array, share: float, slope: float, offset: Array) -> Array
 
 
 def log_binomial(count: Array, trials: Array, share: float) -> Array:
-    """The logarithm of Pr[I = count], without the loss of digits of large factorials (C. Loader 2000)."""
+    """Return the logarithm of Pr[I = count] by the saddle-point expansion of C. Loader (2000)."""
     rest = trials - count
     inner = (count > 0) & (rest > 0)
     safe_count, safe_rest = np.where(inner, count, 1), np.where(inner, rest, 1)
@@ -63,16 +63,16 @@ def log_binomial(count: Array, trials: Array, share: float) -> Array:
 
 
 def binomial_window(trials: int, share: float, beyond: float) -> tuple[Array, Array]:
-    """Counts that hold all but at most `beyond` of a binomial law, and their probabilities, a hair from above.
+    """Return the counts around the mode with all but at most `beyond` of a binomial law, and their probabilities.
 
-    The probabilities are built from the mode by their ratios and divided by their sum, which leaves out the
-    rest: no special function, and a relative error of a rounding for each step. The reach is Bernstein's.
+    The probabilities are products of ratios from the mode, divided by their sum, so they are slightly too large. This
+    needs no special function, and the relative error is one rounding per step. The radius is Bernstein's bound.
     """
     need = math.log(2 / beyond)
-    reach = math.ceil(math.sqrt(2 * trials * share * (1 - share) * need) + need) + 1
+    radius = math.ceil(math.sqrt(2 * trials * share * (1 - share) * need) + need) + 1
     mode = min(int((trials + 1) * share), trials)
-    up = np.arange(mode, min(mode + reach, trials), dtype=float)
-    down = np.arange(mode, max(mode - reach, 0), -1, dtype=float)
+    up = np.arange(mode, min(mode + radius, trials), dtype=float)
+    down = np.arange(mode, max(mode - radius, 0), -1, dtype=float)
     odds = share / (1 - share) if share < 1 else math.inf
     rising = np.cumprod((trials - up) / (up + 1) * odds)
     falling = np.cumprod(down / (trials - down + 1) / odds)
@@ -82,7 +82,7 @@ def binomial_window(trials: int, share: float, beyond: float) -> tuple[Array, Ar
 
 
 def _stirling(count: Array) -> Array:
-    """The error of Stirling's formula: ln n! - ln(sqrt(2 pi n) (n / e)**n)."""
+    """Return the error of Stirling's formula: ln n! - ln(sqrt(2 pi n) (n / e)**n)."""
     n = np.maximum(count, 1)
     square = n * n
     series = (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / square) / square) / square) / square) / n
@@ -91,7 +91,7 @@ def _stirling(count: Array) -> Array:
 
 
 def _deviance(count: Array, mean: Array) -> Array:
-    """The sum count ln(count / mean) + mean - count, also where the two are close."""
+    """Return count ln(count / mean) + mean - count, accurately also if count is near the mean."""
     gap = (count - mean) / mean
     near = np.abs(gap) < 0.1
     # (1 + g) ln(1 + g) - g = g**2/2 - g**3/6 + g**4/12 - …, which keeps its digits where the difference would
@@ -104,64 +104,73 @@ def _deviance(count: Array, mean: Array) -> Array:
 
 
 Delta = Callable[[float], float]
-"""Delta as a function of epsilon, from above."""
+"""An upper bound of delta as a function of epsilon."""
 
-_BEYOND = 1e-4  # of delta: what each of two windows leaves out, which is added
-_GRAIN = 0.1  # standard deviations; how coarsely the reports that speak for neither answer are counted
+_BEYOND = 1e-4  # the share of delta that each of two windows omits; it is added to the result
+_GRAIN = 0.1  # the grid, in standard deviations, for the count of reports that favor neither answer
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two answers x and x' of one person, by what their reports look like and what the others send.
+    """Two answers x and x' of one person, with the probabilities of the reports that favor either.
 
-    `own` and `other` are the probabilities of the report that speaks for x when x is true, and when x' is; `least` how
-    likely any other person gives it, whatever their answer; `own_too`, `other_too` and `least_too` the same of the
-    report that speaks for x', mirrored; `rest` how likely any other person gives one of all other reports.
+    The report that favors x has probability `p` given x, `q` given x', and at least `least` given any answer. The
+    report that favors x' has `mirrored_p` given x', `mirrored_q` given x, and `mirrored_least`. `rest` is the least
+    probability of all other reports together.
     """
 
-    own: float
-    other: float
+    p: float
+    q: float
     least: float
-    own_too: float
-    other_too: float
-    least_too: float
+    mirrored_p: float
+    mirrored_q: float
+    mirrored_least: float
     rest: float = 0.0
 
     @classmethod
     def forced(cls, truth: Fraction, first: Fraction, second: Fraction, rest: Fraction) -> "Pair":
-        """Reports that are the truth with one probability, else drawn from a fixed law."""
-        one, two, three = float(first), float(second), float(rest)
-        return cls(float(truth + first), one, one, float(truth + second), two, two, three)
+        """Make the pair for reports that are the truth with some probability, else drawn from a fixed law."""
+        chance_first, chance_second, chance_rest = float(first), float(second), float(rest)
+        return cls(
+            float(truth + first),
+            chance_first,
+            chance_first,
+            float(truth + second),
+            chance_second,
+            chance_second,
+            chance_rest,
+        )
 
     @classmethod
     def any_randomizer(cls, epsilon: float) -> "Pair":
-        """Whatever the reports are, if each has local loss epsilon (Feldman, McMillan and Talwar 2021, theorem 3.1)."""
+        """Make the pair for any reports with local loss epsilon (Feldman, McMillan and Talwar 2021, theorem 3.1)."""
         keep, lie, least = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon)), math.exp(-epsilon) / 2
         return cls(keep, lie, least, keep, lie, least)
 
     def scores(self, epsilon: float) -> tuple[float, float, float]:
-        """What a report for x adds, what one for x' and what any other takes away."""
+        """Return the score of a report for x, and the negative scores of a report for x' and of any other."""
         factor = math.exp(epsilon)
         return (
-            (self.own - factor * self.other) / self.least,
-            (factor * self.own_too - self.other_too) / self.least_too,
+            (self.p - factor * self.q) / self.least,
+            (factor * self.mirrored_p - self.mirrored_q) / self.mirrored_least,
             math.expm1(epsilon),
         )
 
     def guess(self, n: int, delta: float) -> float:
-        """About what epsilon will be: some standard deviations of the loss."""
-        gaps = (self.own - self.other) ** 2 / self.least + (self.own_too - self.other_too) ** 2 / self.least_too
+        """Return a rough value of epsilon, from the standard deviation of the loss."""
+        gaps = (self.p - self.q) ** 2 / self.least + (self.mirrored_p - self.mirrored_q) ** 2 / self.mirrored_least
         return 0.7 * math.sqrt(2 * math.log(1 / delta) * gaps / n)
 
 
 def blanket(pair: Pair, n: int, delta: float, *, most: int = 10**9, third: bool = False) -> Delta:
-    """The blanket's delta; `most` summands make a quick approximation of it. `third=True` is not a bound: it is the
-    true delta when all others hold one third answer, so the truth is not below it.
+    """Return the blanket's delta as a function of epsilon; `most` limits the summands, for a quick approximation.
+
+    With `third=True` it is the exact delta if all others have the same third answer, which is a lower bound.
     """
-    both = pair.least + pair.least_too
+    both = pair.least + pair.mirrored_least
     share, aside = pair.least / both, pair.rest / (1 - both) if pair.rest else 0.0
     people = min(n, 10**9)  # more people hide no worse than a billion
-    beyond = _BEYOND * delta * pair.least / pair.own  # the sum of scores is at most n own / least
+    beyond = _BEYOND * delta * pair.least / pair.p  # the sum of scores is at most n p / least
     totals, chances = binomial_window(people, both, beyond)
     if len(totals) > most:
         step = -(-len(totals) // most)
@@ -195,14 +204,15 @@ def _centred(trials: int, share: float, beyond: float) -> tuple[Array, Array]:
 
 
 def _uncounted(trials: int, share: float, beyond: float, grain: float) -> tuple[tuple[float, float], ...]:
-    """A binomial count less its mean, on a grid: each value split between its neighbors so that the mean is kept. A
-    hinge is convex, so its mean over the coarser law is above that over the law itself.
+    """Return the law of a centered binomial count on a grid, where values are split so that the mean is unchanged.
+
+    A hinge is convex, so its mean over the coarser law is an upper bound.
     """
     values, chances = _centred(trials, share, beyond)
     step = min(max(grain, 1.0), float(values[-1] - values[0]) + 1)
-    places = (values - values[0]) / step
-    below = np.floor(places).astype(np.intp)
-    part = places - below
+    positions = (values - values[0]) / step
+    below = np.floor(positions).astype(np.intp)
+    part = positions - below
     weights = np.bincount(below, chances * (1 - part), minlength=below[-1] + 2) + np.bincount(
         below + 1, chances * part, minlength=below[-1] + 2
     )
@@ -210,26 +220,24 @@ def _uncounted(trials: int, share: float, beyond: float, grain: float) -> tuple[
 
 
 def epsilon_at(at: Delta, delta: float, local: float, guess: float) -> float:
-    """Where a falling function of epsilon meets delta, to nine digits, else 0: secants of its logarithm, kept in
-    bounds.
-    """
+    """Solve at(epsilon) = delta for a decreasing function, to nine digits, by secants; return 0 if at(0) <= delta."""
     if at(0.0) <= delta:
         return 0.0
     goal, low, high, nearest = math.log(delta), 0.0, local, math.inf
-    before = min(local / 2, guess)
-    now, value = before * 1.1, log_of(at(before)) - goal
+    previous = min(local / 2, guess)
+    current, value = previous * 1.1, log_of(at(previous)) - goal
     for _ in range(100):
-        height = log_of(at(now)) - goal
-        low, high = (now, high) if height > 0 else (low, now)
-        if abs(height) < 1e-9 or high - low < 1e-13 * high:
+        excess = log_of(at(current)) - goal
+        low, high = (current, high) if excess > 0 else (low, current)
+        if abs(excess) < 1e-9 or high - low < 1e-13 * high:
             break
-        following = now + height * (now - before) / (value - height) if value != height else math.inf
-        if abs(height) > nearest / 2 or not low < following < high:
+        following = current + excess * (current - previous) / (value - excess) if value != excess else math.inf
+        if abs(excess) > nearest / 2 or not low < following < high:
             following = (low + high) / 2
-        before, value, now, nearest = now, height, following, abs(height)
-    return now
+        previous, value, current, nearest = current, excess, following, abs(excess)
+    return current
 
 
 def log_of(value: float) -> float:
-    """The logarithm of a delta, far below any where delta is nothing."""
+    """Return the logarithm of a delta, or -1e4 if it is zero."""
     return math.log(value) if value > 0 else -1e4

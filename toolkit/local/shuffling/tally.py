@@ -1,7 +1,7 @@
-"""How well a tally of yes/no reports tells one person's answer, for given answers of the others: delta, from above.
+"""An upper bound of delta for a tally of yes/no reports, given the answers of the other people.
 
-A report of yes has probability `own` if its sender holds the answer in question, else `other`, which is smaller. Let b
-be the law of the tally of all others. With gain = own - e**epsilon other and loss = e**epsilon (1 - other) - (1 - own),
+A report of yes has probability p if its sender has the answer in question, else q < p. Let b be the law of the tally of
+all others. With gain = p - e**epsilon q and loss = e**epsilon (1 - q) - (1 - p),
 
     delta = the largest, over c, of the sum over x >= c of gain b(x - 1) - loss b(x).
 
@@ -15,8 +15,8 @@ a mode is within 1 of the mean (J. Darroch 1964):
 The Fourier transform of psi has a closed form, whose mean over the M-th roots of unity is the sum of psi(c +
 kM) over all whole k. For k > 0 the terms are positive, as B falls there. For k < 0 they are at least -(1 -
 1/r) r**(c + kM) / G(r); with that added the result is above psi(c), by no more than tails of B, which M keeps
-small. However many people there are, some twenty roots near 1 matter; the others have a bound, which is
-added, as is one on rounding. So all that is left out is on the safe side.
+small. For any number of people about twenty roots near 1 matter. A bound of the other terms is added, and one of the
+rounding error, so the result is an upper bound.
 """
 
 import math
@@ -29,79 +29,82 @@ import numpy as np
 from toolkit.core.arrays import Array
 
 MOST_PEOPLE = 10**9
-"""More people hide no worse; up to this many the digits of a float suffice."""
+"""The largest number of people for which the digits of a float suffice; more people never hide worse."""
 
 ROUNDING = 1e-13
 """Times 30 + sqrt(n), a bound on the relative error by rounding: exponents and angles are of size 10 sqrt(n),
-each right to a few units of the 16th digit. At 10**9 people that is 3e-9, and 1e-10 was seen.
+each accurate to a few units of the 16th digit. At 10**9 people that is 3e-9; the observed error was 1e-10.
 """
 
 _EXACTLY = Context(prec=50)
-_WIDTH, _LEAST_WIDTH = 8.0, 30.0  # of M, in standard deviations, and at least
+_WIDTH, _LEAST_WIDTH = 8.0, 30.0  # M in standard deviations, and its least value
 _NEGLIGIBLE = 40.0  # roots where the transform of B is below e**-40 are not summed
 
 
 @dataclass(frozen=True)
 class Side:
-    """How likely a report is tallied if its sender holds the answer in question, and if not; both inside (0, 1)."""
+    """The probabilities in (0, 1) that a report is tallied if its sender has the answer in question, and if not."""
 
-    own: Fraction
-    other: Fraction
+    p: Fraction
+    q: Fraction
 
     def scores(self, epsilon: float) -> tuple[float, float, float]:
-        """What a tallied report gains, what another one loses, and loss / gain - 1: exact but for the last rounding."""
+        """Return gain, loss and loss / gain - 1 of the module's docstring, exact up to the last rounding."""
         factor = Fraction(_EXACTLY.exp(Decimal(epsilon)))
-        gain, loss = self.own - factor * self.other, factor * (1 - self.other) - (1 - self.own)
+        gain, loss = self.p - factor * self.q, factor * (1 - self.q) - (1 - self.p)
         return float(gain), float(loss), float((factor - 1) / gain) if gain > 0 else math.inf
 
 
 @dataclass(frozen=True)
 class _Group:
-    """People with one answer, tilted. The reports that are rarer among them are counted, upwards or (`sign`) downwards.
-    That keeps the digits: what nearly everybody reports is a whole number that the tally is moved by.
+    """The tilted law of the reports of people with one answer.
+
+    The rarer reports are counted, with a negative `sign` if these are no. This keeps the digits if nearly everybody
+    gives the same report.
     """
 
     people: Array
     sign: float
     rare: float
     spread: float
-    log_mass: float
+    log_weight: float
 
     @classmethod
     def tilted(cls, people: Array, share: Fraction, tilt: float) -> "_Group":
         yes, no = float(share), float(1 - share)
-        mass = 1 + yes * tilt
-        up, down = yes * (1 + tilt) / mass, no / mass
+        weight_sum = 1 + yes * tilt
+        up, down = yes * (1 + tilt) / weight_sum, no / weight_sum
         if yes <= no:
             return cls(people, 1.0, up, up * down, math.log1p(yes * tilt))
         return cls(people, -1.0, down, up * down, math.log1p(-no * tilt / (1 + tilt)))
 
 
 def deltas(side: Side, alike: Array, unlike: Array, epsilon: float, delta: float) -> Array:
-    """Delta, from above, for crowds of `alike` others who hold the answer in question and `unlike` who hold the other
-    one. `delta` is the size that matters: results far below it may be loose.
+    """Return an upper bound of delta for crowds of `alike` others with the answer in question and `unlike` without it.
+
+    `delta` is the relevant size; results far below it may be loose.
     """
     gain, loss, tilt = side.scores(epsilon)
     if gain <= 0:
         return np.zeros(len(alike))
-    groups = (_Group.tilted(alike, side.own, tilt), _Group.tilted(unlike, side.other, tilt))
+    groups = (_Group.tilted(alike, side.p, tilt), _Group.tilted(unlike, side.q, tilt))
     middle = np.round(sum(group.sign * group.people * group.rare for group in groups)) + 1
     steps = (
         2 * np.floor((_WIDTH + math.sqrt(-math.log(delta) / 2)) * np.sqrt(_variance(groups)) / 2 + _LEAST_WIDTH / 2) + 1
     )
     turn, unsure = math.log1p(tilt), ROUNDING * (30 + np.sqrt(alike + unlike))
-    level = loss * np.exp(sum(group.people * group.log_mass for group in groups) - middle * turn)
+    level = loss * np.exp(sum(group.people * group.log_weight for group in groups) - middle * turn)
     beyond = gain * tilt * np.exp(-steps * turn) / -np.expm1(-steps * turn) if tilt else gain / steps
     return np.asarray(level * _psi(groups, middle, steps, tilt, unsure) + beyond * (1 + unsure))
 
 
 def _psi(groups: tuple[_Group, _Group], middle: Array, steps: Array, tilt: float, unsure: Array) -> Array:
-    """The largest of r psi(c - 1), psi(c) and psi(c + 1) / r for the middle c, from above; `steps` is M, odd."""
+    """Return an upper bound of the largest of r psi(c - 1), psi(c) and psi(c + 1) / r; `steps` is M, which is odd."""
     half, variance = (steps - 1) / 2, _variance(groups)
-    reach = np.arcsin(np.sqrt(_NEGLIGIBLE / 2 / np.maximum(variance, _NEGLIGIBLE / 2)))
-    count = int(np.minimum(np.ceil(steps / math.pi * reach), half).max())
-    places = np.arange(1, count + 1)
-    angle = 2 * math.pi / steps[:, None] * places
+    max_angle = np.arcsin(np.sqrt(_NEGLIGIBLE / 2 / np.maximum(variance, _NEGLIGIBLE / 2)))
+    count = int(np.minimum(np.ceil(steps / math.pi * max_angle), half).max())
+    indices = np.arange(1, count + 1)
+    angle = 2 * math.pi / steps[:, None] * indices
     sine, cosine = np.sin(angle / 2), np.cos(angle / 2)
     square, double = sine * sine, 2 * sine * cosine
     size, phase = np.zeros_like(angle), angle * (0.5 - middle[:, None])
@@ -111,7 +114,11 @@ def _psi(groups: tuple[_Group, _Group], middle: Array, steps: Array, tilt: float
         phase += group.sign * people * np.arctan2(group.rare * double, 1 - 2 * group.rare * square)
     back, gap = 1 / (1 + tilt), tilt / (1 + tilt)  # 1 / r and 1 - 1 / r
     weight = (
-        np.where(places <= half[:, None], np.exp(size), 0) * 4 / steps[:, None] * sine / (gap * gap + 4 * back * square)
+        np.where(indices <= half[:, None], np.exp(size), 0)
+        * 4
+        / steps[:, None]
+        * sine
+        / (gap * gap + 4 * back * square)
     )
     even, odd = weight * 2 * back * sine * cosine, weight * (2 * back * square + gap)
     straight, crossed = even * np.cos(phase) - odd * np.sin(phase), even * np.sin(phase) + odd * np.cos(phase)
