@@ -103,14 +103,14 @@ class CellReader:
         cells = [None if is_missing(cell) else cell for cell in cells]
         different = list(dict.fromkeys(cells))
         by_code = self._by_code(different, labels)
-        remaining = [cell for cell in different if cell is not None and cell_key(cell) not in by_code]
+        remaining = [cell for cell in different if cell is not None and _key(cell) not in by_code]
         if reports_sets(self.model):
             read = self._sets(remaining)
         elif self.model.report_options:
             read = self._choices(remaining, is_coded=bool(labels or self.codes))
         else:
             read = self._numbers(remaining)
-        read |= {cell: by_code.get("" if cell is None else cell_key(cell)) for cell in different if cell not in read}
+        read |= {cell: by_code.get("" if cell is None else _key(cell)) for cell in different if cell not in read}
         return [read[cell] for cell in cells]
 
     def boxes(self, columns: Sequence[Sequence[Any]], labels: Sequence[Mapping[Any, str]]) -> list[Any]:
@@ -141,7 +141,7 @@ class CellReader:
         meaning = dict.fromkeys(_TICKED, True) | dict.fromkeys(_NOT_TICKED, False)
         if _SECOND in different and "0" not in different:
             meaning[_SECOND] = False
-        by_caller = {cell_key(code): tick for code, tick in self.codes.items() if isinstance(tick, bool)}
+        by_caller = {_key(code): tick for code, tick in self.codes.items() if isinstance(tick, bool)}
         # A ticked box may hold the name of its option, and that may be "0", "2" or "no".
         pairs = zip(words, self.model.options, strict=True)
         if not by_caller and all(self._either(text) == option for texts, option in pairs for text in set(texts) - {""}):
@@ -159,9 +159,9 @@ class CellReader:
 
     def _words(self, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[str]:
         """Return cells as lower case texts, with labels in place of codes, and no text where an answer is missing."""
-        by_code = {cell_key(code): cell_key(label) for code, label in labels.items()}
-        codes, missing = {cell_key(code) for code in self.codes}, {cell_key(code) for code in self.missing}
-        keys = ["" if is_missing(cell) else cell_key(cell) for cell in cells]
+        by_code = {_key(code): _key(label) for code, label in labels.items()}
+        codes, missing = {_key(code) for code in self.codes}, {_key(code) for code in self.missing}
+        keys = ["" if is_missing(cell) else _key(cell) for cell in cells]
         texts = {key: key if key in codes else "" if key in missing else by_code.get(key, key) for key in set(keys)}
         return ["" if texts[key] in GAPS else texts[key] for key in keys]
 
@@ -175,15 +175,15 @@ class CellReader:
     def _by_code(self, different: Sequence[Any], labels: Mapping[Any, str]) -> dict[str, Any]:
         """Return what codes stand for: by the caller's `codes`, then `missing`, then the labels of the file."""
         plain = Reader(self.name, self.model)
-        by_caller = {cell_key(code): self._checked(plain, self._either, label) for code, label in self.codes.items()}
+        by_caller = {_key(code): self._checked(plain, self._either, label) for code, label in self.codes.items()}
         if STRANGE in by_caller.values():
             reject(f"the codes of {self.name!r} must be its answers{self._options()}", "something else", _NOTHING)
-        by_code: dict[str, Any] = dict.fromkeys(map(cell_key, self.missing)) | by_caller
-        present = {cell_key(cell) for cell in different if cell is not None}
-        in_file = {cell_key(code): label for code, label in labels.items()}
+        by_code: dict[str, Any] = dict.fromkeys(map(_key, self.missing)) | by_caller
+        present = {_key(cell) for cell in different if cell is not None}
+        in_file = {_key(code): label for code, label in labels.items()}
         in_file = {key: label for key, label in in_file.items() if key in present and key not in by_code}
         own, _, *languages, _ = self.names
-        names = self._naming([label for label in in_file.values() if cell_key(label) not in GAPS], [*languages, own])
+        names = self._naming([label for label in in_file.values() if _key(label) not in GAPS], [*languages, own])
         read = {key: self._checked(plain, names, label) for key, label in in_file.items()}
         if strange := sum(value is STRANGE for value in read.values()):
             rule = f"the labels of codes for {self.name!r} must be among its answers{self._options()}"
@@ -236,7 +236,7 @@ class CellReader:
         read = {cell: reader.read(number_in(cell)) for cell in cells}
         texts = [cell for cell, value in read.items() if value is STRANGE]
         own, form, *languages, every = (names.unambiguous() for names in self.names)
-        codes = {cell_key(code): self._either(label) for code, label in self.codes.items() if cell_key(code)}
+        codes = {_key(code): self._either(label) for code, label in self.codes.items() if _key(code)}
         vocabularies = [codes] if codes else [own, form, *languages]
         for vocabulary in [*vocabularies, {**every, **own, **codes}]:
             parts = {cell: split_options(str(whole_number(cell)), vocabulary, self.separator) for cell in texts}
@@ -285,7 +285,7 @@ def kinds(cells: Iterable[Any]) -> str:
     >>> kinds(["3", "3,5", "yes"])
     'whole numbers, numbers with commas, texts'
     """
-    names = {"dates" if isinstance(cell, date | time) else _kind(cell_key(cell)) for cell in dict.fromkeys(cells)}
+    names = {"dates" if isinstance(cell, date | time) else _kind(_key(cell)) for cell in dict.fromkeys(cells)}
     order = ["truth values", *_KINDS.values(), "texts with separators"]
     return ", ".join(sorted(names, key=order.index))
 
@@ -294,6 +294,11 @@ def _kind(key: str) -> str:
     if key in ("true", "false"):
         return "truth values"
     return next((kind for pattern, kind in _KINDS.items() if re.fullmatch(pattern, key)), "texts with separators")
+
+
+def _key(cell: object) -> str:
+    """Return what cells that mean the same have in common, as "Yes " and "yes", or 1, "1" and "1.0"."""
+    return re.sub(r"\A([-+]?\d+)\.0+\Z", r"\1", cell_key(cell))
 
 
 def number_in(cell: object) -> Any:

@@ -1,5 +1,6 @@
 """`read_reports`: reports that another program collected or wrote, read as reports of a survey's questions."""
 
+import json
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -324,7 +325,9 @@ def _labels(survey: Survey, question: Question, language: str) -> list[str]:
 
 
 def _label(model: QuestionModel, value: Any) -> Any:
-    """Return a report as its design calls it."""
+    """Return a report as its design calls it, and a list as its JSON text, which can be counted and compared."""
+    if isinstance(value, list):
+        return json.dumps(value, separators=(",", ":"))
     return value if value is None or not model.report_options else model.report_options[value]
 
 

@@ -9,14 +9,8 @@ from toolkit.analysis.reports import cell_key
 from toolkit.core.checks import is_missing, reject
 from toolkit.survey.exchange.raw_files import RawTable
 
-REASONS = {
-    "preview": "previews",
-    "test": "tests",
-    "spam": "spam",
-    "unfinished": "unfinished",
-    "not approved": "not approved",
-}
-"""Why a row is not a person's answer, and how a message counts such rows."""
+REASONS = ("preview", "test", "spam", "unfinished", "not approved")
+"""Why a row is not a person's answer."""
 
 _NOTHING = "nothing was read"
 
@@ -103,7 +97,7 @@ class Selection:
 
     def message(self) -> str:
         """Return how many rows were left out and why."""
-        reasons = ", ".join(f"{count:,} {REASONS[reason]}" for reason, count in self.counts.items())
+        reasons = ", ".join(f"{reason}: {count:,}" for reason, count in self.counts.items())
         return f"{sum(self.counts.values()):,} of {len(self.rows):,} rows left out ({reasons})"
 
     def advice(self) -> str:
