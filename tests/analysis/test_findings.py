@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import multinomial
 
 from tests.analysis.reference_survey import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
 from toolkit.analysis import Sample, estimates, plain
@@ -123,6 +124,54 @@ def test_two_questions_to_the_same_people_are_compared_person_by_person() -> Non
     assert groups["f"].n + groups["m"].n == 2400
     with pytest.raises(ValueError, match="takes two yes/no questions"):
         estimates(DATA, {"forced": DIE, "likert": LIKERT}).difference("forced", "likert")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("design", "truths", "least"),
+    [
+        (plain([0, 1]), [0.95, 0.03, 0.0, 0.02], 0.98),  # t intervals cover this one in 37 %
+        (plain([0, 1]), [0.65, 0.05, 0.15, 0.15], 0.93),
+        (plain([0, 1]), [0.45, 0.05, 0.05, 0.45], 0.96),
+        (DIE, [0.96, 0.02, 0.02, 0.0], 0.97),
+        (DIE, [0.65, 0.05, 0.15, 0.15], 0.925),
+    ],
+)
+def test_intervals_of_paired_differences_cover_with_a_plain_question(design, truths, least) -> None:
+    """All tables of 15 people, each with its probability; the second question is plain."""
+    n = 15
+    tables = [
+        (first, second, third, n - first - second - third)
+        for first in range(n + 1)
+        for second in range(n + 1 - first)
+        for third in range(n + 1 - first - second)
+    ]
+    counts = np.ravel(tables)
+    frame = pd.DataFrame({"table": np.repeat(np.repeat(np.arange(len(tables)), 4), counts)})
+    frame["a"] = np.repeat(np.tile([0, 0, 1, 1], len(tables)), counts)
+    frame["b"] = np.repeat(np.tile([0, 1, 0, 1], len(tables)), counts)
+    gaps = estimates(frame, {"a": design, "b": plain([0, 1])}, by="table").difference("a", "b")
+    law = np.array(truths) @ np.kron(np.eye(2) if design is not DIE else DIE.matrix, np.eye(2))
+    low, high = np.array([tuple(gaps[number].interval()) for number in range(len(tables))]).T
+    gap = truths[2] - truths[1]
+    covered = (low - 1e-12 <= gap) & (gap <= high + 1e-12)
+    assert multinomial.pmf(tables, n, law) @ covered >= least
+
+
+def test_paired_plain_answers_always_have_an_interval_and_a_test() -> None:
+    """Also where all people agree, so that the standard error is 0; it holds the estimate, and shrinks with n."""
+    both, widths = {"a": plain([0, 1]), "b": plain([0, 1])}, []
+    for n in (5, 50, 500):
+        gap = estimates(pd.DataFrame({"a": [0] * n, "b": [0] * n}), both).difference("a", "b")
+        interval = gap.interval()
+        assert interval.method == "mover"
+        assert interval.low < 0 == gap.value < interval.high
+        assert gap.test().p == pytest.approx(1)
+        widths.append(interval.width)
+    assert widths == sorted(widths, reverse=True)
+    frame = pd.DataFrame({"a": [1] * 30 + [0] * 70, "b": [1] * 20 + [0] * 80})
+    gap = estimates(frame, both).difference("a", "b")
+    assert (gap.interval(level=1 - gap.test().p + 1e-9).low, gap.value) == pytest.approx((0, 0.1), abs=1e-4)
 
 
 def test_the_table_for_a_paper_has_what_a_reader_must_know() -> None:

@@ -33,14 +33,17 @@ from toolkit.core.inference.special import ndtr, ndtri
 
 @dataclass(frozen=True, eq=False)
 class Mover:
-    """The difference D of two independent estimates whose uncut limits l, u are known: from D - sqrt((a - l)**2 + (u' -
-    b)**2) to D + sqrt((u - a)**2 + (b - l')**2), cut to what is possible only then.
+    """The difference D of two estimates with uncut limits l, u, and their correlation r.
+
+    From D - sqrt((a - l)**2 + (u' - b)**2 - 2 r (a - l) (u' - b)) to D + sqrt((u - a)**2 + (b - l')**2 - 2 r (u - a)
+    (b - l')), cut to the possible differences only then.
     """
 
     first: IntervalBasis
     second: IntervalBasis
     value: float | Array
     se: float | Array
+    correlation: float = 0.0
     methods: tuple[str, ...] = ("mover", "wald")
 
     @property
@@ -52,7 +55,7 @@ class Mover:
         if method == "wald":
             return wald(self.value, self.se, level)
         a, b = (limits_of(basis, level) for basis in (self.first, self.second))
-        low, high = mover(*a, *b)
+        low, high = mover(*a, *b, correlation=self.correlation)
         return low.reshape(np.shape(self.value)), high.reshape(np.shape(self.value))
 
     def interval(self, level: float, method: str) -> Interval:
@@ -143,10 +146,19 @@ def mover(
     other: float | Array,
     least: float | Array,
     greatest: float | Array,
+    *,
+    correlation: float = 0.0,
 ) -> tuple[Array, Array]:
     """Limits of value - other, from the uncut limits of both."""
+
+    def length(own: Array, others: Array) -> Array:
+        return np.sqrt(np.maximum(own**2 + others**2 - 2 * correlation * own * others, 0))
+
     difference = np.asarray(value - other)
-    return (difference - np.hypot(value - low, greatest - other), difference + np.hypot(high - value, other - least))
+    return (
+        difference - length(np.asarray(value - low), np.asarray(greatest - other)),
+        difference + length(np.asarray(high - value), np.asarray(other - least)),
+    )
 
 
 @dataclass(frozen=True, eq=False)
