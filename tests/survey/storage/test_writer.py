@@ -98,7 +98,8 @@ def test_what_waits_is_stored_together_and_everybody_gets_the_own_outcome(writer
         assert await together(writer, [entries[0], entry()]) == [REPEATED, STORED]
 
     finished(run())
-    assert [len(batch) for batch in shelf.batches] == [1, 51, 2]
+    sizes = [len(batch) for batch in shelf.batches]
+    assert (sizes[:2], sum(sizes[2:])) == ([1, 51], 2)  # the last two may come in two batches
     assert [one.body for one in shelf.batches[1]] == [f"{i}" for i in [*range(50), 3]]
 
 
@@ -176,7 +177,9 @@ def test_a_store_that_fails_answers_all_who_wait_and_the_next_batch_tries_again(
         assert await together(writer, entries) == [STORED] * 10
 
     finished(run())
-    assert [len(batch) for batch in shelf.batches] == [1, 10, 10]  # a store that is away is not asked for each one
+    sizes = [len(batch) for batch in shelf.batches]
+    assert sizes[:2] == [1, 10]  # a store that is away is not asked for each report
+    assert sum(sizes[2:]) == 10  # in one batch, or in several if the thread was faster than the senders
 
 
 @pytest.mark.parametrize(
