@@ -253,10 +253,10 @@ def test_closing_asks_while_uses_of_stations_are_out_and_keeps_the_key_until_the
 @pytest.mark.usefixtures("folder")
 def test_a_survey_file_that_is_not_there_is_said_with_those_that_are(capsys):
     assert main(["serve", "no.toml"]) == 2
-    assert "a survey's file must be there, got no file 'no.toml' in '.': surveys there are: exams.toml" in (
+    assert "a survey's file must exist, got no file 'no.toml' in '.': this folder has exams.toml" in (
         capsys.readouterr().err
     )
-    with pytest.raises(FileNotFoundError, match=r"surveys there are: exams\.toml"):
+    with pytest.raises(FileNotFoundError, match=r"this folder has exams\.toml"):
         collect("no.toml")
 
 

@@ -181,7 +181,7 @@ def test_a_rehearsal_says_so_everywhere_and_nothing_of_it_gets_among_real_report
     assert json.loads((folder / "tried.codebook.json").read_text())["remarks"][0].startswith("This is a rehearsal")
     # Estimated later from the file with the real survey, it still says so.
     assert estimate(asked, pd.read_csv("tried.csv")).notes()[0].startswith("This is a rehearsal")
-    with pytest.raises(ValueError, match="a rehearsal must have a collection of its own, got a real collection"):
+    with pytest.raises(ValueError, match="a rehearsal needs a separate collection, got a real collection"):
         rehearse(asked, real.url, people(3), np.random.default_rng(2))
     body = {"survey": tried.survey.hash, "key": "0" * 32, "answers": {"faculty": 0, "cheated": 0}, "understood": True}
     assert httpx.post(real.url + "report", json=body).status_code == 409

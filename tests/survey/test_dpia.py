@@ -75,7 +75,7 @@ def test_what_the_block_cannot_hold_is_refused() -> None:
     with pytest.raises(SurveyError, match="`protection` must be a table, got str"):
         survey(protection="consent")
     both = {"en": "X", "de": "X"}
-    with pytest.raises(ValueError, match=r"`protection.officer` must be there in every language"):
+    with pytest.raises(ValueError, match=r"`protection.officer` must be given in every language"):
         Survey(both, [Question("a", both, options=[1, 2])], consent=both, languages=["en", "de"],
                protection={"officer": {"en": "Dr Who"}})  # fmt: skip
 

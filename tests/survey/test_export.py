@@ -101,15 +101,15 @@ def test_the_codebook_says_what_numbers_stand_for():
     assert columns["year"]["codes"] == {"1980": 1980, "I do not know": 1}
     assert (columns["tried"].get("codes"), columns["tried"]["reading"]) == (
         None,
-        "the places of the options, from 0, that were ticked",
+        "the indices of the options, from 0, that were ticked",
     )
 
 
 READINGS = {
     "random_box": "[box, ticked]: ",
-    "capped_boxes": "the places of the options, from 0, that were sent as ticked",
-    "subset": "the places of the options, from 0, in the set",
-    "unary": "the places of the options, from 0, for which a yes",
+    "capped_boxes": "the indices of the options, from 0, that were sent as ticked",
+    "subset": "the indices of the options, from 0, in the set",
+    "unary": "the indices of the options, from 0, for which a yes",
     "one_bit": "0 is a no and 1 is a yes, as sent",
     "local_hash": "[group, …]: ",
 }

@@ -100,7 +100,7 @@ def test_guesses_can_be_given_and_an_anchor_is_its_own():
     sure = [survey(cheated(design=die, anchor=one), check=False).plan(n=600)["cheated"].margin for one in ("no", "yes")]
     assert sure == [plan(die, prevalence=share, n=600).margin for share in (0.0, 1.0)]
     assert sure[0] != sure[1]
-    with pytest.raises(ValueError, match="`prevalence` must be guesses by question, got 'cheat'"):
+    with pytest.raises(ValueError, match="`prevalence` must be a mapping from question to guess, got 'cheat'"):
         CAMPUS.plan(n=600, prevalence={"cheat": 0.1})
     with pytest.raises(ValueError, match="question 'cheated'"):
         CAMPUS.plan(n=600, prevalence={"cheated": 10})

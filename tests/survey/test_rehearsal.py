@@ -180,10 +180,10 @@ class Line:
 @pytest.mark.parametrize(("url", "path"), [("http://x", "/"), ("http://x/", "/"), ("https://x/survey/", "/survey/")])
 def test_invented_people_go_where_the_rehearsal_is_and_nowhere_else(monkeypatch, url, path):
     tried, line = replace(survey(), rehearsal=True), Line("")
-    monkeypatch.setattr(rehearsal, "_line", lambda _: line)
+    monkeypatch.setattr(rehearsal, "_connection", lambda _: line)
     for page, why in ((survey().hash, "a real collection"), ("0" * 64, "something else at this address")):
         line.page = page
-        with pytest.raises(ValueError, match=f"a collection of its own, got {why}: open one with"):
+        with pytest.raises(ValueError, match=f"a separate collection, got {why}: open one with"):
             rehearsal._as_served(url, survey(), tried)
     line.page = f'{{"hash":"{tried.hash}"}}'
     assert rehearsal._as_served(url, survey(), tried) == tried

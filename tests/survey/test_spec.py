@@ -220,8 +220,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a ceiling that is no number": ({"ceiling": math.nan}, "finite"),
     "no minimum": ({"minimum": 0}, "`minimum` must be at least 1"),
     "practice as a word": ({"practice": 1}, "`practice` must be true or false"),
-    "words as a list": ({"words": ["next"]}, "`words` must be words by language"),
-    "words without names": ({"words": {"en": "next"}}, "`words` must be words by language"),
+    "words as a list": ({"words": ["next"]}, "`words` must be texts by language"),
+    "words without names": ({"words": {"en": "next"}}, "`words` must be texts by language"),
     "words that are no strings": ({"words": {"en": {"next": 3}}}, "must be a string"),
 }
 
@@ -269,7 +269,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "a question as a string": (f"{HEAD}questions = ['x']\n", "question 1: a question must be a table"),
     "no name": (f"{HEAD}[[questions]]\ntext = 'x'\n", "question 1: a question must have `name`"),
     "no text": (f"{HEAD}[[questions]]\nname = 'x'\n", "question 'x': a question must have `text`"),
-    "a quota": (f"{HEAD}quota = 3\nquestions = []\n", "a survey has the fields .*got 'quota': such rules are not"),
+    "a quota": (f"{HEAD}quota = 3\nquestions = []\n", "a survey has the fields .*got 'quota': there are no such"),
     "a skip rule": (f"{ASKED}skip_to = 'z'\n", "question 'x': a question has the fields .*got 'skip_to': the only"),
     "a wrong p": (f"{ASKED}design = {{warner = {{p = 0.5}}}}\n", "question 'x': `p` must differ from 1/2, got 1/2: at"),
     "a leak": (

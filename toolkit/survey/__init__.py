@@ -1,4 +1,4 @@
-"""The field: a survey of randomized questions, collected on phones or paper, and its results."""
+"""Surveys with randomized questions: specification, collection on phones or paper, and results."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -63,7 +63,7 @@ _LATER = {
     "write_codebook": "toolkit.survey.exchange.books",
     "write_xlsform": "toolkit.survey.exchange.xlsform",
 }
-"""What a server does not need: it starts sooner without what reads the reports."""
+"""Names that are imported at their first use, because a server starts faster without them."""
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ from toolkit.core.extras import extra
 _STATIC = Path(__file__).parent / "static"
 
 NAMES = tuple(sorted(path.name for path in _STATIC.iterdir() if path.suffix in (".css", ".html", ".js")))
-"""All that a respondent's browser loads, and all that the hash covers."""
+"""The files that a respondent's browser loads, all of which the hash covers."""
 
 
 def asset(name: str) -> bytes:
@@ -31,7 +31,7 @@ def code_hash() -> str:
     return digest.hexdigest()
 
 
-_MARGIN = 4  # modules of white around the code, which cameras need
+_MARGIN = 4  # modules of white margin, which cameras need
 
 
 def qr_path(link: str) -> dict[str, int | str]:
@@ -56,5 +56,5 @@ def toolkit_version() -> str:
     """Return the version of the installed toolkit."""
     try:
         return version("privacy-survey-toolkit")
-    except PackageNotFoundError:  # run from a folder, without being installed
+    except PackageNotFoundError:  # the package is not installed
         return "unknown"

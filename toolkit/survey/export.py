@@ -1,4 +1,4 @@
-"""Reports and results as files for other programs, with a codebook that says what they mean."""
+"""Export of reports and results to files for other programs, with a codebook."""
 
 import json
 import os
@@ -30,7 +30,7 @@ METADATA = b"toolkit.codebook"
 """The key of the codebook in the metadata of .parquet and .feather files."""
 
 _NEEDS = {".parquet": "pyarrow", ".feather": "pyarrow", ".sav": "pyreadstat", ".dta": "pyreadstat"}
-_CHANNELS = "The column channel says where a report comes from: a phone, or a sheet of paper that was typed in."
+_CHANNELS = "The column channel tells whether a report comes from a phone or from a sheet of paper."
 
 
 def write(
@@ -41,12 +41,11 @@ def write(
     remarks: Sequence[str] = (),
     language: str | None = None,
 ) -> Path:
-    """Write a frame to a file; with a survey, its codebook comes beside it, as name.codebook.json.
+    """Write a frame to a file, and with a survey its codebook to name.codebook.json beside it.
 
-    `remarks` are sentences about the collection, for the codebook; `language` is that of labels in .sav and .dta files,
-    which need a survey. The reports are for their owner's eyes: nobody else on the machine can read the file. In a CSV
-    file a text that a spreadsheet would take for a formula gets an apostrophe before it; see
-    `toolkit.core.tables.harmless`.
+    `remarks` are sentences about the collection, for the codebook. `language` is the language of the labels in .sav and
+    .dta files, which need a survey. Only the owner can read the file. In a CSV file a text that a spreadsheet would
+    interpret as a formula is prefixed by an apostrophe; see `toolkit.core.tables.harmless`.
     """
     target = Path(path)
     if target.suffix not in SUFFIXES:
@@ -55,7 +54,7 @@ def write(
         check_extras(_NEEDS[target.suffix])
     book = None if survey is None else codebook(survey, [*remarks, _CHANNELS] if CHANNEL in frame else remarks)
     if survey is None and _NEEDS.get(target.suffix) == "pyreadstat":
-        reject(f"a {target.suffix} file must have a survey", "none", "its codes and labels come from there")
+        reject(f"a {target.suffix} file must have a survey", "none", "the survey has its codes and labels")
     with _private(target) as file:
         if target.suffix == ".csv":
             frame.map(harmless).to_csv(file, index=False)
@@ -71,7 +70,7 @@ def write(
 
 
 def _write_arrow(frame: "pd.DataFrame", path: Path, suffix: str, book: dict[str, Any] | None) -> None:
-    """With the codebook in the file's own metadata; a program that writes it again may drop that."""
+    """Write a .parquet or .feather file with the codebook in its metadata, which other programs may drop."""
     table = extra("pyarrow").Table.from_pandas(frame, preserve_index=False)
     if book is not None:
         table = table.replace_schema_metadata({**(table.schema.metadata or {}), METADATA: json.dumps(book)})
@@ -82,7 +81,7 @@ def _write_arrow(frame: "pd.DataFrame", path: Path, suffix: str, book: dict[str,
 
 
 def _note(survey: Survey) -> list[str]:
-    """What an SPSS file says of itself, in lines as short as it takes."""
+    """Return the notes of an SPSS file, in lines as short as SPSS requires."""
     hidden = [question for question in survey.questions if question.design is not None]
     sentences = [
         "Reports, not answers: columns marked RANDOMIZED were changed by chance.",
@@ -90,12 +89,12 @@ def _note(survey: Survey) -> list[str]:
         f"Epsilon of all questions {survey.loss.epsilon:.6g}",
         *(f"{question.name}: {question.design.describe()}" for question in hidden if question.design is not None),
     ]
-    return [line for text in sentences for line in textwrap.wrap(text, 40)]  # of up to two bytes a character
+    return [line for text in sentences for line in textwrap.wrap(text, 40)]  # SPSS allows 80 bytes
 
 
 @contextmanager
 def _private(path: Path) -> Iterator[Path]:
-    """A new file that only its owner can read; it takes its place when it is whole, and is removed if it fails."""
+    """Yield a temporary file that only its owner can read, which replaces `path` when it is complete."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}")
     os.close(handle)
     try:
@@ -106,7 +105,7 @@ def _private(path: Path) -> Iterator[Path]:
 
 
 def codebook(survey: Survey, remarks: Sequence[str] = ()) -> dict[str, Any]:
-    """What was asked, how answers were hidden, and what the columns mean: enough to estimate without this toolkit."""
+    """Return a description of questions, designs and columns that suffices to estimate without this toolkit."""
     language = survey.languages[0]
     always = [*([TRIED_OUT] if survey.rehearsal else []), *([OPEN_ACCESS] if survey.access == "open" else [])]
     return {
@@ -125,7 +124,7 @@ def codebook(survey: Survey, remarks: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _labels(survey: Survey, language: str) -> dict[str, Any]:
-    """What people read of each column, in a language: the question, and its answers or reports by code."""
+    """Return the text of each question in a language, and the labels of its answers or reports by code."""
     sentences = phrases(language, survey.words)
     return {
         question.name: {
@@ -137,10 +136,10 @@ def _labels(survey: Survey, language: str) -> dict[str, Any]:
 
 
 def _waves(survey: Survey) -> dict[str, Any]:
-    """Which wave it is, and what joins it with the others."""
+    """Return the number of the wave, and what joins it with the others."""
     if survey.waves == 1:
         return {}
-    note = f"the column {PERSON} joins reports of one phone over waves; it is no answer"
+    note = f"the column {PERSON} joins reports of one phone over waves; it is not an answer"
     return {"waves": survey.waves, "wave": survey.wave, "panel": survey.panel and survey.panel.identity, PERSON: note}
 
 
@@ -161,20 +160,20 @@ def _column(question: Question, language: str) -> dict[str, Any]:
     return column if reading is None else {**column, "reading": reading}
 
 
-_TICKS = "the places of the options, from 0, that were ticked"
+_TICKS = "the indices of the options, from 0, that were ticked"
 _READINGS = {
-    "random_box": "[box, ticked]: the place of one option, from 0, and 1 for ticked or 0 for not, as sent",
-    "capped_boxes": "the places of the options, from 0, that were sent as ticked",
-    "subset": "the places of the options, from 0, in the set that was sent",
-    "unary": "the places of the options, from 0, for which a yes was sent",
+    "random_box": "[box, ticked]: the index of one option, from 0, and 1 for ticked or 0 for not, as sent",
+    "capped_boxes": "the indices of the options, from 0, that were sent as ticked",
+    "subset": "the indices of the options, from 0, in the set that was sent",
+    "unary": "the indices of the options, from 0, for which a yes was sent",
     "one_bit": "0 is a no and 1 is a yes, as sent",
-    "local_hash": "[group, …]: the group that was sent, and the numbers that say how options were sorted",
+    "local_hash": "[group, …]: the group that was sent, and the parameters of the hash function that formed groups",
 }
-"""What stands in a column of reports, by the kind of their randomizer."""
+"""The meaning of a column of reports, by kind of randomizer."""
 
 
 def _reading(question: Question, design: Randomizer) -> str | None:
-    """How a report in the column is to be read, on the scale that was asked for."""
+    """Describe how to read a report in the column of a question."""
     if design.matrix is not None:
         return "weights[truth][report] / denominator is the probability of a report, given the truth"
     if question.kind != "number" or design.name in _READINGS:

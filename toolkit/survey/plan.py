@@ -1,4 +1,4 @@
-"""`SurveyPlan`: how precise every question would be with n people, in all and in the smallest subgroup."""
+"""`SurveyPlan` has the precision of every question with n people, overall and in the smallest subgroup."""
 
 import html
 import math
@@ -26,26 +26,28 @@ _HEADS = ("question", "guess", "people", "margin", "people in the smallest subgr
 
 @dataclass(frozen=True)
 class Planned:
-    """The precision of one question. A margin is half the width of the interval, for the answer with the widest one.
+    """The planned precision of one question.
+
+    A margin is half the width of the interval, for the answer with the widest interval.
 
     Parameters
     ----------
     question : str
-        Its name.
+        Name of the question.
     share : bool
-        Whether margins are shares; else they are in the answer's unit.
+        Whether margins are shares; otherwise they are in the answer's unit.
     guess : str
-        The truth that they are computed for.
+        The assumed truth, as text.
     people : int
-        How many are asked.
+        Number of people who are asked.
     margin : float
-        The margin of all of them.
+        The margin for all of them.
     of : float
-        The range of what is estimated, 1 for a share.
+        The range of the estimated quantity, 1 for a share.
     small : int, optional
-        The people in the smallest subgroup.
+        Number of people in the smallest subgroup.
     small_margin : float, optional
-        The margin there.
+        The margin in the smallest subgroup.
 
     Examples
     --------
@@ -74,15 +76,15 @@ class SurveyPlan:
     Parameters
     ----------
     title : str
-        The survey's.
+        Title of the survey.
     n : int
-        The people.
+        Number of people.
     level : float
-        Level of the intervals.
+        Confidence level of the intervals.
     questions : tuple of Planned
-        One for each question but free text.
+        One for each question except free text.
     notes : tuple of str
-        Assumptions, and the questions for which the margin would be too wide to be of use.
+        Assumptions, and the questions whose margins would be too wide to be useful.
 
     Examples
     --------
@@ -106,12 +108,12 @@ class SurveyPlan:
         return by_name[name]
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row per question.
+        """Return the plan as a table with margins as numbers.
 
         Returns
         -------
         pandas.DataFrame
-            With margins as numbers.
+            One row per question.
         """
         rows = [
             (question.question, question.guess, question.people, question.margin, question.small, question.small_margin)
@@ -136,7 +138,7 @@ class SurveyPlan:
 
 
 def plan_table(survey_plan: SurveyPlan) -> list[tuple[str, ...]]:
-    """Return a plan as text: the column names, then a row per question; without subgroups where there are none."""
+    """Return a plan as rows of text, column names first, without the columns of subgroups if there are none."""
     rows = [
         (
             row.question,
@@ -153,10 +155,10 @@ def plan_table(survey_plan: SurveyPlan) -> list[tuple[str, ...]]:
 
 
 def margin_text(row: Planned, margin: float | None) -> str:
-    """A margin in its unit, rounded up, so that it is never stated as better than it is; empty if there is none."""
+    """Format a margin with its unit, rounded up, so that it never looks better than it is; "" for None."""
     if margin is None:
         return ""
-    if not math.isfinite(margin):  # of a distribution, or of nobody
+    if not math.isfinite(margin):  # a distribution has no single margin, and an empty group has none
         return "—"
     return f"± {_round_up(100 * margin)} points" if row.share else f"± {_round_up(margin)}"
 
@@ -172,7 +174,7 @@ def planned(
     """Return the precision with n people, or the number of people that all wishes need; see `Survey.plan`."""
     if (n is None) == (wishes is None):
         received = "none" if n is None else "both"
-        reject("exactly one of n and wishes must be given", received, "the other follows")
+        reject("exactly one of n and wishes must be given", received, "the other one is computed")
     if n is not None:
         return margins(title, questions, n, **options)
     designs = {question.name: question.design for question in questions if question.design is not None}
@@ -196,38 +198,40 @@ def margins(
     deff: Number = 1,
     weighting: Number = 1,
 ) -> SurveyPlan:
-    """Return the margins of all questions but free text."""
-    people, guesses, at = whole(n, "n"), dict(prevalence or {}), checked_level(level)
+    """Return the margins of all questions except free text."""
+    people, guesses, confidence = whole(n, "n"), dict(prevalence or {}), checked_level(level)
     field = checked_field(1, None, 1, 1, None, deff, weighting)
     estimable = [question for question in questions if question.kind != "text"]
     if strange := [name for name in guesses if name not in {question.name for question in estimable}]:
         reject(
-            "`prevalence` must be guesses by question", repr(strange[0])[:60], "there is no such question to estimate"
+            "`prevalence` must be a mapping from question to guess",
+            repr(strange[0])[:60],
+            "there is no such question to estimate",
         )
-    smallest, sorting, notes = _smallest(questions, subgroup)
+    smallest, grouping, notes = _smallest(questions, subgroup)
     shares = {question.name: _share_asked(question, estimable) for question in estimable}
     rows = []
     for question in estimable:
-        subgroup_share = (
-            None if question.name == sorting else smallest
-        )  # in a group by a question all have the same answer to it
+        # Within a group all people have the same answer to the question that defines the group.
+        subgroup_share = None if question.name == grouping else smallest
+        guess = guesses.get(question.name)
         with error_location(question=question.name):
-            rows.append(
-                _planned(question, people, shares[question.name], subgroup_share, guesses.get(question.name), at, field)
-            )
+            rows.append(_planned(question, people, shares[question.name], subgroup_share, guess, confidence, field))
     planned_rows = [row for row, question in zip(rows, estimable, strict=True) if question.chances is None]
-    remarks = (*_notes(planned_rows, shares, people, at), *_compared(estimable, rows), *notes)
-    return SurveyPlan(title, people, at, tuple(planned_rows), remarks)
+    remarks = (*_notes(planned_rows, shares, people, confidence), *_compared(estimable, rows), *notes)
+    return SurveyPlan(title, people, confidence, tuple(planned_rows), remarks)
 
 
 def _compared(questions: Sequence[Question], rows: Sequence[Planned]) -> list[str]:
-    """The margins of differences between arms. The arms have different people, so that both variances add up."""
+    """Return notes on the margins of differences between arms, whose variances add up as the people differ."""
     by_name = {row.question: row for row in rows}
     notes = []
     for first, second in arm_pairs(questions):
         row, other_row = by_name[first.name], by_name[second.name]
         margin = margin_text(other_row, math.hypot(row.margin, other_row.margin))
-        notes.append(f"{second.name} minus {first.name}: {margin} (two ways to ask, of different people).")
+        notes.append(
+            f"{second.name} minus {first.name}: {margin} (two forms of a question, asked of different people)."
+        )
     return notes
 
 
@@ -245,9 +249,9 @@ def _planned(
 
 
 def _margin(question: Question, truth: Any, n: int, share_asked: Fraction, level: float, field: Field) -> float:
-    """The margin of `toolkit.plan`, or for a plain question the usual one at the largest variance."""
+    """Return the margin of `toolkit.plan`, or for a plain question the usual margin at the largest variance."""
     if isinstance(question.design, SquareWave):
-        return math.nan  # of a distribution there is no single margin
+        return math.nan  # a distribution has no single margin
     if n * share_asked < 1:
         return math.inf
     if question.design is not None:
@@ -258,7 +262,7 @@ def _margin(question: Question, truth: Any, n: int, share_asked: Fraction, level
         widest = max((share * (1 - share) for share in (truth if isinstance(truth, list) else [truth])), default=0.0)
     else:
         widest = max((truth - low) * (high - truth), 0.0)
-    widest *= field.deff * field.weighting  # nothing hides it: all of it comes from drawing people
+    widest *= field.deff * field.weighting  # a plain answer has sampling variance only
     return float(ndtri(0.5 + level / 2)) * math.sqrt(widest / float(n * share_asked))
 
 
@@ -268,7 +272,7 @@ def _bounds(question: Question) -> tuple[float, float]:
 
 
 def _guess(question: Question, guess: Any) -> tuple[Any, str]:
-    """The truth to plan for, and in words: as given; else answers equally common, or the middle of a range."""
+    """Return the assumed truth and its description; by default equally common answers, or the middle of a range."""
     if guess is not None:
         several = isinstance(guess, Sequence) and not isinstance(guess, str)
         truth = [float(exact(share, "prevalence")) for share in guess] if several else float(exact(guess, "prevalence"))
@@ -289,36 +293,39 @@ def _guess(question: Question, guess: Any) -> tuple[Any, str]:
 
 
 def _share_asked(question: Question, others: Sequence[Question]) -> Fraction:
-    """The share of people who are asked, if the plain answers that decide it are equally common."""
+    """Return the share of people who are asked, if the plain answers that decide it are equally common."""
     deciding = {other.name: other for other in others}
     shares = [_share(deciding[name], answers) for name, answers in (question.show_if or {}).items()]
     return math.prod(shares, start=Fraction(1))
 
 
 def _share(question: Question, answers: Sequence[str | int]) -> Fraction:
-    """The share of people with one of these answers: exact where chance answers, else as if all were equally common."""
+    """Return the share of people with one of these answers: exact for arms, else with equally common answers."""
     if question.chances is None:
         return Fraction(len(answers), len(question.options))
     return sum((question.chances[question.options.index(answer)] for answer in answers), Fraction(0))
 
 
 def _smallest(questions: Sequence[Question], subgroup: Number | None) -> tuple[Fraction | None, str, list[str]]:
-    """The share of the smallest subgroup, as given or by the plain question with the most answers; and a note."""
+    """Return the share of the smallest subgroup, the question that defines it, and a note.
+
+    By default subgroups are defined by the plain question with the most answers.
+    """
     if subgroup is not None:
         share = exact(subgroup, "subgroup")
         if not 0 < share <= 1:
             reject(
-                "`subgroup` must be a share above 0 and at most 1", subgroup, "it says how many of the people are in it"
+                "`subgroup` must be a share above 0 and at most 1", subgroup, "it is the subgroup's share of the people"
             )
         return share, "", [f"The smallest subgroup has {float(100 * share):.3g} % of the people, as given."]
-    sorting = [
+    candidates = [
         question
         for question in questions
         if not question.randomized and question.kind == "choice" and question.chances is None and not question.arms
     ]
-    if not sorting:
+    if not candidates:
         return None, "", []
-    finest = max(sorting, key=lambda question: len(question.options))
+    finest = max(candidates, key=lambda question: len(question.options))
     k = len(finest.options)
     note = f"The smallest subgroup is taken to be 1 of {k} of equal size by {finest.name}"
     return Fraction(1, k), finest.name, [f"{note}; the margin of a smaller one is wider."]
@@ -341,5 +348,5 @@ def _notes(rows: Sequence[Planned], shares: Mapping[str, Fraction], n: int, leve
 
 
 def _round_up(number: float) -> str:
-    """A number rounded up to two digits, or to a whole number where it has more digits before the point."""
+    """Round a number up to two digits, or to a whole number if it has more digits before the decimal point."""
     return f"{round_up(number, max(2, len(str(int(number))))):,f}"

@@ -1,9 +1,9 @@
-"""A scripted crowd for rehearsals and teaching: invented people answer a survey over the network as real phones do.
+"""Simulated respondents for rehearsals and teaching, who answer a survey over the network like real phones.
 
-Each has a true answer, randomizes it by the same rules as the phone's page, and sends the report to the server. It is
-for invented answers only: real ones must not be known to a computer but the respondent's. They go to a collection that
-was opened as a rehearsal; what they send carries the hash of the rehearsal, so that no server takes it for a real
-report.
+Each simulated person has a true answer, randomizes it by the same rules as the phone's page, and sends the report to
+the server. This is for invented answers only, because real ones must never leave the respondent's own device. The
+reports go to a collection that was opened as a rehearsal and carry its hash, so that no server mistakes them for real
+ones.
 """
 
 import hashlib
@@ -32,12 +32,12 @@ from toolkit.survey.spec import TRIED_OUT, Survey, is_asked
 if TYPE_CHECKING:
     import pandas as pd
 
-_AT_ONCE = 8
+_PHONES = 8  # concurrent connections
 _PANEL = re.compile(r'"panel":"(\w+)","loss":"?([\w/]+)')
 _MOST_PEOPLE = 100_000
-_OF_A_SURVEY = (
-    "rehearse(collect(survey, rehearsal=True), 100), or survey.simulate(100) for a frame without a server; of a survey "
-    "that is served elsewhere rehearse(survey, url, 100)"
+_SURVEY_EXAMPLE = (
+    "rehearse(collect(survey, rehearsal=True), 100), or survey.simulate(100) for a frame without a server; for a "
+    "survey that is served elsewhere rehearse(survey, url, 100)"
 )
 
 
@@ -49,16 +49,16 @@ def rehearse(
     Parameters
     ----------
     collector : Collector or Survey
-        A rehearsal, as `collect(survey, rehearsal=True)` makes it; a real collection is refused. Where it is served
-        from elsewhere, its survey, followed by its address.
+        A rehearsal made by `collect(survey, rehearsal=True)`; real collections are rejected. For a rehearsal that is
+        served elsewhere, pass its survey followed by its address.
     *answers : int, pandas.DataFrame, mapping or sequence
-        How many people, who then answer at random; or their true answers: a frame with a column per question, lists
-        by question, or of one question alone a list. Answers are labels or numbers, and lists of labels for boxes;
-        with a column "understood" if the survey has a comprehension check, else everybody passes it. In a survey
-        with waves a row is the same person, with the same phone, in each; a column "person" says who it is where
-        the rows differ. A generator may follow.
+        The number of people, who then answer at random, or their true answers: a frame with a column per question,
+        a mapping from question to answers, or, for a single question, a list. Answers are labels or numbers, or lists
+        of labels for questions with several answers. A column "understood" has the results of the comprehension check,
+        which everybody passes without this column. In a survey with waves, row i is the same person with the same
+        phone in each wave; if the rows differ, a column "person" identifies them. A generator may follow.
     rng : numpy.random.Generator, optional
-        For the same invented people again.
+        Generator for reproducible invented people.
     links : sequence of str, optional
         Single-use links, one per person, if the survey needs them; a collector makes them itself.
 
@@ -83,49 +83,49 @@ def rehearse(
         links = collector.invitations(len(people))
     if links is not None and len(links) < len(people):
         reject("there must be a link for each person", f"{len(links)} for {len(people)}", "each works once")
-    tried = _as_served(url, survey, replace(survey, rehearsal=True))
+    rehearsed = _as_served(url, survey, replace(survey, rehearsal=True))
     tokens = [None if links is None else link.partition("#t=")[2] for link in (links or [""] * len(people))]
     bodies = [
-        json.dumps(_message(tried, person, token, generator)).encode()
+        json.dumps(_message(rehearsed, person, token, generator)).encode()
         for person, token in zip(people, tokens, strict=False)
     ]
-    with ThreadPoolExecutor(_AT_ONCE) as phones:
-        return sum(phones.map(_post_all, [url] * _AT_ONCE, [bodies[index::_AT_ONCE] for index in range(_AT_ONCE)]))
+    with ThreadPoolExecutor(_PHONES) as phones:
+        return sum(phones.map(_post_all, [url] * _PHONES, [bodies[index::_PHONES] for index in range(_PHONES)]))
 
 
 def simulate(survey: Survey, answers: object, rng: np.random.Generator | None = None) -> "pd.DataFrame":
-    """Return reports of invented people, as a rehearsal's collection would hand them out; see `Survey.simulate`."""
+    """Return reports of invented people as a frame, like those of a rehearsal's collection; see `Survey.simulate`."""
     generator = np.random.default_rng() if rng is None else rng
     check_rng(generator)
-    tried = replace(survey, rehearsal=True)
-    sent = [_message(tried, person, None, generator) for person in _people(survey, answers, generator)]
-    for message in sent:
-        _check_answers(tried, message["answers"])
-    bodies = [json.dumps(message) for message in sorted(sent, key=lambda message: str(message["key"]))]
-    frame = table(tried, bodies)
+    rehearsed = replace(survey, rehearsal=True)
+    messages = [_message(rehearsed, person, None, generator) for person in _people(survey, answers, generator)]
+    for message in messages:
+        _check_answers(rehearsed, message["answers"])
+    bodies = [json.dumps(message) for message in sorted(messages, key=lambda message: str(message["key"]))]
+    frame = table(rehearsed, bodies)
     frame.attrs["remarks"] = [TRIED_OUT]
     return frame
 
 
 def _check_answers(survey: Survey, answers: Mapping[str, Any]) -> None:
-    """Refuse plain answers that no phone would send; what is hidden was drawn from what it could."""
+    """Reject plain answers that no phone would send; randomized reports are valid by construction."""
     for question in survey.questions:
         value = answers[question.name]
         if value is not None and not accepts(question, value):
             rule = f"an answer to {question.name} must be one that a phone would send"
-            reject(rule, "another", "see the question's bounds, and that a number is whole where it must be")
+            reject(rule, "another", "check the question's bounds, and whether numbers must be whole")
 
 
 def _where(collector: Any, arguments: Sequence[Any]) -> tuple[Survey, str, Sequence[Any]]:
-    """The survey, the address of its rehearsal, and what is left of the arguments."""
+    """Return the survey, the address of its rehearsal, and the remaining arguments."""
     if isinstance(collector, Survey):
-        example, most, rest = _OF_A_SURVEY, 3, arguments[1:]
+        example, most, rest = _SURVEY_EXAMPLE, 3, arguments[1:]
         good = bool(arguments) and isinstance(arguments[0], str)
     else:
         example, most, rest = "rehearse(collector, 200), or rehearse(collector, answers, rng)", 2, arguments
         good = isinstance(getattr(collector, "survey", None), Survey)
     if not good or not 1 <= len(rest) <= 2:
-        rule = f"`rehearse` takes a collection that was opened as a rehearsal, and up to {most} arguments more"
+        rule = f"`rehearse` takes a collection that was opened as a rehearsal, and up to {most} more arguments"
         reject(rule, f"{type(collector).__name__} and {len(arguments)} more", f"write {example}", TypeError)
     if isinstance(collector, Survey):
         return collector, arguments[0], rest
@@ -133,7 +133,7 @@ def _where(collector: Any, arguments: Sequence[Any]) -> tuple[Survey, str, Seque
 
 
 def _frame(survey: Survey, answers: Any, rng: np.random.Generator) -> Any:
-    """True answers as a frame: as they are, by question, of the one question, or invented for a number of people."""
+    """Return true answers as a frame, from a frame, a mapping, a list for a single question, or a number of people."""
     if hasattr(answers, "itertuples"):
         return answers
     if isinstance(answers, int | np.integer) and not isinstance(answers, bool):
@@ -148,7 +148,7 @@ def _frame(survey: Survey, answers: Any, rng: np.random.Generator) -> Any:
 
 
 def _invented(question: Question, count: int, rng: np.random.Generator) -> list[Any]:
-    """Random answers: all options equally likely, the anchor where there is one, and empty texts."""
+    """Draw random answers: options are equally likely, anchors are always answered, and texts are empty."""
     if question.kind == "choice":
         codes = rng.integers(len(question.options), size=count)
         return [question.options[code] if question.anchor is None else question.anchor for code in codes]
@@ -163,29 +163,29 @@ def _invented(question: Question, count: int, rng: np.random.Generator) -> list[
 
 
 def _people(survey: Survey, answers: Any, rng: np.random.Generator) -> list[dict[str, Any]]:
-    """The true answers of each person by question, with the person's identity."""
+    """Return the true answers of each person by question, with the person's identity."""
     answers = _frame(survey, answers, rng)
     if missing := [question.name for question in survey.questions if question.name not in answers.columns]:
         rule = "`answers` must have a column of true answers for each question"
         received = f"none called {', '.join(missing)} among {', '.join(map(str, answers.columns))}"
-        reject(rule, received, "columns go by the questions' names")
+        reject(rule, received, "columns must have the questions' names")
     rows = answers.itertuples(index=False, name=None)
     return [{PERSON: row_number, **dict(zip(answers.columns, row, strict=True))} for row_number, row in enumerate(rows)]
 
 
-def _as_served(url: str, survey: Survey, tried: Survey) -> Survey:
-    """The survey with the panel of its collection; a real collection is refused."""
-    with closing(_line(url)) as line:
-        line.request("GET", urlsplit(url).path or "/")
-        with line.getresponse() as answer:
-            page = answer.read().decode(errors="replace")
+def _as_served(url: str, survey: Survey, rehearsed: Survey) -> Survey:
+    """Return the survey with the panel of its collection; reject a real collection."""
+    with closing(_connection(url)) as connection:
+        connection.request("GET", urlsplit(url).path or "/")
+        with connection.getresponse() as response:
+            page = response.read().decode(errors="replace")
     panel = _PANEL.search(page) if survey.waves > 1 else None
     fields: dict[str, Any] = {} if panel is None else {"panel": {"identity": panel[1], "loss": panel[2]}}
-    if (served := replace(tried, **fields)).hash in page:
+    if (served := replace(rehearsed, **fields)).hash in page:
         return served
     is_real = replace(survey, rehearsal=False, **fields).hash in page
     received = "a real collection" if is_real else "something else at this address"
-    reject("a rehearsal must have a collection of its own", received, "open one with collect(survey, rehearsal=True)")
+    reject("a rehearsal needs a separate collection", received, "open one with collect(survey, rehearsal=True)")
 
 
 def _message(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.random.Generator) -> dict[str, Any]:
@@ -208,13 +208,13 @@ _CHECKED: dict[bool | str, type] = {True: bool, "device": int}
 
 
 def _arm(question: Question, rng: np.random.Generator) -> int:
-    """What chance answers on a phone."""
+    """Draw the arm of a person, as a phone does."""
     assert question.chances is not None
     return int(rng.choice(len(question.options), p=[float(share) for share in question.chances]))
 
 
 def _phone(survey: Survey, person: object, about: str = "") -> np.random.Generator:
-    """What an invented phone draws in every wave: the same for the same person of a panel."""
+    """Return the generator of an invented phone's stored draws, which is the same in every wave for the same person."""
     seed = hashlib.sha256(f"{survey.panel and survey.panel.identity}\n{person}\n{about}".encode()).digest()
     return np.random.default_rng(np.frombuffer(seed, dtype=np.uint32))
 
@@ -222,8 +222,9 @@ def _phone(survey: Survey, person: object, about: str = "") -> np.random.Generat
 def report(
     question: Question, answer: object, rng: np.random.Generator, phone: np.random.Generator | None = None
 ) -> Any:
-    """What one person's phone sends for a true answer, as the page would draw it; a plain answer as it is. `phone`
-    draws the memos: the same in each wave. Without it they are drawn as in a first one.
+    """Return what a person's phone sends for a true answer: a randomized report, or a plain answer unchanged.
+
+    `phone` draws the memos, which are the same in each wave. Without it they are drawn as in a first wave.
     """
     truth = _truth(question, answer)
     if question.memo is not None:
@@ -232,7 +233,7 @@ def report(
 
 
 def _truth(question: Question, answer: Any) -> Any:
-    """An answer as a code, a list of codes, a point of the grid, or itself."""
+    """Convert an answer to a code, a list of codes, or a grid point; return other answers unchanged."""
     if question.kind == "choice":
         return _code(question, answer)
     if question.kind == "ticks":
@@ -251,18 +252,18 @@ def _code(question: Question, answer: object) -> int:
 
 
 def _post_all(url: str, bodies: Sequence[bytes]) -> int:
-    """Send one after the other on one connection; how many were acknowledged."""
+    """Send reports one after the other on one connection; return how many were acknowledged."""
     stored, path = 0, f"{urlsplit(url).path.rstrip('/')}/report"
-    with closing(_line(url)) as line:
+    with closing(_connection(url)) as connection:
         for body in bodies:
-            line.request("POST", path, body, {"Content-Type": "application/json"})
-            with line.getresponse() as answer:
-                answer.read()
-                stored += answer.status == 201
+            connection.request("POST", path, body, {"Content-Type": "application/json"})
+            with connection.getresponse() as response:
+                response.read()
+                stored += response.status == 201
     return stored
 
 
-def _line(url: str) -> http.client.HTTPConnection:
+def _connection(url: str) -> http.client.HTTPConnection:
     address = urlsplit(url)
     if address.scheme == "https":
         return http.client.HTTPSConnection(address.netloc, context=ssl.create_default_context())

@@ -1,4 +1,4 @@
-"""`Survey`: questions, consent and languages in one frozen object with a hash, checked when it is made."""
+"""`Survey` holds questions, consent and languages in one frozen object with a hash, and checks them when created."""
 
 # ruff: noqa: RUF009 (`declare` returns a field of a dataclass)
 
@@ -37,8 +37,8 @@ from toolkit.survey.questions.declaring import (
     is_omitted,
     names_checked_by,
 )
-from toolkit.survey.questions.errors import error_location, in_field, refuse_field
-from toolkit.survey.questions.files import refuse_unknown
+from toolkit.survey.questions.errors import error_location, in_field, reject_field
+from toolkit.survey.questions.files import reject_unknown
 from toolkit.survey.questions.question import (
     Question,
     by_wheel,
@@ -67,7 +67,7 @@ OPEN_ACCESS = (
     "Links that work once (access by token or blind) prevent it."
 )
 _NEEDED = {
-    "title": "people must know what they answer",
+    "title": "people must know what the survey is about",
     "consent": "people must know what they agree to: say who asks, and what for",
     "questions": "there is nothing to answer",
 }
@@ -76,82 +76,86 @@ _NEEDED = {
 @explain_call('Survey("Exams", [question], consent="We are a research group of this university.")', **_NEEDED)
 @dataclass(frozen=True, repr=False)
 class Survey:
-    """A survey: its questions, and all that respondents read and are promised.
+    """A survey: its questions, and all texts and promises for respondents.
 
     Parameters
     ----------
     title : str or mapping
-        What people read first; a string, or strings by language.
+        The title, as a string or as strings by language.
     questions : sequence of Question
-        In the order in which they are asked.
+        The questions in order.
     languages : sequence of str
-        Language codes; the first is that of plain strings.
+        Language codes; plain strings are in the first one.
     consent : str or mapping
-        What people agree to, in your words. The promise is generated from the designs and added to it.
+        What people agree to, in the researcher's words. A privacy statement is generated from the designs and added.
     controller : str or mapping, optional
-        Who is responsible. Beyond this machine this, contact, purpose, retention, publication and approval are needed.
+        Who is responsible. This, contact, purpose, retention, publication and approval are required if the survey is
+        served to other machines.
     contact : str or mapping, optional
-        Whom to write to.
+        A contact for respondents.
     purpose : str or mapping, optional
-        What it is for.
+        The purpose of the survey.
     retention : str or mapping, optional
         How long answers are kept.
     publication : str or mapping, optional
         What is published.
     withdrawal : str or mapping, optional
-        How to take an answer back; without it people are told that nothing can be taken back.
+        How an answer can be withdrawn; without it respondents read that this is impossible.
     approval : str or mapping, optional
-        Who approved it.
+        Who approved the survey.
     hashes : str or mapping, optional
-        Where the page's two hashes can be compared; never needed.
+        Where the page's two hashes can be compared; never required.
     protection : mapping, optional
-        For the data protection assessment alone, by name: legal_basis, subjects, processors, transfers, officer,
-        authority, review (a day) and necessity. It is not shown to respondents and not part of the hash.
+        Texts for the data protection impact assessment, by name: legal_basis, subjects, processors, transfers, officer,
+        authority, review (a date) and necessity. They are not shown to respondents and not part of the hash.
     debrief : str or mapping, optional
-        Your words on every last screen: after sending, after a refusal, and for those who do not take part.
+        A text on every final screen: after sending, after a rejection, and for those who do not take part.
     help : str or mapping, optional
-        Where to find help, such as a helpline: on every last screen, folded below every question, and on paper to keep.
+        Where to find help, such as a helpline. It is shown on every final screen, collapsed below every question, and
+        on the printed consent page.
     completion : str, optional
-        A code for payment on the last screen of those who have answered: one for everybody; or "link", for the last
-        eight characters of each personal link, by which you can tell it in your list, but no report.
+        A payment code on the final screen of those who have answered: the same for everybody, or with "link" the last
+        eight characters of each personal link, which identify the link in the list of invitations but no report.
     practice : bool or int
-        Whether there is a question to try it out, never sent; 2 for two of them. Skipped above epsilon 3, where it
-        would mislead.
+        Whether there is a practice question, whose answer is never sent; 2 for two of them. It is skipped above epsilon
+        3, where it would be misleading.
     check : bool or "device"
-        Whether there is a comprehension check, whose result is sent: whether an answer gives the truth away, or with
-        "device" what chance makes of an answer, in two tries. It is skipped above epsilon 3, as practice is.
+        Whether there is a comprehension check, whose result is sent. It asks whether a report reveals the truth, or
+        with "device", in two tries, which report results from an answer. It is skipped above epsilon 3 like practice.
     access : str
         "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be traced).
     cap : int, optional
         The largest number of reports.
     closes : date or str, optional
-        The last day on which reports are taken, as "2026-12-01", wherever a person is; people are told.
+        The last day on which reports are accepted, such as "2026-12-01", in the time zone of each respondent, who reads
+        it in the consent text.
     ceiling : number
-        The largest epsilon that a respondent may spend in all; `inf` allows reports that prove an answer.
+        The largest total epsilon of a respondent; `inf` allows reports that prove an answer.
     minimum : int
-        The people below which no estimate is shown in any result, and nothing while the collection is open.
+        Number of people below which estimates are withheld, and below which an open collection shows no results.
     words : mapping, optional
-        The page's own words, by language and name, for languages that the toolkit does not know.
+        Texts of the page by language and name, for languages that the toolkit does not have.
     step : int
-        The number of reports after which the published state of an open collection is updated.
+        Number of reports by which the results of an open collection advance.
     rehearsal : bool
-        Whether the survey is only tried out: every screen, result and file says so, and its reports have another hash.
+        Whether this is a trial: all screens, results and files say so, and its reports have a different hash.
     waves : int
-        How often the same people are asked; with several, a question has a `Memo`, and each wave is a
-        collection of its own.
+        How often the same people are asked. With several waves a question needs a `Memo`, and each wave has a separate
+        collection.
     wave : int
-        Which of the waves this is.
+        The number of this wave.
     panel : Panel or mapping, optional
-        Who the people are to their phones, and what they were told; made with the first wave's collection.
+        The panel of a survey with waves, created with the first wave's collection.
     arms : mapping, optional
-        Shares of people by name, as {"direct": 0.3, "randomized": 0.7}: the phone draws one, and it is stored. A
-        question with show_if={"arm": ["direct"]} is asked in that arm alone; results compare questions of one text.
+        Probabilities of experimental arms by name, such as {"direct": 0.3, "randomized": 0.7}. The phone draws an arm,
+        which is stored. A question with show_if={"arm": ["direct"]} is asked in this arm only, and results compare
+        questions with the same text.
     household : bool
-        Whether several people may answer on one phone, one after the other; with open access and without waves.
+        Whether several people may answer on one phone; only with open access and without waves.
     field : mapping, optional
-        How it is asked on your own devices, by many people one after the other, also without a network:
-        {"station": "kiosk"} for one that stands alone, "interviewer" for one that is handed over and back. There a
-        question in mode "auto" is asked by the wheel, unless {"auto": True} allows your device to be told the truth.
+        Settings for stations, on which many people answer one after the other, even without a network:
+        {"station": "kiosk"} for an unattended device, "interviewer" for one that is handed over. A question in mode
+        "auto" is then asked with the wheel, unless {"auto": True} allows the device to learn the truth.
 
     Examples
     --------
@@ -162,9 +166,9 @@ class Survey:
     (<Survey 'Exams': 1 question, 1 randomized, epsilon 0.6931, in en>, Pure(0.693148))
     """
 
-    is_station: ClassVar[bool] = False  # whether these are the words on a device of the researchers
+    is_station: ClassVar[bool] = False  # whether this version has the texts for a station
 
-    # In the order in which they are checked, but for the languages, which come first; a file has the questions last.
+    # The fields in the order in which they are checked, except `languages`, which is first; files end with `questions`.
     title: Declared[Words, Text] = declare(checks.prose, most=200)
     questions: Declared[Sequence[Question], tuple[Question, ...]] = declare(checked_questions)
     _: dataclasses.KW_ONLY
@@ -201,17 +205,17 @@ class Survey:
 
     def __post_init__(self) -> None:
         self._check_fields()
-        with error_location():  # every refusal is a SurveyError
+        with error_location():  # converts all errors to SurveyError
             self._lint()
 
     def _check_fields(self) -> None:
-        """Check every field and bring it to its final form."""
+        """Check every field and convert it to its final form."""
         check_fields(self, first="languages")
         if self.arms is not None:
             with error_location(field="words"):
                 text = {code: phrases(code, self.words)[ARM] for code in self.languages}
             object.__setattr__(self, "questions", (drawn_question(ARM, text, self.arms), *self.questions))
-        # The two exercises would mislead where hardly anything is hidden.
+        # Practice and check would be misleading with weak protection.
         deniable = {
             "practice": is_deniable(practicable(self.questions)),
             "check": is_deniable([question for question in self.questions if question.randomized]),
@@ -238,22 +242,22 @@ class Survey:
             linter.check_wheels(version.questions)
             if self.check == "device":
                 in_field("check", device_tries, version.questions, page_words(version), self.words)
-        linter.warn_of_what_can_be_looked_up(self.questions)
+        linter.warn_of_public_facts(self.questions)
         linter.warn_of_months(self.questions)
 
     @property
     def loss(self) -> Pure:
-        """The largest privacy loss of one respondent over all waves, at least as large as the first wave said."""
+        """The largest privacy loss of one respondent over all waves, at least as large as the first wave promised."""
         return consenting.loss(self.questions, self.waves, consenting.earlier_loss(self))
 
     @property
     def name(self) -> str:
-        """The heading in the first language."""
+        """The title in the first language, marked in a rehearsal."""
         return headings(self)[self.languages[0]]
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256, in hexadecimal, of all that people agree to: what they read, the designs, the page's code."""
+        """The SHA-256 hash, in hexadecimal, of everything that respondents agree to: texts, designs and page code."""
         from toolkit.survey.client import code_hash
 
         page: Any = shown_survey(self)
@@ -269,14 +273,14 @@ class Survey:
         Parameters
         ----------
         language : str, optional
-            One of the survey's languages; by default the first.
+            One of the survey's languages, by default the first.
         paper : bool
-            Whether it is for a sheet that is handed in.
+            Whether the text is for a survey on paper.
 
         Returns
         -------
         str
-            Plain text, paragraphs with a blank line between them.
+            Plain text with blank lines between paragraphs.
         """
         code = self.languages[0] if language is None else choice(language, "language", self.languages)
         odds = consenting.odds_in_all(self.questions, code, self.words, self.waves)
@@ -298,12 +302,12 @@ class Survey:
         reject(f"a question of this survey must be one of {names}", repr(name)[:60], "there is no other", KeyError)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON and TOML, without nulls, in which designs are their integers.
+        """Return plain data for JSON and TOML, without nulls and with designs as integers.
 
         Returns
         -------
         dict
-            What `from_dict` reads back as an equal survey.
+            The data, from which `from_dict` makes an equal survey.
         """
         given = {field: getattr(self, field.name) for field in declared_fields(self) if field.name != "questions"}
         data = {field.name: as_plain(value) for field, value in given.items() if not is_omitted(field, value)}
@@ -311,7 +315,7 @@ class Survey:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Survey":
-        """Make a survey from a mapping, as `to_dict` returns it or a person writes it, with designs by name.
+        """Make a survey from a mapping, as `to_dict` returns it or with designs by name.
 
         Parameters
         ----------
@@ -326,15 +330,15 @@ class Survey:
         Raises
         ------
         SurveyError
-            If a field is unknown, missing, or against a rule.
+            If a field is unknown, missing or invalid.
         """
         return cls(**cls._arguments(data))
 
     @classmethod
     def from_collection(cls, data: Mapping[str, Any]) -> "Survey":
-        """Make a survey from what `to_dict` wrote into a collection, without checking it again.
+        """Make a survey from the data in a collection, without checking it again.
 
-        A survey that was valid when it was made stays readable under later rules.
+        A survey that was valid when it was created stays readable under later rules.
 
         Parameters
         ----------
@@ -344,7 +348,7 @@ class Survey:
         Returns
         -------
         Survey
-            The survey as it was.
+            The survey.
         """
         arguments, survey = cls._arguments(data), object.__new__(cls)
         for field in declared_fields(cls):
@@ -356,10 +360,10 @@ class Survey:
     def _arguments(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(data, Mapping):
             reject("a survey must be a table", type(data).__name__, "see to_dict()", TypeError)
-        refuse_unknown(data, [field.name for field in declared_fields(cls)], "a survey")
+        reject_unknown(data, [field.name for field in declared_fields(cls)], "a survey")
         for name, why in _NEEDED.items():
             if name not in data:
-                refuse_field(name, f"a survey must have `{name}`", "none", why)
+                reject_field(name, f"a survey must have `{name}`", "none", why)
         return {**data, "questions": read_questions(data["questions"])}
 
     @classmethod
@@ -379,7 +383,7 @@ class Survey:
         Raises
         ------
         SurveyError
-            If the survey is against a rule; the message names the file and the question.
+            If the survey is invalid; the message names the file and the question.
         """
         with error_location(Path(path).name):
             data = files.read(path)
@@ -394,54 +398,56 @@ class Survey:
     def plan(self, n: None = None, **options: object) -> PeopleNeeded: ...
 
     def plan(self, n: int | None = None, **options: Any) -> SurveyPlan | PeopleNeeded:
-        """Return how precise each question would be with n people, or how many people your wishes need.
+        """Return the precision of each question with n people, or the number of people that `wishes` require.
 
         Parameters
         ----------
         n : int, optional
-            The number of people; without it `wishes` must be given.
+            Number of people; without it `wishes` must be given.
         **options : Any
             `wishes`, `response`, `population` : as for `toolkit.planning.plan_survey`. `subgroup` : the
             smallest subgroup's share of the people; by default that of one answer to the plain question with
-            the most answers, all equally common. `prevalence` : guesses of the truth by question, as for
-            `toolkit.plan`; by default all answers equally common. `level`, `deff`, `weighting` : as there.
+            the most answers, if all are equally common. `prevalence` : guesses of the truth by question, as for
+            `toolkit.plan`; by default all answers are equally common. `level`, `deff`, `weighting` : as for
+            `toolkit.plan`.
 
         Returns
         -------
         SurveyPlan or PeopleNeeded
-            A row per question, or per wish.
+            One row per question, or per wish.
         """
         return planned(self.name, self.questions, n, **options)
 
     def preview(self) -> Any:
-        """Show the form as respondents see it, in a notebook: nothing is opened, and nothing is sent.
+        """Preview the form as respondents see it, without a collection; nothing is sent.
 
         Returns
         -------
-        Preview
-            A notebook shows it; `save` writes it to a file.
+        FormPreview
+            The preview, which a notebook displays; `save` writes it to a file.
         """
         from toolkit.survey.serving.page import FormPreview
 
         return FormPreview(self)
 
     def simulate(self, answers: object, rng: "np.random.Generator | None" = None) -> "pd.DataFrame":
-        """Return a frame to practise on: reports of invented people, as a rehearsal's collection hands them out.
+        """Simulate reports of invented people, as a rehearsal's collection would return them.
 
-        Each true answer is randomized by the rules of the phone's page; rows are in random order, and a column says in
-        each that it is a rehearsal. For invented answers only: real ones must not be known to any other device.
+        Each true answer is randomized by the rules of the phone's page. The rows are in random order, and a column
+        marks each of them as a rehearsal. Use invented answers only, because real ones must not leave the respondent's
+        device.
 
         Parameters
         ----------
         answers : int, pandas.DataFrame, mapping or sequence
-            How many people, who then answer at random; or their true answers, as for `toolkit.rehearse`.
+            Number of people, who then answer at random, or their true answers, as for `toolkit.rehearse`.
         rng : numpy.random.Generator, optional
-            For the same reports again.
+            Generator for reproducible reports.
 
         Returns
         -------
         pandas.DataFrame
-            As of `collector.reports()`, for `toolkit.survey.estimate`.
+            Reports as from `collector.reports()`, for `toolkit.survey.estimate`.
 
         Examples
         --------
@@ -462,7 +468,7 @@ class Survey:
         Parameters
         ----------
         path : str or Path
-            The file; its suffix says how it is written.
+            The file; its suffix determines the format.
         """
         files.write(path, self.to_dict())
 
@@ -480,14 +486,11 @@ class Survey:
 
 
 STATED = names_checked_by(Survey, checks.statement)
-"""What those who ask say of themselves: who is responsible, whom to write to, what it is for, how long
-answers are kept, what is published, how to take something back, who approved it, where the page's two
-hashes can be compared.
-"""
+"""The fields with the researchers' statements about themselves and the study."""
 
 
 def at_station(survey: Survey) -> Survey:
-    """Return a survey as people meet it on a device of the researchers: in words of its own, and by the wheel."""
+    """Return the version of a survey for stations, with its own texts and with wheels instead of mode "auto"."""
     version, auto = copy(survey), survey.field is not None and survey.field["auto"]
     questions = survey.questions if auto else tuple(map(by_wheel, survey.questions))
     for name, value in {"questions": questions, "access": "open", "is_station": True}.items():
@@ -509,7 +512,7 @@ _MOST_ANSWERS = 8
 
 
 def listing(title: str, questions: Sequence[Question], language: str, own_words: Own | None, waves: int) -> str:
-    """Return a survey at a glance, as an HTML table in one language; what a question costs is for all waves."""
+    """Return an overview of a survey as an HTML table in one language, with the privacy loss over all waves."""
     head = "".join(f"<th style='text-align:left'>{head}</th>" for head in _HEADS)
     rows = "".join(_row(question, language, own_words, waves) for question in questions)
     often = "" if waves == 1 else f", in {waves} waves"
@@ -532,7 +535,7 @@ def _row(question: Question, language: str, own_words: Own | None, waves: int) -
 
 
 def _answers(question: Question, language: str, own_words: Own | None) -> str:
-    """The options by their labels, or the bounds of a number."""
+    """Return the labels of the options, or the bounds of a number."""
     if question.kind in ("choice", "ticks"):
         sentences = phrases(language, own_words)
         labels = [question.label(option, language, sentences) for option in question.options[:_MOST_ANSWERS]]

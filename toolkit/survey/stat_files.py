@@ -13,7 +13,7 @@ from toolkit.core.checks import is_missing
 from toolkit.core.extras import extra
 from toolkit.survey.questions.question import Question, answer_codes, code_labels
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON, REHEARSAL, UNDERSTOOD
-from toolkit.survey.results.table import refuse_strange, value_of
+from toolkit.survey.results.table import reject_invalid_values, value_of
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
@@ -177,7 +177,7 @@ def _cells(question: Question, frame: "pd.DataFrame") -> list[Any]:
     empty = [is_missing(cell) for cell in frame[question.name]]
     different = frame[question.name].dropna().unique().tolist()
     read = {cell: cell if text else value_of(question, cell) for cell in different}
-    refuse_strange(question, read)
+    reject_invalid_values(question, read)
     if codes := answer_codes(question):
         read = {cell: codes[index] for cell, index in read.items()}
     is_asked = [True] * len(frame)

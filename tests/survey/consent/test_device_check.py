@@ -84,7 +84,7 @@ def test_a_survey_that_an_older_version_saved_asks_what_it_asked() -> None:
 
 
 def test_a_device_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(ValueError, match="needs a wheel, a device of ours, forced answers or a crosswise design"):
+    with pytest.raises(ValueError, match="needs a wheel, a known device, forced answers or a crosswise design"):
         survey(Question("x", "X?", design=kuk("1/2", "1/4"), **PHYSICAL), check="device")
 
 
@@ -193,5 +193,5 @@ def test_two_questions_to_practise_with_are_two_and_neither_is_sent() -> None:
     assert [item["name"] for item in shown["intro"]] == ["practice", "practice2", "understood"]
     assert shown["intro"][0]["text"] != shown["intro"][1]["text"]
     assert survey(cheated(), practice=2).loss == survey(cheated()).loss
-    with pytest.raises(ValueError, match="or 2 or 3 for so many"):
+    with pytest.raises(ValueError, match="or 2 or 3 practice"):
         survey(cheated(), practice=9)

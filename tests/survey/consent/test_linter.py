@@ -36,7 +36,9 @@ def test_names_are_there_once_and_are_not_used_by_the_results() -> None:
     for name in RESERVED:
         refused("must not be called practice, key", Question(name, "What?", free_text=True))
     for name in ("cheated_", "cheated__2"):  # columns of files for SPSS and Stata
-        refused("must not be called as another one with _", cheated(), Question(name, "What?", free_text=True))
+        refused(
+            "must not have the name of another one followed by _", cheated(), Question(name, "What?", free_text=True)
+        )
     with pytest.raises(ValueError, match="at least one question"):
         Survey("Exams", [], consent="We study exams.")
 
@@ -144,16 +146,16 @@ def test_every_text_is_there_in_every_language() -> None:
         ("`labels.yes`", Question("asked", both, design=warner(p="2/3"), labels={"yes": "Yes, I have"})),
     ]
     for field, question in incomplete:
-        message = rf"question 'asked': {field} must be there in every language .*\(en, de\), got none in de"
+        message = rf"question 'asked': {field} must be given in every language .*\(en, de\), got none in de"
         with pytest.raises(SurveyError, match=message):
             made(question)
     message = r"the option 'arts' must have a label in every language \(en, de\), got none: write labels=\{'arts': "
     with pytest.raises(SurveyError, match=message + r".*, in TOML labels.arts = \{en"):
         made(Question("asked", both, options=["arts", "law"]))
     made(Question("asked", both, options=[1, 2, "3–4", "yes"]))
-    with pytest.raises(ValueError, match="`title` must be there in every language"):
+    with pytest.raises(ValueError, match="`title` must be given in every language"):
         made(Question("asked", both, design=warner(p="2/3")), title="Exams")
-    with pytest.raises(ValueError, match="`consent` must be there in every language"):
+    with pytest.raises(ValueError, match="`consent` must be given in every language"):
         made(Question("asked", both, design=warner(p="2/3")), consent="We study.")
 
 
@@ -215,7 +217,7 @@ def test_a_wheel_must_say_what_people_can_keep_in_mind() -> None:
 )  # fmt: skip
 def test_what_others_can_look_up_is_warned_of(words: str) -> None:
     asked = {"design": crosswise("3/10"), "mode": "physical"}
-    with pytest.warns(UserWarning, match="asks for what others may find out"):
+    with pytest.warns(UserWarning, match="asks for something that others may find out"):
         survey(cheated(**asked, instructions=words))
     survey(cheated(**asked, instructions="Think of a friend whose birthday nobody here can find out."))
     survey(cheated(mode="physical", instructions=words))  # Warner's design hangs on no other question
@@ -311,18 +313,18 @@ def test_the_quotation_marks_of_words_of_one_s_own_are_refused_in_labels_too() -
     ],
 )
 def test_labels_that_look_the_same_are_the_same(one: str, other: str) -> None:
-    refused("question 'cheated': options must be shown by different words", cheated(labels={"yes": one, "no": other}))
-    refused("different words in en, got 'Yes' twice", cheated(labels={"no": "Yes"}))
-    refused("different words in en", Question("ways", "How?", options=[one, other]))
+    refused("question 'cheated': options must have different labels", cheated(labels={"yes": one, "no": other}))
+    refused("different labels in en, got 'Yes' twice", cheated(labels={"no": "Yes"}))
+    refused("different labels in en", Question("ways", "How?", options=[one, other]))
 
 
 def test_no_text_turns_round_what_stands_beside_it() -> None:
-    with pytest.raises(ValueError, match="`title` must not turn the writing round"):
+    with pytest.raises(ValueError, match="`title` must not change the direction of writing"):
         Survey("a\u202eb", [cheated()], consent="Why.")
     for changes in ({"consent": "a\u202eb"}, {"contact": "a\u202eb"}):
-        refused("must not turn the writing round", **changes)
-    refused("`help` must not turn the writing round", cheated(help="a\u202db"))
-    refused("`words.en.next` must not turn the writing round", words={"en": {"next": "\u202etxeN"}})
+        refused("must not change the direction of writing", **changes)
+    refused("`help` must not change the direction of writing", cheated(help="a\u202db"))
+    refused("`words.en.next` must not change the direction of writing", words={"en": {"next": "\u202etxeN"}})
     survey(cheated(help="\u2068نعم\u2069 \u200e(yes)"))
 
 
@@ -342,12 +344,12 @@ def test_no_text_turns_round_what_stands_beside_it() -> None:
     ],
 )
 def test_what_becomes_of_answers_is_said_by_the_page_and_by_no_button_or_title(claim: str) -> None:
-    refused("may ask, name or lead on", words={"en": {"take_part": claim}})
-    with pytest.raises(ValueError, match=r"`title.en` may ask, name or lead on"):
+    refused("must not say what happens to answers", words={"en": {"take_part": claim}})
+    with pytest.raises(ValueError, match=r"`title.en` must not say what happens to answers"):
         Survey(claim, [cheated()], consent="Why.")
-    with pytest.warns(UserWarning, match="`consent` says what becomes of answers"):
+    with pytest.warns(UserWarning, match="`consent` says what happens to answers"):
         survey(consent=claim)
-    with pytest.warns(UserWarning, match="`cheated.help` says what becomes of answers"):
+    with pytest.warns(UserWarning, match="`cheated.help` says what happens to answers"):
         survey(cheated(help=claim))
 
 
@@ -411,7 +413,7 @@ def test_that_nobody_can_ever_learn_an_answer_is_warned_of_in_every_language_of_
     """What can be known of an answer moves by a factor that the page states: nothing more absolute is true."""
     assert ABSOLUTE.keys() == set(LANGUAGES)
     texts = {"consent": {language: claim}, "languages": [language]}
-    with pytest.warns(UserWarning, match="`consent` says what becomes of answers"):
+    with pytest.warns(UserWarning, match="`consent` says what happens to answers"):
         Survey({language: "T"}, [Question("a", {language: "A"}, options=[1, 2])], **texts)
 
 
@@ -421,7 +423,7 @@ def test_what_claims_nothing_of_answers_is_not_warned_of() -> None:
 
 
 def test_the_warning_beside_free_text_is_read_for_claims() -> None:
-    with pytest.warns(UserWarning, match="`words.warning` says what becomes of answers"):
+    with pytest.warns(UserWarning, match="`words.warning` says what happens to answers"):
         survey(Question("words", "Words?", free_text=True, warning=ABSOLUTE["en"][0]))
 
 
@@ -434,7 +436,7 @@ def test_what_asks_may_be_put_otherwise() -> None:
 
 def test_a_promise_in_a_language_of_ours_is_refused_rather_than_left_unsaid() -> None:
     words = {"de": {"promise_head_plain": "Alles ist geheim."}}
-    with pytest.raises(ValueError, match=r"must not hold a sentence of the promise in 'de'.*got 'promise_head_plain'"):
+    with pytest.raises(ValueError, match=r"must not contain sentences .* in 'de'.*got 'promise_head_plain'"):
         Survey(
             {"de": "T"},
             [Question("a", {"de": "A"}, options=[1, 2])],

@@ -64,5 +64,5 @@ def test_it_is_kept_in_files_and_in_the_hash(tmp_path: Path) -> None:
     made.save(tmp_path / "a.toml")
     assert Survey.load(tmp_path / "a.toml") == made
     assert made.hash != survey(cheated(), **{**SAID, "contact": "another"}).hash
-    with pytest.raises(ValueError, match="`contact` must be there in every language"):
+    with pytest.raises(ValueError, match="`contact` must be given in every language"):
         survey(localized(cheated(), "en"), **{**SAID, "contact": {"de": "wir"}})

@@ -318,5 +318,5 @@ def test_secrecy_is_promised_for_all_waves_and_a_question_is_deniable_in_all() -
 
 
 def test_the_memo_of_a_survey_on_paper_is_refused() -> None:
-    with pytest.raises(ValueError, match="a survey with waves cannot be asked on paper, got 2 waves: paper keeps"):
+    with pytest.raises(ValueError, match="a survey with waves cannot be asked on paper, got 2 waves: paper cannot"):
         panel().consent_text(paper=True)

@@ -17,7 +17,7 @@ from toolkit.local import born, numeric
 from toolkit.survey.collector import Collector
 from toolkit.survey.paper.coding import earlier_key, key_of, serial_numbers
 from toolkit.survey.paper.entering import Entered, read_entries, store_entries
-from toolkit.survey.paper.kit import typed, write_kit
+from toolkit.survey.paper.kit import read_rows, write_kit
 from toolkit.survey.paper.sheets import printed_pages
 from toolkit.survey.results import estimate
 from toolkit.survey.storage import absolute_url, open_store
@@ -212,7 +212,7 @@ def test_nothing_that_was_typed_is_quoted(few, tmp_path) -> None:
     rows = [dict(few[0], die="secret-8731"), dict(few[1], job="secret-8731")]
     problems = " ".join(read_entries(FIELD, write(tmp_path / "a.csv", rows)).problems)
     assert "secret" not in problems
-    assert "no code or label of this question" in problems
+    assert "not a code or label of this question" in problems
 
 
 @pytest.mark.slow
@@ -232,7 +232,7 @@ def test_a_sheet_entered_twice_is_found_in_one_file_and_over_files(few, tmp_path
     other = dict(one, job="1" if one["job"] == "2" else "2", late="1" if one["job"] == "1" else "")
     changed = read_entries(FIELD, write(tmp_path / "d.csv", [other]))
     with pytest.raises(
-        ValueError, match="must have the same answers, got 1 with others: a sheet was copied, or typed wrong"
+        ValueError, match="must have the same answers, got 1 with others: a sheet was copied, or mistyped"
     ):
         store_entries(FIELD, changed, database)
     with closing(open_store(absolute_url(database))) as store:
@@ -244,7 +244,7 @@ def test_what_is_left_out_must_be_said_and_is_then_missing(few, tmp_path) -> Non
     cases = {
         "a protected answer is missing; type - ": dict(row, die=""),
         "an answer is missing; type - ": dict(row, job=""),
-        "it was not to be answered after the answers before it": dict(row, job="1"),
+        "it does not apply after the earlier answers": dict(row, job="1"),
         "a.csv, row 2: the number of the sheet is missing": dict(row, serial=""),
         "a.csv, row 2: no sheet of these questions has this number": dict(row, serial=row["serial"][:-1]),
     }
@@ -399,8 +399,8 @@ def test_what_a_sheet_asks_about_its_device_is_entered_as_the_try_that_was_right
     serials = serial_numbers(made, 8)
     rows = [(serials[2 * i + again], *ticked[value]) for again in (0, 1) for i, value in enumerate(ticked)]
     write_kit(made, tmp_path / "kit")
-    assert typed(tmp_path / "kit" / "entry.csv") == typed(tmp_path / "kit" / "entry.xlsx")
-    (header,) = typed(tmp_path / "kit" / "entry.csv")
+    assert read_rows(tmp_path / "kit" / "entry.csv") == read_rows(tmp_path / "kit" / "entry.xlsx")
+    (header,) = read_rows(tmp_path / "kit" / "entry.csv")
     assert header == ["serial", "understood_1", "understood_2", "x"]
     (tmp_path / "a.csv").write_text("\n".join([",".join(header), *(",".join([*row, "-"]) for row in rows)]))
     entered = read_entries(made, tmp_path / "a.csv")

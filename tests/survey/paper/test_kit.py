@@ -11,7 +11,7 @@ from tests.survey.samples import cheated, survey
 from toolkit import Question, forced, warner
 from toolkit.core.extras import MissingExtraError
 from toolkit.survey.paper.coding import NumberCell, is_serial, remainder
-from toolkit.survey.paper.kit import _rule, typed, write_kit
+from toolkit.survey.paper.kit import _rule, read_rows, write_kit
 
 DIE = forced("1/6", "1/6")
 MADE = survey(
@@ -29,7 +29,7 @@ def test_a_folder_holds_pages_and_tables_and_nothing_is_overwritten(tmp_path) ->
     form = files[1].read_text(encoding="utf-8")
     assert form.count(MADE.hash[:8]) == form.count("class='sheet'") == 3
     before = files[3].read_bytes()
-    with pytest.raises(FileExistsError, match="nothing is overwritten: somebody may have typed into it"):
+    with pytest.raises(FileExistsError, match="files are not overwritten"):
         write_kit(MADE, tmp_path / "kit")
     assert files[3].read_bytes() == before
     for copies in (0, 10_001):
@@ -43,7 +43,7 @@ def test_a_folder_holds_pages_and_tables_and_nothing_is_overwritten(tmp_path) ->
 def test_the_tables_have_a_column_for_the_number_and_each_question_that_paper_can_ask(tmp_path) -> None:
     write_kit(MADE, tmp_path)
     header = ["serial", "who", "age", "cheated"]
-    assert typed(tmp_path / "entry.csv") == typed(tmp_path / "entry.xlsx") == [header]
+    assert read_rows(tmp_path / "entry.csv") == read_rows(tmp_path / "entry.xlsx") == [header]
     with (tmp_path / "entry.csv").open(encoding="utf-8-sig") as file:
         assert next(csv.reader(file)) == header
 
@@ -75,24 +75,24 @@ def test_files_of_spreadsheets_are_read_whatever_parts_their_cells(tmp_path) -> 
     for mark in ",;\t":
         path = tmp_path / "x.csv"
         path.write_bytes(f"serial{mark}who\r\n123{mark}ä\r\n".encode("utf-8-sig"))
-        assert typed(path) == [["serial", "who"], ["123", "ä"]]
+        assert read_rows(path) == [["serial", "who"], ["123", "ä"]]
     path.write_bytes("serial,who\n1,ä\n".encode("cp1252"))
     with pytest.raises(
         ValueError, match=r"x\.csv must be in UTF-8, got another encoding: nothing was read; save it as CSV UTF-8"
     ):
-        typed(path)
+        read_rows(path)
     (tmp_path / "x.xlsx").write_bytes(b"no workbook")
     with pytest.raises(ValueError, match=r"x\.xlsx must be a whole \.xlsx file, got something else"):
-        typed(tmp_path / "x.xlsx")
+        read_rows(tmp_path / "x.xlsx")
     with pytest.raises(FileNotFoundError, match=r"no file 'y\.xlsx'"):
-        typed(tmp_path / "y.xlsx")
+        read_rows(tmp_path / "y.xlsx")
     book = openpyxl.Workbook()
     book.active.append(["serial", "age", "x"])
     book.active.append([None, None, None])  # rows keep their numbers
     book.active.append([183103819.0, 1.5, None])
     book.save(tmp_path / "x.xlsx")
-    assert typed(tmp_path / "x.xlsx") == [["serial", "age", "x"], ["", "", ""], ["183103819", "1.5", ""]]
-    assert isinstance(typed(tmp_path / "x.xlsx")[2][1], NumberCell)
+    assert read_rows(tmp_path / "x.xlsx") == [["serial", "age", "x"], ["", "", ""], ["183103819", "1.5", ""]]
+    assert isinstance(read_rows(tmp_path / "x.xlsx")[2][1], NumberCell)
 
 
 def test_without_the_package_for_spreadsheets_the_extra_is_named_and_the_rest_written(tmp_path, monkeypatch) -> None:
@@ -102,7 +102,7 @@ def test_without_the_package_for_spreadsheets_the_extra_is_named_and_the_rest_wr
         files = write_kit(MADE, tmp_path / "kit")
     assert [path.name for path in files][-1] == "entry.csv"
     with pytest.raises(MissingExtraError, match=r"openpyxl must be installed.*\[files\]"):
-        typed(tmp_path / "x.xlsx")
+        read_rows(tmp_path / "x.xlsx")
 
 
 def test_numbers_on_the_sheets_are_those_of_the_survey(tmp_path) -> None:

@@ -89,7 +89,7 @@ def test_options_and_bounds_are_taken_from_the_question_unless_the_design_has_it
         ({"k_ary": {"epsilon": 1.0}}, "`design.k_ary` needs options, got only epsilon"),
         ({"one_bit": {}}, "`design.one_bit` needs bounds, got nothing"),
         ({"kind": "coin"}, "`kind` must be one of"),
-        ({"matrix": {"matrix": [[0] * 10_000, [0]]}}, "must have at most 10,000 probabilities, got 10,001: take k_ary"),
+        ({"matrix": {"matrix": [[0] * 10_000, [0]]}}, "must have at most 10,000 probabilities, got 10,001: use k_ary"),
         ({"matrix": {"matrix": [[0] * 9_999, [0]]}}, "`design.matrix` needs options|row"),
         ({"weights": [[1, 0], [0, 1]]}, "a design must have the fields"),
         ({"memo": 3}, "`design.memo` must have the designs permanent and fresh, got int: write design = {memo"),

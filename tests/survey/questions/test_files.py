@@ -47,12 +47,12 @@ def test_broken_files_are_refused_by_one_kind_of_error(tmp_path: Path, name: str
 
 
 def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
-    where = re.escape(f"a survey's file must be there, got no file 'none.toml' in {str(tmp_path)!r}: ")
+    where = re.escape(f"a survey's file must exist, got no file 'none.toml' in {str(tmp_path)!r}: ")
     with pytest.raises(FileNotFoundError, match=f"^{where}`toolkit new survey.toml` writes one to start from"):
         read(tmp_path / "none.toml")
     for name in "fedcba":
         (tmp_path / f"{name}.toml").touch()
-    with pytest.raises(FileNotFoundError, match=f"^{where}surveys there are: a.toml, b.toml, c.toml, d.toml, e.toml.$"):
+    with pytest.raises(FileNotFoundError, match=f"^{where}this folder has a.toml, b.toml, c.toml, d.toml, e.toml.$"):
         read(tmp_path / "none.toml")
 
 

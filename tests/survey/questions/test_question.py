@@ -99,13 +99,13 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a plain question in a mode": ({"options": ["a", "b"], "mode": "guided"}, "mode"),
     "instructions for a plain question": ({"options": ["a", "b"], "instructions": "Roll."}, "for randomized questions"),
     "a label for no option": ({"options": ["a", "b"], "labels": {"c": "C"}}, r"must name options \(a, b\), got 'c'"),
-    "labels as a list": ({"options": ["a", "b"], "labels": ["A", "B"]}, "must be words by option"),
+    "labels as a list": ({"options": ["a", "b"], "labels": ["A", "B"]}, "must be a mapping from option to label"),
     "an anchor that is no option": ({"options": ["a", "b"], "anchor": "c"}, "must be one of the options"),
     "an anchor among ticks": ({"options": ["a", "b"], "multiple": True, "anchor": "a"}, "one answer out of several"),
     "an anchor of a number": ({"bounds": (0, 9), "anchor": 3}, "one answer out of several"),
     "an anchor that is a truth value": ({"options": [1, 2], "anchor": True}, "must be one of the options"),
     "show_if as a string": ({"free_text": True, "show_if": {"faculty": "law"}}, "a list of options"),
-    "an empty show_if": ({"free_text": True, "show_if": {}}, "`show_if` must be options by question"),
+    "an empty show_if": ({"free_text": True, "show_if": {}}, "`show_if` must be a mapping from question to options"),
     "required as a word": ({"free_text": True, "required": "no"}, "true or false"),
     "a design that is none": ({"design": "warner"}, "must be a randomizer"),
     "other options than the design's": (
@@ -122,7 +122,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown mode": ({"design": warner(p="2/3"), "mode": "magic"}, "auto, guided, physical"),
     "physical without instructions": (
         {"design": warner(epsilon=1), "mode": "physical"},
-        r"needs `instructions`, or a design that a coin, a die or slips draw, got warner: .*nearest comes <Device",
+        r"needs `instructions`, or a design that a coin, a die or slips draw, got .*the nearest device is <Device",
     ),
     "no months": (
         {"design": crosswise("1/4"), "mode": "physical", "innocent": {"born": "q1"}},
@@ -147,7 +147,7 @@ def test_who_must_draw_by_hand_is_advised_of_a_device_for_hands() -> None:
     design = warner(epsilon=1)
     assert not design.devices()[0]._by_hand
     near = next(device for device in design.devices() if device._by_hand)
-    with pytest.raises(ValueError, match=re.escape(f"nearest comes {near!r}: take its design")):
+    with pytest.raises(ValueError, match=re.escape(f"the nearest device is {near!r}: use its design")):
         Question("q", "Q?", design=design, mode="physical")
 
 
@@ -254,7 +254,7 @@ def test_fresh_noise_in_each_wave_adds_up_and_plain_answers_are_not_counted() ->
 
 @pytest.mark.parametrize("mode", ["guided", "physical", "plain"])
 def test_a_memo_is_drawn_by_the_phone_alone(mode: str) -> None:
-    with pytest.raises(SurveyError, match=f'`mode` must be "auto" with a memo, got {mode!r}: no wheel, die'):
+    with pytest.raises(SurveyError, match=f'`mode` must be "auto" with a memo, got {mode!r}: only the phone'):
         Question("cheated", "Cheated?", design=Memo(warner("3/4"), warner("3/4")), mode=mode)
 
 

@@ -62,7 +62,9 @@ WAVES = {
     "another help of 'cheated'": [{"questions": [cheated(design=MEMO, help="Think.")]}],
     "other labels of 'cheated'": [{"questions": [cheated(design=MEMO, labels={"yes": "Yes, once"})]}],
     "another design of 'cheated'": [{"questions": [cheated(design=Memo(warner("3/4"), warner("4/5")))]}],
-    "another way of asking 'cheated'": [{"questions": [faculty(), cheated(design=MEMO, show_if={"faculty": ["law"]})]}],
+    "another mode or condition of 'cheated'": [
+        {"questions": [faculty(), cheated(design=MEMO, show_if={"faculty": ["law"]})]}
+    ],
     "another panel": [{"panel": IT | {"identity": "cd" * 16}}, {"panel": IT | {"loss": 2}}],
     "a survey without waves": [{"waves": 1, "questions": [faculty()]}],
 }
@@ -102,7 +104,7 @@ FIELDS = {
     "field": [
         ({"field": STATION, "access": "token"}, None),
         ({"field": STATION | {"auto": True}, "access": "token"}, None),
-        ({"field": STATION, "access": "token", "languages": ["it"]}, "in languages that the toolkit speaks, got 'it'"),
+        ({"field": STATION, "access": "token", "languages": ["it"]}, "in languages of the toolkit, got 'it'"),
         ({"field": "kiosk", "access": "token"}, "`field` must be a table, got str"),
         ({"field": STATION}, "needs access \"token\", and one wave, got access 'open'"),
         ({"field": STATION, "access": "token", "waves": 2}, 'needs access "token", and one wave, got 2 waves'),
@@ -112,7 +114,7 @@ FIELDS = {
     ],
     "arms": [
         ({"arms": {"a": 0.5, "b": 0.5}}, None),
-        *(({"arms": wrong}, "must be shares by name, of 2 to 8 arms") for wrong in (["a", "b"], {"a": 1})),
+        *(({"arms": wrong}, "must be a mapping from 2 to 8 names") for wrong in (["a", "b"], {"a": 1})),
         ({"arms": {"a" * 40: 0.5, "b": 0.5}}, None),
         ({"arms": {"a" * 41: 0.5, "b": 0.5}}, "`arms` must have at most 40 characters, got 41"),
         ({"arms": {"a": 0.5, "b": 0.4}}, "above 0 and add up to 1, got 0.9"),

@@ -69,7 +69,7 @@ def test_another_survey_and_a_changed_registration_are_refused(tmp_path):
         estimate(other, FRAME).registered(made)
     made.check(replace(ASKED, rehearsal=True))
     path.write_text(path.read_text().replace('"n": 500', '"n": 400'))
-    with pytest.raises(ValueError, match="as it was written, got one that was changed"):
+    with pytest.raises(ValueError, match="must not be changed, got one that was changed"):
         Registration.load(path)
     path.write_text("nothing")
     with pytest.raises(ValueError, match="the file must be a registration"):

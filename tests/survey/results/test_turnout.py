@@ -5,7 +5,7 @@ from tests.frames.test_counts import ENGINES
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question
 from toolkit.survey.results import SurveyEstimate, estimate
-from toolkit.survey.results.table import GroupedRows, checked_groups, refuse_strange, turnout
+from toolkit.survey.results.table import GroupedRows, checked_groups, reject_invalid_values, turnout
 
 ROWS = {
     "faculty": ["arts", "law", "arts", None, "law", "law"],
@@ -68,6 +68,6 @@ def test_understanding_is_no_group_where_it_was_not_checked():
 
 
 def test_strange_values_are_refused_and_not_quoted():
-    with pytest.raises(ValueError, match="1 kinds of value that are none") as refused:
-        refuse_strange(cheated(), {"maybe, said Ann": -1, "yes": 1})
+    with pytest.raises(ValueError, match="1 different values that are not") as refused:
+        reject_invalid_values(cheated(), {"maybe, said Ann": -1, "yes": 1})
     assert "Ann" not in str(refused.value)

@@ -152,7 +152,7 @@ def test_what_was_right_when_it_was_made_stays_readable_under_later_rules() -> N
     made = new_edition(small_survey())
     old = json.loads(made.survey)
     old["questions"][0]["labels"] = {"yes": {"en": "Yes”, we receive “No\u202e"}}
-    with pytest.raises(ValueError, match="must not turn the writing round"):
+    with pytest.raises(ValueError, match="must not change the direction of writing"):
         Survey.from_dict(old)
     read = read_survey(replace(made, survey=json.dumps(old)))
     assert read.to_dict() == old

@@ -1,3 +1,1 @@
-"""What a respondent is told and shown, made from the designs; and the linter, which refuses what would break
-it.
-"""
+"""The consent text and page data, generated from the designs, and the linter that rejects what would break them."""

@@ -1,4 +1,4 @@
-"""A question that shows whether people have understood the device: what is sent, or chosen, when chance says so."""
+"""The comprehension check about the randomization device: what is sent or chosen for a given outcome."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -18,28 +18,28 @@ from toolkit.texts.phrases import Own, phrases
 from toolkit.texts.voice import Voice
 
 Interface = Mapping[str, Mapping[str, str]]
-"""The words of the interface, by language."""
+"""The texts of the interface, by language."""
 
 DeviceTry = tuple[dict[str, str], list[dict[str, str]], int]
-"""What is asked, what may be answered, and which of that is right; words by language."""
+"""The question, its answers, and the index of the right answer; texts by language."""
 
 SheetTry = tuple[Question, int]
-"""A try as a sheet of paper asks it, and the place of the answer that is right."""
+"""A try as a question on a sheet of paper, and the index of its right answer."""
 
 TRIES = 2
-"""So often it is asked, each time about another case."""
+"""Number of tries, each about another case."""
 
 _FROM_RIGHT = "\u200f"
 
 
 def device_tries(questions: Sequence[Question], interface: Interface, own_words: Own | None = None) -> list[DeviceTry]:
-    """Return the tries: a case of the wheel, or what chance tells people to choose; "Nothing" is always wrong."""
+    """Return the tries about a wheel or a device; the answer "Nothing" is always wrong."""
     subjects = (
         [practice_question(questions, list(interface), own_words)]
         if practicable(questions)
         else _weakest_first(questions)
     )
-    if subjects[0].mode == "auto":  # a yes and a no, called as the wheel calls them
+    if subjects[0].mode == "auto":  # reports yes and no, named as on the wheel
         options, reports = _labels(subjects[0], interface, own_words)
         marks = zip("AB", reports, strict=True)
         marked = [
@@ -60,12 +60,12 @@ def device_tries(questions: Sequence[Question], interface: Interface, own_words:
                 ({code: f"{rules[code]} {device_try[0][code]}" for code in interface}, device_try[1], device_try[2])
                 for device_try in tries
             ]
-    rule = "`check` about the device needs a wheel, a device of ours, forced answers or a crosswise design"
+    rule = "`check` about the device needs a wheel, a known device, forced answers or a crosswise design"
     reject(rule, f"{subjects[0].name!r} without", "write check = true, or false")
 
 
 def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTry]:
-    """Return the tries on paper, about the weakest device that can be asked about; none without a check."""
+    """Return the tries on paper, about the least private question with a suitable device; none without a check."""
     interface, own_words = page_words(survey), survey.words
     for question in _weakest_first(questions or survey.questions) if survey.check == "device" else []:
         device = device_of(question)
@@ -86,19 +86,20 @@ def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTr
 
 
 def paper_layers(survey: Any, language: str) -> list[Layer]:
-    """Return what people agree to who hand in a sheet of paper."""
+    """Return the consent layers of a survey on paper."""
     return consent_layers(survey, language, check="device" if sheet_tries(survey) else False, paper=True)
 
 
 def chance(answers: int) -> tuple[Fraction, Fraction]:
-    """Return how often somebody who taps at random is right at the first try, and at one of two."""
+    """Return the probabilities that random answers are right at the first try, and at one of two tries."""
     once = Fraction(1, answers)
     return once, once + (1 - once) * once
 
 
 def quoted(phrasebook: Mapping[str, str], label: str) -> str:
-    """Return a label in quotation marks for a sentence, which sets it apart itself: twice would turn it round. A label
-    that begins with a mark of ours runs from right to left, although a Latin letter is its first.
+    """Return a label in quotation marks, without isolates, since the sentence around it already has them.
+
+    A label that begins with a right-to-left mark is isolated from right to left, even if a Latin letter follows.
     """
     text = filled(phrasebook["quoted"].replace("\u2068", "").replace("\u2069", ""), label=label)
     return text.replace("\u2068", "\u2067") if label.startswith(_FROM_RIGHT) else text
@@ -106,7 +107,7 @@ def quoted(phrasebook: Mapping[str, str], label: str) -> str:
 
 def _as_question(device_try: DeviceTry, name: str, help_text: dict[str, str]) -> SheetTry:
     text, labels, right = device_try
-    codes = [next(iter(label.values())) for label in labels]  # a number keeps its own code
+    codes = [next(iter(label.values())) for label in labels]  # a label that is a number is also its code
     options = [
         label_code if label_code.isdecimal() else f"answer {number}" for number, label_code in enumerate(codes, start=1)
     ]
@@ -116,7 +117,7 @@ def _as_question(device_try: DeviceTry, name: str, help_text: dict[str, str]) ->
 def _case(
     name: str, interface: Interface, reports: Sequence[Mapping[str, str]], right: int, **labels: Mapping[str, str]
 ) -> DeviceTry:
-    """One case, with three answers whatever the design: what is right, another report, and nothing."""
+    """Return one try with three answers: the right report, another report, and "nothing"."""
     text = {}
     for code, page in interface.items():
         slots = {slot: label[code] if slot == "at" else quoted(page, label[code]) for slot, label in labels.items()}
@@ -138,14 +139,14 @@ def _three(
 
 
 def _apart(mark: str, code: str) -> str:
-    """A Latin letter that does not turn round a label that runs from right to left: browsers go by the first."""
+    """Prefix a Latin letter with a mark in right-to-left languages, as browsers decide by the first letter."""
     return f"{_FROM_RIGHT}{mark}" if right_to_left(code) else mark
 
 
 def _labels(
     question: Question, interface: Interface, own_words: Any
 ) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """The answers and the reports of a question as they are shown, by language."""
+    """Return the labels of a question's options and of its reports, by language."""
     page_question = shown_question(question, list(interface), own_words=own_words)
     return [option["label"] for option in page_question["options"]], [
         option["label"] for option in page_question["reports"]
@@ -153,7 +154,7 @@ def _labels(
 
 
 def _order_tries(question: Question, interface: Interface, own_words: object) -> list[DeviceTry]:
-    """Cases in which two answers are compared, or chance says what to choose; none if it does neither."""
+    """Return tries about a crosswise design or forced answers; none for other designs."""
     options, reports = _labels(question, interface, own_words)
     if question.mode == "physical" and has_matrix(question.design) and question.design.procedure == "crosswise":
         pairs = ((options[0], options[-1], 0), (options[-1], options[-1], 1))
@@ -171,7 +172,7 @@ def _order_tries(question: Question, interface: Interface, own_words: object) ->
 def _outcome_tries(
     question: Question, device: Device[Design], interface: Interface, own_words: Own | None
 ) -> list[DeviceTry]:
-    """Cases of a device: what comes out, and what is then chosen; first those in which it is not the real answer."""
+    """Return two tries about outcomes of a device, preferably ones in which the report differs from the truth."""
     _, reports = _labels(question, interface, own_words)
     cases = [
         (step.outcomes[0], truth, truth if step.report is None else step.report)
@@ -180,15 +181,17 @@ def _outcome_tries(
     ]
     cases.sort(key=lambda case: case[1] == case[2])
     first = cases[0]
-    other = next(case for case in cases if case[2] != first[2])  # a device that always says the same is none
-    indices, tries = {report: place for place, report in enumerate(question.report_options)}, []
+    other = next(case for case in cases if case[2] != first[2])  # every device has at least two reports
+    indices, tries = {report: index for index, report in enumerate(question.report_options)}, []
     for outcome, truth, report in (first, other):
         text = {}
         for code in interface:
             voice = Voice(phrases(code, own_words, "paper"))
             answer = voice.quoted(question.label(truth, code, voice.phrases))
-            came = outcome_words((outcome,), voice)
-            text[code] = voice.say("check_outcome", device=device_words(device, voice), outcome=came, answer=answer)
+            outcome_text = outcome_words((outcome,), voice)
+            text[code] = voice.say(
+                "check_outcome", device=device_words(device, voice), outcome=outcome_text, answer=answer
+            )
         tries.append(_three(text, interface, reports, indices[report], indices.get(truth)))
     return tries
 
@@ -200,12 +203,12 @@ def _weakest_first(questions: Sequence[Question]) -> list[Question]:
 
 
 def _lines(question: Question, interface: Interface, own_words: Own | None) -> dict[str, list[str]]:
-    """What to do on each outcome of a device, by language."""
+    """Return the instructions for each outcome of a device, by language."""
     return {code: [line for line, _ in instructions(question, code, own_words)[1:]] for code in interface}
 
 
 def _forced(question: Question) -> list[int]:
-    """The reports that chance may ask of everybody."""
+    """Return the codes of reports that some outcome forces whatever the truth."""
     design = question.design
     if not has_matrix(design) or not (question.mode == "guided" or design.procedure == "forced"):
         return []

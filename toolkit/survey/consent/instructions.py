@@ -1,4 +1,4 @@
-"""What people do themselves with a coin, a die, slips or a birthday, in words: on a phone and on paper."""
+"""Instructions for randomizing by hand with a coin, a die, slips or a birthday, on a phone and on paper."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ _DEVICES = {"a coin": "device_coin", "two coins, one after the other": "device_t
 
 
 def device_of(question: Question) -> Device[Design] | None:
-    """Return what people hold in their hands for a question: its own words or a birthday need no device."""
+    """Return the device of a question that is randomized by hand; custom instructions and birthdays need none."""
     if question.design is None or question.instructions is not None or question.innocent is not None:
         return None
     devices = question.design.devices() if has_matrix(question.design) else ()
@@ -25,7 +25,7 @@ def device_of(question: Question) -> Device[Design] | None:
 
 
 def instructions(question: Question, language: str, own_words: Own | None = None) -> list[Line]:
-    """Return what to do, line by line: the researcher's words, the innocent question, or what a device asks for."""
+    """Return the instructions line by line, from the researcher's text, the innocent question, or the device."""
     if question.instructions is not None:
         return [(text_in(question.instructions, language), ())]
     voice = Voice(phrases(language, own_words, "paper"))
@@ -45,7 +45,7 @@ def device_words(device: Device[Design], voice: Voice) -> str:
 
 
 def _innocent(question: Question, born: str, language: str, voice: Voice) -> list[str]:
-    """The innocent question about somebody's birthday, and what both answers together come to."""
+    """Return the innocent question about a birthday, and the rule that combines both answers into a report."""
     names = voice.phrases["months"].split("|")
     first, last = span(born)
     months = names[first] if first == last else voice.say("to", first=names[first], last=names[last])
@@ -69,7 +69,7 @@ def _step(step: Step, question: Question, language: str, voice: Voice) -> str:
 
 
 def outcome_words(outcomes: Sequence[str], voice: Voice) -> str:
-    """Return what comes out in words: consecutive numbers as a range, faces of coins by their names."""
+    """Describe outcomes in words: consecutive numbers as a range, faces of coins by their names."""
     if outcomes[0].isdigit() and len(outcomes) > 2:
         return voice.say("to", first=outcomes[0], last=outcomes[-1])
     faces = ["–".join(voice.phrases.get(face, face) for face in outcome.split("-")) for outcome in outcomes]

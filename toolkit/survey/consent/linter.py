@@ -1,8 +1,8 @@
-"""Checks of a survey when it is made: nothing in it may reveal a randomized answer or be unreadable.
+"""Checks that reject a survey with rules that could reveal a randomized answer, or with unreadable texts.
 
-Whatever depends on a randomized answer without being randomized itself tells something about it: which
-question comes next, who is asked at all, who may decline. Such rules are not offered, and those that could be
-built out of others are found here.
+Anything that depends on a randomized answer without being randomized itself reveals something about it: which question
+comes next, who is asked, who may decline. The survey format has no such rules, and this module finds those that could
+be built from others.
 """
 
 import math
@@ -17,31 +17,31 @@ from toolkit.local.birthdays import innocent_share
 from toolkit.local.design import has_matrix
 from toolkit.survey.consent.statement import declining, loss, needs_secret_answer
 from toolkit.survey.consent.wheel import is_mixture
-from toolkit.survey.questions.errors import SurveyWarning, error_location, refuse_field
+from toolkit.survey.questions.errors import SurveyWarning, error_location, reject_field
 from toolkit.survey.questions.question import LONGEST_ANSWER, TEXTS, Question, loss_over_waves
 from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.texts.multilingual import Text, character_name, in_language, looks, turning, unquotable
 from toolkit.texts.phrases import ASKING, LANGUAGES, OWN, WAVES, Own, phrases, raw_words, speaks_for_itself
 
 SHEET_TRIES = ("understood_1", "understood_2")
-"""The columns of what a sheet of paper asks about its device."""
+"""The columns with the answers to the comprehension check on paper."""
 
 RESERVED = ("practice", "key", "survey", "understood", "token", "channel", "serial", *SHEET_TRIES)
 """Names that the page or the results use themselves."""
 
-_AT_ONCE = 3  # answers, each with an order of its own, that people can keep apart
+_MAX_ORDERS = 3  # options whose separate instructions on a wheel people can follow
 
 _SENTENCE = 300  # characters of a text that are searched for a claim at once
 
 MOST_DIGITS = 15
-"""Of a plain number, before its point: what a float keeps."""
+"""Largest number of digits before the decimal point of a plain number, which a float can hold exactly."""
 
 LARGEST = 60_000
-"""Bytes of a submission that a server takes, with room for its frame."""
+"""Largest size of a submission in bytes, with room for its frame below the server's limit."""
 
 
 def check_names(questions: Sequence[Question], waves: int) -> None:
-    """Refuse a survey without questions, and names that are repeated or reserved."""
+    """Reject a survey without questions, and names that are repeated or reserved."""
     reserved = RESERVED if waves == 1 else (*RESERVED, PERSON)
     if not questions:
         reject("a survey must have at least one question", "none", "there is nothing to answer")
@@ -50,19 +50,19 @@ def check_names(questions: Sequence[Question], waves: int) -> None:
         with error_location(question=name, field="name"):
             if names.count(name) > 1:
                 rule = "each question must have a `name` of its own"
-                reject(rule, f"{name!r} {names.count(name)} times", "answers go by name")
+                reject(rule, f"{name!r} {names.count(name)} times", "answers are identified by name")
             if name in reserved:
                 rule = f"a question must not be called {', '.join(reserved)}"
-                reject(rule, repr(name), "the results use it themselves")
+                reject(rule, repr(name), "the results use this name; choose another")
             if re.sub(r"_(_\d+)?$", "", name) in {*names} - {name}:
-                rule = "a question must not be called as another one with _ or __ and a number after it"
+                rule = "a question must not have the name of another one followed by _ or __ and a number"
                 reject(rule, repr(name), "files for SPSS and Stata have such columns")
 
 
 def check_translations(
     prose: Mapping[str, Text | None], questions: Sequence[Question], languages: Sequence[str], own_words: Own | None
 ) -> None:
-    """Refuse texts that are missing in a language of the survey."""
+    """Reject texts that are missing in a language of the survey."""
     for name, text in prose.items():
         _check_text(name, name, text, languages)
     for code, texts in (own_words or {}).items():
@@ -81,11 +81,11 @@ def _check_text(field: str, name: str, text: Text | None, languages: Sequence[st
     if text is None:
         return
     if absent := [language for language in languages if language not in text]:
-        rule = f"`{name}` must be there in every language of the survey ({', '.join(languages)})"
-        refuse_field(field, rule, f"none in {', '.join(absent)}", "those who chose that language could not read it")
+        rule = f"`{name}` must be given in every language of the survey ({', '.join(languages)})"
+        reject_field(field, rule, f"none in {', '.join(absent)}", "people who choose that language could not read it")
     if character := next(filter(None, map(turning, text.values())), None):
-        rule = f"`{name}` must not turn the writing round; isolates (U+2066 to U+2069) may set words apart"
-        refuse_field(field, rule, character_name(character), "what stands beside it would be read backwards")
+        rule = f"`{name}` must not change the direction of writing, except by isolates (U+2066 to U+2069)"
+        reject_field(field, rule, character_name(character), "the text around it would be shown backwards")
 
 
 def _check_label(option: str | int, label: str | Text | None, languages: Sequence[str]) -> None:
@@ -93,14 +93,14 @@ def _check_label(option: str | int, label: str | Text | None, languages: Sequenc
         _check_text("labels", f"labels.{option}", in_language(label, languages[0]), languages)
     elif not speaks_for_itself(option) and len(languages) > 1:
         rule = f"the option {option!r} must have a label in every language ({', '.join(languages)})"
-        one, other = languages[:2]
-        in_file = f'in TOML labels.{option} = {{{one} = "…", {other} = "…"}}'
-        why = f'write labels={{{option!r}: {{"{one}": "…", "{other}": "…"}}}}, {in_file}'
-        refuse_field("labels", rule, "none", why)
+        first, second = languages[:2]
+        in_file = f'in TOML labels.{option} = {{{first} = "…", {second} = "…"}}'
+        why = f'write labels={{{option!r}: {{"{first}": "…", "{second}": "…"}}}}, {in_file}'
+        reject_field("labels", rule, "none", why)
 
 
 def check_labels(questions: Sequence[Question], languages: Sequence[str], own_words: Own | None) -> None:
-    """Refuse a label that could change how a sentence that quotes it reads."""
+    """Reject a label that could change the meaning of a sentence that quotes it."""
     quotes = {
         code: phrases(code, own_words)["quote"] + raw_words(code, (own_words or {}).get(code, {}))["quoted"]
         for code in languages
@@ -109,31 +109,34 @@ def check_labels(questions: Sequence[Question], languages: Sequence[str], own_wo
         for option in dict.fromkeys((*question.options, *question.report_options)):
             for code, quote in quotes.items():
                 label = question.label(option, code, phrases(code, own_words))
-                theirs = option in question.labels or label == str(option)  # else it is a word of ours
-                if theirs and (character := unquotable(label, quote)) is not None:
+                is_own_label = option in question.labels or label == str(option)  # otherwise the toolkit supplies it
+                if is_own_label and (character := unquotable(label, quote)) is not None:
                     with error_location(question=question.name, field="labels"):
                         reject(
-                            "a label must be one line of text without quotation marks, and without "
-                            "characters that are not seen or turn the writing round",
+                            "a label must be one line of text without quotation marks, invisible characters, or "
+                            "characters that change the direction of writing",
                             f"{character_name(character)} in that of {ascii(option)[:60]}",
-                            "what people are promised quotes it, and would read otherwise",
+                            "the consent text quotes it and would read differently",
                         )
 
 
 def check_claims(prose: Mapping[str, Text | None], questions: Sequence[Question], own_words: Own | None) -> None:
-    """Refuse titles and words that say what becomes of answers, which the page says itself; warn of texts."""
+    """Reject titles and own words that make claims about what happens to answers; warn about such texts.
+
+    The page itself describes what happens to answers, from the designs.
+    """
     short = {f"words.{code}.{name}": text for code, table in (own_words or {}).items() for name, text in table.items()}
     asking = {name: text for name, text in short.items() if name.rpartition(".")[2] in ASKING}
     titles = {f"title.{code}": text for code, text in (prose["title"] or {}).items()}
     for name, text in {**asking, **titles}.items():
         if (claim := _claim(text)) is not None:
-            rule = f"`{name}` may ask, name or lead on, not say what becomes of answers"
+            rule = f"`{name}` must not say what happens to answers"
             why = "the page says it itself, from the designs, so that it is true"
-            refuse_field(name.partition(".")[0], rule, repr(claim), why)
+            reject_field(name.partition(".")[0], rule, repr(claim), why)
     for name, sentences in prose.items():
         if name != "title":
             _warn_of_claim(sentences, None, name)
-    for question in questions:  # its text and instructions may say what others know of a debt or of a birthday
+    for question in questions:  # text and instructions may mention what others know about a debt or a birthday
         for name in ("help", "warning"):
             _warn_of_claim(getattr(question, name), question.name, name)
 
@@ -142,15 +145,17 @@ def _warn_of_claim(text: str | Text | None, question: str | None, field: str) ->
     if claim := next(filter(None, map(_claim, _versions(text or ""))), None):
         name = field if question is None else f"{question}.{field}"
         message = (
-            f"`{name}` says what becomes of answers ({claim!r}): the page says it itself, from "
-            "the designs. Leave it out, unless it is exactly true of every answer here."
+            f"`{name}` says what happens to answers ({claim!r}): the page says it itself, from "
+            "the designs. Leave it out, unless it is exactly true for every answer here."
         )
         warnings.warn(SurveyWarning(message, question=question, field=field), stacklevel=3)
 
 
 def _claim(text: str) -> str | None:
-    """Return what a text claims of answers, if anything. Sentences are searched alone, and very long ones in pieces, as
-    the time grows with the cube of what is searched at once.
+    """Return what a text claims about answers, or None.
+
+    The text is searched sentence by sentence, and long sentences in chunks, because the time grows with the cube of the
+    length that is searched at once.
     """
     pattern = re.compile("|".join(phrases(code)["claims"] for code in LANGUAGES))
     sentences = re.findall(rf"[^.!?;؟؛]{{1,{_SENTENCE}}}", looks(text).lower())
@@ -163,12 +168,12 @@ def _check_distinct(question: Question, languages: Sequence[str], own_words: Own
         for options in (question.options, question.report_options):
             labels = Counter(looks(question.label(option, language, sentences)) for option in options)
             if twice := next((label for label, count in labels.items() if count > 1), None):
-                rule = f"options must be shown by different words in {language}"
-                refuse_field("labels", rule, f"{twice!r} twice"[:80], "people could not choose between them")
+                rule = f"options must have different labels in {language}"
+                reject_field("labels", rule, f"{twice!r} twice"[:80], "people could not choose between them")
 
 
 def check_conditions(questions: Sequence[Question]) -> None:
-    """Refuse a `show_if` on later or randomized questions, or one that lets people avoid a randomized one."""
+    """Reject a `show_if` that names later or randomized questions, or lets people avoid a randomized question."""
     names = [question.name for question in questions]
     for index, question in enumerate(questions):
         for name, options in (question.show_if or {}).items():
@@ -186,58 +191,58 @@ def _check_condition(question: Question, other: Question, options: Sequence[str 
         reject("`show_if` must not depend on a randomized question", repr(name), leak)
     if other.kind != "choice":
         rule = "`show_if` must name a plain question with one answer out of several"
-        reject(rule, f"{name!r}, a question for {other.kind}", "there is no such answer to go by")
+        reject(rule, f"{name!r}, a question for {other.kind}", "its answers cannot be listed as options")
     if strange := [option for option in options if option not in other.options]:
         options_text = ", ".join(map(str, other.options[:8]))
         rule = f"`show_if` must name options of {name!r} ({options_text})"
         reject(rule, repr(strange[0])[:60], "the question would never be asked")
     if question.randomized and not other.required:
-        evade = "leaving it out would be a way round this one, and who takes it tells something"
+        evade = "people could avoid this question by leaving that one out, which reveals something"
         reject(f"{name!r} must be required, because a randomized question depends on it", "required = false", evade)
-    if question.randomized and (way_out := declining(other)) is not None:
-        evade = 'who declines tells something; make "prefer not to say" an option of the design instead'
+    if question.randomized and (refusal := declining(other)) is not None:
+        evade = 'declining reveals something; make "prefer not to say" an option of the design instead'
         rule = "a randomized question must not depend on a question that can be declined"
-        reject(rule, f"{name!r} with {way_out!r}", evade)
+        reject(rule, f"{name!r} with {refusal!r}", evade)
 
 
 def check_waves(questions: Sequence[Question], waves: int, languages: Sequence[str], own_words: Own | None) -> None:
-    """Refuse a memo without waves, waves without a memo, and words of one's own that do not mention waves."""
+    """Reject a memo without waves, waves without a memo, and own words that lack the sentences about waves."""
     with_memo = next((question.name for question in questions if question.memo is not None), None)
     if with_memo is not None and waves == 1:
         rule = "a question with a memo needs a survey with at least 2 `waves`"
-        why = "a permanent answer is of use only if the same people are asked again"
-        refuse_field("waves", rule, f"{with_memo!r} in 1", why)
+        why = "a permanent answer is useful only if the same people are asked again"
+        reject_field("waves", rule, f"{with_memo!r} in 1", why)
     if with_memo is None and waves > 1:
-        refuse_field(
+        reject_field(
             "waves",
             "a survey with `waves` must have a question with a memo",
             f"none, and {waves} waves",
-            "each wave would cost all of it again; ask in surveys of their own, or take a Memo of "
-            "toolkit.local.waves as design",
+            "each wave would cost the whole epsilon again; use separate surveys, or a Memo of toolkit.local.waves as "
+            "the design",
         )
     for language in languages if waves > 1 else ():
         if absent := [name for name in WAVES if name not in phrases(language, own_words)]:
             rule = f"`words` must hold {OWN}{absent[0]} where a survey has waves"
-            refuse_field("words", rule, f"none in {language!r}", "people must be told what being asked again means")
+            reject_field("words", rule, f"none in {language!r}", "people must be told what being asked again means")
 
 
 def check_leaks(questions: Sequence[Question]) -> None:
-    """Refuse ways to answer a randomized question in the open, or to leave it out."""
+    """Reject surveys in which a randomized question could be left out, or answered without protection elsewhere."""
     randomized = [question for question in questions if question.randomized]
     for question in questions:
         with error_location(question=question.name):
             if question.randomized and not question.required:
-                evade = 'who leaves it out tells something; make "prefer not to say" an option of its design instead'
-                refuse_field("required", "a randomized question must be required", "required = false", evade)
+                evade = 'leaving it out reveals something; make "prefer not to say" an option of its design instead'
+                reject_field("required", "a randomized question must be required", "required = false", evade)
             if randomized and question.free_text and question.warning is None:
                 rule = "free text in a survey with randomized questions needs a `warning`"
-                why = "people could write there what the design hides; tell them not to"
-                refuse_field("warning", rule, "none", why)
+                why = "people could write there what the design hides; ask them not to"
+                reject_field("warning", rule, "none", why)
             twins = [other for other in randomized if _letters(question) & _letters(other)]
             twin = next((other for other in twins if not _apart(question, other)), None)
             if twin is not None and not question.randomized:
                 rule = "a plain question must not ask what a randomized one asks"
-                refuse_field("text", rule, f"the text of {twin.name!r}", "its answer would be sent as it is")
+                reject_field("text", rule, f"the text of {twin.name!r}", "its answer would be sent unprotected")
 
 
 def _apart(question: Question, other: Question) -> bool:
@@ -247,7 +252,7 @@ def _apart(question: Question, other: Question) -> bool:
 
 
 def _letters(question: Question) -> set[str]:
-    """The text of a question in each language, as letters and digits alone."""
+    """Return the letters and digits of a question's text in each language."""
     return {"".join(filter(str.isalnum, looks(text).casefold())) or text for text in _versions(question.text)}
 
 
@@ -256,22 +261,22 @@ def _versions(text: str | Text) -> Collection[str]:
 
 
 def _lines(question: Question) -> list[str]:
-    """All that people read with a question, in small letters."""
+    """Return the texts of a question in lower case."""
     texts = [text for text in (question.text, question.help, question.instructions) if text is not None]
     return [line.lower() for text in texts for line in _versions(text)]
 
 
 def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int) -> None:
-    """Refuse a survey whose privacy loss over all waves exceeds the ceiling, or whose reports could prove an answer."""
+    """Reject a survey whose privacy loss over all waves exceeds the ceiling, or whose reports could prove an answer."""
     spent = loss(questions, waves)
     certain = next(
         (question.name for question in questions if math.isinf(loss_over_waves(question, waves).epsilon)), None
     )
     if certain is not None and not spent <= ceiling:
-        what = "a report" if waves == 1 else f"the reports of {waves} waves"
+        subject = "a report" if waves == 1 else f"the reports of {waves} waves"
         why = "write ceiling=math.inf, in TOML ceiling = inf, to allow it; the consent text then says what it can prove"
         with error_location(question=certain):
-            refuse_field("design", f"{what} must not be able to prove an answer", "a design with epsilon ∞", why)
+            reject_field("design", f"{subject} must not be able to prove an answer", "a design with epsilon ∞", why)
     if not spent <= ceiling:
         costs = ", ".join(
             f"{question.name} {loss_over_waves(question, waves).epsilon:.3g}"
@@ -282,24 +287,24 @@ def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int) -> None
         most = f"at most epsilon {ceiling.epsilon:.4g}{often}, the survey's `ceiling`"
         remedy = f"choose smaller epsilons or fewer {fewer}, or raise `ceiling`: the consent text then says so"
         rule = f"all questions together must cost a respondent {most}"
-        refuse_field("ceiling", rule, f"{spent.epsilon:.4g} ({costs})", remedy)
+        reject_field("ceiling", rule, f"{spent.epsilon:.4g} ({costs})", remedy)
 
 
-def warn_of_what_can_be_looked_up(questions: Sequence[Question]) -> None:
-    """Warn of an innocent question whose answer others can find out: whoever knows it knows the true answer."""
+def warn_of_public_facts(questions: Sequence[Question]) -> None:
+    """Warn of an innocent question whose answer others can find out, because it reveals the true answer to them."""
     pattern = re.compile("|".join(phrases(code)["found_out"] for code in LANGUAGES))
     for question in filter(needs_secret_answer, questions):
         if match := next(filter(None, map(pattern.search, _lines(question))), None):
             message = (
-                f"question {question.name!r} asks for what others may find out ({match.group()!r}): whoever "
-                "knows it reads the true answer off the report. Ask about a person whose birthday nobody "
-                "here can find out, chosen by the respondent and told to nobody."
+                f"question {question.name!r} asks for something that others may find out ({match.group()!r}): whoever "
+                "knows it can infer the true answer from the report. Ask about a person whose birthday nobody "
+                "here can find out, whom the respondent chooses and keeps secret."
             )
             warnings.warn(SurveyWarning(message, question=question.name), stacklevel=2)
 
 
 def warn_of_months(questions: Sequence[Question]) -> None:
-    """Warn of a share in twelfths beside the names of months: birthdays are days, and no month is a twelfth."""
+    """Warn of a share in twelfths for birthdays in certain months, because no month has a twelfth of all days."""
     names = {name for code in LANGUAGES for name in phrases(code, None, "paper")["months"].lower().split("|")}
     months = re.compile(rf"\b({'|'.join(sorted(names - {'may', 'march'}))})\b")  # which are also other words
     for question in questions:
@@ -316,21 +321,21 @@ def warn_of_months(questions: Sequence[Question]) -> None:
 
 
 def check_wheels(questions: Sequence[Question]) -> None:
-    """Refuse a wheel whose orders nobody can keep in mind."""
+    """Reject a wheel whose instructions are too complicated to follow."""
     for question in questions:
         design = question.design
         if question.mode != "guided" or design is None or not has_matrix(design) or is_mixture(design):
             continue
-        if len(design.options) > _AT_ONCE:
+        if len(design.options) > _MAX_ORDERS:
             with error_location(question=question.name, field="mode"):
                 design_rule = "a design that is either a report for everybody or the real answer"
-                rule = f"a guided question with more than {_AT_ONCE} options must have {design_rule}"
-                why = 'nobody can follow the orders of its wheel; take mode="auto", or k_ary or forced_options'
+                rule = f"a guided question with more than {_MAX_ORDERS} options must have {design_rule}"
+                why = 'nobody can follow such a wheel; use mode="auto", or k_ary or forced_options'
                 reject(rule, f"{len(design.options)} options", why)
 
 
 def largest(questions: Sequence[Question]) -> int:
-    """Return the bytes of the answers of the longest possible submission, at most."""
+    """Return an upper bound of the size of the answers of the longest possible submission, in bytes."""
     total = 0
     for question in questions:  # four bytes per character of text; every code of a list
         codes = 0 if question.kind == "number" else 5 * len(question.options)
@@ -339,12 +344,12 @@ def largest(questions: Sequence[Question]) -> int:
 
 
 def check_size(questions: Sequence[Question]) -> None:
-    """Refuse a survey whose longest possible submission, or longest number, no server takes."""
+    """Reject a survey whose longest possible submission, or longest number, the server would reject."""
     for question in questions:
         if not question.randomized and question.bounds and max(map(abs, question.bounds)) >= 10**MOST_DIGITS:
             with error_location(question=question.name, field="bounds"):
-                why = "phones and spreadsheets keep no more of a number, and the server would refuse it"
+                why = "phones and spreadsheets cannot hold more digits, and the server would reject such a number"
                 reject(f"`bounds` must have at most {MOST_DIGITS} digits before the point", "more", why)
     if (total := largest(questions)) > LARGEST:
         rule = f"the longest possible submission must stay below {LARGEST} bytes"
-        reject(rule, total, "fewer free texts, or fewer questions with many options")
+        reject(rule, total, "ask for fewer free texts, or fewer questions with many options")

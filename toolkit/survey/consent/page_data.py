@@ -1,4 +1,4 @@
-"""What the browser gets: words and labels in every language, the odds, and the numbers that it draws with."""
+"""The data of the page: texts and labels in every language, the odds, and the numbers for the random draws."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,10 +17,10 @@ from toolkit.texts.phrases import OWN, STATION, Own, interface, marked_words, ph
 
 
 def page_words(survey: Any) -> dict[str, dict[str, str]]:
-    """Return all words of the page by language; what is said before sending is true of this survey."""
+    """Return all texts of the page by language; the review before sending mentions only what applies to this survey."""
     check, access = survey.check, survey.access
     modes = {question.mode for question in survey.questions if question.chances is None}
-    review = {  # all that leaves the phone, and what stays there: only what is so
+    review = {  # sentences on what is sent and what stays on the phone, and whether they apply
         "review_note": True,
         "review_tries" if check == "device" else "review_check": bool(check),
         f"review_{access}": access != "open",
@@ -47,7 +47,7 @@ def page_words(survey: Any) -> dict[str, dict[str, str]]:
 
 
 def _own_words(survey: Any) -> dict[str, dict[str, str]]:
-    """Return the researcher's words for the page, without the promise; in a rehearsal every heading is marked."""
+    """Return the researcher's own texts for the page, without those of the promise; a rehearsal marks headings."""
     own_words = {
         code: {key: text for key, text in texts.items() if not key.startswith(OWN)}
         for code, texts in (survey.words or {}).items()
@@ -56,7 +56,7 @@ def _own_words(survey: Any) -> dict[str, dict[str, str]]:
 
 
 def headings(survey: Any) -> dict[str, str]:
-    """Return the title in each language as people see it: that of a rehearsal says so."""
+    """Return the title in each language, marked in a rehearsal."""
     marks = {code: f"{rehearsal_mark(code)}: " if survey.rehearsal else "" for code in survey.languages}
     return {code: f"{mark}{survey.title[code]}" for code, mark in marks.items()}
 
@@ -64,9 +64,9 @@ def headings(survey: Any) -> dict[str, str]:
 def consent_layers(
     survey: Any, language: str, *, check: bool | str | None = None, paper: bool = False
 ) -> list[consent.Layer]:
-    """Return what people agree to: the consequence, who asks, what can be learned, what is stored, what one can choose.
+    """Return the consent text in layers: the consequence, who asks, what can be learned, what is stored, the choices.
 
-    `check` is the question about the method that is asked, if it is not that of the survey.
+    `check` replaces the survey's comprehension check.
     """
     own_words = consent.stated_layers(statements(survey), survey.consent[language], language, survey.words, paper=paper)
     if survey.household and not paper:
@@ -83,14 +83,14 @@ def practicable(questions: Sequence[Question]) -> list[Question]:
 
 
 def is_deniable(questions: Sequence[Question]) -> bool:
-    """Return whether nobody can be sure of an answer: else practice and check would teach what is not so."""
+    """Tell whether nobody can be sure of an answer, without which practice and check would be misleading."""
     return bool(questions) and max(question.loss.epsilon for question in questions) <= WEAK_EPSILON
 
 
 def practice_question(
     questions: Sequence[Question], languages: Sequence[str], own_words: Own | None = None, *, again: bool = False
 ) -> Question:
-    """Return an innocent question, hidden as weakly as the weakest that follows; it is never sent."""
+    """Return a practice question as private as the least private real question; its answer is never sent."""
     text = {code: phrases(code, own_words)["practice_2" if again else "practice"] for code in languages}
     weakest = max(practicable(questions), key=lambda question: question.loss.epsilon)
     yes_or_no = weakest.options == weakest.report_options == ("no", "yes")
@@ -141,19 +141,21 @@ def _shown_layer(layer: consent.Layer, language: str, own_words: Own | None) -> 
 
 
 def _rows(question: Question, languages: Sequence[str], own_words: Own | None) -> list[dict[str, str]]:
-    """For each answer all that chance can make of it."""
+    """Return, for each answer, a sentence on its possible reports by language."""
     sentences = {code: consent.odds_by_answer(question, code, own_words) for code in languages}
     return [{code: sentences[code][truth] for code in languages} for truth in range(len(question.options))]
 
 
 _PER_WORD, _PER_QUESTION = 60 / 200, 4  # seconds: 200 words a minute, and the time to think and to tap
-_AROUND = 30  # words on a screen beside the question and its answers: what is done with it, buttons, steps
-_REVIEWED = 12  # words about a question before it is sent
+_AROUND = 30  # further words on a question's screen, such as notes, buttons and steps
+_REVIEWED = 12  # words per question on the review screen
 
 
 def minutes(page: Mapping[str, Any], language: str) -> int:
-    """Return how many minutes a survey takes if all that is not folded is read, rounded up. Odds that were shown before
-    are folded, and what chance has made of an answer is shown for the first two questions with the same odds.
+    """Return the minutes that a survey takes if all texts that are not collapsed are read, rounded up.
+
+    Odds that were shown before are collapsed, and randomized reports are shown only for the first two questions with
+    the same odds.
     """
 
     def count_words(*texts: str | None) -> int:
@@ -180,7 +182,7 @@ def shown_question(
     own_words: Own | None = None,
     waves: int = 1,
 ) -> dict[str, Any]:
-    """Return plain data of one question for the page; `others` are the questions that `show_if` may name."""
+    """Return the page's data of one question; `others` are the questions that `show_if` may name."""
 
     def in_languages(label: str | Text | None) -> dict[str, str] | None:
         text = None if label is None else in_language(label, languages[0])
@@ -217,13 +219,13 @@ def shown_question(
 
 
 def _odds(question: Question, language: str, own_words: Own | None, waves: int) -> list[str]:
-    """With a note that they are approximate where a birthday decides: days are counted, and seasons differ."""
+    """Return the odds, with a note that they are approximate if a birthday decides, as births vary by season."""
     note = [] if question.innocent is None else [phrases(language, own_words, "paper")["innocent_days"]]
     return [*consent.odds(question, language, own_words, waves=waves), *note]
 
 
 def _instructions(question: Question, languages: Sequence[str], own_words: Own | None) -> dict[str, str] | None:
-    """What people do themselves: in the researcher's words, else as the device or the innocent question asks for."""
+    """Return the instructions for randomizing by hand by language, or None if nothing is done by hand."""
     if question.mode != "physical" and question.instructions is None:
         return None
     lines = {code: [line for line, _ in instructions(question, code, own_words)] for code in languages}
@@ -231,7 +233,7 @@ def _instructions(question: Question, languages: Sequence[str], own_words: Own |
 
 
 def _weights(chances: Sequence[Fraction]) -> list[int]:
-    """Probabilities as whole numbers: what a phone draws with."""
+    """Return probabilities as integer weights, with which a phone draws."""
     whole = math.lcm(*(share.denominator for share in chances))
     return [int(share * whole) for share in chances]
 
@@ -243,9 +245,9 @@ def _option_codes(
 
 
 def scale(design: Randomizer) -> dict[str, Any]:
-    """Return how a report of a number is read on the question's scale: `zero` plus the report times `step`, with
-    `decimals` decimals; with `bits`, 0 and 1 are a no and a yes. A window of reports lies around the answer that it
-    belongs to, half of it on either side.
+    """Return how to show a numeric report on the question's scale: as `zero + step * report`, with `decimals` decimals.
+
+    With `bits`, the reports 0 and 1 mean no and yes. A window of reports is centred on its answer.
     """
     data = design._browser_data()
     span, unit = Fraction(*data["span"]), getattr(design, "unit", None)  # a deck's reports have a unit

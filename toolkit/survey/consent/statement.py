@@ -1,4 +1,4 @@
-"""The promise to respondents, generated from the designs, so that it is true."""
+"""The privacy statement for respondents, which is generated from the designs so that it is true."""
 
 import math
 import re
@@ -17,13 +17,13 @@ from toolkit.texts.phrases import LANGUAGES, OWN, STATION, Own, phrases
 from toolkit.texts.voice import Voice
 
 OPTIONAL = ("withdrawal", "hashes")
-"""What need not be stated: without the first people are told that nothing can be taken back."""
+"""Optional statements; without the first, respondents read that a report cannot be withdrawn."""
 
 THIS_MACHINE = "127.0.0.1"
 _OWN = (THIS_MACHINE, "localhost", "::1")
 
 Stated = Mapping[str, Text | None]
-"""What the researchers say of themselves, by name."""
+"""The researchers' statements about themselves and the study, by name."""
 
 
 def missing(stated: Stated) -> list[str]:
@@ -33,21 +33,21 @@ def missing(stated: Stated) -> list[str]:
 
 @dataclass(frozen=True)
 class Layer:
-    """A part of what people agree to: what everybody reads, and below it what can be unfolded."""
+    """A section of the consent text: what everybody reads, and what can be expanded below it."""
 
     name: str
     open: tuple[str, ...]
     more: tuple[str, ...] = ()
 
     def title(self, language: str, own_words: Own | None = None) -> str | None:
-        """Return its heading; the first part has none."""
+        """Return the section's heading; the first section has none."""
         return None if self.name == "head" else phrases(language, own_words)[f"section_{self.name}"]
 
     def __add__(self, other: "Layer") -> "Layer":
         return Layer(self.name, self.open + other.open, self.more + other.more)
 
 
-_PLACES = {  # in which part the researchers' statements stand, and whether everybody reads them
+_SECTIONS = {  # the section of each statement of the researchers, and whether it is shown open
     "controller": ("who", True),
     "contact": ("who", True),
     "purpose": ("who", False),
@@ -62,19 +62,19 @@ _PLACES = {  # in which part the researchers' statements stand, and whether ever
 def stated_layers(
     stated: Stated, consent: str, language: str, own_words: Own | None = None, *, paper: bool = False
 ) -> list[Layer]:
-    """Return the researchers' own words; while a statement is missing, also that this is a demonstration."""
+    """Return the researchers' own texts as layers, with a note on demonstrations if a statement is missing."""
     voice = Voice(phrases(language, own_words))
     demonstration = (voice.say("demonstration"),) if missing(stated) else ()
     layers = [Layer("who", (*re.split(r"\n\s*\n", consent), *demonstration))]
     for name, text in stated.items():
         if text is not None and not (paper and name == "hashes"):
-            (section, is_open), sentences = _PLACES[name], (voice.say(name, words=text[language]),)
+            (section, is_open), sentences = _SECTIONS[name], (voice.say(name, words=text[language]),)
             layers.append(Layer(section, sentences) if is_open else Layer(section, (), sentences))
     return layers
 
 
 def merged(layers: Sequence[Layer]) -> list[Layer]:
-    """Return the parts in the order in which people read them; those of one name become one."""
+    """Return the sections in reading order, and join those of the same name."""
     by_name: dict[str, Layer] = {}
     for layer in layers:
         by_name[layer.name] = by_name[layer.name] + layer if layer.name in by_name else layer
@@ -82,22 +82,22 @@ def merged(layers: Sequence[Layer]) -> list[Layer]:
 
 
 def check_network_exposure(survey: Any, host: str, public_url: str | None) -> None:
-    """Refuse to ask people beyond this machine without saying who asks; a rehearsal is for colleagues."""
+    """Reject serving other machines while required statements of the researchers are missing, except in a rehearsal."""
     beyond = host not in _OWN or public_url is not None
     if beyond and not survey.rehearsal and (absent := missing(statements(survey))):
         rule = f"a survey that is served beyond this machine must say {', '.join(absent)}"
-        reject(rule, "nothing", "people must know who asks, and what becomes of their answers")
+        reject(rule, "nothing", "people must know who asks, and what happens to their answers")
 
 
 _LONGEST = 120
 
 
 def promise(survey: Any, language: str, check: bool | str, send: str, *, paper: bool) -> list[Layer]:
-    """Return the promise in four parts: the consequence, what can be learned, what is stored, what one can choose.
+    """Return the statement in four sections: the consequence, what can be learned, what is stored, the choices.
 
-    The odds stand with each question, and not here. `check` is what is asked about the method, `send` the label of the
-    button that sends, and `paper` says that a sheet is handed in. Several waves are described together; a later wave
-    does not promise less than the first one did.
+    The odds are not included, because they are shown with each question. `check` is the comprehension check, `send` the
+    label of the button that sends, and `paper` tells whether sheets are handed in. Several waves are described
+    together; a later wave never promises less than the first one did.
     """
     questions, waves, own_words, least = survey.questions, survey.waves, survey.words, earlier_loss(survey)
     if paper:
@@ -129,26 +129,26 @@ def promise(survey: Any, language: str, check: bool | str, send: str, *, paper: 
 
 
 def _also(questions: Sequence[Question], paper: bool) -> list[str]:
-    """The table of what people do themselves, where something of it is promised."""
+    """Return the additional table of phrases that the statement needs: the one for paper, or none."""
     return ["paper"] if paper or any(question.innocent is not None for question in questions) else []
 
 
 def _arms(questions: Sequence[Question], voice: Voice) -> list[str]:
-    """The sentence that chance chooses what is asked, in a survey with arms."""
+    """Return the sentence that the questions are chosen at random, in a survey with arms."""
     return [voice.say("arms")] if any(question.chances is not None for question in questions) else []
 
 
 def _check_paper(questions: Sequence[Question], waves: int) -> None:
     if waves > 1:
-        reject("a survey with waves cannot be asked on paper", f"{waves} waves", "paper keeps no draws")
+        reject("a survey with waves cannot be asked on paper", f"{waves} waves", "paper cannot store a phone's draws")
     if any(question.chances is not None for question in questions):
         reject(
-            "a survey with arms cannot be asked on paper", "arms", "print a survey for each, and deal them by chance"
+            "a survey with arms cannot be asked on paper", "arms", "print one survey per arm and assign them at random"
         )
 
 
 def _unprotected(questions: Sequence[Question], language: str, voice: Voice, paper: bool) -> Layer:
-    """The sentences that say which questions are not protected."""
+    """Return the sentences that name the unprotected questions."""
     direct = [question for question in questions if question.chances is None]
     plain = [voice.quoted(_short(question, language)) for question in direct if not question.randomized]
     if not plain:
@@ -158,22 +158,22 @@ def _unprotected(questions: Sequence[Question], language: str, voice: Voice, pap
 
 
 def until(last: Day | None, language: str, own_words: Own | None) -> list[str]:
-    """Return the last day on which reports are taken, if there is one; words of one's own must then say it."""
+    """Return the sentence about the last day of the survey, if it has one; own words must then include it."""
     sentences = phrases(language, own_words)
     if last is None:
         return []
     if "until" not in sentences:
         rule = f"`words` must hold {OWN}until where a survey has a last day"
-        reject(rule, f"none in {language!r}", "people must be told of it")
+        reject(rule, f"none in {language!r}", "people must know the last day")
     return [Voice(sentences).say("until", date=last.isoformat())]
 
 
 def odds(
     question: Question, language: str, own_words: Own | None = None, *, waves: int = 1, ratio: bool = False
 ) -> list[str]:
-    """Return what is received for each answer to a question, how often (also drawn), and what that proves at most.
-    `ratio` adds how many times as likely one answer can make a report as another, for those who know what that
-    means.
+    """Return the sentences on how often each answer leads to each report, and on what a report proves at most.
+
+    `ratio` adds a sentence with the largest likelihood ratio.
     """
     if question.design is None:
         return []
@@ -183,7 +183,7 @@ def odds(
 
 
 def odds_by_answer(question: Question, language: str, own_words: Own | None) -> list[str]:
-    """Return for each answer to a question all that may be received, and how often."""
+    """Return, for each answer to a question, a sentence on its possible reports and their frequencies."""
     voice = Voice(phrases(language, own_words), icons=True)
     return outcomes(question.design, voice, _names(question, language, voice))
 
@@ -203,17 +203,16 @@ def odds_in_all(questions: Sequence[Question], language: str, own_words: Own | N
 
 
 def earlier_loss(survey: Any) -> Pure:
-    """Return the loss that people were told of in the first wave; zero before there is one."""
+    """Return the loss that the first wave promised; zero before there is a collection."""
     return Pure(0 if survey.panel is None else survey.panel.loss)
 
 
 def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -> Pure:  # noqa: B008 (a frozen value)
-    """Return what one respondent spends at most in all waves, and at `least` what the first wave said.
+    """Return the largest privacy loss of one respondent in all waves, but at `least` what the first wave promised.
 
-    An anchor is counted like any other: that its answer is everybody's cannot be proven here, and a promise must hold
-    anyway. A question that some people are not asked is counted too; of several arms, which chance chooses, the one
-    that costs most. The practice question is never sent, and costs nothing. Plain answers are not protected, and no
-    number could say what they cost.
+    An anchor counts like any other question, because the promise must hold even if its answer is not everybody's.
+    Questions that only some people are asked count fully, and of several arms the one with the largest loss counts. The
+    practice question is never sent and costs nothing. Plain answers are not protected and are not included.
     """
     arms = next((question.options for question in questions if question.chances is not None), (None,))
     losses = (
@@ -231,8 +230,8 @@ def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -
 
 
 def needs_secret_answer(question: Question) -> bool:
-    """Return whether a person answers an innocent question whose answer somebody might know."""
-    explained = question.instructions is not None or question.innocent is not None  # else a device takes its place
+    """Tell whether a question needs an innocent question whose answer nobody else knows."""
+    explained = question.instructions is not None or question.innocent is not None  # otherwise there is a device
     is_innocent = question.design is not None and asks_innocent(question.design)
     return question.mode == "physical" and is_innocent and explained
 
@@ -253,7 +252,7 @@ def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) 
 
 
 def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> Layer:
-    """What the phone does by itself everybody reads; what people do themselves, each question says again."""
+    """Return the section on how answers are randomized; manual steps are collapsed, as each question repeats them."""
     modes = {"paper"} if paper else {question.mode for question in randomized}
     lines = tuple(voice.say(f"how_{mode}") for mode in ("auto", "paper") if mode in modes)
     more = [f"how_{mode}" for mode in ("guided", "physical") if mode in modes]
@@ -265,7 +264,7 @@ def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> Layer:
 def _total(
     randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure, *, later: bool
 ) -> Layer:
-    """How much all reports together improve a guess; where one can prove an answer, how much the others do."""
+    """Return how much all reports together improve a guess, or, if one can prove an answer, how much the others do."""
     spent = loss(randomized, waves, least).epsilon
     if math.isinf(spent):
         rest = [] if later else _total_rest(randomized, language, voice, waves)  # an earlier wave may have had more
@@ -285,7 +284,7 @@ def _total(
 
 
 def _unchanged(randomized: Sequence[Question], waves: int, least: Pure) -> float:
-    """Epsilon of all waves if answers stay the same and the phone keeps its draws: memos then save loss."""
+    """Return the epsilon of all waves if answers do not change and the phone keeps its memos, which reduces it."""
     saved = sum(
         (
             loss_over_waves(question, waves).amount - Pure(question.memo.epsilon(waves)).amount
@@ -298,7 +297,7 @@ def _unchanged(randomized: Sequence[Question], waves: int, least: Pure) -> float
 
 
 def _asked_again(voice: Voice, access: str, waves: int, wave: int) -> list[Layer]:
-    """The sentences about being asked several times, in a survey with waves."""
+    """Return the sentences about being asked several times, in a survey with waves."""
     if waves == 1:
         return []
     often = voice.say("waves", waves=voice.number(waves), wave=voice.number(wave))
@@ -309,13 +308,13 @@ def _asked_again(voice: Voice, access: str, waves: int, wave: int) -> list[Layer
 
 
 def patterns(waves: int, people: int = 60) -> dict[str, int]:
-    """Return how many `people` are `alone` with the waves in which their link was used, on average, rounded up.
+    """Return how many `people` on average are `alone` with the pattern of waves in which their links were used.
 
-    Somebody who looks once in each wave at the links that were used can tell the reports of those. It is the worst over
-    the moments when one to nine tenths have answered; at the end, if each answers 4 times in 5, it is 4 of 60 people
-    after four waves, and 22 after eight.
+    The number is rounded up. Somebody who reads once in each wave which links were used can identify the reports of
+    these people. The result is the maximum over the moments at which one to nine tenths have answered. At the end, if
+    everybody answers with probability 4/5, it is 4 of 60 people after four waves, and 22 after eight.
     """
-    certain, shares = 10**waves, []  # in whole numbers: a chance is so many of `certain`
+    certain, shares = 10**waves, []  # probabilities are whole numbers over the denominator `certain`
     for tenths in range(1, 10):
         chances = [tenths**used * (10 - tenths) ** (waves - used) for used in range(waves + 1)]
         others = [chance * (certain - chance) ** (people - 1) for chance in chances]
@@ -334,7 +333,7 @@ def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, wav
 
 
 def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure) -> list[str]:
-    """That "prefer not to say" is hidden as every answer is, where a design has it among its answers."""
+    """Return the sentence that "prefer not to say" is protected like all answers, if a design includes it."""
     labels = [
         question.label(option, language, voice.phrases)
         for question in randomized
@@ -343,9 +342,8 @@ def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves
     if not labels:
         return []
     names = voice.joined([voice.quoted(label) for label in dict.fromkeys(labels)], "or")
-    hidden = (
-        loss(randomized, waves, least).epsilon <= WEAK_EPSILON
-    )  # one wish to say nothing may stand behind all of them
+    # The same person may decline all questions, so that the total loss decides.
+    hidden = loss(randomized, waves, least).epsilon <= WEAK_EPSILON
     return [voice.say("may_decline", answers=names), *([voice.say("decline_hidden")] if hidden else [])]
 
 
@@ -376,7 +374,7 @@ def _short(question: Question, language: str) -> str:
 
 
 def declining(question: Question) -> str | int | None:
-    """Return the option by which people say that they would rather not answer, if there is one."""
+    """Return the option by which people decline to answer, if there is one."""
     for option in question.options:
         label = question.labels.get(option, "")
         text = " ".join([str(option), *([label] if isinstance(label, str) else label.values())])

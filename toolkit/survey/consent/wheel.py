@@ -1,8 +1,8 @@
-"""The wheel of a guided question: a draw decides, for every true answer at once, which report to tap.
+"""The wheel of a guided question, where each sector says which report to tap for every true answer.
 
-Most designs are a mixture: with some probability a report is the same for everybody, and with the rest it
-follows from the true answer. Then k reports need k + 1 orders of a few words. Of any other design the orders
-name the report for each true answer.
+Most designs are mixtures: with some probability the report is the same for everybody, and otherwise it follows from the
+true answer. Then k reports need k + 1 sectors with short instructions. For other designs the instructions name the
+report for each true answer.
 """
 
 import re
@@ -18,25 +18,28 @@ from toolkit.texts.voice import quotable
 _SLOT = re.compile(r"\{(\w+)\}")
 
 Labels = Sequence[Mapping[str, Any]]
-"""Options or reports as the page gets them: {"value": …, "label": {language: words}}."""
+"""Options or reports in the page's data: {"value": …, "label": {language: text}}."""
 
 
 Sector = tuple[int, int, tuple[int, ...]]
-"""Start and end of a run of draws with one order, and the order: the report for each true answer."""
+"""Start and end of the draws of a sector, and its report for each true answer."""
 
 
 def sectors(design: Design) -> list[Sector]:
-    """Return the sectors of a wheel with exactly the odds of the design: two neighbors never say the same."""
+    """Return the sectors of a wheel with exactly the odds of the design; neighbours always differ."""
     return _mixed(design) or _side_by_side(design)
 
 
 def is_mixture(design: Design) -> bool:
-    """Return whether every order is short: a report for everybody, or one report for each true answer."""
+    """Tell whether the design is a mixture of reports for everybody and one report for each true answer."""
     return bool(_mixed(design))
 
 
 def _mixed(design: Design) -> list[Sector]:
-    """A report for everybody per column's minimum, and one order by answer, second; [] if more is left over."""
+    """Return the sectors of a mixture, the one that depends on the answer second; [] for other designs.
+
+    The minimum of each column of the matrix is the weight with which everybody gives this report.
+    """
     everybody = design.weights.min(axis=0)
     remainder = design.weights - everybody
     if (np.count_nonzero(remainder, axis=1) != 1).any():
@@ -50,7 +53,7 @@ def _mixed(design: Design) -> list[Sector]:
 
 
 def _side_by_side(design: Design) -> list[Sector]:
-    """The rows of the matrix laid on one another: a sector begins wherever a cell of any row begins."""
+    """Return the sectors of any design: one begins wherever a cell of any row of the matrix begins."""
     ends = np.cumsum(design.weights, axis=1)
     edges = sorted({0, *ends.ravel().tolist()})
     return [(start, end, tuple((ends <= start).sum(axis=1).tolist())) for start, end in pairwise(edges)]
@@ -59,7 +62,7 @@ def _side_by_side(design: Design) -> list[Sector]:
 def wheel(
     design: Design, options: Labels, reports: Labels, texts: Mapping[str, Mapping[str, str]]
 ) -> list[dict[str, Any]]:
-    """Return the sectors as the page draws them, each with its order in words, by language."""
+    """Return the sectors for the page, each with its size and its instruction by language."""
     return [
         {"size": end - start, "order": {code: _order(says, options, reports, texts[code], code) for code in texts}}
         for start, end, says in sectors(design)
@@ -78,6 +81,6 @@ def _order(says: Sequence[int], options: Labels, reports: Labels, texts: Mapping
 
 
 def filled(text: str, **values: str) -> str:
-    """Return the text, filled in one pass: braces in a label stay, and no label changes how the text reads."""
+    """Fill the slots of a text in one pass, so that braces in a label stay and no label changes the text."""
     safe = {name: quotable(value, text) for name, value in values.items()}
     return _SLOT.sub(lambda slot: safe.get(slot[1], slot[0]), text)

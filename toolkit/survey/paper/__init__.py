@@ -1,1 +1,1 @@
-"""A survey on paper: sheets to print, and what comes back, checked and stored beside the reports of phones."""
+"""Surveys on paper: sheets to print, and entry of the answers, which are stored with the reports of phones."""

@@ -21,17 +21,17 @@ from toolkit.texts.phrases import Own, phrases
 
 MODULUS = 97
 NO_ANSWER = "-"
-"""What is typed where a sheet has no answer that could be read."""
+"""The entry for a missing or illegible answer."""
 
 _DIGITS = 7
 
 
 class NumberCell(str):
-    """A cell of a spreadsheet that is a number: its point does not stand between thousands."""
+    """A numeric cell of a spreadsheet, whose point is never a thousands separator."""
 
 
 def remainder(survey: Survey) -> int:
-    """Return what every serial number leaves when it is divided by 97: that of these questions, in any edition."""
+    """Return the remainder modulo 97 of all serial numbers of these questions, in any edition."""
     fields = [
         [question.name, question.kind, list(question.options), list(question.report_options)]
         for question in survey.questions
@@ -40,36 +40,37 @@ def remainder(survey: Survey) -> int:
 
 
 def serial_numbers(survey: Survey, copies: int) -> list[str]:
-    """Return different numbers for sheets, drawn at random; their last two digits check the others: a wrong digit, and
-    two digits in exchanged places, change the remainder, as 97 is a prime and divides neither a difference of digits
-    times a power of ten, nor that times 9 or 99.
+    """Draw distinct random serial numbers, whose last two digits are check digits.
+
+    A wrong digit or two exchanged digits change the remainder, because the prime 97 divides neither a difference of
+    digits times a power of ten, nor this product times 9 or 99.
     """
     rest, numbers = remainder(survey), secrets.SystemRandom().sample(range(10 ** (_DIGITS - 1), 10**_DIGITS), copies)
     return [f"{number}{(rest - 100 * number) % MODULUS:02}" for number in numbers]
 
 
 def is_serial(survey: Survey, text: str) -> bool:
-    """Return whether a text is the number of a sheet with these questions."""
+    """Tell whether a text is the serial number of a sheet with these questions."""
     return len(text) == _DIGITS + 2 and text.isdecimal() and int(text) % MODULUS == remainder(survey)
 
 
 def key_of(survey: Survey, serial: str, secret: str) -> bytes:
-    """Return the key of a sheet's report: the same number gives the same key, so a sheet counts once.
+    """Return the key of a sheet's report, which depends only on its number, so that a sheet counts once.
 
-    Without the secret of the collection nobody can try all numbers to find the sheet of a report.
+    The secret of the collection prevents others from finding the sheet of a report by trying all numbers.
     """
     return hmac.digest(secret.encode(), f"{remainder(survey)} {serial}".encode(), "sha256")[:16]
 
 
 def earlier_key(survey: Survey, serial: str) -> bytes:
-    """Return the key that earlier versions gave to a sheet's report, which may be stored already."""
+    """Return the key under which earlier versions of the toolkit stored a sheet's report."""
     return hashlib.sha256(f"{remainder(survey)} {serial}".encode()).digest()[:16]
 
 
 def box_codes(question: Question) -> list[int]:
-    """Return the small numbers beside the boxes: an option that is a number keeps it, others take the next free one."""
+    """Return the codes beside the boxes: an option that is a number is its own code, others get the next free one."""
     options = answers_of(question)
-    if question.kind == "ticks":  # 0 stands for none of them
+    if question.kind == "ticks":  # 0 means none of them
         return list(range(1, len(options) + 1))
     codes = [int(option) if re.fullmatch("0|[1-9][0-9]{0,8}", str(option)) else None for option in options]
     free = (number for number in count(1) if number not in codes)
@@ -77,7 +78,7 @@ def box_codes(question: Question) -> list[int]:
 
 
 def read_cell(survey: Survey, question: Question, text: str) -> Any:
-    """Return what a cell means, by code or label in any language; None for what the question cannot have."""
+    """Parse a cell by code or by label in any language; return None for an invalid answer."""
     value = _value(survey, question, text)
     return value if accepts(question, value) else None
 
@@ -85,7 +86,7 @@ def read_cell(survey: Survey, question: Question, text: str) -> Any:
 def _value(survey: Survey, question: Question, text: str) -> Any:
     if question.kind == "text":
         return text
-    plain = plainly(text)
+    plain = normalized(text)
     if question.kind == "number":
         return _number(question, plain.replace(",", ".").replace("−", "-"), isinstance(text, NumberCell))
     names = _names(question, survey.languages, survey.words)
@@ -99,7 +100,7 @@ def _value(survey: Survey, question: Question, text: str) -> Any:
 
 
 def _number(question: Question, text: str, is_exact: bool) -> int | float | None:
-    """A number as it was typed; none if its mark could also stand between thousands, as the page reads it."""
+    """Parse a typed number; return None if its point could also be a thousands separator, as the page does."""
     if not re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", text):
         return None
     grouped = not is_exact and re.fullmatch(r"-?[1-9][0-9]{0,2}\.[0-9]{3}", text)
@@ -108,16 +109,16 @@ def _number(question: Question, text: str, is_exact: bool) -> int | float | None
 
 @lru_cache
 def _names(question: Question, languages: tuple[str, ...], own_words: Own | None) -> dict[str, int]:
-    """What a box may be called: its label in any language if no other box has it, and its code before all labels."""
+    """Return the box of each accepted entry: codes, and labels in any language that only one box has."""
     boxes = enumerate(zip(answers_of(question), named_codes(question, languages, own_words), strict=True))
-    labelled = {(plainly(str(text)), index) for index, (option, (_, labels)) in boxes for text in (option, *labels)}
+    labelled = {(normalized(str(text)), index) for index, (option, (_, labels)) in boxes for text in (option, *labels)}
     counts = Counter(name for name, _ in labelled)
     labels = {name: index for name, index in labelled if counts[name] == 1}
     return labels | {str(code): index for index, code in enumerate(box_codes(question))}
 
 
-def plainly(text: str) -> str:
-    """Return a text as it is compared: small letters, digits of any script as 0 to 9, no marks that are not seen."""
+def normalized(text: str) -> str:
+    """Normalize a text for comparison: lower case, digits of any script as 0 to 9, no invisible characters."""
     digits = "".join(str(unicodedata.decimal(character)) if character.isdecimal() else character for character in text)
     return looks(digits).casefold().strip()
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from toolkit.core.checks import reject
 from toolkit.survey.consent.device_check import sheet_tries
-from toolkit.survey.paper.coding import NO_ANSWER, earlier_key, is_serial, key_of, plainly, read_cell
-from toolkit.survey.paper.kit import SERIAL, typed
+from toolkit.survey.paper.coding import NO_ANSWER, earlier_key, is_serial, key_of, normalized, read_cell
+from toolkit.survey.paper.kit import SERIAL, read_rows
 from toolkit.survey.paper.sheets import on_paper, sheet_questions
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, UNDERSTOOD
@@ -26,7 +26,7 @@ _DECIDING = attrgetter("name", "options", "design", "bounds", "whole", "multiple
 
 @dataclass(frozen=True, repr=False)
 class Entered:
-    """Answers by the number of the sheet, and what must be settled first: problems never tell what was typed."""
+    """Answers by serial number, and the problems to solve first, which never quote an entry."""
 
     sheets: Mapping[str, Mapping[str, Any]]
     problems: tuple[str, ...]
@@ -36,7 +36,7 @@ class Entered:
 
 
 def read_entries(survey: Survey, first: str | Path, second: str | Path | None = None) -> Entered:
-    """Read a .csv or .xlsx file with the columns of entry.csv, and compare it with a second entry of its sheets."""
+    """Read a .csv or .xlsx file with the columns of entry.csv, and compare it with a second entry of the sheets."""
     entry = _EntryFile(survey, Path(first))
     if second is None:
         return Entered(entry.sheets, tuple(entry.problems))
@@ -56,32 +56,32 @@ def read_entries(survey: Survey, first: str | Path, second: str | Path | None = 
 
 
 class _EntryFile:
-    """One file of entries: its cells as they are compared, its sheets as they are stored, and what is wrong in it."""
+    """One file of entries, with its cells for comparison, its answers to store, and its problems."""
 
     def __init__(self, survey: Survey, path: Path) -> None:
         self.path, self.survey, self.problems = path, survey, list[str]()
         self.cells, self.sheets, self.rows = dict[str, dict[str, Any]](), dict[str, dict[str, Any]](), dict[str, int]()
         printable = on_paper(survey)[0]
         questions, self.tries = sheet_questions(printable), sheet_tries(printable)
-        header, *rows = typed(path) or [[]]
+        header, *rows = read_rows(path) or [[]]
         names = [SERIAL, *(question.name for question in questions)]
         if sorted(filter(None, header)) != sorted(names):
             reject(f"{path.name} must have the columns {', '.join(names)}", "others", "take entry.csv of the paper kit")
         for number, row in enumerate(rows, start=2):
-            cells = dict(zip(header, row, strict=False))  # a spreadsheet may leave empty cells at the end out
+            cells = dict(zip(header, row, strict=False))  # spreadsheets may omit empty cells at the end of a row
             unnamed = [cell for name, cell in zip(header, row, strict=False) if not name]
             if any(row) and (len(row) > len(header) or any(unnamed)):
-                fault = 'more cells than the head has names; write what has a comma in quotation marks, as "7,5"'
+                fault = 'more cells than columns; put cells with a comma in quotation marks, as in "7,5"'
                 self.problems.append(f"{path.name}, row {number}: {fault}")
             elif any(row) and (serial := self._serial(cells.get(SERIAL, ""), number)) is not None:
                 self._sheet(serial, cells, questions)
 
     def _serial(self, text: str, row: int) -> str | None:
-        serial = "".join(plainly(text).split())
+        serial = "".join(normalized(text).split())
         fault = (
             "the number of the sheet is missing"
             if not serial
-            else "no sheet of these questions has this number: a digit is wrong, or it is of another survey"
+            else "no sheet of these questions has this number: a digit is wrong, or it belongs to another survey"
             if not is_serial(self.survey, serial)
             else f"sheet {serial} is in row {self.rows[serial]} already: it was entered twice, or copied"
             if serial in self.rows
@@ -103,7 +103,7 @@ class _EntryFile:
                 compared[question.name] = answers[question.name] if text else ""
             except ValueError as problem:
                 faulty.add(question.name)
-                compared[question.name] = plainly(text)
+                compared[question.name] = normalized(text)
                 where = f"{self.path.name}, row {self.rows[serial]}, sheet {serial}"
                 self.problems.append(f"{where}, {question.name}: {problem}")
         if self.tries:
@@ -111,33 +111,33 @@ class _EntryFile:
         self.cells[serial], self.sheets[serial] = compared, answers
 
     def _understood(self, ticked: list[int | None]) -> int | None:
-        """Which of the questions about the device was right first, 0 for none; None if all have no answer."""
+        """Return the first try that was right, 0 if none was, or None if none was answered."""
         right = [index for index, (_, answer) in enumerate(self.tries) if ticked[index] == answer]
         return right[0] + 1 if right else None if set(ticked) == {None} else 0
 
     def _answer(self, question: Question, text: str, answers: Mapping[str, Any], faulty: set[str]) -> Any:
-        """A cell as it is stored; what is wrong with it is raised in words that quote nothing."""
+        """Return the answer to store for a cell; raise ValueError, without quoting the cell, if it is invalid."""
         unclear = not faulty.isdisjoint(question.show_if or ())
         applies = unclear or is_asked(self.survey, question, dict(answers))
         if not text:
             if applies and not unclear and question.required:
                 kind = "a protected answer" if question.randomized else "an answer"
-                raise ValueError(f"{kind} is missing; type {NO_ANSWER} if the sheet has none that can be read")
+                raise ValueError(f"{kind} is missing; type {NO_ANSWER} if the sheet has none that is legible")
             return None
         if not applies:
-            raise ValueError("it was not to be answered after the answers before it; leave it empty")
+            raise ValueError("it does not apply after the earlier answers; leave it empty")
         if text == NO_ANSWER:
             return None
         value = read_cell(self.survey, question, text)
         if value is None:
-            raise ValueError("no code or label of this question, or a number out of its range")
+            raise ValueError("not a code or label of this question, or a number out of its range")
         return value
 
 
 def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, int]:
-    """Store all sheets in a collection, made if need be, or none; how many were "stored", and "repeated" ones."""
+    """Store all sheets in a collection, which is created if necessary; return the counts "stored" and "repeated"."""
     if entered.problems:
-        reject("all must be settled before a sheet is stored", f"{len(entered.problems)} problems", "see `problems`")
+        reject("all problems must be solved before sheets are stored", f"{len(entered.problems)}", "see `problems`")
     bodies = {serial: _body(answers) for serial, answers in sorted(entered.sheets.items())}
     with closing(open_store(absolute_url(database))) as store:
         try:
@@ -146,9 +146,9 @@ def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, 
             store.create(survey)
             stored_survey = survey
         if _deciding(stored_survey) != _deciding(survey):
-            reject("the database must hold a collection of these questions", "another one", "name its own survey")
+            reject("the database must hold a collection of these questions", "another one", "use its own survey")
         store.compare_and_set(PAPER_SETTING, None, secrets.token_hex(32))
-        secret = store.get_setting(PAPER_SETTING) or ""  # a closed collection has none, and refuses the sheets
+        secret = store.get_setting(PAPER_SETTING) or ""  # a closed collection has none, and rejects the sheets below
         keys = {serial: key_of(survey, serial, secret) for serial in bodies}
         earlier = {serial: earlier_key(survey, serial) for serial in bodies}
         keys_to_check = {*keys.values(), *earlier.values()}
@@ -157,13 +157,13 @@ def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, 
         batch = [NewReport(keys[serial], body) for serial, body in bodies.items()]
         if other := sum(stored.get(entry.key, entry.body) != entry.body for entry in batch):
             rule = "a sheet that was stored before must have the same answers"
-            reject(rule, f"{other} with others", "a sheet was copied, or typed wrongly; nothing was stored")
+            reject(rule, f"{other} with others", "a sheet was copied, or mistyped; nothing was stored")
         outcomes = store.add_paper_reports(batch)
     return {outcome.value: outcomes.count(outcome) for outcome in (Outcome.STORED, Outcome.REPEATED)}
 
 
 def _deciding(survey: Survey) -> tuple[bool | str, list[Any]]:
-    """What says which answers a sheet can have."""
+    """Return the properties of a survey that determine which answers a sheet can have."""
     return survey.check, [_DECIDING(question) for question in survey.questions]
 
 

@@ -1,4 +1,4 @@
-"""A folder to print and to type into: the pages in each language, and tables for what comes back."""
+"""The paper kit: a folder with the pages to print in each language, and tables for data entry."""
 
 import warnings
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ from toolkit.survey.spec import Survey
 
 SERIAL = "serial"
 _MOST_COPIES = 10_000
-_LONGEST_LIST = 250  # characters that a spreadsheet takes for a list of values
+_LONGEST_LIST = 250  # characters that a spreadsheet accepts for a list of values
 
 
 def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: str | None = None) -> list[Path]:
-    """Write pages to print, `copies` in each language, and tables to type into, as new files; return them."""
+    """Write the pages to print, `copies` in each language, and the tables for data entry; return the new files."""
     printable, _ = on_paper(survey)
     codes = survey.languages if language is None else (choice(language, "language", survey.languages),)
     each = whole(copies, "copies", most=_MOST_COPIES)
@@ -40,15 +40,15 @@ def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: 
         pages |= printed_pages(printable, code, serials[index * each : (index + 1) * each], survey.hash)
     files = {name: text.encode() for name, text in pages.items()}
     names = ",".join([SERIAL, *(question.name for question in sheet_questions(printable))])
-    files["entry.csv"] = f"{names}\r\n".encode("utf-8-sig")  # so that spreadsheets write every script back
+    files["entry.csv"] = f"{names}\r\n".encode("utf-8-sig")  # the BOM makes spreadsheets use UTF-8
     try:
         files["entry.xlsx"] = _xlsx(printable, remainder(survey), len(serials))
     except MissingExtraError as problem:
         warnings.warn(f"entry.xlsx is not written: {problem}", stacklevel=2)
     target = Path(folder)
     if existing := [name for name in files if (target / name).exists()]:
-        rule = "`folder` must hold none of the files yet"
-        reject(rule, existing[0], "nothing is overwritten: somebody may have typed into it", FileExistsError)
+        rule = "`folder` must not contain any of the files yet"
+        reject(rule, existing[0], "files are not overwritten, as they may contain entries", FileExistsError)
     target.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (target / name).write_bytes(content)
@@ -56,14 +56,14 @@ def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: 
 
 
 def _xlsx(survey: Survey, rest: int, rows: int) -> bytes:
-    """The same table with checks while one types, and a second sheet with all codes."""
+    """Return the entry table as a workbook with input validation, and a second sheet with all codes."""
     book = extra("openpyxl").Workbook()
     table, codes, last = book.active, book.create_sheet("codes"), max(rows, 500) + 1
     table.title = "entry"
     table.append([SERIAL, *(question.name for question in sheet_questions(survey))])
     table.freeze_panes = "B2"
     rule = f"AND(ISNUMBER(A2),MOD(A2,{MODULUS})={rest},COUNTIF($A$2:$A${last},A2)=1)"
-    _check(table, f"A2:A{last}", "custom", rule, "No number of a sheet of this survey, or it is there already.")
+    _check(table, f"A2:A{last}", "custom", rule, "Not the number of a sheet of this survey, or a repeated number.")
     codes.append(["question", "code", *survey.languages])
     for column, question in enumerate(sheet_questions(survey), start=2):
         letter = extra("openpyxl.utils").get_column_letter(column)
@@ -79,7 +79,7 @@ def _xlsx(survey: Survey, rest: int, rows: int) -> bytes:
 
 
 def _rule(question: Question, cell: str) -> str | None:
-    """What a spreadsheet checks: one of the codes, or a number in its range."""
+    """Return the validation rule of a question: one of the codes, or a number in its range."""
     if question.kind == "choice":
         code_list = f'"{",".join(map(str, [*box_codes(question), NO_ANSWER]))}"'
         return code_list if len(code_list) <= _LONGEST_LIST else None
@@ -103,8 +103,8 @@ def _check(table: Any, cells: str, kind: str, rule: str, message: str) -> None:
     table.add_data_validation(validation)
 
 
-def typed(path: str | Path) -> list[list[str]]:
-    """Return the rows of a .csv or .xlsx file as texts; the first has the names. Those of .xlsx are of one length."""
+def read_rows(path: str | Path) -> list[list[str]]:
+    """Read the rows of a .csv or .xlsx file as text, with the column names first."""
     source = Path(path)
     if source.suffix == ".xlsx":
         rows: Sequence[Sequence[Any]] = [*zip(*zip_longest(*next(iter(workbook(source).values()))), strict=True)]

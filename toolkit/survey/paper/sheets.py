@@ -1,6 +1,6 @@
-"""Pages to print: what people agreed to, numbered sheets, a page for the interviewer, and devices to cut out.
+"""The printed pages: consent text, numbered sheets, instructions for interviewers, and devices to cut out.
 
-The HTML is in `templates`, where every text is escaped; here is what stands on which page.
+This module decides what is on which page. The HTML is in `templates`, where every text is escaped.
 """
 
 import html
@@ -28,19 +28,19 @@ from toolkit.texts.multilingual import numbers_apart, right_to_left, text_in
 from toolkit.texts.phrases import phrases
 from toolkit.texts.voice import Voice
 
-_PAGE_HEIGHT, _LINE_HEIGHT = 240.0, 5.5  # millimetres; of a page below its header, with something to spare
+_PAGE_SPACE, _LINE_SPACE = 240.0, 5.5  # millimetres; the space of a page below its header, with a reserve
 _PIPS = {1: "4", 2: "08", 3: "048", 4: "0268", 5: "02468", 6: "023568"}
-"""The fields of a die with a pip, of nine fields numbered from 0."""
+"""Positions of the pips of each face of a die, in a grid of nine fields numbered from 0."""
 
 
 @cache
 def _environment() -> Any:
-    """The templates: every string that one of them writes is escaped, and its line breaks are kept."""
+    """Return the environment of the templates, which escapes all strings and keeps their line breaks."""
     jinja2, markup = extra("jinja2"), extra("markupsafe", "collect").Markup
 
     def escaped(value: object) -> object:
         if type(value) is not str:
-            return value  # a number, or what a template has made
+            return value  # a number, or markup
         return markup(html.escape(numbers_apart(value)).replace("\n", "<br>"))
 
     loader = jinja2.PackageLoader("toolkit.survey.paper")
@@ -61,7 +61,7 @@ def _render(template: str, **values: object) -> str:
 def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
     """Return the survey with the questions that can be asked on paper, and the names of all others."""
     if survey.waves > 1:
-        consequence = "no sheet joins what a person answers in several; ask it on phones"
+        consequence = "sheets cannot join a person's answers over waves; ask on phones"
         reject("a survey on paper must have one wave", survey.waves, consequence)
     language, own_words = survey.languages[0], survey.words
     left_out = tuple(
@@ -77,19 +77,19 @@ def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
 
 
 def sheet_questions(survey: Survey) -> list[Question]:
-    """Return what a sheet asks, in its order: about the device, then the questions."""
+    """Return the questions of a sheet in order: first the comprehension check, then the survey."""
     return [*(question for question, _ in sheet_tries(survey)), *survey.questions]
 
 
 def printed_pages(survey: Survey, code: str, serials: Sequence[str], number: str = "") -> dict[str, str]:
-    """Return all pages in one language as HTML, by the names of their files: one sheet for each serial number.
+    """Return all pages in one language as HTML by file name, with one sheet for each serial number.
 
-    `number` is the hash that is printed, if not the survey's own. `on_paper` returns the survey that can be printed.
+    `number` is the printed hash, by default the survey's. `on_paper` returns the survey that can be printed.
     """
     for question in survey.questions:
         if question.randomized and not instructions(question, code, survey.words):
             rule = "a question on paper must have a design that a coin, a die or slips draw exactly"
-            reject(rule, question.name, "see design.devices() for the nearest, or give the question `instructions`")
+            reject(rule, question.name, "see design.devices() for the nearest one, or add `instructions`")
     voice = Voice(phrases(code, survey.words, "paper"))
     devices = {device.name: device for device in map(device_of, survey.questions) if device is not None}
     pages = {
@@ -105,7 +105,7 @@ def printed_pages(survey: Survey, code: str, serials: Sequence[str], number: str
 
 
 def _consent(survey: Survey, code: str) -> dict[str, Any]:
-    """The page to keep."""
+    """Return the content of the consent page, which people keep."""
     return {
         "consent": survey.consent_text(code, paper=True).split("\n\n"),
         "headings": {layer.title(code, survey.words) for layer in paper_layers(survey, code)},
@@ -117,40 +117,41 @@ def _consent(survey: Survey, code: str) -> dict[str, Any]:
 def _sheets(
     survey: Survey, code: str, voice: Voice, serials: Sequence[str], number: str
 ) -> Iterator[dict[str, object]]:
-    """Each page of each sheet: what its header says, and the questions on it."""
+    """Yield each page of each sheet, with its header and its questions."""
     pages = _page_breaks(survey, code, voice)
     for serial, (page, questions) in product(serials, enumerate(pages, start=1)):
-        spaced = f"\u2066{serial[:3]} {serial[3:6]} {serial[6:]}\u2069"  # from left to right in any writing
+        # Isolates keep the number from left to right in every script.
+        spaced = f"\u2066{serial[:3]} {serial[3:6]} {serial[6:]}\u2069"
         label = [
             voice.say("sheet_survey", hash=number),
             voice.say("sheet_number", serial=spaced),
             voice.say("sheet_page", page=voice.number(page), pages=voice.number(len(pages))),
         ]
-        # The options of a question about the device start at a random one: no position is the right answer.
+        # The options of the comprehension check are rotated at random, so that no position is always right.
         sections = [secrets.choice(versions) for versions in questions]
         yield {"label": " · ".join(label), "is_first": page == 1, "sections": sections}
 
 
 def _page_breaks(survey: Survey, code: str, voice: Voice) -> list[list[list[str]]]:
-    """For each page its questions, on as few pages as hold them; for each question one HTML per order of its boxes."""
+    """Distribute the questions over pages; return the HTML of each question, one version per rotation of its boxes."""
     pages: list[list[list[str]]] = [[]]
-    remaining = _PAGE_HEIGHT
+    remaining = _PAGE_SPACE
     for question in sheet_questions(survey):
-        text, height = _section(question, survey, code, voice)
+        text, size = _section(question, survey, code, voice)
         turns = range(1, len(question.options) if question.name in SHEET_TRIES else 1)
         versions = [text, *(_section(question, survey, code, voice, turn)[0] for turn in turns)]
-        if height > _PAGE_HEIGHT:
+        if size > _PAGE_SPACE:
             reject("a question on paper must fit on a page", question.name, "shorten it, or ask it on phones")
-        if height > remaining:
+        if size > remaining:
             pages.append([])
-            remaining = _PAGE_HEIGHT
+            remaining = _PAGE_SPACE
         pages[-1].append(versions)
-        remaining -= height
+        remaining -= size
     return pages
 
 
 def _section(question: Question, survey: Survey, code: str, voice: Voice, turn: int = 0) -> tuple[str, float]:
-    """A question as HTML, its boxes turned by some positions, and about how high it is in millimetres."""
+    """Render a question with its boxes rotated by `turn`; return the HTML and its approximate size in millimetres."""
     optional = "" if question.required else f" {voice.say('sheet_optional')}"
     text = text_in(question.text, code) + optional
     notes = [text_in(note, code) for note in (question.help, question.warning) if note is not None]
@@ -159,13 +160,13 @@ def _section(question: Question, survey: Survey, code: str, voice: Voice, turn: 
     conditions = _conditions(question, survey, code, voice)
     device, steps = device_of(question), instructions(question, code, survey.words) if question.randomized else []
     is_die = device is not None and device.name == "a die"
-    boxes, in_a_row, lines, size = _answer_area(question, survey, code, voice)
+    boxes, in_a_row, lines, area_size = _answer_area(question, survey, code, voice)
     printed = [
         line
         for text_block in [*conditions, text, *notes, *(step for step, _ in steps)]
         for line in text_block.split("\n")
     ]
-    height = 4.5 + size + sum(_LINE_HEIGHT * math.ceil(len(line) / 70) + 1.4 for line in printed)
+    size = 4.5 + area_size + sum(_LINE_SPACE * math.ceil(len(line) / 70) + 1.4 for line in printed)
     section = _render(
         "question",
         conditions=conditions,
@@ -176,13 +177,13 @@ def _section(question: Question, survey: Survey, code: str, voice: Voice, turn: 
         in_a_row=in_a_row,
         lines=lines,
     )
-    return extra("markupsafe", "collect").Markup(section), height
+    return extra("markupsafe", "collect").Markup(section), size
 
 
 def _answer_area(
     question: Question, survey: Survey, code: str, voice: Voice
 ) -> tuple[list[tuple[int, str]], bool, int, float]:
-    """Boxes with their codes and labels, and whether they stand in a row; or lines to write on; and the height."""
+    """Return the boxes with codes and labels, whether they are in a row, the lines to write on, and the size."""
     options = answers_of(question)
     if not options:
         lines = 4 if question.free_text else 1
@@ -192,12 +193,12 @@ def _answer_area(
     if question.kind == "ticks" and question.required:
         labels, codes = [*labels, page_words(survey)[code]["none_of_these"]], [*codes, 0]
     in_a_row = len(labels) <= 6 and sum(len(label) + 8 for label in labels) <= 70
-    height = 11 if in_a_row else 3 + sum(_LINE_HEIGHT * math.ceil(len(label) / 65) + 1 for label in labels)
-    return list(zip(codes, labels, strict=True)), in_a_row, 0, height
+    size = 11 if in_a_row else 3 + sum(_LINE_SPACE * math.ceil(len(label) / 65) + 1 for label in labels)
+    return list(zip(codes, labels, strict=True)), in_a_row, 0, size
 
 
 def _range(question: Question, survey: Survey, code: str, voice: Voice) -> list[str]:
-    """Which numbers can be written, and whether they must be whole: as the page says it."""
+    """Return the sentence on the range of a number and whether it must be whole, as on the page."""
     if question.bounds is None:
         return []
     pattern = page_words(survey)[code]["whole" if question.whole else "number"]
@@ -206,7 +207,7 @@ def _range(question: Question, survey: Survey, code: str, voice: Voice) -> list[
 
 
 def _conditions(question: Question, survey: Survey, code: str, voice: Voice) -> list[str]:
-    """Who is asked: what must have been ticked before, one line for each question."""
+    """Return the sentences on who is asked, one for each earlier question."""
     lines = []
     for name, options in (question.show_if or {}).items():
         labels = [voice.quoted(survey[name].label(option, code, voice.phrases)) for option in options]
@@ -216,11 +217,13 @@ def _conditions(question: Question, survey: Survey, code: str, voice: Voice) -> 
 
 
 def _interviewer(survey: Survey, code: str, voice: Voice, devices: Sequence[Device[Design]]) -> dict[str, Any]:
-    """What the interviewer needs, says and practises, and the columns of the log."""
-    practised = next(
+    """Return the interviewer's page: materials, script, practice, and the columns of the log."""
+    practice_question = next(
         (question for question in survey.questions if device_of(question) and question.options == ("no", "yes")), None
     )
-    steps = [] if practised is None else [line for line, _ in instructions(practised, code, survey.words)]
+    steps = (
+        [] if practice_question is None else [line for line, _ in instructions(practice_question, code, survey.words)]
+    )
     names = [device_words(device, voice) for device in devices]
     needed = [voice.say("materials_device", devices=voice.joined(names))] if names else []
     return {
@@ -232,13 +235,13 @@ def _interviewer(survey: Survey, code: str, voice: Voice, devices: Sequence[Devi
 
 
 def _face(outcome: str) -> dict[str, object]:
-    """A face of a die: its number, and where its pips are."""
+    """Return the number of a die's face and the positions of its pips."""
     fields = [divmod(int(field), 3) for field in _PIPS[int(outcome)]]
     return {"number": outcome, "pips": [(5 + 7 * column, 5 + 7 * row) for row, column in fields]}
 
 
 def _spinner(count: int) -> list[dict[str, str]]:
-    """The fields of a spinner, clockwise from noon: where the edge before each ends, and where its number stands."""
+    """Return the fields of a spinner, clockwise from the top, with the end of each edge and the number's position."""
     fields = []
     for field in range(count):
         edge, middle = 2 * math.pi * field / count, 2 * math.pi * (field + 0.5) / count

@@ -32,8 +32,9 @@ class Declared(Generic[Given, Stored]):
 
 
 Check = Callable[..., Any]
-"""Takes the value, the name of the field, and what the field belongs to, whose fields above it are checked already.
-Returns the value to keep. What is kept must pass again as it is.
+"""A function of the value, the name of the field, and its owner, whose earlier fields are already checked.
+
+It returns the value to store, which must pass the same check unchanged.
 """
 
 

@@ -11,19 +11,18 @@ Value = TypeVar("Value")
 
 
 class SurveyError(ValueError):
-    """A survey that cannot be used as it is: the message says where, the rule, what was received, and why.
+    """An invalid survey; the message gives the location, the rule, what was received, and the reason or remedy.
 
     Parameters
     ----------
     message : str
-        The whole message, with the file and the question in front of it.
+        The whole message, which begins with the file and the question.
     question : str, optional
-        The name of the question that it is about; None if it is about the survey.
+        The name of the question; None if the error is about the survey.
     field : str, optional
-        The field of the question, or of the survey, such as "cap" or "protection.review"; None if it is about
-        several.
+        The field of the question or survey, such as "cap" or "protection.review"; None if there are several.
     reason : str, optional
-        The message without file and question, where these are shown apart from it.
+        The message without file and question, for interfaces that show these separately.
 
     Examples
     --------
@@ -44,16 +43,16 @@ class SurveyError(ValueError):
 
 
 class SurveyWarning(UserWarning):
-    """A survey that can be used, but should be looked at again.
+    """A warning about a survey that can be used but probably has a flaw.
 
     Parameters
     ----------
     message : str
         What may be wrong, and what to do about it.
     question : str, optional
-        The name of the question that it is about; None if it is about the survey.
+        The name of the question; None if the warning is about the survey.
     field : str, optional
-        The field of the question, or of the survey; None if it is about several.
+        The field of the question or survey; None if there are several.
 
     Examples
     --------
@@ -68,9 +67,9 @@ class SurveyWarning(UserWarning):
 
 @contextmanager
 def error_location(where: str = "", *, question: str | None = None, field: str | None = None) -> Iterator[None]:
-    """Raise errors from inside as a `SurveyError` that knows where they arose.
+    """Raise errors from inside the context as a `SurveyError` with their location.
 
-    `where`, or else the question, is put in front of the message. Locations nest: a field "review" inside of
+    The message begins with `where`, or else with the question. Locations nest: a field "review" inside of
     "protection" is "protection.review".
     """
     try:
@@ -86,8 +85,8 @@ def error_location(where: str = "", *, question: str | None = None, field: str |
         ) from None
 
 
-def refuse_field(field: str, rule: str, received: object, consequence: str) -> NoReturn:
-    """Refuse the value of a field, with a message as that of `reject`."""
+def reject_field(field: str, rule: str, received: object, consequence: str) -> NoReturn:
+    """Reject the value of a field, with a message like that of `reject`."""
     reject(rule, received, consequence, partial(SurveyError, field=field))
 
 

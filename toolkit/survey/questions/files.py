@@ -1,6 +1,4 @@
-"""Surveys on disk: TOML for people, JSON for programs, told apart by the file's suffix; and the fields that they must
-not have, with the reason why some that other tools offer are not offered here.
-"""
+"""Survey files in TOML and JSON, and explanations of fields that other tools offer and this one does not."""
 
 import json
 import re
@@ -11,50 +9,50 @@ from typing import Any
 
 from toolkit.core.checks import reject
 from toolkit.core.extras import extra
-from toolkit.survey.questions.errors import refuse_field
+from toolkit.survey.questions.errors import reject_field
 from toolkit.survey.questions.strict_json import loads
 
 _ORDER = (
-    "such rules are not offered, since an order that depends on answers tells them; questions come as they are listed"
+    "there are no such rules, since an order that depends on answers reveals them; questions keep the order of the file"
 )
-_QUOTA = "such rules are not offered, since being turned away would tell an answer; `cap` limits the number of reports"
+_QUOTA = "there are no such rules, since being turned away would reveal an answer; `cap` limits the number of reports"
 _SKIP = (
-    "the only such rule is `show_if`, which depends on plain questions alone: any other would tell a randomized answer"
+    "the only such rule is `show_if`, which depends on plain questions only: others would reveal a randomized answer"
 )
-_TIME = "such rules are not offered, since how long an answer takes tells something about it"
-_BESIDE = (
-    "an answer beside the options would not be hidden: make it one of the design's (a plain question "
-    "may be required = false)"
+_TIME = "there are no such rules, since the time that an answer takes reveals something about it"
+_OTHER = (
+    "an answer outside of the options would not be protected: make it an option of the design (a plain question "
+    "may have required = false)"
 )
-_CHOSEN = "nothing is chosen beforehand, since leaving it so would look like an answer"
-_AGAIN = "an answer is drawn once and sent once: drawing again would wear the protection off"
-_WHO = "nothing about the respondent is kept but the reports"
+_DEFAULT = "nothing is selected in advance, since leaving it unchanged would look like an answer"
+_REPEAT = "an answer is randomized once and sent once: repeating it would weaken the protection"
+_PERSON = "nothing about the respondent is stored except the reports"
 
 _WHY = {
     _ORDER: "order order_by random_order randomize_order randomise_order rotate shuffle",
     _QUOTA: "quota quotas screen_out screenout strata",
     _SKIP: "branch filter goto hide_if jump logic relevance relevant skip skip_if skip_to visible_if",
     _TIME: "record_time time_limit timer timestamps timing",
-    _BESIDE: "allow_other allow_skip dont_know no_answer optional other prefer_not_to_say",
-    _CHOSEN: "default initial preselected",
-    _AGAIN: "edit_after_send repeat reroll retry",
-    _WHO: "cookies email geolocation ip metadata paradata tracking user_agent",
+    _OTHER: "allow_other allow_skip dont_know no_answer optional other prefer_not_to_say",
+    _DEFAULT: "default initial preselected",
+    _REPEAT: "edit_after_send repeat reroll retry",
+    _PERSON: "cookies email geolocation ip metadata paradata tracking user_agent",
 }
 
 
-def refuse_unknown(fields: Mapping[str, Any], allowed: Collection[str], what: str) -> None:
-    """Refuse a field that is not one of the known ones, with the reason if other tools have it."""
+def reject_unknown(fields: Mapping[str, Any], allowed: Collection[str], owner: str) -> None:
+    """Reject a field that does not exist, and explain why if other tools have it."""
     for field in fields:
         if field not in allowed:
             spelled = str(field).lower().replace("-", "_")
             why = next((reason for reason, names in _WHY.items() if spelled in names.split()), None)
-            rule = f"{what} has the fields {', '.join(allowed)}"
-            refuse_field(str(field), rule, repr(field)[:60], why or "check its spelling")
+            rule = f"{owner} has the fields {', '.join(allowed)}"
+            reject_field(str(field), rule, repr(field)[:60], why or "check its spelling")
 
 
-_MOST_DIGITS = 4000  # a fraction of a fine budget has long parts
-_MOST_BYTES = 2_000_000  # a thousand questions in several languages
-_MOST_PARTS = 20  # of a key such as a.b.c: the time to read one grows with their square
+_MOST_DIGITS = 4000  # exact fractions may have long numerators and denominators
+_MOST_BYTES = 2_000_000  # enough for a thousand questions in several languages
+_MOST_PARTS = 20  # parts of a key such as a.b.c; the time to parse it grows with their square
 _QUOTED = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'')
 
 
@@ -63,30 +61,30 @@ def read(path: str | Path) -> Any:
     suffix = _suffix(file)
     if not file.is_file():
         near = ", ".join(sorted(neighbor.name for neighbor in file.absolute().parent.glob("*.toml"))[:5])
-        rule = "a survey's file must be there"
-        why = f"surveys there are: {near}" if near else "`toolkit new survey.toml` writes one to start from"
+        rule = "a survey's file must exist"
+        why = f"this folder has {near}" if near else "`toolkit new survey.toml` writes one to start from"
         reject(rule, f"no file {file.name!r} in {str(file.parent)!r}", why, FileNotFoundError)
     with file.open("rb") as stream:
         raw = stream.read(_MOST_BYTES + 1)
     if len(raw) > _MOST_BYTES:
-        reject(f"a survey's file must have at most {_MOST_BYTES:,} bytes", "more", "nobody answers as much")
+        reject(f"a survey's file must have at most {_MOST_BYTES:,} bytes", "more", "nobody would answer so much")
     if suffix == ".json":
         return loads(raw, digits=_MOST_DIGITS)
     text = raw.decode("utf-8")
     if any(key.count(".") >= _MOST_PARTS for key in map(_key, text.splitlines())):
-        reject(f"a key must have at most {_MOST_PARTS} parts", "more", "no field of a survey has as many")
+        reject(f"a key must have at most {_MOST_PARTS} parts", "more", "no field of a survey has so many")
     try:
         return tomllib.loads(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except tomllib.TOMLDecodeError:
         raise
-    except ValueError:  # Python reads no number of so many digits
-        reject("a number must have a few thousand digits at most", "more", "nothing here needs them")
+    except ValueError:  # Python limits the digits of a number
+        reject("a number must have a few thousand digits at most", "more", "no field of a survey needs them")
 
 
 def _key(line: str) -> str:
-    """What may be a key in a line, without what is in quotes: all before the first =, or a heading."""
+    """Return the part of a line that may be a key, without quoted text: a heading, or all before the first =."""
     key, equals, _ = _QUOTED.sub("", line).partition("=")
     return key if equals or key.lstrip().startswith("[") else ""
 
@@ -102,5 +100,5 @@ def write(path: str | Path, data: dict[str, Any]) -> None:
 
 def _suffix(file: Path) -> str:
     if file.suffix.lower() not in (".toml", ".json"):
-        reject("a survey's file must end in .toml or .json", repr(file.suffix), "the suffix says how it is written")
+        reject("a survey's file must end in .toml or .json", repr(file.suffix), "the suffix determines the format")
     return file.suffix.lower()

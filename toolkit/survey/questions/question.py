@@ -1,4 +1,4 @@
-"""`Question`: what one person is asked, and how the answer is hidden before it leaves the phone."""
+"""`Question` describes one question of a survey, and how its answer is randomized before it leaves the phone."""
 
 # ruff: noqa: RUF009 (`declare` returns a field of a dataclass)
 
@@ -30,8 +30,8 @@ from toolkit.survey.questions.declaring import (
     is_omitted,
     names_checked_by,
 )
-from toolkit.survey.questions.errors import error_location, in_field, refuse_field
-from toolkit.survey.questions.files import refuse_unknown
+from toolkit.survey.questions.errors import error_location, in_field, reject_field
+from toolkit.survey.questions.files import reject_unknown
 from toolkit.survey.questions.strict_json import as_plain
 from toolkit.survey.questions.survey_fields import ARM
 from toolkit.texts.multilingual import Frozen, Text, Words, in_language
@@ -41,10 +41,10 @@ Kind = Literal["choice", "ticks", "number", "text"]
 Mode = Literal["auto", "guided", "physical", "plain"]
 
 LONGEST_ANSWER = 2000
-"""Characters of free text."""
+"""Largest number of characters of a free text."""
 
 MOST_QUESTIONS = 1000
-"""In one survey."""
+"""Largest number of questions in a survey."""
 
 _WHOLE = re.compile(r"-?[0-9]{1,9}")
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -52,54 +52,56 @@ _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 @explain_call(
     'Question("cheated", "Have you ever cheated?", design=warner("3/4"))',
-    type="a number has bounds=(0, 80), a choice options=[…], and words free_text=True",
+    type="a number has bounds=(0, 80), a choice options=[…], and a text free_text=True",
 )
 @dataclass(frozen=True, repr=False)
 class Question:
-    """One question: with a `design` its answer is randomized on the respondent's device, else sent as it is.
+    """One question of a survey.
+
+    With a `design` the answer is randomized on the respondent's device, otherwise it is sent unchanged.
 
     Parameters
     ----------
     name : str
-        A short name, such as "cheated": it heads a column of the results.
+        A short name, such as "cheated", which becomes a column of the results.
     text : str or mapping
-        What people are asked; a string, or strings by language.
+        The text of the question, as a string or as strings by language.
     design : Randomizer, Memo or Likert, optional
-        Any randomizer; None for a plain question. A `toolkit.local.waves.Memo`, for yes or no in several
-        waves: the phone draws a permanent answer once, and adds fresh noise in each wave; `design` is then
-        that of one report. A `toolkit.local.likert` scale asks for one of its points and keeps their shares;
-        for the mean alone give its `mean`.
+        A randomizer, or None for a plain question. With a `toolkit.local.waves.Memo`, for yes/no questions in several
+        waves, the phone draws a permanent answer once and adds fresh noise in each wave; the attribute `design` is then
+        that of one report. With a `toolkit.local.likert` scale respondents choose one of its points, and the shares of
+        the points are estimated; if only the mean is needed, pass the `mean` of the scale.
     options : sequence, optional
         The answers of a plain question.
     labels : mapping, optional
-        How options and reports are shown, by option.
+        Labels of options and reports, by option.
     mode : str
-        "auto": the phone randomizes. "guided": it shows what chance says, the person taps the result.
-        "physical": the person has a coin or a die, as the `instructions` say.
+        "auto": the phone randomizes. "guided": it shows a wheel, and the person taps the resulting report.
+        "physical": the person uses a coin or a die according to the `instructions`.
     help : str or mapping, optional
-        What people read below the question.
+        A text below the question.
     instructions : str or mapping, optional
-        What people do themselves in mode "physical"; made from the design if a coin, a die or slips draw it.
+        Instructions for mode "physical"; generated if a coin, a die or slips can draw the design.
     anchor : str or int, optional
-        The option that is everybody's true answer: how often it seems to be missed measures inattention.
+        The option that is everybody's true answer; the share of other answers measures inattention.
     show_if : mapping, optional
-        {plain question: [options]}; asked only if all of those were answered so.
+        {plain question: [options]}; the question is asked only after these answers to all of the plain questions.
     required : bool
         Whether a plain question must be answered.
     bounds : pair of numbers, optional
         The range of a plain question for a number.
     multiple : bool
-        Whether any number of the options may be ticked.
+        Whether several options may be ticked.
     free_text : bool
-        Whether people write their answer.
+        Whether the answer is a free text.
     warning : str or mapping, optional
-        What people read before they write.
+        A text that people read before they write.
     whole : bool
-        Whether a number must be a whole one.
+        Whether a number must be a whole number.
     innocent : mapping, optional
-        {"born": "jan-apr"}: the other question of a crosswise, triangular or unrelated design, in mode
-        "physical", is whether somebody's birthday is in these months. Their days are counted, and the
-        instructions are made from it; the design is then `crosswise(toolkit.local.born("jan-apr"))`.
+        {"born": "jan-apr"}: in mode "physical", the innocent question of a crosswise, triangular or unrelated design
+        is whether somebody's birthday is in these months. The share is computed from their days, and the instructions
+        are generated; the design is then `crosswise(toolkit.local.born("jan-apr"))`.
 
     Examples
     --------
@@ -108,7 +110,7 @@ class Question:
     <Question cheated: choice, auto, epsilon 0.6931>
     """
 
-    # in the order in which a file has them, and in which they are checked
+    # The fields in the order of files, in which they are also checked.
     name: str = declare(checks.checked_name)
     text: Declared[Words, str | Text] = declare(checks.question_text, most=2000)
     _: dataclasses.KW_ONLY
@@ -131,12 +133,12 @@ class Question:
     whole: bool = declare(checks.whole_flag, False, omit_default=True)
     innocent: Declared[Mapping[str, str] | None, Frozen[str, str] | None] = declare(checks.question_innocent, None)
     chances: tuple[Fraction, ...] | None = dataclasses.field(init=False, default=None)
-    """Of each option, where chance answers, as for the arms of a survey."""
+    """The probability of each option if the answer is drawn at random, as for the arms of a survey."""
 
     def __post_init__(self) -> None:
         given: Any = self.design
         object.__setattr__(self, "memo", given if isinstance(given, Memo) else None)
-        in_field("name", checks.checked_name, self.name, "name", self)  # before an error names the question by it
+        in_field("name", checks.checked_name, self.name, "name", self)  # first, because other errors quote it
         with error_location(question=self.name):
             check_fields(self)
 
@@ -170,7 +172,7 @@ class Question:
         return self.design.loss if self.design is not None else Pure(0)
 
     def label(self, option: str | int, language: str, phrases: Mapping[str, str]) -> str:
-        """Return how an option, or a report, is shown in a language.
+        """Return the label of an option or a report in a language.
 
         Parameters
         ----------
@@ -179,7 +181,7 @@ class Question:
         language : str
             A language code.
         phrases : mapping
-            The sentences of that language, for common answers without a label.
+            The phrases of that language, for common answers without a label.
 
         Returns
         -------
@@ -190,12 +192,12 @@ class Question:
         return label(option, None if text is None else in_language(text, language), language, phrases)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON and TOML, without what follows from the design.
+        """Return plain data for JSON and TOML, without fields that follow from the design.
 
         Returns
         -------
         dict
-            Nothing in it is null.
+            The fields that are set.
         """
         derived = ("options", "bounds") if self.randomized else ()
         given = {field: getattr(self, field.name) for field in declared_fields(self) if field.name not in derived}
@@ -278,28 +280,31 @@ def localized(question: Question, language: str) -> Question:
 
 
 def drawn_question(name: str, text: Mapping[str, str], chances: Mapping[str, Fraction]) -> Question:
-    """Return a plain question that chance answers on the device, with these probabilities; nobody sees it."""
+    """Return a plain question that the device answers at random with these probabilities, without showing it."""
     question = Question(name, text, options=list(chances), labels={arm: dict.fromkeys(text, arm) for arm in chances})
     object.__setattr__(question, "chances", tuple(chances.values()))
     return question
 
 
 def by_wheel(question: Question) -> Question:
-    """Return the question as it is asked on a device that must not be told the truth: by a wheel instead of auto."""
+    """Return the question for a device that must not learn the truth: mode "auto" becomes a wheel."""
     if question.mode != "auto" or question.design is None:
         return question
     if not has_matrix(question.design):
         received = f"{question.design.name}, which has none"
-        why = "write auto = true in [field]: your device is then told the truth, and people read so"
+        why = "write auto = true in [field]: the device then learns the truth, and respondents are informed"
         with error_location(question=question.name, field="mode"):
             reject("on a station it must be asked by a wheel, or by hand", received, why)
-    turned = copy(question)
-    object.__setattr__(turned, "mode", "guided")
-    return turned
+    guided = copy(question)
+    object.__setattr__(guided, "mode", "guided")
+    return guided
 
 
 def checked_questions(value: object, _name: str, survey: Any) -> tuple[Question, ...]:
-    """Return the questions of a survey, with every plain string in its first language; the arm is drawn anew."""
+    """Return the questions of a survey, with plain strings as texts in its first language.
+
+    The question that draws the arm is left out, because the survey adds a new one.
+    """
     items = _checked_list(value, "questions", "they are asked in its order")
     for question in items:
         if not isinstance(question, Question):
@@ -308,7 +313,7 @@ def checked_questions(value: object, _name: str, survey: Any) -> tuple[Question,
 
 
 def read_questions(data: object) -> list[Question]:
-    """Return questions from plain data: what a file holds, or `to_dict` wrote; designs may be given by name."""
+    """Return questions from the data of a file or of `to_dict`; designs may be given by name."""
     items = in_field("questions", _checked_list, data, "tables", "write [[questions]] before each")
     return [_read_question(item, number) for number, item in enumerate(items, start=1)]
 
@@ -326,10 +331,10 @@ def _read_question(data: object, number: int) -> Question:
     with error_location(where, question=name if isinstance(name, str) else None):
         if not isinstance(data, Mapping):
             reject("a question must be a table", type(data).__name__, "write [[questions]] before it", TypeError)
-        refuse_unknown(data, [field.name for field in declared_fields(Question)], "a question")
-        for field, why in (("name", "answers go by it"), ("text", "it is what people read")):
+        reject_unknown(data, [field.name for field in declared_fields(Question)], "a question")
+        for field, why in (("name", "it identifies the answers"), ("text", "people read it")):
             if field not in data:
-                refuse_field(field, f"a question must have `{field}`", "none", why)
+                reject_field(field, f"a question must have `{field}`", "none", why)
         design = {}
         if "design" in data:
             around = {name: data.get(name) for name in ("options", "bounds", "innocent")}
@@ -339,22 +344,22 @@ def _read_question(data: object, number: int) -> Question:
 
 
 def code_labels(question: Question) -> tuple[str | int, ...]:
-    """Return what codes stand for: the reports of a matrix, or the options of a plain choice."""
+    """Return the labels of codes: the reports of a matrix, or the options of a plain choice."""
     plain = question.kind == "choice" and not question.randomized
     return question.options if plain else question.report_options
 
 
 def answers_of(question: Question) -> tuple[str | int, ...]:
-    """Return what is ticked, or stands for codes: the reports of a matrix, or the options."""
+    """Return the possible answers on paper: the reports of a matrix, or the options."""
     return question.report_options or question.options
 
 
 def answer_codes(question: Question) -> list[int]:
-    """Return the number of each of `code_labels` in files that hold numbers.
+    """Return the numeric codes of `code_labels` in statistics files.
 
-    A whole number of up to nine digits keeps itself, as Stata has labels for no longer ones; "01" is 1, unless "1" is
-    another option. Other options take numbers that are free: from 1 beside numbers, as on paper, and else from 0, so
-    that yes is 1 and no is 0.
+    A whole number of up to nine digits, the most for which Stata has labels, is its own code; "01" is 1 unless "1" is
+    another option. Other options get free numbers: from 1 if some options are numbers, as on paper, and otherwise from
+    0, so that no is 0 and yes is 1.
     """
     options = list(map(str, code_labels(question)))
     numbers = [int(option) if _WHOLE.fullmatch(option) else None for option in options]
@@ -368,7 +373,7 @@ def answer_codes(question: Question) -> list[int]:
 
 
 def arm_pairs(questions: Sequence[Question]) -> list[tuple[Question, Question]]:
-    """Return the questions with one text and the same answers that are asked in different arms, the plain one first."""
+    """Return pairs of questions with the same text and answers in different arms, the plain one first."""
     by_arm = [question for question in questions if question.arms and question.kind == "choice"]
     ordered = sorted(by_arm, key=lambda question: question.randomized)
     return [

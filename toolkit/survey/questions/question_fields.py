@@ -1,6 +1,6 @@
-"""Checks of a question's fields, each of which brings a value to its final form.
+"""Checks of a question's fields, each of which converts a value to its final form.
 
-Designs are read as people write them in a file, `{warner = {p = "2/3"}}`, and as `to_dict` writes them.
+Designs can be given by name, `{warner = {p = "2/3"}}`, or as `to_dict` writes them.
 """
 
 import re
@@ -25,7 +25,7 @@ from toolkit.texts.multilingual import Frozen, Text, checked_words
 from toolkit.texts.odds import NEEDS_SECRET_ANSWER
 
 MOST_OPTIONS = 1000
-"""That a question may have, so that somebody finds an answer among them."""
+"""Largest number of options of a question."""
 
 _LONGEST_OPTION = 100
 _LONGEST_LABEL = 300
@@ -33,9 +33,9 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 def flag(value: object, name: str, *_: object) -> bool:
-    """Return a truth value; refuse anything else."""
+    """Return a boolean; reject anything else."""
     if not isinstance(value, bool):
-        reject(f"`{name}` must be true or false", type(value).__name__, "nothing else is defined", TypeError)
+        reject(f"`{name}` must be true or false", type(value).__name__, "write true or false", TypeError)
     return value
 
 
@@ -43,19 +43,19 @@ def checked_name(value: object, *_: object) -> str:
     """Return the name of a question, which becomes the name of a column."""
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         rule = "a question's `name` must be up to 40 of a–z, 0–9 and _, starting with a letter"
-        reject(rule, repr(value)[:60], "it heads a column of the results")
+        reject(rule, repr(value)[:60], "it becomes a column of the results")
     return value
 
 
 def question_text(value: object, name: str, _question: object, most: int) -> str | Text | None:
-    """Return what people read with a question; only its `text` must be there."""
+    """Return a text of a question; only `text` is required."""
     if value is None and name != "text":
         return None
     return checked_words(value, name, most)
 
 
 def checked_design(value: object, *_: object) -> Randomizer | None:
-    """Return the randomizer of one report."""
+    """Return the randomizer of a single report."""
     if value is None:
         return None
     design = value.distribution if isinstance(value, Likert) else value
@@ -64,30 +64,30 @@ def checked_design(value: object, *_: object) -> Randomizer | None:
         reject(
             "`design` must be a randomizer", type(design).__name__, 'make one, for example warner(p="2/3")', TypeError
         )
-    design._browser_data()  # refuses what a browser could not draw exactly
+    design._browser_data()  # raises an error if a browser could not draw the design exactly
     return design
 
 
 def _one_report(memo: Memo) -> Design:
-    """The design of one report of a memo, whose odds people are told: those that a phone draws with."""
+    """Return the design of a single report of a memo; phones must be able to draw it exactly."""
     if not memo._is_exact:
         rule = "the denominators of a memo's two designs must multiply to at most 2**32"
-        why = 'the odds that people read would not be those that are drawn; take fractions, as warner("3/4")'
+        why = 'the odds in the consent text would differ from those of the draws; use fractions, as in warner("3/4")'
         reject(rule, f"{memo.permanent.denominator:,} and {memo.fresh.denominator:,}", why)
     return memo.design
 
 
-_HIDDEN = "an answer beside them would not be hidden; leave it out, or make it equal"
+_HIDDEN = "other answers would not be protected; leave the field out, or make it equal"
 
 
 def checked_options(value: Any, name: str, question: Any) -> Labels:
-    """Return the options: those of the design, or those that were given."""
+    """Return the options of the design, or the given options of a plain question."""
     design = question.design
     if design is None:
         kinds = _kinds(question)
         if len(kinds) != 1:
             rule = "a question without a `design` must have exactly one of `options`, `bounds` and `free_text`"
-            reject(rule, " and ".join(kinds) or "none", "it says what is asked for")
+            reject(rule, " and ".join(kinds) or "none", "this determines the kind of answer")
         check_count(value)
         options = labels(value, name) if kinds == ["options"] else ()
     else:
@@ -101,7 +101,7 @@ def checked_options(value: Any, name: str, question: Any) -> Labels:
 
 
 def _kinds(question: Any) -> list[str]:
-    """What a plain question says about the answer that it asks for."""
+    """Return which of the fields that determine the kind of answer a plain question has."""
     given = {name: getattr(question, name) for name in ("options", "bounds", "free_text")}
     return [name for name, value in given.items() if value is not None and value is not False]
 
@@ -111,11 +111,11 @@ def _preview(options: Any) -> str:
 
 
 def check_count(options: object) -> None:
-    """Refuse too many options, or too large a number of them, before anything is made of them."""
+    """Reject too many options, given as a list or as a number, before they are processed."""
     count = options if isinstance(options, int) else len(options) if isinstance(options, Sized) else 0
     if count > MOST_OPTIONS:
         rule = f"a question must have at most {MOST_OPTIONS} options"
-        why = "nobody finds an answer among more"
+        why = "nobody could find an answer among more"
         reject(rule, count if count < 10**20 else "a number of more than 20 digits", why)
 
 
@@ -127,14 +127,14 @@ def _check_options(options: Labels) -> None:
 
 
 def checked_labels(value: object, _name: str, question: Any) -> Frozen[str | int, str | Text]:
-    """Return labels by option; in a file all keys are strings, so options are known by how they are written."""
+    """Return labels by option; options are compared as text, because all keys of a file are strings."""
     if value is not None and not isinstance(value, Mapping):
-        rule = "`labels` must be words by option"
+        rule = "`labels` must be a mapping from option to label"
         reject(rule, type(value).__name__, 'write {"yes": "Yes, I have"}, in TOML {yes = "Yes, I have"}', TypeError)
     options = {str(option): option for option in (*question.options, *question.report_options)}
     for key in value or {}:
         if str(key) not in options:
-            received, why = repr(key)[:60], "an answer beside them would not be hidden"
+            received, why = repr(key)[:60], "no other answer can be given"
             reject(f"`labels` must name options ({', '.join([*options][:8]) or 'there are none'})", received, why)
     return Frozen(
         {
@@ -145,23 +145,23 @@ def checked_labels(value: object, _name: str, question: Any) -> Frozen[str | int
 
 
 def checked_mode(value: object, name: str, question: Any) -> str:
-    """Return how a question is asked; a plain one has a mode of its own."""
+    """Return the mode of a question, which is "plain" without a design."""
     design = question.design
     if question.memo is not None and value != "auto":
         rule = '`mode` must be "auto" with a memo'
-        reject(rule, repr(value)[:40], "no wheel, die or sheet of paper keeps an answer for later waves")
+        reject(rule, repr(value)[:40], "only the phone can store an answer for later waves")
     if design is None:
         choice(value, name, ("auto", "plain"))
         return "plain"
     mode = choice(value, name, ("auto", "guided", "physical"))
     if mode != "auto" and design.matrix is None:
         rule = f'`mode` must be "auto" with {design.name}'
-        reject(rule, repr(mode), "only a design that is a matrix can be drawn by hand")
+        reject(rule, repr(mode), "only a design with a matrix can be drawn by hand")
     return mode
 
 
 def checked_instructions(value: object, name: str, question: Any, most: int) -> str | Text | None:
-    """Return what people do themselves; without it, a coin, a die or slips must draw the design."""
+    """Return the instructions for randomizing by hand; without them, a device must be able to draw the design."""
     design = question.design
     if value is not None:
         if design is None:
@@ -171,7 +171,7 @@ def checked_instructions(value: object, name: str, question: Any, most: int) -> 
     if (
         question.mode == "physical"
         and not by_months
-        and not any(one.exact and one._by_hand for one in design.devices())
+        and not any(device.exact and device._by_hand for device in design.devices())
     ):
         rule = 'a question in mode "physical" needs `instructions`, or a design that a coin, a die or slips draw'
         reject(rule, design.name, f"people must know what to do; {_advice(design)}")
@@ -179,16 +179,15 @@ def checked_instructions(value: object, name: str, question: Any, most: int) -> 
 
 
 def _advice(design: Any) -> str:
-    near = next((one for one in design.devices() if one._by_hand), None)
-    return (
-        "take fewer options"
-        if near is None
-        else f"nearest comes {near!r}: take its design, {near.design.weights.tolist()} of {near.design.denominator}"
-    )
+    nearest = next((device for device in design.devices() if device._by_hand), None)
+    if nearest is None:
+        return "use fewer options"
+    weights, denominator = nearest.design.weights.tolist(), nearest.design.denominator
+    return f"the nearest device is {nearest!r}: use its design, {weights} of {denominator}"
 
 
 def checked_anchor(value: object, _name: str, question: Any) -> str | int | None:
-    """Return everybody's true answer, if it is known."""
+    """Return the option that is everybody's true answer, or None."""
     if value is None:
         return None
     if question.multiple or not question.options or (question.randomized and question.design.asks != "choice"):
@@ -201,11 +200,11 @@ def checked_anchor(value: object, _name: str, question: Any) -> str | int | None
 
 
 def checked_condition(value: object, *_: object) -> Frozen[str, Labels] | None:
-    """Return the answers by question that a question is asked after."""
+    """Return the condition of a question: the required options of each earlier question."""
     if value is None:
         return None
     if not isinstance(value, Mapping) or not value:
-        rule = "`show_if` must be options by question"
+        rule = "`show_if` must be a mapping from question to options"
         reject(rule, type(value).__name__, 'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}', TypeError)
     for options in value.values():
         if isinstance(options, str) or not isinstance(options, Sequence) or not options:
@@ -215,7 +214,7 @@ def checked_condition(value: object, *_: object) -> Frozen[str, Labels] | None:
 
 
 def question_bounds(value: Any, _name: str, question: Any) -> tuple[Fraction, Fraction] | None:
-    """Return the range of a number: that of the design, or that which was given."""
+    """Return the range of a number: that of the design, or the given one of a plain question."""
     bounds = None if value is None else checked_bounds(value)
     if bounds is not None and question.whole is True and any(bound.denominator != 1 for bound in bounds):
         low, high = map(float, bounds)
@@ -228,10 +227,10 @@ def question_bounds(value: Any, _name: str, question: Any) -> tuple[Fraction, Fr
 
 
 def plain_flag(value: object, name: str, question: Any) -> bool:
-    """Return a truth value that only a plain question may set: `multiple`, or `free_text`."""
+    """Return a boolean that only a plain question may set: `multiple` or `free_text`."""
     if flag(value, name) and question.randomized:
         rule = "`multiple` and `free_text` are for plain questions"
-        reject(rule, "a design too", "the design says what is asked for")
+        reject(rule, "a design as well", "the design determines the kind of answer")
     if value and name == "multiple" and not question.options:
         kind = "free_text" if question.bounds is None else "bounds"
         reject("`multiple` needs `options`", kind, "there is nothing to tick")
@@ -239,7 +238,7 @@ def plain_flag(value: object, name: str, question: Any) -> bool:
 
 
 def whole_flag(value: object, name: str, question: Any) -> bool:
-    """Return whether numbers must be whole ones: where a number is asked for, between bounds."""
+    """Return whether a number must be a whole number, which is allowed only for questions with bounds."""
     if not flag(value, name):
         return False
     if question.bounds is None:
@@ -248,14 +247,14 @@ def whole_flag(value: object, name: str, question: Any) -> bool:
 
 
 def question_innocent(value: object, _name: str, question: Any) -> Frozen[str, str] | None:
-    """Return months whose days are the share that the design was made with."""
+    """Return the innocent question, whose months must match the innocent share of the design."""
     if value is None:
         return None
     design, mode, months = question.design, question.mode, checked_innocent(value)["born"]
     share = innocent_share(design) if design is not None and has_matrix(design) else None
     if share is None or mode != "physical":
         rule = '`innocent` needs mode "physical" and a crosswise, triangular or unrelated design'
-        reject(rule, f"{getattr(design, 'name', 'no design')} in mode {mode!r}", "there is no other question")
+        reject(rule, f"{getattr(design, 'name', 'no design')} in mode {mode!r}", "leave `innocent` out")
     if share != born(months):
         rule = f"the innocent share of the design must be that of the days, {float(days(months)):g} of 365.25"
         reject(
@@ -265,7 +264,7 @@ def question_innocent(value: object, _name: str, question: Any) -> Frozen[str, s
 
 
 def checked_innocent(innocent: object) -> dict[str, str]:
-    """Return the innocent question as it was written; its months are checked where they are counted."""
+    """Return the innocent question; its months are checked when their days are counted."""
     if not isinstance(innocent, Mapping) or set(innocent) != {"born"} or not isinstance(innocent["born"], str):
         rule = "`innocent` must be the months of a birthday"
         reject(
@@ -281,7 +280,7 @@ _MOST_CELLS = 10_000
 
 
 def read_design(data: object, **question: object) -> Randomizer | Memo:
-    """Return the randomizer that a file describes; `question` is what stands around it, for makers that need it."""
+    """Return the randomizer that a file describes; `question` has other fields of the question that makers need."""
     if not isinstance(data, Mapping):
         rule = "`design` must be a table"
         reject(rule, type(data).__name__, 'write for example design = {warner = {p = "2/3"}}', TypeError)
@@ -293,56 +292,56 @@ def read_design(data: object, **question: object) -> Randomizer | Memo:
         return _likert(data["likert"])
     if "weights" in data or "kind" in data:
         return restore(dict(data))
-    known = makers()
-    if len(data) != 1 or not set(data) <= set(known):
+    available = makers()
+    if len(data) != 1 or not set(data) <= set(available):
         received = ", ".join(map(str, data))[:80] or "nothing"
-        rule = f"`design` must name one of {', '.join([*known, 'likert', MEMO])}"
+        rule = f"`design` must name one of {', '.join([*available, 'likert', MEMO])}"
         reject(rule, received, 'write for example design = {warner = {p = "2/3"}}')
     ((name, arguments),) = data.items()
     if not isinstance(arguments, Mapping):
         rule = f"`design.{name}` must be a table of its arguments"
-        reject(rule, type(arguments).__name__, _example(name, known[name]), TypeError)
-    return _call_maker(name, known[name], arguments, question)
+        reject(rule, type(arguments).__name__, _example(name, available[name]), TypeError)
+    return _call_maker(name, available[name], arguments, question)
 
 
 def _likert(arguments: Any) -> Randomizer:
-    """The shares of the points of a scale."""
+    """Return the design for the distribution of a Likert scale."""
     if not isinstance(arguments, Mapping) or set(arguments) != {"points", "epsilon"}:
-        known = ", ".join(map(str, arguments)) if isinstance(arguments, Mapping) else type(arguments).__name__
+        received = ", ".join(map(str, arguments)) if isinstance(arguments, Mapping) else type(arguments).__name__
         rule = "`design.likert` must have points and epsilon"
-        reject(rule, known[:80] or "nothing", "write design = {likert = {points = 5, epsilon = 0.8}}")
+        reject(rule, received[:80] or "nothing", "write design = {likert = {points = 5, epsilon = 0.8}}")
     return _make(likert, arguments, {"points": 5, "epsilon": 1.0}).distribution
 
 
-def _memo(parts: object, question: Mapping[str, Any]) -> Memo:
-    """Both designs of a memo, each as a file describes a design."""
-    if not isinstance(parts, Mapping) or set(parts) != {"permanent", "fresh"}:
-        received = ", ".join(map(str, parts))[:80] if isinstance(parts, Mapping) else type(parts).__name__
+def _memo(data: object, question: Mapping[str, Any]) -> Memo:
+    """Return the memo that a file describes by its two designs."""
+    if not isinstance(data, Mapping) or set(data) != {"permanent", "fresh"}:
+        received = ", ".join(map(str, data))[:80] if isinstance(data, Mapping) else type(data).__name__
         reject("`design.memo` must have the designs permanent and fresh", received or "nothing", _AS_A_MEMO)
     designs: dict[str, Any] = {}
     for name in ("permanent", "fresh"):
         with error_location(f"design.memo.{name}"):
-            designs[name] = read_design(parts[name], **question)
+            designs[name] = read_design(data[name], **question)
     return Memo(**designs)
 
 
 def _call_maker(name: str, maker: Maker, arguments: Mapping[str, Any], question: Mapping[str, Any]) -> Randomizer:
-    known = parameters(maker)
-    around = {key: value for key, value in question.items() if key in known and value is not None}
+    accepted = parameters(maker)
+    inherited = {key: value for key, value in question.items() if key in accepted and value is not None}
     if (innocent := question.get("innocent")) is not None and name in NEEDS_SECRET_ANSWER:
-        around["prevalence" if "prevalence" in known else "p"] = born(checked_innocent(innocent)["born"])
-    filled = {**around, **arguments}
+        inherited["prevalence" if "prevalence" in accepted else "p"] = born(checked_innocent(innocent)["born"])
+    filled = {**inherited, **arguments}
     check_count(filled.get("options"))
     rows = filled.get("matrix")
     cells = sum(len(row) for row in rows if isinstance(row, Sized)) if isinstance(rows, list) else 0
     if cells > _MOST_CELLS:
-        reject(f"`design.{name}` must have at most {_MOST_CELLS:,} probabilities", f"{cells:,}", "take k_ary")
+        reject(f"`design.{name}` must have at most {_MOST_CELLS:,} probabilities", f"{cells:,}", "use k_ary")
     check_arguments(maker, filled, label=f"design.{name}", example=_example(name, maker))
     return _make(maker, filled, {"epsilon": 1.0, **CATALOGUE[name].example})
 
 
 def _make(maker: Callable[..., Made], arguments: Mapping[str, Any], usable: Mapping[str, Any]) -> Made:
-    """Call a maker; an error knows which argument is wrong: the one in whose place a usable value would do."""
+    """Call a maker; an error gets the field of the argument that, replaced by a usable value, removes the error."""
     try:
         return maker(**arguments)
     except (ValueError, TypeError) as error:

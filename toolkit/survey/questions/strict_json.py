@@ -1,6 +1,4 @@
-"""JSON read strictly: no field twice, no number that another reader would read otherwise, no depth that
-breaks the reader.
-"""
+"""Strict JSON: without repeated fields, numbers that readers interpret differently, or excessive nesting."""
 
 import datetime as dt
 import hashlib
@@ -30,7 +28,7 @@ def as_plain(value: Any) -> Any:
 
 
 def canonical(data: object) -> str:
-    """Return JSON with its keys in order, no spaces, and no number that JSON does not know."""
+    """Return JSON with sorted keys, no spaces, and no NaN or infinity."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -39,8 +37,10 @@ def digest(data: object) -> str:
 
 
 def loads(raw: bytes, *, digits: int) -> Any:
-    """Return what the bytes hold; ValueError for all but plain JSON in UTF-8: repeated fields, NaN and infinities (also
-    by overflow), minus zero, whole numbers of more than `digits` digits, nesting beyond what Python follows.
+    """Parse strict JSON in UTF-8; raise ValueError for anything else.
+
+    Repeated fields, NaN, infinities (also by overflow), minus zero, whole numbers of more than `digits` digits, and
+    nesting beyond Python's recursion limit are errors.
     """
     try:
         return _reader(digits).decode(raw.decode("utf-8"))
@@ -50,7 +50,7 @@ def loads(raw: bytes, *, digits: int) -> Any:
 
 @cache
 def _reader(digits: int) -> json.JSONDecoder:
-    """Made once: making one takes as long as reading a submission."""
+    """Return a decoder, cached because creating one takes as long as parsing a submission."""
     return json.JSONDecoder(
         object_pairs_hook=_once, parse_int=_whole(digits), parse_float=_finite, parse_constant=_refused
     )
@@ -59,7 +59,7 @@ def _reader(digits: int) -> json.JSONDecoder:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
-        raise ValueError("a field is there twice")
+        raise ValueError("a field occurs twice")
     return data
 
 

@@ -1,4 +1,4 @@
-"""Checks of a survey's fields, each of which brings a value to its final form; and the panel of several waves."""
+"""Checks of a survey's fields, each of which converts a value to its final form, and the panel of several waves."""
 
 import datetime as dt
 import math
@@ -13,73 +13,69 @@ from toolkit.core.checks import choice, exact, reject, whole
 from toolkit.core.loss import Amount, Pure
 from toolkit.survey.questions.declaring import names_checked_by
 from toolkit.survey.questions.errors import in_field
-from toolkit.survey.questions.files import refuse_unknown
+from toolkit.survey.questions.files import reject_unknown
 from toolkit.survey.questions.question_fields import flag
 from toolkit.survey.questions.strict_json import as_plain
 from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, checked_words, in_language
 from toolkit.texts.phrases import OWN, base_language, phrases
 
 PROTECTION = (*("legal_basis", "subjects", "processors", "transfers", "officer", "authority", "review", "necessity"),)
-"""What a data protection assessment asks for besides: on what basis, whom, who helps, where to, who advises, who
-watches over it, when it is looked at again, and why it is needed.
-"""
+"""Fields of a data protection impact assessment that do not follow from the survey."""
 
 ARM = "arm"
-"""What decides, by chance, which questions a person is asked, in a survey with arms: `show_if` may name it."""
+"""The randomly drawn arm of a person, in a survey with experimental arms; `show_if` may name it."""
 
 BY_LINK = "link"
 """The code for payment that is part of each personal link."""
 
 STATIONS = ("kiosk", "interviewer")
-"""Devices of the researchers for many people: one that stands alone, and one that is handed over and back."""
+"""Kinds of stations: an unattended kiosk, and a device that an interviewer hands over."""
 
 STEP = 10
-"""By how many reports at once an open collection moves on."""
+"""Default number of reports by which the results of an open collection advance."""
 
 MOST_WAVES = 24
-"""How often the same people may be asked."""
+"""Largest number of waves."""
 
 MOST_ARMS = 8
-"""Ways to ask that are compared."""
+"""Largest number of experimental arms."""
 
 MOST_LANGUAGES = 100
-"""In which one survey may be read."""
+"""Largest number of languages of a survey."""
 
 MOST_REPORTS = 10**9
-"""Reports that a collection may wait for."""
+"""Largest number of reports of a collection."""
 
 PERSON = "person"
-"""What a phone sends to join its reports over waves; only surveys of several waves have it."""
+"""The field and column that joins a phone's reports, in surveys of several waves only."""
 
 UNDERSTOOD = "understood"
 """The column with the result of the comprehension check."""
 
 CHANNEL, PAPER, PHONE = "channel", "paper", "phone"
-"""The column that says where a report comes from, where some were typed in from sheets of paper."""
+"""The column with the origin of a report, if some were entered from sheets of paper."""
 
 REHEARSAL = "REHEARSAL"
-"""The column that every row of a rehearsal has, so that it stays marked wherever it is copied; no question
-can be called so.
-"""
+"""The column that marks every row of a rehearsal, also in copies; no question can have this name."""
 
 
 def prose(value: object, name: str, survey: Any, most: int) -> Text:
-    """Return words that must be there, by language."""
+    """Return a required text by language."""
     return in_language(checked_words(value, name, most), survey.languages[0])
 
 
 def closing_text(value: object, name: str, survey: Any, most: int) -> Text | None:
-    """Return words for every last screen, by language, if there are any."""
+    """Return an optional text for final screens, by language."""
     return None if value is None else prose(value, name, survey, most)
 
 
 def statement(value: object, name: str, survey: Any) -> Text | None:
-    """Return what those who ask say of themselves, by language, if they do."""
+    """Return an optional statement of the researchers, by language."""
     return None if value is None else _stated(value, name, survey)
 
 
 def _stated(value: object, name: str, survey: Any) -> Text:
-    """A statement by language; a single letter says nothing."""
+    """Return a statement by language; reject a single letter."""
     text = prose(value, name, survey, 2000)
     if any(sum(map(str.isalnum, sentence)) < 2 for sentence in text.values()):
         reject(f"`{name}` must be a statement", "a single letter", "people, or a board, must be able to rely on it")
@@ -87,22 +83,22 @@ def _stated(value: object, name: str, survey: Any) -> Text:
 
 
 def statements(survey: Any) -> dict[str, Text | None]:
-    """Return what the researchers say of themselves, by the name of the field."""
+    """Return the statements of the researchers, by the name of the field."""
     return {name: getattr(survey, name) for name in names_checked_by(type(survey), statement)}
 
 
 def closing_texts(survey: Any) -> dict[str, Text | None]:
-    """Return what the researchers say on every last screen, by the name of the field."""
+    """Return the texts for final screens, by the name of the field."""
     return {name: getattr(survey, name) for name in names_checked_by(type(survey), closing_text)}
 
 
 def checked_protection(value: object, _name: str, survey: Any) -> Frozen[str, Text] | None:
-    """Return what the block `protection` says, by name and language; a review is a day."""
+    """Return the texts of the section `protection`, by name and language; a review is a date."""
     if value is None:
         return None
     if not isinstance(value, Mapping):
         reject("`protection` must be a table", type(value).__name__, "write [protection] before it", TypeError)
-    refuse_unknown(value, PROTECTION, "`protection`")
+    reject_unknown(value, PROTECTION, "`protection`")
     return Frozen({key: in_field(key, _protection_text, text, key, survey) for key, text in value.items()})
 
 
@@ -113,43 +109,41 @@ def _protection_text(value: object, key: str, survey: Any) -> Text:
 
 
 def count(value: object, name: str, _survey: object, most: int = MOST_REPORTS) -> int:
-    """Return a whole number from 1 on."""
+    """Return a positive whole number."""
     return whole(value, name, most=most)
 
 
 def optional_count(value: object, name: str, survey: Any) -> int | None:
-    """Return a whole number from 1 on, if there is one."""
+    """Return a positive whole number, or None."""
     return None if value is None else count(value, name, survey)
 
 
 def one_of(value: object, name: str, _survey: object, allowed: Sequence[str]) -> str:
-    """Return one of the allowed words."""
+    """Return one of the allowed values."""
     return choice(value, name, allowed)
 
 
 def amount(value: Any, *_: object) -> Amount:
-    """Return an epsilon, exactly; it may be infinite."""
+    """Return an exact epsilon, which may be infinite."""
     return Pure(math.inf if value == "inf" else value).amount
 
 
 def checked_practice(value: object, *_: object) -> bool | int:
-    """Return how many questions there are to try it out: True for one."""
+    """Return the number of practice questions; True means one."""
     if not isinstance(value, bool) and value not in (2, 3):
-        reject(
-            "`practice` must be true or false, or 2 or 3 for so many questions", repr(value)[:40], "write true for one"
-        )
+        reject("`practice` must be true or false, or 2 or 3 practice questions", repr(value)[:40], "write true for one")
     return value if isinstance(value, bool) else int(value)
 
 
 def checked_check(value: object, *_: object) -> bool | str:
-    """Return which question there is on how it works, if there is one."""
+    """Return the kind of comprehension check, or False for none."""
     if value is not True and value is not False and value != "device":
-        reject('`check` must be true or false, or "device"', repr(value)[:40], "nothing else is defined", TypeError)
+        reject('`check` must be true or false, or "device"', repr(value)[:40], "write one of these", TypeError)
     return value
 
 
 def checked_completion(value: object, name: str, survey: Any) -> str | None:
-    """Return the code for payment; one for each link needs personal links."""
+    """Return the code for payment, which needs personal links if each link has its own."""
     if value == BY_LINK and survey.access == "open":
         reject("`completion` by link needs access by token or blind", "open", "everybody has the same link")
     return None if value is None else checked_string(value, name, 40)
@@ -159,35 +153,35 @@ def checked_household(value: object, name: str, survey: Any) -> bool:
     """Return whether several people may answer on one phone."""
     if flag(value, name) and (survey.access != "open" or survey.waves > 1):
         received = f"access {survey.access!r}" if survey.access != "open" else f"{survey.waves} waves"
-        reject("`household` needs open access, and one wave", received, "a phone would take people for one another")
+        reject("`household` needs open access, and one wave", received, "a phone could not tell people apart")
     return bool(value)
 
 
 def checked_field(value: object, _name: str, survey: Any) -> Frozen[str, Any] | None:
-    """Return how it is asked on the researchers' own devices; `auto` says that these may be told the truth."""
+    """Return the settings of stations; `auto` tells whether these devices may learn the truth."""
     if value is None:
         return None
     if not isinstance(value, Mapping):
         reject("`field` must be a table", type(value).__name__, "write [field] before it", TypeError)
-    refuse_unknown(value, ("station", "auto"), "`field`")
+    reject_unknown(value, ("station", "auto"), "`field`")
     if survey.access != "token" or survey.waves > 1:
         received = f"{survey.waves} waves" if survey.waves > 1 else f"access {survey.access!r}"
         reject(
             '`field` needs access "token", and one wave', received, "each use of a station is a link that works once"
         )
     if strange := [code for code in survey.languages if base_language(code) is None]:
-        rule = "a survey with stations must be in languages that the toolkit speaks"
-        reject(rule, repr(strange[0]), "what is promised on a phone is not true on a station")
+        rule = "a survey with stations must be in languages of the toolkit"
+        reject(rule, repr(strange[0]), "the consent text for phones is not true on a station")
     auto = flag(value.get("auto", False), "field.auto")
     return Frozen({"station": choice(value.get("station"), "field.station", STATIONS), "auto": auto})
 
 
 def checked_arms(value: object, *_: object) -> Frozen[str, Fraction] | None:
-    """Return the shares of people by arm; they are drawn with exactly these probabilities."""
+    """Return the exact probabilities of the arms."""
     if value is None:
         return None
     if not isinstance(value, Mapping) or not 2 <= len(value) <= MOST_ARMS:
-        rule = f"`arms` must be shares by name, of 2 to {MOST_ARMS} arms"
+        rule = f"`arms` must be a mapping from 2 to {MOST_ARMS} names to shares"
         reject(rule, type(value).__name__, "write {direct = 0.3, randomized = 0.7}", TypeError)
     shares = {checked_string(arm, "arms", 40): exact(share, f"arms.{arm}") for arm, share in value.items()}
     total = sum(shares.values())
@@ -199,23 +193,23 @@ def checked_arms(value: object, *_: object) -> Frozen[str, Fraction] | None:
 
 
 def checked_wave(value: object, name: str, survey: Any) -> int:
-    """Return which of the waves this is."""
+    """Return the number of the wave."""
     wave = whole(value, name)
     if wave > survey.waves:
-        reject(f"`wave` must be at most `waves`, {survey.waves}", wave, "people are told how often they are asked")
+        reject(f"`wave` must be at most `waves`, {survey.waves}", wave, "people read how often they are asked")
     return wave
 
 
 @dataclass(frozen=True)
 class Panel:
-    """The same people over waves, made with the first collection and handed on.
+    """A panel of the same people over several waves, created with the first collection and passed on.
 
     Parameters
     ----------
     identity : str
-        128 random bits, under which phones keep what they have drawn, and which waves they have answered.
+        128 random bits, under which phones store their draws and the waves that they have answered.
     loss : Fraction or float
-        The epsilon that all waves cost people at most, as they were told in the first.
+        The largest total epsilon of all waves, which the first wave promised.
 
     Examples
     --------
@@ -228,17 +222,17 @@ class Panel:
 
     @classmethod
     def new(cls, loss: Pure) -> "Panel":
-        """Make one with a new identity.
+        """Make a panel with a new random identity.
 
         Parameters
         ----------
         loss : Pure
-            What all waves cost a person at most.
+            The largest total privacy loss of all waves.
 
         Returns
         -------
         Panel
-            Like no other.
+            The panel.
         """
         return cls(secrets.token_hex(16), loss.amount)
 
@@ -248,26 +242,26 @@ class Panel:
         Returns
         -------
         dict
-            What a survey takes as its `panel`.
+            The value of a survey's field `panel`.
         """
         return {"identity": self.identity, "loss": as_plain(self.loss)}
 
 
 def checked_panel(value: object, name: str, survey: Any) -> Panel | None:
-    """Return the panel as it was written; None before there is a collection."""
+    """Return the panel, or None before there is a collection."""
     if value is None or isinstance(value, Panel):
         return value
     fields = ["identity", "loss"]
     if not isinstance(value, Mapping) or sorted(value) != fields or survey.waves == 1:
         rule = f"`panel` must have the fields {', '.join(fields)}, in a survey with `waves`"
-        reject(rule, "others", "leave it out: it is made with the collection of the first wave")
+        reject(rule, "others", "leave it out: it is created with the collection of the first wave")
     if not re.fullmatch("[0-9a-f]{32}", str(value["identity"])):
         reject("a panel's identity must be 32 hexadecimal digits", "others", "leave `panel` out")
     return Panel(value["identity"], amount(value["loss"], name, survey))
 
 
 def panel_terms(survey: Any) -> dict[str, Any]:
-    """Return what must stay the same over waves, so that a phone's draws hold: rehearsal, questions with a memo."""
+    """Return the properties of a survey that must not change over waves, so that a phone's draws remain valid."""
     codes = survey.languages
     with_memo = [question for question in survey.questions if question.memo is not None]
     terms = {
@@ -287,13 +281,13 @@ def panel_terms(survey: Any) -> dict[str, Any]:
         terms |= {
             f"labels of {question.name!r}": labels,
             f"design of {question.name!r}": question.memo.to_dict(),
-            f"way of asking {question.name!r}": [question.mode, question.show_if],
+            f"mode or condition of {question.name!r}": [question.mode, question.show_if],
         }
     return terms
 
 
 def check_panel(survey: Any, earlier: Any, rule: str, consequence: str) -> None:
-    """Refuse, with this rule, two surveys that are not waves of one panel."""
+    """Reject two surveys that are not waves of one panel, with the given rule and consequence."""
     if survey.waves == 1:
         reject(rule, "a survey without waves", consequence)
     terms, before = panel_terms(survey), panel_terms(earlier)
@@ -315,19 +309,19 @@ def checked_languages(value: object, name: str, _survey: object) -> tuple[str, .
 
 
 def own_words(value: object, _name: str, survey: Any) -> Frozen[str, Text] | None:
-    """Return the researcher's words by language and name, checked."""
+    """Return the researcher's own texts of the interface, by language and name."""
     if not value:
         return None
     if not isinstance(value, Mapping) or not all(isinstance(texts, Mapping) for texts in value.values()):
         why = 'write {"it": {"next": "Avanti"}}, in TOML {it = {next = "Avanti"}}'
-        reject("`words` must be words by language and name", type(value).__name__, why, TypeError)
+        reject("`words` must be texts by language and name", type(value).__name__, why, TypeError)
     if unused := [code for code in value if code not in survey.languages]:
         rule = f"`words` must be in a language of the survey ({', '.join(survey.languages)})"
         reject(rule, repr(unused[0])[:40], "nobody would see them")
     for code, texts in value.items():
         if base_language(code) and (ours := next((key for key in texts if str(key).startswith(OWN)), None)):
-            rule = f"`words` must not hold a sentence of the promise in {code!r}, which the toolkit speaks"
-            reject(rule, repr(ours)[:60], "it would not be said: a promise that could be reworded could become untrue")
+            rule = f"`words` must not contain sentences of the promise in {code!r}, a language of the toolkit"
+            reject(rule, repr(ours)[:60], "a promise that could be reworded could become untrue; leave it out")
     return Frozen(
         {
             code: Frozen({str(key): checked_string(text, f"words.{code}.{key}", 2000) for key, text in texts.items()})
@@ -337,18 +331,18 @@ def own_words(value: object, _name: str, survey: Any) -> Frozen[str, Text] | Non
 
 
 Day = dt.date
-_LAST_ZONE = dt.timezone(dt.timedelta(hours=-12))  # there a day ends last
+_LAST_ZONE = dt.timezone(dt.timedelta(hours=-12))  # the last time zone in which a day ends
 
 
 def read_day(value: object, name: str, *_: object) -> Day | None:
-    """Return a day as TOML or a person writes it; None for none."""
+    """Parse a day from a TOML date or from text; None stays None."""
     if value is None or (isinstance(value, dt.date) and not isinstance(value, dt.datetime)):
         return value
     try:
         return dt.date.fromisoformat(value if isinstance(value, str) else "")
     except ValueError:
         rule = f"`{name}` must be a day, as in 2026-12-01"
-        reject(rule, repr(value)[:40], "people are told the last day, without an hour")
+        reject(rule, repr(value)[:40], "people read a day without an hour")
 
 
 def is_over(day: Day, now: dt.datetime | None = None) -> bool:

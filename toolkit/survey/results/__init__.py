@@ -1,4 +1,4 @@
-"""Counts of a survey's reports, and an estimate for each question, for all people or by group."""
+"""Counts of a survey's reports, and estimates for each question, overall or by group."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from toolkit.local.protocol import Randomizer
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import CHANNEL, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.survey_results import AGAIN, PASSED, Results, SurveyEstimate
-from toolkit.survey.results.table import GroupedRows, checked_groups, refuse_strange, turnout, value_of
+from toolkit.survey.results.table import GroupedRows, checked_groups, reject_invalid_values, turnout, value_of
 from toolkit.survey.spec import TRIED_OUT, Survey
 
 if TYPE_CHECKING:
@@ -43,19 +43,19 @@ def tally(
     Parameters
     ----------
     survey : Survey
-        What was asked.
+        The survey.
     reports : frame
-        A column for each question, of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis; the counting is
-        done there.
+        A table of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis with a column for each question; the engine
+        of the table does the counting.
     by : str or sequence of str, optional
         Plain questions, or "understood".
     minimum : int, optional
-        The people below which a question, or a group of it, has no row; by default the survey's.
+        Number of people below which a question or group is left out, by default the survey's.
 
     Returns
     -------
     DataFrame
-        A row per question, group and report.
+        One row per question, group and report.
 
     Examples
     --------
@@ -89,16 +89,16 @@ def estimate(
     missing: Sequence[Any] = (),
     minimum: int | None = None,
 ) -> Results:
-    """Estimate each question: `toolkit.analysis.estimates` with the survey's designs, plain ones as usual.
+    """Estimate each question by `toolkit.analysis.estimates` with the survey's designs, or plainly without a design.
 
     Parameters
     ----------
     survey : Survey
-        What was asked.
+        The survey.
     reports : frame
-        As for `tally`; `collector.reports()` and `toolkit export` make one.
+        A table as for `tally`, for example from `collector.reports()` or `toolkit export`.
     by : str or sequence of str, optional
-        Plain questions, or "understood": then there is one estimate for each group of people.
+        Plain questions, or "understood", by which people are grouped.
     method : str, optional
         As for `toolkit.analysis.estimates`.
     sample : Sample or Replicates, optional
@@ -106,13 +106,13 @@ def estimate(
     missing : sequence
         Values that mean that a report is missing, as for `toolkit.analysis.estimates`.
     minimum : int, optional
-        The people below which an estimate is not shown; by default the survey's. Another number is noted in the
-        results.
+        Number of people below which an estimate is withheld, by default the survey's. The results mention a different
+        number.
 
     Returns
     -------
     Results
-        The estimates, with tables, notes and a picture.
+        The estimates, with tables, notes and plots.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def estimate(
         understood=_understood(survey, reports),
         attention=_attention(survey, reports),
     ).suppress_below(least)
-    # Only from what is shown: the remark depends on the estimate.
+    # This uses only the estimates that are not withheld, because the remark depends on the estimate.
     return replace(results, remarks=(*results.remarks, *_birthdays(results)))
 
 
@@ -172,11 +172,11 @@ def _remarks(survey: Survey, reports: DataFrame, findings: Findings, least: int)
     """Return the sentences that apply to all estimates."""
     remarks = [TRIED_OUT] if survey.rehearsal or has_column(reports, REHEARSAL) else []
     if least != survey.minimum:
-        sentence = f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
+        sentence = f"Shown from {least:,} people on, as requested; the survey's minimum is {survey.minimum:,}."
         remarks.append(sentence)
-    # `Results.notes` says who is in no group.
-    said_elsewhere = ungrouped_notes(findings.ungrouped, findings.by) if findings.group_estimates else ()
-    return *remarks, *(f"{note[:1].upper()}{note[1:]}." for note in findings.remarks if note not in said_elsewhere)
+    # `Results.notes` mentions people without a group.
+    excluded = ungrouped_notes(findings.ungrouped, findings.by) if findings.group_estimates else ()
+    return *remarks, *(f"{note[:1].upper()}{note[1:]}." for note in findings.remarks if note not in excluded)
 
 
 def _seasons(question: Question, months: str, estimates: Sequence[SurveyEstimate]) -> str:
@@ -196,10 +196,12 @@ def _least(survey: Survey, minimum: int | None) -> int:
 
 
 def _check_groups(survey: Survey, by: Sequence[str], people: Mapping[Group, int]) -> None:
-    """Raise an error if a group is not an answer to the question that it is made by."""
+    """Raise an error if a group is not an answer to the question by which people are grouped."""
     for index, name in enumerate(by):
         if name not in (UNDERSTOOD, CHANNEL):
-            refuse_strange(survey[name], {group[index]: value_of(survey[name], group[index]) for group in people})
+            reject_invalid_values(
+                survey[name], {group[index]: value_of(survey[name], group[index]) for group in people}
+            )
 
 
 def _with_turnout(question: Question, estimate: GroupEstimate, eligible: Mapping[Group, int]) -> SurveyEstimate:
@@ -214,12 +216,12 @@ def _worst(design: Randomizer, estimate: Estimate) -> float | None:
     """Return the largest shift by 1 % of liars, at the estimate clipped to the range of the truth."""
     low, high = (0.0, 1.0) if design.bounds is None else (float(limit) for limit in design.bounds)
     value = np.asarray(estimate.value)
-    truth = np.clip(value[np.isfinite(value)] if value.ndim else value, low, high)  # without boxes that nobody saw
+    truth = np.clip(value[np.isfinite(value)] if value.ndim else value, low, high)  # NaN: nobody was asked
     if design.matrix is not None and np.ndim(truth):
         truth = truth / truth.sum() if truth.sum() else np.full(len(truth), 1 / len(truth))
     try:
         return worst_shift(design, truth)
-    except TypeError:  # a distribution, of which no single number is moved
+    except TypeError:  # the estimate is a distribution, for which the shift of a single number is not defined
         return None
 
 

@@ -23,59 +23,62 @@ Between = Callable[[Memo, Any, Any], Estimate]
 
 
 def between(question: Question, earlier: object, later: object, estimate: Between, minimum: int = 0) -> Estimate:
-    """Return an estimate from the reports of two waves, of the people in both; notes say who is left out. `earlier` and
-    `later` are frames as `collector.reports()` makes them. Of fewer people than `minimum` nothing is shown.
+    """Return an estimate from the reports of people in two waves; its notes count the people who are left out.
+
+    `earlier` and `later` are frames from `collector.reports()`. Fewer than `minimum` people are an error.
     """
     memo = question.memo
     if memo is None:
         rule = "a change between waves needs a question with a memo"
-        reject(rule, repr(question.name)[:60], "only of these are reports of two waves one design")
+        reject(rule, repr(question.name)[:60], "only a memo is a joint design of two waves")
     first, second = (_reports(frame, question) for frame in (earlier, later))
     twice = {person for wave in (first, second) for person, reports in wave.items() if len(reports) > 1}
     both = sorted(person for person in first.keys() & second.keys() if person not in twice)
     pairs = [(first[person][0], second[person][0]) for person in both]
     used = [pair for pair in pairs if None not in pair]
     if not used:
-        reject("somebody must be in both waves", "nobody", "only they tell what has changed")
+        reject("somebody must be in both waves", "nobody", "only people in both waves show a change")
     lone = [len(wave.keys() - other.keys() - twice) for wave, other in ((first, second), (second, first))]
     out = lone[0], lone[1], len(twice), len(pairs) - len(used)
     if len(used) < minimum:
         rule = f"at least {minimum:,} people must be in both waves"
-        reject(rule, "fewer", "the reports of few could be read off it; it is the survey's `minimum`")
+        reject(rule, "fewer", "their reports could be inferred; the limit is the survey's `minimum`")
     change = estimate(memo, *map(list, zip(*used, strict=True)))
     return replace(change, notes=(*change.notes, *_notes(*out, minimum)))
 
 
 def check_waves(survey: Survey, earlier: Survey) -> None:
-    """Refuse two surveys that are not an earlier and a later wave of one panel."""
+    """Reject two surveys that are not an earlier and a later wave of one panel."""
     rule = "both results must be of one panel"
     check_panel(survey, earlier, rule, "their reports come from other questions or other memos")
     if not earlier.wave < survey.wave:
         rule = "`earlier` must be of an earlier wave"
-        reject(rule, f"wave {earlier.wave} for wave {survey.wave}", "the change is the later wave less the earlier one")
+        reject(
+            rule, f"wave {earlier.wave} for wave {survey.wave}", "the change is the later wave minus the earlier one"
+        )
 
 
 def frame_of(source: object, by: Sequence[str], complete: bool) -> Any:
-    """Return the reports that results were made from: all of them, unweighted and in one group."""
+    """Return the reports of complete results without weights or groups; reject other results."""
     if not complete:
-        why = "the few who come into both waves from one look to the next could be told apart"
+        why = "a person who is new in both waves between two results could be identified"
         reject("both collections must be closed", "one that is not", why)
     if by or not isinstance(source, CountSource):
         received = f"by {', '.join(by)}" if by else "a sample with weights"
-        reject("a change between waves is of all people", received, "estimate both waves without it")
+        reject("a change between waves needs results for all people", received, "estimate both waves without it")
     return source.frame
 
 
 def _reports(frame: Any, question: Question) -> dict[str, list[str | int | None]]:
-    """The reports of each person in a wave, as labels; None where one is missing."""
+    """Return the reports of each person in a wave, as labels or None for missing reports."""
     if not has_column(frame, PERSON):
         reject(
-            f"reports of waves must have the column {PERSON}", "none", "people are joined by it; the toolkit exports it"
+            f"reports of waves must have the column {PERSON}", "none", "it joins the waves; export it with the reports"
         )
     rows = [(row, count) for row, count in row_counts(frame, [PERSON, question.name]) if not is_missing(row[0])]
     reader = Reader(question.name, question.design)  # type: ignore[arg-type]  # a memo has one
     codes = reader.read_all([(row[1], count) for row, count in rows])
-    labels = question.report_options  # a code would be taken for a label that looks like it
+    labels = question.report_options  # not codes, which could be mistaken for equal labels
     reports: dict[str, list[str | int | None]] = {}
     for (row, count), (code, _) in zip(rows, codes, strict=True):
         reports.setdefault(str(row[0]), []).extend([None if code is None else labels[code]] * count)
@@ -101,14 +104,14 @@ def _notes(earlier: int, later: int, twice: int, unasked: int, minimum: int) -> 
 
 @dataclass(frozen=True)
 class ArmDifference:
-    """The difference between two arms: two questions with one text that different people were asked, chosen by chance.
+    """The difference between two experimental arms that were asked the same question in different forms.
 
     Parameters
     ----------
     first : str
-        The question that the other is compared with.
+        The reference question.
     second : str
-        The other question.
+        The question that is compared with it.
     answer : str
         The answer whose share is compared.
     values : pair of float
@@ -116,7 +119,7 @@ class ArmDifference:
     value : float
         The second share minus the first.
     error : float
-        Its standard error; the people of two arms are not the same, so both errors add up.
+        Its standard error; the variances add up, because the people in the two arms differ.
 
     Examples
     --------
@@ -142,12 +145,12 @@ class ArmDifference:
         Parameters
         ----------
         level : float
-            Its level.
+            The confidence level.
 
         Returns
         -------
         tuple of float
-            Its limits.
+            The limits of the interval.
         """
         margin = float(ndtri(0.5 + level / 2)) * self.error
         return self.value - margin, self.value + margin
@@ -162,7 +165,7 @@ class ArmDifference:
 def differences(
     questions: Sequence[Question], estimate_of: Callable[[str], Estimate | None]
 ) -> tuple[ArmDifference, ...]:
-    """Return the difference between the arms for each pair of questions, and each answer but the first."""
+    """Return the difference between the arms for each pair of questions and each answer except the first."""
     contrasts = []
     for first, second in arm_pairs(questions):
         first_estimate, second_estimate = estimate_of(first.name), estimate_of(second.name)
@@ -179,7 +182,7 @@ def differences(
 
 
 def _share(estimate: Estimate, index: int) -> tuple[float, float]:
-    """The share of an answer and its standard error; for two answers only the share of the last is estimated."""
+    """Return the share of an answer and its standard error; with two answers only the last share is estimated."""
     values, errors = np.atleast_1d(estimate.value), np.atleast_1d(estimate.se)
-    at = 0 if len(values) == 1 else index
-    return float(values[at]), float(errors[at])
+    position = 0 if len(values) == 1 else index
+    return float(values[position]), float(errors[position])

@@ -1,4 +1,4 @@
-"""Pre-registration: what will be asked, of how many, and how it will be analysed, written down before anybody is."""
+"""Preregistration of a survey: questions, sample size and analyses, recorded before the data are collected."""
 
 import datetime as dt
 import hashlib
@@ -14,7 +14,7 @@ from toolkit.planning import plan as solve
 from toolkit.survey.plan import plan_table
 from toolkit.survey.questions import files
 from toolkit.survey.questions.errors import error_location
-from toolkit.survey.questions.files import refuse_unknown
+from toolkit.survey.questions.files import reject_unknown
 from toolkit.survey.results.table import checked_groups
 from toolkit.survey.spec import Survey
 from toolkit.texts.document import Block, Document
@@ -31,14 +31,14 @@ _CONTRAST = ("question", "by", "reference")
 
 @dataclass(frozen=True)
 class Registration:
-    """What was registered of a survey.
+    """The preregistration of a survey.
 
     Parameters
     ----------
     survey : str
         The survey's hash.
     date : str
-        The day, as 2026-12-01.
+        The day, for example 2026-12-01.
     plan : mapping
         The fields of the plan.
 
@@ -61,7 +61,7 @@ class Registration:
 
     @classmethod
     def load(cls, path: str | Path) -> "Registration":
-        """Read what `register` has written.
+        """Read a file that `register` has written.
 
         Parameters
         ----------
@@ -71,12 +71,12 @@ class Registration:
         Returns
         -------
         Registration
-            What was registered.
+            The registration.
 
         Raises
         ------
         ValueError
-            If there is no registration in it, or it was changed since.
+            If the file is not a registration, or was changed.
         """
         text = Path(path).read_text(encoding="utf-8")
         try:
@@ -85,7 +85,7 @@ class Registration:
         except (ValueError, KeyError, TypeError, RecursionError):
             reject("the file must be a registration", "something else", "`toolkit register` writes one")
         if registration.seal != seal:
-            reject("a registration must be as it was written", "one that was changed", "register the change by itself")
+            reject("a registration must not be changed", "one that was changed", "register the change separately")
         return registration
 
     @property
@@ -95,21 +95,21 @@ class Registration:
         return hashlib.sha256(data.encode()).hexdigest()
 
     def check(self, survey: Survey) -> None:
-        """Raise an error if a survey is not the registered one; its rehearsal counts as the same.
+        """Raise an error if a survey is not the registered one or its rehearsal.
 
         Parameters
         ----------
         survey : Survey
-            What was asked.
+            The survey.
 
         Raises
         ------
         ValueError
-            If its hash is another one.
+            If its hash differs.
         """
         if _hash(survey) != self.survey:
             rule = f"the survey must be the one that was registered on {self.date} (hash {self.survey[:12]}…)"
-            reject(rule, "one with another hash", "what was changed since is not registered")
+            reject(rule, "one with another hash", "later changes are not registered")
 
     def status(self, question: str, by: Sequence[str] = (), reference: object = None) -> str:
         """Return whether an estimate, or a difference from a reference group, was registered.
@@ -117,11 +117,11 @@ class Registration:
         Parameters
         ----------
         question : str
-            Its name.
+            Name of the question.
         by : sequence of str
-            What people are sorted by.
+            Questions by which people are grouped.
         reference : object, optional
-            The group that others are compared with.
+            The reference group of a difference.
 
         Returns
         -------
@@ -139,7 +139,7 @@ class Registration:
 
 
 def _hash(survey: Survey) -> str:
-    """The hash of the survey in the field, also for its rehearsal and for a later collection."""
+    """Return the hash of the real survey, also for its rehearsal and for a later collection."""
     return replace(survey, rehearsal=False, panel=None).hash
 
 
@@ -148,28 +148,28 @@ def _as_list(names: Any) -> list[str]:
 
 
 def register(survey: Survey, plan: Mapping[str, Any] | str | Path, path: str | Path) -> Registration:
-    """Write a pre-registration: what is asked, designs, epsilon, people, margins, power, and all that is planned.
+    """Write a preregistration with questions, designs, epsilon, sample size, margins, power and planned analyses.
 
     Parameters
     ----------
     survey : Survey
-        What will be asked.
+        The survey.
     plan : mapping, str or Path
-        Fields, or the .toml file that they are in: `n`, `stopping`, `exclusions`, `missing`; and if wanted `level`,
-        `questions` (all if left out), `groups`, `contrasts` (question, by, reference), `prevalence` and `subgroup` as
-        for `Survey.plan`, `power` ({question = {prevalence, detect}}), `hypotheses`.
+        The fields, or a .toml file with them. Required are `n`, `stopping`, `exclusions` and `missing`. Optional are
+        `level`, `questions` (by default all), `groups`, `contrasts` (question, by, reference), `prevalence` and
+        `subgroup` as for `Survey.plan`, `power` ({question = {prevalence, detect}}), and `hypotheses`.
     path : str or Path
-        The .md file, which `Registration.load` reads.
+        The .md file to write, which `Registration.load` reads.
 
     Returns
     -------
     Registration
-        What `Results.registered` takes.
+        The registration, which `Results.registered` accepts.
 
     Raises
     ------
     ValueError
-        If a field is missing, unknown or against the survey.
+        If a field is missing, unknown or inconsistent with the survey.
 
     Examples
     --------
@@ -194,10 +194,10 @@ def register(survey: Survey, plan: Mapping[str, Any] | str | Path, path: str | P
 def _checked_plan(survey: Survey, plan: object) -> dict[str, Any]:
     if not isinstance(plan, Mapping):
         reject("a plan must be a table of fields", type(plan).__name__, f"they are {', '.join(_FIELDS)}", TypeError)
-    refuse_unknown(plan, list(_FIELDS), "a plan")
+    reject_unknown(plan, list(_FIELDS), "a plan")
     for name in ("n", *_TEXTS):
         if name not in plan:
-            reject(f"a plan must have `{name}`", "none", "say none where there is none")
+            reject(f"a plan must have `{name}`", "none", 'write "none" if there is nothing to say')
     fields = {"questions": [question.name for question in survey.questions if question.kind != "text"], **plan}
     fields |= {"n": whole(plan["n"], "n"), "level": checked_level(plan.get("level", 0.95))}
     fields |= {name: _as_list(fields[name]) for name in ("questions", "groups", "hypotheses") if name in fields}
@@ -207,10 +207,10 @@ def _checked_plan(survey: Survey, plan: object) -> dict[str, Any]:
         checked_groups(survey, groups)
     for contrast in fields.get("contrasts", []):
         with error_location("contrasts"):
-            refuse_unknown(contrast, list(_CONTRAST), "a contrast")
+            reject_unknown(contrast, list(_CONTRAST), "a contrast")
             for name in _CONTRAST:
                 if name not in contrast:
-                    reject(f"a contrast must have `{name}`", "none", "it says what is compared")
+                    reject(f"a contrast must have `{name}`", "none", "it defines what is compared")
             checked_groups(survey, contrast["by"])
             survey[contrast["question"]]
     return fields

@@ -1,6 +1,4 @@
-"""`Results`: the estimates of a survey, in all or by group, as tables, sentences and a picture: labels for codes,
-shares in percent, one number of decimals per table.
-"""
+"""`Results` presents the estimates of a survey, overall or by group, as tables, notes and plots."""
 
 import html
 import warnings
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a question's table, as text in one unit: group, answer, estimate, error, interval, people."""
+    """One row of a question's table, formatted as text in one unit."""
 
     group: tuple[str, ...]
     option: str
@@ -47,15 +45,15 @@ class Row:
 
 
 PASSED, AGAIN = ("True", "true", "1", "1.0"), ("2", "2.0")
-"""How engines and files write a comprehension check that was passed at the first, or at the second, try."""
+"""Representations of a comprehension check passed at the first or at the second try, in engines and files."""
 
 
 def label_of(survey: Survey, name: str, option: object) -> str:
-    """Return an option of a question, or a group by it, in the words that people read."""
+    """Return the label of an option or group, as respondents read it."""
     question = {other.name: other for other in survey.questions}.get(name)
     if name == CHANNEL:
         return str(option)
-    if question is None:  # the comprehension check; of one about the device, at which try
+    if question is None:  # this is the comprehension check; the one about the device has two tries
         again = str(option) in AGAIN
         return "passed at the second try" if again else "passed" if str(option) in PASSED else "did not pass"
     code = survey.languages[0]
@@ -68,7 +66,7 @@ def label_of(survey: Survey, name: str, option: object) -> str:
 
 
 def html_table(rows: Sequence[Row], by: Sequence[str]) -> str:
-    """Return one question's table; `by` are the questions that people are sorted by."""
+    """Return one question's table as HTML; `by` are the questions by which people are grouped."""
     options = any(row.option != "mean" for row in rows)
     heads = [*by, *(["answer"] if options else []), "estimate", "standard error", "95 % interval", "people"]
     head = "".join(f"<th>{html.escape(text)}</th>" for text in heads)
@@ -84,7 +82,7 @@ def html_table(rows: Sequence[Row], by: Sequence[str]) -> str:
 NOTHING = "there is nothing to show yet"
 OUTSIDE = (
     "An estimate marked * lies outside 0 to 100 %, as an unbiased one can by chance or if instructions were not "
-    'followed; the interval holds what agrees with the reports, and method="mle" estimates inside.'
+    'followed; the interval has the values that agree with the reports, and method="mle" stays inside.'
 )
 
 
@@ -95,11 +93,11 @@ class SurveyEstimate(GroupEstimate):
     Parameters
     ----------
     liars : float or None
-        The largest shift that 1 % of the people can cause by lying in concert; None where it is not defined.
+        The largest shift that 1 % of the people can cause by lying in concert; None if it is not defined.
     refused : int
-        People who were asked and left it empty, as a question that is not required may be.
+        Number of people who left an optional question empty.
     not_asked : int
-        People to whom it does not apply, by the plain answers before it.
+        Number of people to whom the question does not apply because of earlier plain answers.
 
     Examples
     --------
@@ -136,15 +134,16 @@ class Results(Findings):
     Parameters
     ----------
     survey : Survey
-        What was asked.
+        The survey.
     understood : tuple of int or None
-        How many passed the comprehension check, of one about the device at each of two tries; and how many took it.
+        Numbers of people who passed the comprehension check (at each of two tries if it is about the device), followed
+        by the number who took it.
     attention : mapping
         For each anchor question the share of people who did not answer at random.
     complete : bool
-        Whether no more reports can come.
+        Whether the collection is closed, so that no reports can be added.
     registration : Registration, optional
-        What was planned before anybody was asked; see `registered`.
+        The preregistration; see `registered`.
 
     Examples
     --------
@@ -165,7 +164,7 @@ class Results(Findings):
 
     def _check(self, *names: str) -> None:
         for name in names:
-            self.survey[name]  # refuses a name that is none
+            self.survey[name]  # raises an error for an unknown name
             if name not in self.designs:
                 self._reject_without_estimate(name)
 
@@ -179,7 +178,7 @@ class Results(Findings):
         return tuple(question for question in self.survey.questions if question.name in names)
 
     def suppress_below(self, minimum: int) -> Self:
-        """Return only estimates from at least `minimum` people; a remark counts the others.
+        """Withhold estimates from fewer than `minimum` people; a remark counts them.
 
         Parameters
         ----------
@@ -189,43 +188,43 @@ class Results(Findings):
         Returns
         -------
         Results
-            The results without the others.
+            The results without these estimates.
         """
         enough = super().suppress_below(minimum)
-        shown = tuple(one for one in enough.group_estimates if (one.estimate.n or 0) >= minimum)
+        visible = tuple(finding for finding in enough.group_estimates if (finding.estimate.n or 0) >= minimum)
         remarks = self.remarks
-        if left_out := len(self.group_estimates) - len(shown):
+        if left_out := len(self.group_estimates) - len(visible):
             remark = (
                 f"{left_out:,} of {len(self.group_estimates):,} estimates are not shown, as fewer than {minimum:,} "
                 "people answered (the survey's `minimum`)."
             )
             if self.by:
                 remark += (
-                    " Whoever has the others and those of all people can work them out if they are of one group: "
+                    " If they belong to one group, they can be computed from the others and those of all people: "
                     "publish one of the two."
                 )
             remarks = (*remarks, remark)
         attention = {name: share for name, share in self.attention.items() if (share.n or 0) >= minimum}
         few = self.understood is not None and 0 < self.understood[-1] < minimum
         understood = None if few else self.understood
-        return replace(enough, group_estimates=shown, attention=attention, understood=understood, remarks=remarks)
+        return replace(enough, group_estimates=visible, attention=attention, understood=understood, remarks=remarks)
 
     def differences(self, reference: object, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
-        """Return every group less the reference, for each question and option, with a test of no difference.
+        """Return the difference of every group from a reference group, with a test, for each question and option.
 
         Parameters
         ----------
         reference : Any
-            A group, as `by` has it; of several questions a tuple.
+            The reference group, a tuple if `by` has several questions.
         adjust : str, optional
             "holm" or "bonferroni", for all tests of the table together.
         level : float
-            Level of the intervals.
+            Confidence level of the intervals.
 
         Returns
         -------
         DataFrame
-            A row per question, group and option.
+            One row per question, group and option.
         """
         frame = super().differences(reference, adjust=adjust, level=level)
         if self.registration is not None:
@@ -233,17 +232,17 @@ class Results(Findings):
         return frame
 
     def registered(self, registration: Registration | str | Path) -> "Results":
-        """Return the same results, with a status for each estimate: registered or exploratory.
+        """Return the results with a status for each estimate: registered or exploratory.
 
         Parameters
         ----------
         registration : Registration, str or Path
-            What `toolkit register` wrote before anybody was asked.
+            The preregistration, or the file that `toolkit register` wrote.
 
         Returns
         -------
         Results
-            With a column "status" in tables, frames and differences.
+            The results, with a column "status" in tables, frames and differences.
 
         Raises
         ------
@@ -257,7 +256,7 @@ class Results(Findings):
         return replace(self, registration=registration, remarks=(*self.remarks, sentence))
 
     def status(self, name: str) -> str:
-        """Return whether the estimates of a question were registered; without a registration nothing.
+        """Return whether the estimates of a question were registered.
 
         Parameters
         ----------
@@ -267,7 +266,7 @@ class Results(Findings):
         Returns
         -------
         str
-            "registered", "exploratory" or "".
+            "registered" or "exploratory", or "" without a registration.
         """
         return "" if self.registration is None else str(self.registration.status(name, self.by))
 
@@ -275,16 +274,16 @@ class Results(Findings):
         return {} if self.registration is None else {"status": self.status(name)}
 
     def report(self, path: str | Path, *, title: str | None = None, level: float = 0.95) -> Path:
-        """Write a report for readers: what was asked, who answered, estimates with pictures, methods, protection.
+        """Write a report for readers with questions, turnout, estimates, plots, methods and privacy protection.
 
         Parameters
         ----------
         path : str or Path
             A .html, .docx, .pdf or .md file.
         title : str, optional
-            What it is about; by default the survey's title.
+            Title of the report, by default the survey's.
         level : float
-            Level of the intervals.
+            Confidence level of the intervals.
 
         Returns
         -------
@@ -301,10 +300,10 @@ class Results(Findings):
         Returns
         -------
         tuple of ArmDifference
-            One for each two questions with one text in different arms, and each answer but the first.
+            One for each pair of questions with the same text in different arms, and each answer except the first.
         """
         if self.by:
-            reject("arms are compared in all", f"groups by {', '.join(self.by)}", "leave `by` out")
+            reject("arms are compared without groups", f"groups by {', '.join(self.by)}", "leave `by` out")
         single = {finding.question: finding.estimate for finding in self.group_estimates}
         return differences(self.survey.questions, single.get)
 
@@ -317,14 +316,14 @@ class Results(Findings):
         Parameters
         ----------
         earlier : Results
-            Those of an earlier wave of the same panel, for all people.
+            The results of an earlier wave of the same panel, for all people.
         name : str
             A question with a memo.
 
         Returns
         -------
         Estimate
-            The later prevalence less the earlier one.
+            The later prevalence minus the earlier one.
         """
         return self._since(earlier, name, Memo.change)
 
@@ -334,7 +333,7 @@ class Results(Findings):
         Parameters
         ----------
         earlier : Results
-            Those of an earlier wave, as for `change`.
+            The results of an earlier wave, as for `change`.
         name : str
             A question with a memo.
 
@@ -352,18 +351,18 @@ class Results(Findings):
         return between(self.survey[name], before, now, estimate, least)
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
-        """Return numbers for further work, shares as 0.25; `summary` has them as people read them.
+        """Return the results as unrounded numbers for further analyses; `summary` has formatted ones.
 
         Parameters
         ----------
         level : float
-            Level of the intervals.
+            Confidence level of the intervals.
 
         Returns
         -------
         DataFrame
-            A row per question, group and option: estimate, standard error, interval, fit, `n` that answered,
-            the others as `SurveyEstimate` explains them, and the 1 % of liars.
+            One row per question, group and option, with estimate, standard error, interval, fit, the number `n` of
+            answers, the other counts of `SurveyEstimate`, and the largest shift by 1 % of liars.
         """
         rows = [
             {
@@ -382,17 +381,17 @@ class Results(Findings):
         return extra("pandas", "collect").DataFrame(rows)
 
     def summary(self, level: float = 0.95) -> "pd.DataFrame":
-        """Return a table for a paper: labels, shares in percent, the same number of decimals within a question.
+        """Return a table for a paper, with labels, shares in percent, and consistent decimals within a question.
 
         Parameters
         ----------
         level : float
-            Level of the intervals.
+            Confidence level of the intervals.
 
         Returns
         -------
         DataFrame
-            Text; write it with `to_csv` or `to_latex`.
+            A table of text, for `to_csv` or `to_latex`.
 
         Examples
         --------
@@ -424,29 +423,29 @@ class Results(Findings):
         return extra("pandas", "collect").DataFrame(rows, columns=["question", *self.by, "answer", *numbers, *marks])
 
     def plot(self, level: float = 0.95) -> Any:  # type: ignore[override]  # several panels, on axes of their own
-        """Draw all estimates with their intervals: shares on one axis in percent, each mean on its own.
+        """Draw all estimates with their intervals, shares on one axis in percent and each mean on its own axis.
 
         Parameters
         ----------
         level : float
-            Level of the intervals.
+            Confidence level of the intervals.
 
         Returns
         -------
         Sheet
-            The figure, with its content in words.
+            The figure, with its content as text.
         """
         from toolkit.show.findings import findings
 
         return findings(self, level=checked_level(level))
 
     def notes(self) -> list[str]:
-        """Return notes on how far to trust the results, and on each estimate that its reports contradict.
+        """Return notes on the reliability of the results, and on each estimate that its reports contradict.
 
         Returns
         -------
         list of str
-            Sentences.
+            The notes.
         """
         notes = [*self._trust(), *([OUTSIDE] if any(map(self._outside, self.estimated)) else [])]
         for finding in self.group_estimates:
@@ -456,7 +455,7 @@ class Results(Findings):
         return notes
 
     def _outside(self, question: Question) -> bool:
-        """Whether a share of the question is shown that lies outside 0 to 100 %."""
+        """Tell whether an estimated share of the question lies outside 0 to 100 %."""
         values = [np.ravel(finding.estimate.value) for finding in self._of(question.name)]
         return is_share(question) and bool(is_outside(np.concatenate(values)).any())
 
@@ -504,14 +503,14 @@ class Results(Findings):
 
 
 def group_label(results: Results, group: Group) -> str:
-    """Return a group in words: "faculty law, year 2"."""
+    """Return the label of a group, such as "faculty law, year 2"."""
     return ", ".join(
         f"{name} {label_of(results.survey, name, value)}" for name, value in zip(results.by, group, strict=True)
     )
 
 
 def table_rows(results: Results, name: str, level: float = 0.95) -> list[Row]:
-    """Return one question's table as text, a row per group and option; a star marks a share outside 0 to 100 %."""
+    """Return the rows of one question's table; a star marks a share outside 0 to 100 %."""
     survey = results.survey
     lines = lines_of(results._of(name), checked_level(level), share=is_share(survey[name]))
     return [
@@ -528,7 +527,7 @@ def table_rows(results: Results, name: str, level: float = 0.95) -> list[Row]:
 
 
 def footnotes(results: Results, question: Question) -> list[str]:
-    """Return what stands below a question's table: what its errors cover, its loss, notes, and what liars could do."""
+    """Return the footnotes of a question's table: the errors' coverage, the privacy loss, notes, and effect of lies."""
     findings = results._of(question.name)
     first = next((finding.estimate for finding in findings if finding.estimate.n), findings[0].estimate)
     privacy = "no privacy claim" if first.loss is None else f"privacy loss {first.loss}"
@@ -546,7 +545,7 @@ def footnotes(results: Results, question: Question) -> list[str]:
 
 
 def _percent(count: int, whole: int) -> str:
-    """A share in percent, rounded to "100 %" or "0 %" only where that is exact."""
+    """Format a share in percent, rounded to "100 %" or "0 %" only if that is exact."""
     share, decimals = 100 * count / whole, 0
     while count not in (0, whole) and round(share, decimals) in (0, 100):
         decimals += 1
@@ -554,7 +553,7 @@ def _percent(count: int, whole: int) -> str:
 
 
 def _comprehension(*counts: int) -> str:
-    """How many people passed the comprehension check, and how many would pass by chance."""
+    """Return a sentence on how many people passed the comprehension check, and how many would by chance."""
     *right, tried = counts
     passed = f"{sum(right)} of {tried} ({_percent(sum(right), tried)}) passed the comprehension check"
     if len(right) == 1:

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
-    """Return a frame of what a store holds, in the order of its random keys, so that the order says nothing.
+    """Return stored reports as a frame, in the order of their random keys, which reveals nothing.
 
-    A choice is its label ("yes"; as text where labels are numbers and texts), a number is itself, and a report that is
-    a list of numbers is its JSON text, so that every column can be counted, compared and written to a file. What was
-    not asked, or left out, is missing. Of several waves, "person" joins the reports of one phone over them.
+    A choice is given as its label (as text if some labels are numbers and some are texts), a number as itself, and a
+    report that is a list of numbers as JSON text, so that every column can be counted, compared and written to a file.
+    Answers that were not asked for or left out are missing. With several waves, "person" joins the reports of a phone.
     """
     try:
         columns = _columns(survey, [json.loads(body) for body in bodies])
-    except (LookupError, TypeError, ValueError):  # nothing of a report is told, so its own words are not either
+    except (LookupError, TypeError, ValueError):  # its message could quote a report
         columns = None
     if columns is None:
         consequence = "another program has changed the database; read a copy from before that"
-        reject("every stored report must be one that the survey's page sends", "one that is not", consequence)
+        reject("every stored report must be one that the survey's page could send", "one that is not", consequence)
     return extra("pandas", "collect").DataFrame(columns)
 
 
@@ -51,7 +51,7 @@ def _columns(survey: Survey, people: Sequence[Mapping[str, Any]]) -> dict[str, l
 
 
 def cell(question: Question, value: Any) -> Any:
-    """Return one answer as it stands in a table."""
+    """Return the cell of a table for one answer."""
     if value is None:
         return None
     if isinstance(value, list):
@@ -64,7 +64,7 @@ def cell(question: Question, value: Any) -> Any:
 
 
 def value_of(question: Question, entry: object) -> Any:
-    """Return the code, number or list that a cell stands for, also where an engine wrote 3.0 or "3" for 3."""
+    """Return the code, number or list that a cell represents, also if an engine wrote 3.0 or "3" instead of 3."""
     plain = int(entry) if isinstance(entry, float) and entry.is_integer() else entry
     if labels := code_labels(question):
         names = {str(label): code for code, label in enumerate(labels)}
@@ -88,22 +88,22 @@ def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str,
         question = survey[name]
         if question.randomized or question.kind != "choice":
             rule = "`by` must name plain questions with options"
-            why = "people cannot be sorted by an answer that is hidden; ask it plainly, or estimate the joint design"
+            why = "people cannot be grouped by a randomized answer; ask it plainly, or estimate the joint distribution"
             reject(rule, f"{name!r}, which is {'randomized' if question.randomized else 'a ' + question.kind}", why)
     return names
 
 
-def refuse_strange(question: Question, values: Mapping[Any, Any]) -> None:
-    """Refuse values that the question cannot have; the message counts them, as each is somebody's."""
+def reject_invalid_values(question: Question, values: Mapping[Any, Any]) -> None:
+    """Reject values that the question cannot have; the message counts them and quotes none."""
     with error_location(question=question.name):
-        strange = sum(not accepts(question, value) for value in values.values())
-        if strange:
+        invalid = sum(not accepts(question, value) for value in values.values())
+        if invalid:
             rule = "the column must hold reports of this question"
-            reject(rule, f"{strange} kinds of value that are none", "check the survey")
+            reject(rule, f"{invalid} different values that are not", "check the survey")
 
 
 class GroupedRows:
-    """Rows of a frame by group, and by the plain answers that decide which questions are asked, each counted once."""
+    """Counts of a frame's rows by group and by the plain answers that decide which questions are asked."""
 
     def __init__(self, survey: Survey, reports: DataFrame, groups: tuple[str, ...]) -> None:
         check_extras("narwhals", name="collect")
@@ -111,19 +111,19 @@ class GroupedRows:
         self._counts: dict[tuple[str, ...], list[tuple[Mapping[str, Any], int]]] = {}
 
     def _by(self, deciding: Iterable[str] = ()) -> list[tuple[Mapping[str, Any], int]]:
-        names = tuple(dict.fromkeys((*self._groups, *deciding)))  # groups may decide, too
+        names = tuple(dict.fromkeys((*self._groups, *deciding)))  # a grouping question may also be a deciding one
         if names not in self._counts:
             counts = row_counts(self._reports, names)
             self._counts[names] = [(dict(zip(names, row, strict=True)), count) for row, count in counts]
         return self._counts[names]
 
     def _group(self, row: Mapping[str, Any]) -> Group | None:
-        """The group of a row; None where what it is sorted by is missing."""
+        """Return the group of a row, or None if an answer that defines it is missing."""
         group = tuple(row[name] for name in self._groups)
         return None if any(map(is_missing, group)) else group
 
     def people(self) -> dict[Group, int]:
-        """Return how many rows each group has; those without a group are not among them."""
+        """Return the number of rows of each group, without rows that belong to no group."""
         return _sums((self._group(row), count) for row, count in self._by())
 
     def eligible(self, question: Question) -> dict[Group, int]:
@@ -131,7 +131,7 @@ class GroupedRows:
         return _sums((self._group(row), count) for row, count in rows if self._is_asked(question, row))
 
     def _is_asked(self, question: Question, answers: Mapping[str, Any]) -> bool:
-        """Whether the plain answers before a question let it be asked."""
+        """Tell whether a question is asked after the plain answers of a row."""
         for name, options in (question.show_if or {}).items():
             decider, answer = self._survey[name], answers[name]
             code = -1 if is_missing(answer) else value_of(decider, answer)
@@ -140,17 +140,17 @@ class GroupedRows:
         return True
 
 
-def turnout(question: Question, answered: int, asked: int, people: int) -> dict[str, int]:
-    """Return who of a group did not have to answer, as fields of a `SurveyEstimate`."""
+def turnout(question: Question, answered: int, eligible: int, people: int) -> dict[str, int]:
+    """Return the numbers of people in a group who did not have to answer, as fields of a `SurveyEstimate`."""
     optional = not question.randomized and not question.required
-    refused = max(asked - answered, 0) if optional else 0
-    return {"refused": refused, "not_asked": max(people - max(asked, answered), 0)}
+    refused = max(eligible - answered, 0) if optional else 0
+    return {"refused": refused, "not_asked": max(people - max(eligible, answered), 0)}
 
 
-def _sums(counted: Iterable[tuple[Group | None, int]]) -> dict[Group, int]:
-    """How many there are of each group, without those who have none."""
+def _sums(counts: Iterable[tuple[Group | None, int]]) -> dict[Group, int]:
+    """Add up the counts of each group, without rows that belong to no group."""
     sums: dict[Group, int] = {}
-    for group, count in counted:
+    for group, count in counts:
         if group is not None:
             sums[group] = sums.get(group, 0) + count
     return sums

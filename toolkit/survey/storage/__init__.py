@@ -38,7 +38,7 @@ def open_store(url: str, *, readonly: bool = False) -> Collection:
         from toolkit.survey.storage.postgres import postgres_store
 
         return postgres_store(url, readonly)
-    _refuse_unknown(url)
+    _reject_url(url)
 
 
 def merge(database: str, others: Sequence[str]) -> tuple[int, int]:
@@ -65,7 +65,7 @@ def merge(database: str, others: Sequence[str]) -> tuple[int, int]:
         return count, sum(store.count() for store in stores) - count
 
 
-def _refuse_unknown(url: str) -> NoReturn:
+def _reject_url(url: str) -> NoReturn:
     """Reject a URL of no known database, and quote only its beginning, because a password may follow."""
     rule = "`database` must begin with sqlite:/// or postgresql://"
     scheme, mark, rest = url.partition("://")

@@ -98,7 +98,7 @@ class Collection:
                     new = with_panel(survey, panel)
                     session.insert_collection(CollectionInfo(new.hash, new.access, new.cap, State.DRAFT))
                     session.add_edition(new_edition(new))
-                info, editions = session.info() or _refuse_missing(), session.editions()
+                info, editions = session.info() or _reject_missing(), session.editions()
             check_page(with_existing_panel(survey, editions[-1]), editions)
             self._identity = info.hash, info.identity
             if info.state is State.CLOSED and not info.is_cleaned:  # its closing was interrupted
@@ -357,7 +357,7 @@ class Collection:
 
     def _check_info(self, session: Session) -> CollectionInfo:
         """Return the description of the collection, and check that its database was not exchanged under a server."""
-        info = session.info() or _refuse_missing()
+        info = session.info() or _reject_missing()
         if self._identity not in (None, (info.hash, info.identity)):
             rule = "the database must hold the same collection as before"
             reject(rule, "another one", "nothing was read or stored", StoreError)
@@ -385,7 +385,7 @@ def _open_uses(session: Session) -> set[bytes]:
     return session.unspent(uses) - session.count_and_pool()[1].passes
 
 
-def _refuse_missing() -> NoReturn:
+def _reject_missing() -> NoReturn:
     reject("the database must hold a collection", "none", "create one first", StoreError)
 
 
