@@ -42,7 +42,7 @@ def test_a_survey_from_file_to_results_in_the_shell(capsys, monkeypatch):
     assert "\n cheated " not in said(capsys, "results", "--by", "faculty")  # rows; notes begin at the margin
     asked_for = said(capsys, "results", "--by", "faculty", "--minimum", "1")
     assert asked_for.count("\n cheated ") == 2
-    assert "Shown from 1 people on, as was asked for; the survey's minimum is 30." in asked_for
+    assert "Shown from 1 people on, as requested; the survey's minimum is 30." in asked_for
     assert main(["serve", "exams.toml", "--rehearsal"]) == 2
     assert "closing is final" in capsys.readouterr().err
 

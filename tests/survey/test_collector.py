@@ -92,7 +92,7 @@ def test_from_start_to_results(request, database):
     assert (closed.state, closed.reports, closed.serving) == ("closed", 60, False)
     by = collector.results(by="faculty", minimum=1)
     assert by["cheated"]["law"].n == (people(60)["faculty"] == "law").sum()
-    assert "Shown from 1 people on, as was asked for; the survey's minimum is 40." in by.remarks
+    assert "Shown from 1 people on, as requested; the survey's minimum is 40." in by.remarks
     assert collector.results(by="faculty").group_estimates == ()
     assert repr(collector) == "<Collector of 'REHEARSAL: Exams': closed, 60 reports>"
 

@@ -203,7 +203,7 @@ def test_two_hundred_planted_typing_errors_are_all_listed_and_nothing_else(typed
     assert len(entered.problems) == 150 + 100 + 50 + 50
     alone = read_entries(FIELD, second)
     assert len(alone.problems) == 150  # one file alone cannot show a wrong code that is possible
-    with pytest.raises(ValueError, match="all must be settled before a sheet is stored, got 350 problems"):
+    with pytest.raises(ValueError, match="all problems must be solved before sheets are stored, got 350"):
         store_entries(FIELD, entered, f"sqlite:///{tmp_path}/x.db")
     assert not (tmp_path / "x.db").exists()
 
@@ -283,7 +283,7 @@ def test_a_row_with_more_cells_than_the_head_is_a_problem_and_a_shorter_one_lack
     for head, row in (("", "2,7,5,ok"), ("", "2,7,5,"), (",", "2,7,5,ok"), (",,", "2,7,,5")):
         (tmp_path / "a.csv").write_text(f"serial,faculty,hours,say{head}\n{serial},{row}\n")
         (problem,) = read_entries(made, tmp_path / "a.csv").problems
-        assert problem.startswith("a.csv, row 2: more cells than the head has names; write what has a comma in quot")
+        assert problem.startswith("a.csv, row 2: more cells than columns; put cells with a comma in quot")
     for row in ('2,"7,5",', '2,"7,5"'):
         (tmp_path / "a.csv").write_text(f"serial,faculty,hours,say\n{serial},{row}\n")
         entered = read_entries(made, tmp_path / "a.csv")
@@ -421,7 +421,10 @@ def test_no_answer_about_the_device_is_listed_and_its_boxes_stand_in_an_order_th
     serial = serial_numbers(made, 1)[0]
     (tmp_path / "a.csv").write_text(f"serial,understood_1,understood_2,cheated\n{serial},,7,1\n")
     problems = read_entries(made, tmp_path / "a.csv").problems
-    assert ["understood_1: an answer is missing" in problems[0], "understood_2: no code" in problems[1]] == [True, True]
+    assert ["understood_1: an answer is missing" in problems[0], "understood_2: not a code" in problems[1]] == [
+        True,
+        True,
+    ]
     page = printed_pages(made, "en", serial_numbers(made, 60))["form.en.html"]
     orders = {tuple(re.findall(r"<bdi>(\w+)</bdi>", part)[:3]) for part in page.split("<header>")[1:]}
     assert len(orders) == 3  # by chance fewer in 3 × (2/3)**60 < 1e-10

@@ -216,7 +216,7 @@ def test_after_closing_too_no_group_below_the_minimum_is_shown(field):
     assert not any("law" in words for words in drawn)
     few = collector.results(by="faculty", minimum=1)
     assert few["cheated"]["law"].n == 1
-    assert "Shown from 1 people on, as was asked for; the survey's minimum is 20." in few.notes()
+    assert "Shown from 1 people on, as requested; the survey's minimum is 20." in few.notes()
     assert collector.results()["cheated"].n == 51
 
 
