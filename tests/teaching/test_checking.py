@@ -36,7 +36,7 @@ def test_each_known_mistake_is_told_its_reason_and_no_other_part_is_blamed(name)
             given[place] = wrong
             reply = check(name, given)
             assert not reply
-            assert reply.said == (reason if len(given) == 1 else f"part {place + 1} of {len(given)}: {reason}")
+            assert reply.message == (reason if len(given) == 1 else f"part {place + 1} of {len(given)}: {reason}")
 
 
 @pytest.mark.slow
@@ -48,7 +48,7 @@ def test_nonsense_is_not_right_and_gets_no_hint(name):
         assert not reply
         reasons = [said for part in KEY[name]["parts"] for _, said in part.get("wrong", [])]
         reasons += [said for slips in SLIPS.values() for _, said in slips]
-        assert not any(reason in reply.said for reason in reasons)
+        assert not any(reason in reply.message for reason in reasons)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_nonsense_is_not_right_and_gets_no_hint(name):
 def test_slips_of_the_hand_are_told_by_what_would_make_them_right(name, answer, said):
     reply = check(name, answer)
     assert not reply
-    assert said in reply.said
+    assert said in reply.message
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,38 @@ def test_a_slip_is_the_way_back_to_the_right_number_and_no_other_answer_is_one(m
     part = {"right": [checking.seal("t", 0, rounded(right, digits))], "digits": digits, "slips": [kind], "hints": hints}
     monkeypatch.setattr(checking, "_answers", lambda: {"t": [part]})
     assert check("t", right)
-    assert check("t", 77.7).said == "a hint"
+    assert check("t", 77.7).message == "a hint"
     for answer, said in slips.items():
-        assert said in check("t", answer).said
+        assert said in check("t", answer).message
     for answer in (0, -3, 0.7, 1, 1000, "inf"):
-        assert check("t", answer).said == ("not yet." if digits else "not yet. It is a whole number.")
+        is_fraction = not digits and answer == 0.7
+        assert check("t", answer).message == ("not yet. A whole number is asked for." if is_fraction else "not yet.")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "message"),
+    [
+        ("03.2", 3361.04, "Round up."),
+        ("03.2", 3361, "One too few"),
+        ("03.2", 3363, "One too many"),
+        ("03.2", 3000.5, "A whole number is asked for"),
+        ("03.2", 33620, "look at the decimal point"),
+        ("03.1", (0.75, 1.12, 5), "carry more digits"),
+        ("03.1", (5, 1.0986, 5), "This is the answer to part 3"),
+        ("05.2", (2, "maybe"), "Answer yes or no"),
+        ("16.2", "cards", "A word is asked for"),
+        ("05.1", (2.10, 496, 114), "part 3 of 3: Round up: with 114"),
+        ("09.2", 0.392, "the share of yes"),
+    ],
+)
+def test_a_likely_wrong_answer_gets_a_hint(name, answer, message):
+    assert message in check(name, answer).message
+
+
+@pytest.mark.parametrize("people", [496, 498])
+def test_people_follow_from_an_epsilon_that_was_rounded_before(people):
+    assert check("05.1", (2.10, people, 115))
+    assert check("05.1", (2.097, people, 115))
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ def test_the_key_earns_every_point_and_nothing_earns_none(of):
     names = [name for name in KEY if name.startswith(of)]
     marks = grade({name: right(name) for name in names}, of)
     assert [(mark.exercise, mark.points) for mark in marks] == [(name, len(KEY[name]["parts"])) for name in names]
-    assert all(mark.points == mark.most and mark.said == "right." for mark in marks)
+    assert all(mark.points == mark.most and mark.message == "right." for mark in marks)
     assert sum(mark.points for mark in grade({}, of)) == 0
 
 
@@ -26,17 +26,17 @@ def test_a_wrong_part_costs_its_own_point_alone(wrong):
 def test_a_part_that_is_missing_costs_its_own_point_and_too_many_cost_all():
     marks = {mark.exercise: mark for mark in grade({"P.1": right("P.1")[0], "P.2": [*right("P.2"), 1], "P.3": []})}
     assert [mark.points for mark in marks.values()] == [1, 0, 0, 0]
-    assert marks["P.1"].said == "parts asked for: 2; given: 1."
-    assert marks["P.4"].said == "no answer."
+    assert marks["P.1"].message == "parts asked for: 2; given: 1."
+    assert marks["P.4"].message == "no answer."
 
 
 def test_what_notebook_04_plans_for_the_project_gets_a_hint():
     """There one in ten answers at random."""
-    assert check("P.2", (4587, 11468)).said.count("allows for the tenth who answer at random") == 2
+    assert check("P.2", (4587, 11468)).message.count("allows for the tenth who answer at random") == 2
 
 
 def test_to_grade_is_not_to_answer(monkeypatch):
-    monkeypatch.setattr("toolkit.teaching.checking._told", {})
+    monkeypatch.setattr("toolkit.teaching.checking._last_replies", {})
     grade({"P.1": right("P.1")})
     assert left_to_do(["P.1"], {}) == "Still to do: exercise P.1."
     check("P.1", right("P.1"))

@@ -95,5 +95,5 @@ def _grade(options: Options) -> int:
         echo(",".join([file.name.replace(",", " "), *map(str, points), str(sum(points))]))
         for mark in marks:
             if mark.points < mark.most:
-                print_error(f"{file.name}: {mark.exercise}: {mark.said}")
+                print_error(f"{file.name}: {mark.exercise}: {mark.message}")
     return 1 if complaints else 0
