@@ -32,7 +32,8 @@ def asked(arms: Any = None, **changes: Any) -> Survey:
     return survey(faculty(), direct, hidden, arms=arms or ARMS, check=False, **changes)
 
 
-def test_the_arm_is_a_column_that_chance_fills_with_exactly_these_probabilities() -> None:
+def test_the_arm_is_a_column_with_exact_probabilities() -> None:
+    """It is drawn at random."""
     made = asked()
     assert made.questions[0].chances == (Fraction(3, 10), Fraction(7, 10))
     (item,) = [one for one in page_content(made)["questions"] if one["name"] == "arm"]
@@ -47,7 +48,8 @@ def test_the_arm_is_a_column_that_chance_fills_with_exactly_these_probabilities(
     assert repr(made).startswith("<Survey 'Exams': 3 questions, 1 randomized")
 
 
-def test_one_respondent_spends_what_the_dearest_arm_costs_and_not_all_of_them() -> None:
+def test_the_loss_is_that_of_the_most_expensive_arm() -> None:
+    """The losses of the arms do not add up."""
     first = Question("first", "A?", design=warner("2/3"), show_if={"arm": ["a"]})
     second = Question("second", "A?", design=warner("3/4"), show_if={"arm": ["b"]})
     made = survey(first, second, cheated(), arms={"a": 0.5, "b": 0.5})
@@ -86,7 +88,8 @@ def test_a_report_answers_the_questions_of_its_arm_and_no_others(
             parse_submission(made, raw)
 
 
-def test_a_plain_twin_of_a_randomized_question_is_refused_unless_nobody_is_asked_both() -> None:
+def test_plain_twins_need_different_arms() -> None:
+    """A plain twin of a randomized question is refused if anybody is asked both."""
     twin = Question("direct", TEXT, options=["no", "yes"])
     with pytest.raises(ValueError, match="must not ask what a randomized one asks"):
         survey(twin, Question("hidden", TEXT, design=warner("3/4"), show_if={"arm": ["randomized"]}), arms=ARMS)
@@ -150,7 +153,8 @@ def test_only_questions_of_one_text_and_different_arms_are_compared() -> None:
     assert arm_pairs([other, *asked().questions[1:2]]) == []
 
 
-def test_a_plan_counts_the_people_of_each_arm_and_the_margin_of_the_difference() -> None:
+def test_a_plan_has_the_margin_of_the_difference() -> None:
+    """It counts the people of each arm."""
     plan = asked().plan(1000)
     assert (plan["direct"].people, plan["hidden"].people) == (300, 700)
     assert "arm" not in [one.question for one in plan.questions]

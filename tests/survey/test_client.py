@@ -11,7 +11,7 @@ from toolkit.survey import client
 RANDOMIZER = client.asset("randomizer.js").decode()
 
 
-def test_all_that_a_phone_loads_is_under_52_kilobytes_and_under_21_compressed():
+def test_the_page_stays_below_its_size_limits():
     """In every mode: all files together, although the two of the blind mode are loaded in that mode alone. Those of a
     station, which no phone loads, are counted on their own.
     """
@@ -50,7 +50,9 @@ def test_the_recipe_that_is_published_gives_the_number_on_the_receipt():
     assert done.stdout.split()[0] == client.code_hash()
 
 
-def test_the_hash_changes_with_any_byte_and_with_the_border_between_two_files(tmp_path, monkeypatch):
+def test_the_hash_changes_with_any_byte(tmp_path, monkeypatch):
+    """It also changes with the border between two files."""
+
     def hashed(**files: str) -> str:
         names = {f"{name}.js": text for name, text in files.items()}
         for name, text in names.items():

@@ -45,7 +45,8 @@ def people(count):
     )
 
 
-def test_a_server_is_started_with_what_was_given_and_found_again_at_its_port(folder, monkeypatch):
+def test_a_server_gets_its_options_and_keeps_its_port(folder, monkeypatch):
+    """It is found again at its port."""
     asked = []
     server = background.Server("http://127.0.0.1:8123/", 8123, 4711, "0" * 64, folder / "state")
     monkeypatch.setattr(background, "launch", lambda database, options: asked.append((database, options)) or server)
@@ -107,7 +108,7 @@ def test_after_a_kernel_restart_the_same_call_finds_the_same_server(folder):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
-def test_a_collector_that_is_forgotten_or_refused_leaves_no_connection_behind(monkeypatch):
+def test_a_forgotten_collector_leaves_no_connection(monkeypatch):
     """Counted by what was opened: later Pythons warn of a connection that nobody closed."""
     opened, connect = [], sqlite3.connect
 
@@ -144,7 +145,8 @@ def test_from_another_folder_a_relative_database_is_another_one(folder):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
-def test_another_survey_in_the_same_database_is_refused_and_what_to_do_after_a_typo_is_said():
+def test_another_survey_in_the_database_is_refused():
+    """The message says what to do after a typo."""
     collect(survey(), database="sqlite:///campus.db")
     with pytest.raises(ValueError, match=r"another.*To correct a text of an open survey, close that collection"):
         collect(survey(faculty(), cheated(help="new words")), database="sqlite:///campus.db")
@@ -164,7 +166,7 @@ def test_a_survey_can_be_collected_from_its_file(folder):
 
 
 @pytest.mark.slow
-def test_a_rehearsal_says_so_everywhere_and_nothing_of_it_gets_among_real_reports(folder):
+def test_a_rehearsal_is_marked_everywhere(folder):
     """Page, view, results, exports and codebook; invented people are refused by a real collection, by us and
     by its server.
     """
@@ -191,7 +193,7 @@ def test_a_rehearsal_says_so_everywhere_and_nothing_of_it_gets_among_real_report
 
 
 @pytest.mark.slow
-def test_results_of_open_access_carry_the_caution_and_those_of_single_use_links_do_not(folder):
+def test_results_of_open_access_carry_a_caution(folder):
     """Five hundred reports came from one connection in seconds, and nothing in the results said that this could be."""
     caution = "whoever has the link can answer, and as often as they like; nothing in the reports would show it"
     anybody = collect(survey(), database="sqlite:///open.db")
@@ -227,7 +229,8 @@ def test_a_closed_collection_is_not_opened_again():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
-def test_while_paused_phones_are_told_to_wait_and_afterwards_they_are_heard():
+def test_while_paused_phones_wait():
+    """Afterwards their reports are accepted."""
     collector = collect(survey(), database="sqlite:///campus.db", rehearsal=True)
     collector.pause()
     assert rehearse(survey(), collector.url, people(3), np.random.default_rng(2)) == 0
@@ -248,7 +251,7 @@ def test_a_blind_survey_gets_a_key_of_its_own_which_is_kept(folder):
 
 
 @pytest.mark.slow
-def test_the_key_that_signs_belongs_to_the_collection_from_whatever_folder_it_is_served(folder, monkeypatch):
+def test_the_issuer_key_belongs_to_the_collection(folder, monkeypatch):
     """Another key would turn away everybody who holds a signed token, after their link was spent."""
     database = f"sqlite:///{folder / 'campus.db'}"
     first = collect(survey(access="blind"), database=database)
@@ -318,7 +321,8 @@ def _free():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
-def test_many_invitations_are_all_different_and_without_an_address_none_is_stored():
+def test_many_invitations_are_distinct():
+    """Without an address none is stored."""
     collector = collect(survey(access="token"), database="sqlite:///campus.db")
     links = collector.invitations(20_000)
     assert len(set(links)) == 20_000
@@ -338,7 +342,7 @@ def test_an_unknown_option_is_refused_before_anything_is_made(folder):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
-def test_the_next_wave_takes_links_and_port_and_a_change_waits_until_both_are_closed():
+def test_the_next_wave_takes_over_links_and_port():
     """Without servers: what a command line's `open` does."""
     first, _ = prepare(panel(access="token", minimum=1), "sqlite:///1.db")
     first._set(PORT, "8123")

@@ -32,7 +32,8 @@ def moved(url, state):
     store.close()
 
 
-def test_a_closed_collection_is_removed_for_good_and_what_is_not_reached_is_said(database, capsys):
+def test_a_closed_collection_is_deleted_for_good(database, capsys):
+    """Sentences say which copies remain."""
     moved(database, State.CLOSED)
     log_path(lock_path(database)).parent.mkdir(parents=True)
     log_path(lock_path(database)).write_text("something went wrong\n")

@@ -46,7 +46,8 @@ def test_it_says_who_asks_what_is_asked_stored_and_shown_and_what_remains() -> N
     assert f"Not said yet: {', '.join(PROTECTION)}." in told
 
 
-def test_the_block_protection_is_read_kept_and_not_part_of_what_people_agree_to(tmp_path) -> None:
+def test_the_section_protection_is_not_part_of_the_hash(tmp_path) -> None:
+    """It is read and kept."""
     whole = survey(cheated(), protection=PROTECTED, **SAID)
     told = sheet(whole)
     assert "Not said yet" not in told
@@ -89,7 +90,8 @@ def test_what_is_missing_is_listed_and_cells_are_counted() -> None:
 
 
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
-def test_access_decides_what_is_stored_of_links_and_how_likely_an_employer_sees_who_took_part(access: str) -> None:
+def test_access_decides_the_risks_from_links(access: str) -> None:
+    """It decides what is stored of links and how likely an employer sees who took part."""
     told = sheet(survey(cheated(), access=access))
     assert ("Hashes of all links" in told) == (access != "open")
     assert ("one person can answer often" in told) == (access == "open")
@@ -120,7 +122,8 @@ def test_what_a_shared_device_risks_follows_from_the_mode() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
-def test_every_design_has_a_sheet_in_every_language_and_the_page_says_the_same(design: object, language: str) -> None:
+def test_every_design_has_an_assessment_in_every_language(design: object, language: str) -> None:
+    """The HTML page says the same."""
     asked = Question("asked", {language: "Q"}, design=design, labels={
         one: {language: f"({one})"} for one in (*getattr(design, "options", ()), *design.report_options)
     })  # fmt: skip
@@ -173,7 +176,8 @@ def test_what_nobody_could_count_is_called_almost_certain() -> None:
     assert "can be almost certain after" in sheet(survey_with(warner(epsilon=12.0), ceiling=20))
 
 
-def test_of_several_waves_it_says_what_all_cost_what_stays_and_what_that_shows() -> None:
+def test_the_assessment_of_waves_covers_all_of_them() -> None:
+    """It says what all waves cost, what stays and what that reveals."""
     told = sheet(panel(access="token"))
     assert "cheated: memo, auto, epsilon 0.511 a wave, 1.03 in 2 waves" in told
     assert "answered in all 2 waves, whatever answers change and whatever a phone loses: a guess" in told
@@ -228,7 +232,8 @@ LINES = {
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_what_is_kept_trusted_and_left_is_said_where_it_is_so_and_nowhere_else(name: str) -> None:
+def test_the_assessment_mentions_only_what_applies(name: str) -> None:
+    """This holds for what is stored, who is trusted and which risks remain."""
     made, lines = LINES[name]
     known = {key: text for key, text in phrases("en", None, "assessment").items() if key.startswith(PARTS)}
     told = [line[2:] for line in sheet(made).splitlines() if line.startswith("- ")]

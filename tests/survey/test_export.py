@@ -143,7 +143,8 @@ def test_the_codebook_says_once_what_must_be_known_of_the_collection():
     assert codebook(survey(cheated(anchor="no")))["columns"]["cheated"]["anchor"] == "no"
 
 
-def test_a_file_that_could_not_be_written_leaves_nothing_and_one_that_was_is_not_held_open(tmp_path, monkeypatch):
+def test_a_failed_file_leaves_nothing(tmp_path, monkeypatch):
+    """A file that was written is not held open."""
     with monkeypatch.context() as broken:
         broken.setattr(pd.DataFrame, "to_csv", mock.Mock(side_effect=OSError("no room")))
         with pytest.raises(OSError, match="no room"):
@@ -161,7 +162,8 @@ def test_without_pyarrow_a_parquet_file_is_not_begun(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_wave_is_exported_with_the_number_that_joins_it_and_says_what_that_is(tmp_path):
+def test_an_exported_wave_has_the_joining_number(tmp_path):
+    """The codebook says what it is."""
     made = panel(wave=2, panel={"identity": "ab" * 16, "loss": 3})
     body = '{"answers":{"cheated":1,"faculty":0},"understood":true,"person":"%s"}'
     frame = table(made, [body % ("0e" * 16), body % ("12" * 16)])

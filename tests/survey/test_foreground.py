@@ -112,7 +112,8 @@ def test_it_keeps_the_port_that_it_chose_and_not_the_one_that_it_was_given(datab
 
 
 @pytest.mark.slow
-def test_the_password_of_a_database_may_come_from_the_environment_and_is_not_among_the_arguments(database, tmp_path):
+def test_the_database_may_come_from_the_environment(database, tmp_path):
+    """Its password is not among the arguments."""
     with foreground(tmp_path, database) as (process, _):
         shown = psutil.Process(process.pid).cmdline()
         assert "--foreground" in shown

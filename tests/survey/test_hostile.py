@@ -314,7 +314,8 @@ def test_tokens_and_requests_for_signatures_of_any_kind_admit_nobody(access, cap
     assert [record for record in caplog.records if record.name != "asyncio"] == []
 
 
-def test_the_second_reading_of_the_rules_agrees_on_honest_reports_and_can_tell_others():
+def test_the_second_implementation_agrees_on_reports():
+    """It also distinguishes other bytes."""
     rng = seeded(1)
     data = honest(rng)
     assert is_report(sent(data))

@@ -32,7 +32,7 @@ def later(monkeypatch):
     return lambda: monkeypatch.setattr(collection, "is_over", lambda _: True)
 
 
-def test_a_report_that_waited_until_the_last_day_was_over_is_taken_when_the_day_was_moved(store):
+def test_moving_the_last_day_admits_waiting_reports(store):
     """As of a tablet that was away; a server is started again with the amended survey."""
     opened(store, closes="2020-01-01", access="token").invite([sha("use")], station=True)
     waiting = entry(by="use")
@@ -51,7 +51,8 @@ def test_people_are_told_on_the_page_and_on_paper_in_every_language():
         assert "2026-12-01" in phrases(code)["until"].format(date="2026-12-01")
 
 
-def test_the_day_is_part_of_what_is_agreed_to_and_a_survey_without_one_has_the_hash_that_it_had():
+def test_the_last_day_is_part_of_the_hash():
+    """A survey without one has the hash that it had."""
     first, second = campus(closes="2026-12-01"), campus(closes="2026-12-02")
     assert len({first.hash, second.hash, campus().hash}) == 3
     assert "closes" not in campus().to_dict()
@@ -119,7 +120,8 @@ def test_status_says_until_when(tmp_path, monkeypatch, capsys):
     assert "Its last day, 2020-01-01, is over" in told
 
 
-def test_a_language_of_ones_own_needs_the_sentence_when_there_is_a_last_day():
+def test_own_languages_need_the_sentence_on_the_last_day():
+    """This applies only if there is a last day."""
     from toolkit.texts.phrases import interface
 
     own = {f"promise_{name}": words for name, words in phrases("en").items() if name != "until"}

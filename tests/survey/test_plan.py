@@ -161,7 +161,7 @@ def test_the_table_is_shown_and_can_be_taken_on():
         survey().plan(n=0)
 
 
-def test_clusters_and_weights_widen_margins_and_leave_the_randomization_alone():
+def test_clusters_and_weights_widen_margins():
     """Of a plain share all comes from sampling; of a hidden one only a part."""
     alike, drawn = survey().plan(n=600), survey().plan(n=600, deff=2, weighting=1.5)
     assert drawn["faculty"].margin == pytest.approx(math.sqrt(2 * 1.5) * alike["faculty"].margin)

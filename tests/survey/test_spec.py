@@ -185,7 +185,8 @@ def test_the_practice_question_is_randomized_as_the_weakest_question_is() -> Non
     assert survey(cheated()).loss == survey(cheated(), practice=False).loss == warner(p="2/3").loss  # it is never sent
 
 
-def test_there_is_no_check_where_nothing_is_randomized_or_its_right_answer_would_be_untrue() -> None:
+def test_there_is_no_check_without_randomization() -> None:
+    """There is none either if its right answer would be untrue."""
     assert survey(cheated(mode="physical", instructions="Throw a die.")).check is True
     assert survey(faculty()).check is survey(cheated(), check=False).check is False
     for epsilon, so in ((3.0, True), (3.01, False)):
@@ -310,7 +311,8 @@ def test_data_that_are_no_table_are_refused() -> None:
         Survey.from_dict([])  # type: ignore[arg-type]
 
 
-def test_a_survey_of_several_waves_is_written_read_and_counted_for_all_of_them(tmp_path: Path) -> None:
+def test_a_survey_of_several_waves_survives_files(tmp_path: Path) -> None:
+    """Its loss counts all waves."""
     made = panel(wave=2, access="token", panel=Panel("ab" * 16, Fraction(9, 4)))
     assert (made.waves, made.wave) == (2, 2)
     for name in ("panel.toml", "panel.json"):
@@ -338,7 +340,8 @@ def test_a_survey_without_waves_is_written_as_before() -> None:
     assert survey(waves=1, wave=1).hash == made.hash
 
 
-def test_a_plain_design_beside_a_memo_is_counted_in_each_wave_and_the_ceiling_is_for_all() -> None:
+def test_plain_designs_count_in_each_wave_beside_a_memo() -> None:
+    """The ceiling is for all of them."""
     both = (cheated(design=MEMO), Question("stolen", "Stolen?", design=warner("3/4")))
     spent = MEMO.epsilon(2, truth="changing", memo="lost") + 2 * math.log(3)
     assert abs(panel(*both, ceiling=4).loss.epsilon - spent) < 1e-12

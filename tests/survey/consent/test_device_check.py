@@ -105,7 +105,8 @@ def test_it_is_asked_in_every_language_with_one_right_answer(language: str) -> N
     assert interface([language])[language]["review_tries"] in page_words(other)[language]["review_note"]
 
 
-def test_there_are_three_answers_whatever_the_design_so_that_chance_is_the_same() -> None:
+def test_each_try_has_three_answers() -> None:
+    """Every design has three answers, so that a random answer is right equally often."""
     slips, cards = forced_options(list("abcd"), ["1/10"] * 4), kuk("1/2", "1/4", draws=2)
     for design, codes in ((slips, [("answer 1", "answer 2")] * 2), (cards, [("0", "2"), ("0", "1")])):
         made = survey(Question("x", "X?", design=design, mode="physical"), check="device", ceiling=9)
@@ -127,7 +128,8 @@ def test_a_phone_without_a_wheel_says_what_the_device_asks_for() -> None:
 
 
 @pytest.mark.parametrize("design", [warner("3/4"), warner("2/3"), unrelated("2/3", "1/4"), mangat("2/3")])
-def test_first_comes_a_case_in_which_the_device_does_not_ask_for_the_real_answer(design: Any) -> None:
+def test_the_first_try_is_a_case_in_which_the_report_is_forced(design: Any) -> None:
+    """The device does not ask for the real answer in the first case."""
     text, _, right = tries(cheated(design=design, mode="physical"))[0]
     other = {"Yes": "No", "No": "Yes"}[right]
     assert f"and your real answer is “{other}”. What do you choose?" in text
@@ -176,7 +178,8 @@ def test_only_what_a_phone_may_send_about_it_is_taken(check: Any, good: list[Any
                 parse_submission(made, raw)
 
 
-def test_results_say_how_many_understood_at_which_try_and_what_chance_would_give() -> None:
+def test_results_say_who_passed_the_check_at_which_try() -> None:
+    """They also say how many would pass by chance."""
     frame = pd.DataFrame({"cheated": ["yes", "no"] * 50, "understood": [1] * 60 + [2] * 15 + [0] * 25})
     found = estimate(survey(cheated(), check="device"), frame)
     assert found.notes()[0] == (

@@ -165,7 +165,8 @@ def test_words_of_the_page_make_no_forbidden_claim(language: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_secrecy_is_claimed_up_to_the_usual_epsilon_and_the_check_is_asked_only_there(language: str) -> None:
+def test_secrecy_is_claimed_and_checked_only_up_to_the_usual_epsilon(language: str) -> None:
+    """Above it neither the claim nor the comprehension check appears."""
     sure = [phrases(language)[name] for name in CLAIMS_SECRECY]
     for epsilon in (*EPSILONS, math.inf):
         design = k_ary(3, epsilon=epsilon) if math.isfinite(epsilon) else DESIGNS["mangat"]
@@ -177,7 +178,7 @@ def test_secrecy_is_claimed_up_to_the_usual_epsilon_and_the_check_is_asked_only_
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_factor_and_every_share_of_right_guesses_is_at_least_the_truth(language: str) -> None:
+def test_stated_factors_and_guesses_are_never_below_the_truth(language: str) -> None:
     """Read back from the finished sentence."""
     for hundredth in range(1, 921, 9):
         design = warner(epsilon=hundredth / 100)
@@ -186,7 +187,7 @@ def test_every_factor_and_every_share_of_right_guesses_is_at_least_the_truth(lan
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_design_tells_no_smaller_factor_and_no_smaller_share_than_the_truth(language: str) -> None:
+def test_no_design_understates_its_factor_or_its_share(language: str) -> None:
     """Its epsilon is that of its integers, as the contracts hold."""
     bounded = [design for design in DESIGNS.values() if math.isfinite(design.epsilon)]
     assert len(bounded) > 15
@@ -249,7 +250,8 @@ DOTS = re.compile(r" \([●○]+\)")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_no_likelihood_ratio_is_told_to_people_but_to_those_who_read_a_codebook(language: str) -> None:
+def test_likelihood_ratios_are_only_in_codebooks(language: str) -> None:
+    """Respondents never read a likelihood ratio."""
     for design in DESIGNS.values():
         survey = made(language, asked(design, language))
         page = page_content(survey)

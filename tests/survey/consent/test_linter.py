@@ -174,7 +174,7 @@ def test_the_longest_submission_fits_into_what_a_server_takes() -> None:
     check_size(many[:7])
 
 
-def test_no_submission_is_longer_than_the_linter_thinks_and_the_longest_is_not_much_shorter() -> None:
+def test_the_linter_bounds_the_length_of_submissions_tightly() -> None:
     """Codes of three digits, and four bytes per character."""
     name, boxes = "n" * 40, [*range(1000)]
     asked: list[tuple[dict[str, Any], Any]] = [
@@ -249,7 +249,8 @@ def test_a_memo_needs_waves_and_waves_need_a_memo() -> None:
     refused("a survey with `waves` must have a question with a memo, got none", waves=2)
 
 
-def test_the_number_that_joins_waves_has_a_name_that_no_question_of_a_panel_may_have() -> None:
+def test_the_name_of_the_joining_number_is_reserved_in_panels() -> None:
+    """No question of a panel may have the name of the number that joins waves."""
     named = Question("person", "Are you a person?", options=["no", "yes"])
     assert survey(named)["person"] == localized(named, "en")
     with pytest.raises(ValueError, match=r"must not be called .*, person, got 'person'"):
@@ -294,7 +295,8 @@ def test_apostrophes_joined_letters_and_other_scripts_are_fine_in_labels(label: 
     survey(cheated(labels={"yes": label}))
 
 
-def test_the_quotation_marks_of_words_of_one_s_own_are_refused_in_labels_too() -> None:
+def test_labels_must_not_contain_quotation_marks_of_own_words() -> None:
+    """This applies to the quotation marks that the researcher's own words define."""
     own = {"en": {"quoted": "*{label}*"}}
     survey(cheated(labels={"yes": "*Yes*"}))
     refused("ASTERISK", cheated(labels={"yes": "*Yes*"}), words=own)
@@ -343,7 +345,8 @@ def test_no_text_turns_round_what_stands_beside_it() -> None:
         "لا شيء يغادر هذا الهاتف",
     ],
 )
-def test_what_becomes_of_answers_is_said_by_the_page_and_by_no_button_or_title(claim: str) -> None:
+def test_buttons_and_titles_cannot_say_what_happens_to_answers(claim: str) -> None:
+    """Only the page itself says what happens to answers."""
     refused("must not say what happens to answers", words={"en": {"take_part": claim}})
     with pytest.raises(ValueError, match=r"`title.en` must not say what happens to answers"):
         Survey(claim, [cheated()], consent="Why.")
@@ -409,7 +412,7 @@ HARMLESS = (
 
 
 @pytest.mark.parametrize(("language", "claim"), [(code, text) for code, texts in ABSOLUTE.items() for text in texts])
-def test_that_nobody_can_ever_learn_an_answer_is_warned_of_in_every_language_of_ours(language: str, claim: str) -> None:
+def test_claims_of_perfect_secrecy_are_warned_of_in_all_languages(language: str, claim: str) -> None:
     """What can be known of an answer moves by a factor that the page states: nothing more absolute is true."""
     assert ABSOLUTE.keys() == set(LANGUAGES)
     texts = {"consent": {language: claim}, "languages": [language]}
@@ -434,7 +437,8 @@ def test_what_asks_may_be_put_otherwise() -> None:
         survey(words={"en": {name: text for name, text in interface([language])[language].items() if name in ASKING}})
 
 
-def test_a_promise_in_a_language_of_ours_is_refused_rather_than_left_unsaid() -> None:
+def test_a_promise_in_a_known_language_cannot_be_reworded() -> None:
+    """It is rejected, since it would otherwise be ignored silently."""
     words = {"de": {"promise_head_plain": "Alles ist geheim."}}
     with pytest.raises(ValueError, match=r"must not contain sentences .* in 'de'.*got 'promise_head_plain'"):
         Survey(

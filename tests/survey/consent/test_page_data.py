@@ -110,7 +110,8 @@ def test_bounds_are_numbers() -> None:
     assert shown_question(Question("share", "Which?", bounds=("1/4", 0.5)), ["en"])["bounds"] == [0.25, 0.5]
 
 
-def test_numbers_that_a_browser_would_round_are_refused_when_the_question_is_made() -> None:
+def test_numbers_that_a_browser_would_round_are_refused() -> None:
+    """They are refused when the question is made."""
     with pytest.raises(ValueError, match=r"question 'hours': `bounds` must have fewer digits"):
         Question("hours", "How many?", design=local_laplace((0, "1/9007199254740993"), 1.0))
 

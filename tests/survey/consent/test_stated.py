@@ -52,7 +52,8 @@ def test_a_way_to_take_it_back_replaces_the_sentence_that_there_is_none() -> Non
     assert "nothing can be taken back" not in text
 
 
-def test_where_the_hashes_of_the_page_are_published_is_said_on_the_page_and_not_on_paper() -> None:
+def test_the_place_of_the_published_hashes_is_on_the_page_only() -> None:
+    """The page says where the hashes are published, and the sheet of paper does not."""
     made = survey(cheated(), **SAID, hashes="example.org/study")
     said = "Where the two numbers that this page shows at the end (SHA-256) are published: example.org/study"
     assert said in shown_survey(made)["consent"]["en"][1]["more"]

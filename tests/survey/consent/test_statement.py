@@ -130,7 +130,8 @@ def test_what_must_be_trusted_depends_on_who_randomizes() -> None:
     assert "What we say about it holds if you do exactly that" in physical
 
 
-def test_a_question_that_hangs_on_somebodys_ignorance_says_so_where_a_person_answers_it() -> None:
+def test_innocent_questions_that_need_secrecy_say_so() -> None:
+    """A question that depends on what nobody else knows says so where it is answered."""
     own = " ".join(told(Question("x", "X?", design=crosswise("1/4"), **PHYSICAL)))
     assert "needs one thing: nobody who sees what we receive can find out that other answer" in own
     assert "find out" not in " ".join(told(Question("x", "X?", design=crosswise("1/4")))) + " ".join(
@@ -163,7 +164,8 @@ def test_what_is_stored_is_told() -> None:
     assert all(("anonymous ticket" in text) == (access == "blind") for (_, access), text in stored.items())
 
 
-def test_a_phone_of_several_people_and_a_device_of_ours_are_told_of_and_a_sheet_of_neither() -> None:
+def test_shared_phones_and_stations_are_mentioned_but_not_on_paper() -> None:
+    """The page mentions a household's phone and a station; a sheet mentions neither."""
     said = {"household": phrases("en")["household"], "field": phrases("en", None, "station")["station_own"]}
     shared, ours = survey(household=True), survey(cheated(), access="token", field={"station": "kiosk"})
     for made, names in ((survey(), []), (shared, ["household"]), (ours, []), (at_station(ours), ["field"])):
@@ -197,7 +199,8 @@ def test_who_would_rather_not_say_is_told_what_that_means_in_this_design(paper: 
     assert ("do not hand in the sheet" if paper else "stop before you send: then no answer is sent") in without
 
 
-def test_the_whole_text_has_the_consequence_then_own_words_then_odds_with_icons() -> None:
+def test_the_consent_text_has_its_sections_in_order() -> None:
+    """First the consequence, then the researcher's own words, then the odds with icons."""
     text = survey(cheated(), consent="We study exams.").consent_text()
     parts = text.split("\n\n")
     assert parts[0].startswith("Nobody, not even we, can be sure of your real answer from what")
@@ -300,14 +303,16 @@ def test_what_holds_for_a_kept_memo_is_said_only_if_it_is_better() -> None:
     assert "if three things hold" not in same.consent_text()
 
 
-def test_what_proves_an_answer_is_left_out_only_of_a_first_wave_as_earlier_ones_may_have_had_more() -> None:
+def test_only_a_first_wave_leaves_out_what_proves_an_answer() -> None:
+    """Earlier waves may have had more questions that prove an answer."""
     proof = cheated(design=Memo(warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes"))))
     for wave in (1, 2):
         text = panel(proof, agree("b", 1.0), wave=wave, ceiling=math.inf).consent_text()
         assert ("Without what we receive for “Have you ever cheated" in text) == (wave == 1)
 
 
-def test_secrecy_is_promised_for_all_waves_and_a_question_is_deniable_in_all() -> None:
+def test_secrecy_is_promised_for_all_waves_together() -> None:
+    """A question is called deniable only if it is so over all waves."""
     weak = cheated(design=Memo(warner("3/4"), warner("9/10")))
     assert panel(weak).consent_text().startswith(phrases("en")["head_one"])
     several = panel(weak, waves=6, ceiling=9)

@@ -265,7 +265,8 @@ def test_what_is_left_out_must_be_said_and_is_then_missing(few, tmp_path) -> Non
     )
 
 
-def test_labels_of_any_language_and_spreadsheets_are_read_and_codes_compare_with_labels(few, tmp_path) -> None:
+def test_entries_are_read_by_label_in_any_language_or_by_code(few, tmp_path) -> None:
+    """Entries from spreadsheets are read too, and a code equals its label when two entries are compared."""
     row = few[0]
     worded = dict(row, die="Yes" if row["die"] == "2" else "No")
     book = openpyxl.Workbook()
@@ -276,7 +277,8 @@ def test_labels_of_any_language_and_spreadsheets_are_read_and_codes_compare_with
     assert read_entries(FIELD, write(tmp_path / "a.csv", [row]), tmp_path / "b.xlsx").problems == ()
 
 
-def test_a_row_with_more_cells_than_the_head_is_a_problem_and_a_shorter_one_lacks_its_last(tmp_path) -> None:
+def test_rows_with_too_many_cells_are_problems(tmp_path) -> None:
+    """A row with fewer cells than the header lacks its last answers."""
     questions = [Question("hours", "H?", bounds=(0, 200)), Question("say", "S?", free_text=True, required=False)]
     made = survey(faculty(), *questions)
     serial = serial_numbers(made, 1)[0]
@@ -390,7 +392,8 @@ def check_printed(made: Survey) -> list[tuple[str, str, dict[str, str]]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DEVICES)
-def test_what_a_sheet_asks_about_its_device_is_entered_as_the_try_that_was_right(name: str, tmp_path) -> None:
+def test_the_check_on_paper_is_entered_as_the_try_that_was_right(name: str, tmp_path) -> None:
+    """It is stored as the number of the try."""
     made = survey(Question("x", "X?", **DEVICES[name]), check="device", minimum=1, step=1, ceiling=9)
     (first, _, one), (second, _, two) = check_printed(made)
     assert first != second  # no box is right both times
@@ -416,7 +419,8 @@ def test_what_a_sheet_asks_about_its_device_is_entered_as_the_try_that_was_right
     assert "whether you got the first question about the method right. If you did not," in made.consent_text(paper=True)
 
 
-def test_no_answer_about_the_device_is_listed_and_its_boxes_stand_in_an_order_that_is_drawn(tmp_path) -> None:
+def test_a_missing_answer_to_the_check_is_a_problem(tmp_path) -> None:
+    """The boxes of the check are in random order."""
     made = survey(cheated(design=forced("1/6", "1/6")), check="device")
     serial = serial_numbers(made, 1)[0]
     (tmp_path / "a.csv").write_text(f"serial,understood_1,understood_2,cheated\n{serial},,7,1\n")

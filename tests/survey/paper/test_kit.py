@@ -40,7 +40,8 @@ def test_a_folder_holds_pages_and_tables_and_nothing_is_overwritten(tmp_path) ->
     assert not (tmp_path / "other").exists()
 
 
-def test_the_tables_have_a_column_for_the_number_and_each_question_that_paper_can_ask(tmp_path) -> None:
+def test_the_tables_have_a_column_for_each_question_on_paper(tmp_path) -> None:
+    """The first column is the number of the sheet."""
     write_kit(MADE, tmp_path)
     header = ["serial", "who", "age", "cheated"]
     assert read_rows(tmp_path / "entry.csv") == read_rows(tmp_path / "entry.xlsx") == [header]
@@ -49,7 +50,8 @@ def test_the_tables_have_a_column_for_the_number_and_each_question_that_paper_ca
 
 
 @pytest.mark.slow
-def test_the_spreadsheet_checks_numbers_codes_and_ranges_and_holds_no_formula(tmp_path) -> None:
+def test_the_spreadsheet_validates_entries_and_has_no_formula(tmp_path) -> None:
+    """It checks numbers, codes and ranges."""
     write_kit(MADE, tmp_path, copies=600)
     book = openpyxl.load_workbook(tmp_path / "entry.xlsx")
     rules = {str(one.sqref): (one.type, one.formula1) for one in book["entry"].data_validations.dataValidation}
@@ -95,7 +97,8 @@ def test_files_of_spreadsheets_are_read_whatever_parts_their_cells(tmp_path) -> 
     assert isinstance(read_rows(tmp_path / "x.xlsx")[2][1], NumberCell)
 
 
-def test_without_the_package_for_spreadsheets_the_extra_is_named_and_the_rest_written(tmp_path, monkeypatch) -> None:
+def test_without_openpyxl_the_extra_is_named(tmp_path, monkeypatch) -> None:
+    """The other files are written."""
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     monkeypatch.setattr("toolkit.core.extras.find_spec", lambda name: None if name == "openpyxl" else find_spec(name))
     with pytest.warns(UserWarning, match=r"entry\.xlsx is not written: openpyxl must be installed.*\[files\]"):

@@ -60,7 +60,9 @@ def test_every_page_says_which_sheet_and_page_it_is_and_of_which_survey() -> Non
     assert form.count("class='sheet'") == 3 * pages
 
 
-def test_few_short_answers_stand_in_a_row_and_a_line_of_text_ends_after_seventy_letters() -> None:
+def test_short_answers_share_a_row_and_lines_wrap() -> None:
+    """A line of text ends after seventy letters."""
+
     def asked(labels: list[str], text: str = "Which?") -> tuple[str, float]:
         question = Question("q", text, options=[*range(len(labels))], labels=dict(enumerate(labels)))
         made = survey(question)
@@ -91,7 +93,8 @@ def test_the_page_to_keep_speaks_of_paper_and_not_of_a_phone() -> None:
     assert re.findall(r"<h2>(.*?)</h2>", kept) == said
 
 
-def test_the_interviewer_has_rules_a_script_materials_practice_and_a_log_without_answers() -> None:
+def test_the_interviewer_page_has_no_answers() -> None:
+    """It has rules, a script, materials, practice and a log."""
     page = printed(survey(faculty(), cheated(design=DIE)), "interviewer")
     assert "<h1>For the interviewer</h1>" in page
     assert "Each person uses a die." in page
@@ -147,7 +150,8 @@ def test_devices_that_can_be_looked_up_are_marked() -> None:
     assert "find it out" not in notes["one of ten slips numbered 1 to 10"] + notes["a die"]
 
 
-def test_own_instructions_come_before_a_device_and_reports_are_what_is_ticked() -> None:
+def test_own_instructions_come_before_a_device() -> None:
+    """What is ticked is a report."""
     question = Question("paid", "Paid?", design=crosswise("1/4"), mode="physical", instructions="Think of a birthday.")
     form = printed(survey(question))
     assert "Think of a birthday." in form
@@ -161,7 +165,8 @@ def test_a_birthday_needs_no_device() -> None:
     assert "in one of these months: January to March?" in printed(survey(question))
 
 
-def test_where_one_writes_there_is_a_line_and_the_sheet_does_not_ask_for_ticks_alone() -> None:
+def test_questions_for_writing_have_a_line() -> None:
+    """The sheet then does not ask for ticks alone."""
     hours = Question("hours", "Hours?", bounds=(0, 80), help="In a week.", required=False)
     made, ticked = survey(hours, cheated(design=DIE)), survey(faculty(), cheated(design=DIE))
     form = printed(made)

@@ -29,7 +29,8 @@ class Thing:
         check_fields(self, first="first")
 
 
-def test_fields_are_checked_with_their_options_after_the_one_that_all_depend_on():
+def test_fields_are_checked_after_the_one_that_all_depend_on():
+    """Each check gets its options."""
     assert (Thing().second, Thing(second=2, first=1).second) == (7, 7)
     with pytest.raises(SurveyError, match=r"^first is not positive$") as caught:
         Thing(first=0)

@@ -61,7 +61,8 @@ def test_the_integers_are_read_back(design: Any) -> None:
     assert read_design(json.loads(json.dumps(design.to_dict()))) == design
 
 
-def test_options_and_bounds_are_taken_from_the_question_unless_the_design_has_its_own() -> None:
+def test_designs_take_options_and_bounds_from_the_question() -> None:
+    """A design may also have its own."""
     assert read_design({"k_ary": {"epsilon": 1.0}}, options=["a", "b"], bounds=None).options == ("a", "b")  # type: ignore[attr-defined]
     assert read_design({"k_ary": {"epsilon": 1.0, "options": ["x", "y"]}}, options=["a", "b"]).options == ("x", "y")  # type: ignore[attr-defined]
     assert read_design({"one_bit": {"epsilon": 1.0}}, bounds=[0, 8]) == numeric.one_bit((0, 8), 1.0)

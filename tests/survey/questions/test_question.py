@@ -244,7 +244,8 @@ def test_a_memo_is_one_report_and_costs_more_in_several_waves() -> None:
     assert localized(asked, "en").memo == memo
 
 
-def test_fresh_noise_in_each_wave_adds_up_and_plain_answers_are_not_counted() -> None:
+def test_fresh_noise_adds_up_over_waves() -> None:
+    """Plain answers are not counted."""
     hidden = Question("cheated", "Cheated?", design=warner("3/4"))
     assert (faculty().loss, faculty().randomized) == (Pure(0), False)
     assert loss_over_waves(hidden, 5).amount == 5 * hidden.loss.amount

@@ -158,7 +158,8 @@ def test_words_of_ones_own_are_as_long_as_is_said() -> None:
 
 
 @pytest.mark.slow
-def test_no_number_in_a_survey_s_file_makes_the_reader_hang_or_take_the_memory() -> None:
+def test_no_number_in_a_file_exhausts_time_or_memory() -> None:
+    """Numbers of a survey's file are limited before they are parsed."""
     cases = [*hostile(), *many()]
     lines = "\n".join(map(json.dumps, cases))
     done = subprocess.run(  # our own program

@@ -40,7 +40,8 @@ def test_waves_are_whole_numbers_and_a_wave_is_one_of_them():
         panel(waves=True)
 
 
-def test_a_panel_is_random_is_part_of_the_hash_and_is_not_made_before_a_collection():
+def test_a_panel_is_random_and_part_of_the_hash():
+    """It is not made before there is a collection."""
     first, one, other = panel(), Panel.new(Pure(1)), Panel.new(Pure(1))
     assert survey().panel is first.panel is None
     assert re.fullmatch("[0-9a-f]{32}", one.identity)

@@ -77,7 +77,8 @@ def test_shares_are_in_percent_and_a_mean_of_drinks_is_not():
     assert "%" not in mean.estimate + mean.se + mean.interval
 
 
-def test_an_interval_is_never_written_as_a_point_nor_an_empty_one_as_numbers():
+def test_intervals_are_never_printed_as_points():
+    """An empty interval is not printed as numbers."""
     nobody = pd.DataFrame({"cheated": ["no"] * 60})
     (row,) = table_rows(estimate(survey(cheated(), check=False), nobody), "cheated")
     assert row.interval == "no share fits"
@@ -94,7 +95,8 @@ def test_where_nobody_answered_there_are_dashes():
 
 
 @pytest.mark.parametrize("by", [None, "faculty"])
-def test_a_table_of_a_page_names_all_its_columns_and_answers_only_where_there_are_some(by):
+def test_tables_name_their_columns(by):
+    """The column of answers is there only if there are answers."""
     page = estimate(asked(), frame(), by=by, minimum=0)._repr_html_()
     numbers = ["estimate", "standard error", "95 % interval", "people"]
     tables = re.findall(r"<h4>(.*?)</h4><table>(.*?)</table>", page)

@@ -116,7 +116,7 @@ def test_what_became_of_every_row_adds_up():
     assert table["missing"].tolist() == [1, 0, 0]
 
 
-def test_below_a_minimum_no_pair_and_no_count_is_told_of_the_few_who_were_asked_both():
+def test_small_groups_of_both_waves_are_not_revealed():
     """One person was asked both questions, each of which 21 were asked."""
     asked = (
         faculty(options=["arts", "law", "both"]),
@@ -226,7 +226,7 @@ def test_the_html_holds_the_survey_texts_as_text():
     assert repr(estimate(nasty, REPORTS[["cheated"]])) == "<Results of 'Exams': 1 estimates, up to 100 people>"
 
 
-def test_answers_that_contradict_their_design_are_told_in_the_notes_the_table_and_the_page():
+def test_contradicted_estimates_are_marked_everywhere():
     """Nobody says yes among the lawyers, where Warner's question (2/3) makes at least a third."""
     frame = pd.DataFrame({"faculty": ["arts"] * 60 + ["law"] * 60, "cheated": ["yes", "no"] * 30 + ["no"] * 60})
     found = estimate(survey(check=False), frame, by="faculty")
@@ -301,7 +301,8 @@ def test_plain_questions_that_a_group_left_empty_have_a_row_of_nan_too():
     assert found["age"]["arts"].value == 20
 
 
-def test_answered_refused_missing_and_not_asked_are_counted_for_each_question_and_group():
+def test_turnout_is_counted_for_each_question_and_group():
+    """Answered, refused, missing and not asked are distinguished."""
     paid = Question("paid", "Paid for it?", options=["no", "yes"], show_if={"faculty": ["law"]}, required=False)
     frame = pd.DataFrame(
         {
@@ -339,7 +340,7 @@ def test_a_group_that_is_no_option_is_refused_by_group_as_it_is_without():
         assert "secret" not in str(refused.value)
 
 
-def test_liars_are_measured_from_the_estimate_pulled_into_the_range_of_the_truth():
+def test_liars_are_measured_at_the_clipped_estimate():
     """Five yes of a hundred through Warner's 2/3 estimate -0.85; no truth is there, so liars count from 0."""
     frame = pd.DataFrame({"cheated": ["yes"] * 5 + ["no"] * 95})
     (finding,) = estimate(survey(cheated(), check=False), frame).group_estimates

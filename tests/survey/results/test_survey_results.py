@@ -110,7 +110,8 @@ def test_a_method_is_passed_on_to_each_question():
         estimate(asked, frame, method="bayes")
 
 
-def test_rows_of_a_rehearsal_say_so_whatever_survey_they_are_estimated_with():
+def test_rows_of_a_rehearsal_stay_marked():
+    """They say so whatever survey they are estimated with."""
     assert estimate(survey(check=False), REPORTS.assign(REHEARSAL=True)).notes()[0].startswith("This is a rehearsal")
     assert estimate(replace(survey(check=False), rehearsal=True), REPORTS).notes()[0].startswith("This is a rehearsal")
     assert estimate(survey(check=False), REPORTS).notes() == []
@@ -120,7 +121,8 @@ def test_a_closed_collection_of_single_use_links_needs_no_remark():
     assert disclosure_remarks(survey(access="token"), DisclosedReports(State.CLOSED, ("{}",), 1)) == ()
 
 
-def test_open_access_is_said_also_after_closing_and_an_open_state_while_it_lasts():
+def test_open_access_is_mentioned_also_after_closing():
+    """An open state is mentioned only while it lasts."""
     assert disclosure_remarks(survey(), DisclosedReports(State.CLOSED, ("{}",), 1)) == (OPEN_ACCESS,)
     steps, *others = disclosure_remarks(survey(), DisclosedReports(State.PAUSED, (), 12))
     assert steps == (

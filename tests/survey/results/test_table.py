@@ -23,14 +23,16 @@ def test_a_table_has_a_row_a_person_and_labels_for_codes():
     assert frame.to_dict("list") == {"faculty": ["law", "arts"], "cheated": ["no", "yes"], "understood": [True, False]}
 
 
-def test_without_a_check_there_is_no_column_for_it_and_an_empty_store_is_an_empty_table():
+def test_without_a_check_there_is_no_column_for_it():
+    """An empty store is an empty table."""
     frame = table(survey(check=False), [])
     assert list(frame.columns) == ["faculty", "cheated"]
     assert len(frame) == 0
 
 
 @pytest.mark.parametrize("changed", ["{}", '{"answers": 7}', "[1]", "not JSON", body({"faculty": 9, "cheated": 0})])
-def test_a_report_that_another_program_has_changed_is_refused_and_not_quoted(changed):
+def test_changed_reports_are_refused_and_not_quoted(changed):
+    """Another program has changed these reports."""
     with pytest.raises(ValueError, match=r"^every stored report .* got one that is not: another program") as refused:
         table(survey(), [body({"faculty": 1, "cheated": 0}), changed])
     assert refused.value.__context__ is None
@@ -58,7 +60,8 @@ def test_every_report_comes_back_from_its_cell_as_it_was(name):
 
 
 @pytest.mark.parametrize(("found", "code"), [(3, 2), (3.0, 2), ("3", 2), (np.int64(3), 2), (9, -1), ("no such", -1)])
-def test_engines_and_files_may_change_the_type_of_a_label_but_not_its_meaning(found, code):
+def test_labels_keep_their_meaning_whatever_their_type(found, code):
+    """Engines and files may change the type of a label."""
     assert value_of(Question("year", "Year?", options=[1, 2, 3, 4]), found) == code
 
 
@@ -67,7 +70,7 @@ def test_a_plain_answer_in_words_stays_words():
     assert cell(faculty(), 1) == "law"
 
 
-def test_labels_that_are_numbers_and_texts_make_a_column_of_texts_that_every_engine_takes(tmp_path):
+def test_mixed_labels_make_a_column_of_text(tmp_path):
     """As in data/campus.toml: five points, and "undisclosed"."""
     pressure = Question("pressure", "Pressure?", design=k_ary([1, 2, 3, "undisclosed"], epsilon=3.0))
     plain = Question("year", "Year?", options=[1, 2, "later"])

@@ -41,7 +41,8 @@ def test_all_people_are_counted_once_and_never_below_none(question, answered, as
     assert (one.unanswered, sum(one.counts.values())) == (missing, 6)
 
 
-def test_a_question_with_numbers_as_options_decides_in_whatever_type_its_column_comes():
+def test_numeric_options_decide_whatever_the_column_type():
+    """A condition on a question with numbers as options works with every type of its column."""
     year = Question("year", "Year?", options=[1, 2])
     thesis = Question("thesis", "Thesis?", options=["no", "yes"], show_if={"year": [2]})
     asked = survey(year, thesis, cheated(), check=False)

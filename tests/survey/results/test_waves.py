@@ -74,7 +74,8 @@ def test_a_number_that_comes_twice_in_a_wave_is_left_out_of_both():
     assert found.value == pytest.approx(MEMO.change(*zip(*pairs, strict=True)).value, abs=1e-12)
 
 
-def test_a_missing_report_is_counted_and_a_row_without_a_number_joins_nothing():
+def test_missing_reports_are_counted_between_waves():
+    """A row without the joining number joins nothing."""
     first, second = (frame(["yes", None, "no", "no"], ["a", "b", "c", None]), frame(["no"] * 3, ["a", "b", None]))
     question = panel()["cheated"]
     found = between(question, first, second, type(MEMO).change)

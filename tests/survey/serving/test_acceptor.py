@@ -84,7 +84,8 @@ def test_what_is_no_tls_is_closed_and_its_place_is_free(tls):
     until(lambda: len(server.connections) == 0)
 
 
-def test_silent_handshakes_beyond_the_places_are_closed_at_once_and_the_oldest_first(tls):
+def test_silent_handshakes_beyond_the_limit_are_closed(tls):
+    """They are closed at once, the oldest first."""
     port, server, context = tls
     silent = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(60)]
     try:
@@ -164,7 +165,9 @@ class Full:
 
 
 @pytest.mark.slow
-def test_without_an_open_file_left_whoever_stands_at_the_door_is_let_in_a_little_later():
+def test_without_free_file_descriptors_connections_wait():
+    """A connection is accepted a little later."""
+
     async def story():
         heard = asyncio.Event()
 

@@ -86,7 +86,8 @@ def test_no_number_of_invitations_fills_the_memory():
         new_tokens(10**11)
 
 
-def test_a_link_keeps_its_token_behind_the_hash_sign_where_no_server_sees_it():
+def test_the_token_of_a_link_is_in_its_fragment():
+    """It stands behind the hash sign, where no server sees it."""
     token = new_tokens(1)[0]
     assert token_link("https://survey.example/path/", token) == f"https://survey.example/path/#t={token}"
     assert token_link("https://survey.example/#old", token) == f"https://survey.example/#t={token}"
@@ -243,7 +244,8 @@ def test_a_blind_token_is_spent_by_its_first_report(tmp_path, key):
 
 
 @pytest.mark.slow
-def test_an_invitation_gives_one_token_and_the_same_answer_to_the_same_question(tmp_path, key):
+def test_an_invitation_gives_one_token(tmp_path, key):
+    """The same request gets the same response."""
     with desk(tmp_path, "blind", key=key) as it:
         one, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.page)))
         other, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.page)))
@@ -267,7 +269,8 @@ def test_strangers_and_the_impatient_get_no_signature(tmp_path, key):
 
 
 @pytest.mark.slow
-def test_forged_signatures_foreign_keys_and_other_surveys_tokens_are_refused(tmp_path, key):
+def test_forged_and_foreign_signatures_are_refused(tmp_path, key):
+    """So are those of other keys and for other surveys."""
     with desk(tmp_path, "blind", key=key) as it:
         good = it.token(it.tokens[0])
         flipped = f"{int(good['signature'], 16) ^ 1:0512x}"
@@ -297,7 +300,7 @@ class _Elsewhere:
 
 
 @pytest.mark.slow
-def test_a_page_with_another_key_is_another_survey_and_nothing_is_signed_for_it(tmp_path, key):
+def test_a_page_with_another_key_is_another_survey(tmp_path, key):
     """A phone that blinded for the key of another page is told so, and keeps its invitation."""
     other = issuer_key(1)
     with desk(tmp_path, "blind", key=key) as it:
@@ -315,7 +318,8 @@ def test_a_page_with_another_key_is_another_survey_and_nothing_is_signed_for_it(
 
 
 @pytest.mark.slow
-def test_reports_and_signatures_of_an_earlier_page_are_good_and_of_another_are_not(tmp_path, key):
+def test_tokens_of_earlier_editions_are_accepted(tmp_path, key):
+    """Reports and signatures of other pages are not."""
     before = "ab" * 32
     with desk(tmp_path, "blind", key=key, earlier=[before]) as it:
         now, it.page = it.page, page_hash(before, key.issuer)
@@ -338,7 +342,8 @@ def test_reports_and_signatures_of_an_earlier_page_are_good_and_of_another_are_n
         *({"blinded": 5}, {"extra": "1"}, {"survey": None}),
     ],
 )
-def test_what_is_no_request_for_a_signature_is_refused_before_an_invitation_is_lost(tmp_path, key, change):
+def test_invalid_signature_requests_keep_the_invitation(tmp_path, key, change):
+    """They are refused before the invitation is used up."""
     with desk(tmp_path, "blind", key=key) as it:
         blinded, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.page)))
         assert it.sign(it.tokens[0], blinded, **change).status == 400

@@ -20,7 +20,8 @@ def test_other_machines_need_tls_or_an_explicit_word(host):
     check_address(host, tls=False, allowed=True)
 
 
-def test_a_name_of_this_machine_and_of_another_address_is_not_of_this_machine_alone(monkeypatch):
+def test_a_name_with_an_outside_address_is_not_local(monkeypatch):
+    """One of its addresses is this machine's and one is not."""
     entries = [(None, None, None, "", (address, 0)) for address in ("127.0.0.1", "192.168.1.5")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: entries)
     with pytest.raises(ValueError, match="of this machine alone"):

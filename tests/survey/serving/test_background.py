@@ -38,9 +38,7 @@ def holders(url):
 
 
 @pytest.mark.slow
-def test_a_launched_server_is_found_again_by_anybody_who_knows_the_database_and_ends_when_it_is_stopped(
-    home, monkeypatch
-):
+def test_a_launched_server_is_found_by_its_database(home, monkeypatch):
     """Nobody asks a process by a signal whether it lives: on Windows each signal ends it."""
     url, survey, _ = collection(home)
     sent, kill = [], os.kill
@@ -66,7 +64,7 @@ def test_it_outlives_the_process_that_launched_it(home):
 
 
 @pytest.mark.slow
-def test_a_collection_is_closed_from_another_process_while_the_one_that_launched_it_lives(home):
+def test_another_process_can_close_a_collection(home):
     """As a notebook opens and a colleague's shell closes: the server must be nobody's child, or it would stay
     as a zombie.
     """
@@ -114,9 +112,8 @@ def test_a_server_that_was_killed_is_not_taken_for_a_running_one(home):
 
 
 @pytest.mark.slow
-def test_a_server_that_does_not_end_when_told_is_ended_by_force_and_one_that_cannot_be_ended_is_named(
-    home, monkeypatch
-):
+def test_a_server_that_ignores_sigterm_is_killed(home, monkeypatch):
+    """One that cannot be killed is named."""
     url, _, _ = collection(home)
     server = launch(url)
     monkeypatch.setattr(background, "_STOP_SECONDS", 0.3)
@@ -131,7 +128,8 @@ def test_a_server_that_does_not_end_when_told_is_ended_by_force_and_one_that_can
     assert find(url) is None
 
 
-def test_a_server_of_somebody_else_is_not_ours_to_stop_and_one_that_is_gone_needs_nothing(monkeypatch):
+def test_servers_of_other_users_are_not_stopped(monkeypatch):
+    """A server that is gone needs nothing."""
     for problem, raises in (
         (PermissionError, pytest.raises(CollectError, match="can be stopped, got process 4711 of another user")),
         (ProcessLookupError, contextlib.nullcontext()),

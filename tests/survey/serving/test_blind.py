@@ -61,7 +61,8 @@ def test_signing_and_unblinding_give_the_signatures_of_the_rfc(vector):
 
 
 @pytest.mark.parametrize("vector", RFC["vectors"], ids=NAMES)
-def test_the_signature_of_the_rfc_holds_the_encoded_message_and_verifies_if_it_has_a_salt(vector):
+def test_the_signature_of_the_rfc_verifies(vector):
+    """It holds the encoded message, and verifies if it has a salt."""
     issuer, message, signature = RFC_KEY.issuer, prepared(vector), bytes.fromhex(vector["sig"])
     encoded = pow(number(vector["sig"]), issuer.e, issuer.n)
     assert encoded == number(vector.get("encoded_msg", f"{encoded:x}"))  # A.1 does not print it in full
@@ -106,14 +107,14 @@ def test_simple_forgeries_are_refused(key, token, forged):
     assert not key.issuer.verify(prepare(token[0], SURVEY), forged)
 
 
-def test_the_same_blinded_message_gives_the_same_signature_although_the_signer_blinds_it_again(key):
+def test_signing_again_gives_the_same_signature(key):
+    """The signer blinds the message anew each time."""
     blinded, _ = blind(key.issuer, prepare(bytes(32), SURVEY))
     assert key.sign(blinded) == key.sign(blinded)
 
 
-def test_what_the_root_is_taken_of_is_another_number_each_time_so_that_its_time_tells_nothing_of_the_key(
-    key, monkeypatch
-):
+def test_the_base_of_the_root_is_blinded_each_time(key, monkeypatch):
+    """Its time therefore reveals nothing about the key."""
     bases, root = [], IssuerKey._root
     monkeypatch.setattr(IssuerKey, "_root", lambda self, base: bases.append(base) or root(self, base))
     blinded, _ = blind(key.issuer, prepare(bytes(32), bytes(32)))
@@ -181,7 +182,8 @@ def test_hexadecimal_of_the_page_keeps_whole_bytes():
     assert RFC_KEY.issuer.to_dict() == {"n": RFC["n"], "e": RFC["e"]}
 
 
-def test_the_fingerprint_is_of_both_numbers_of_a_key_and_stays_what_databases_hold():
+def test_the_fingerprint_covers_both_numbers_of_a_key():
+    """It stays the one that databases hold."""
     one = Issuer(n=3233, e=17)
     assert one.fingerprint == hashlib.sha256(b'{"n": "0ca1", "e": "11"}').hexdigest()
     assert len({one.fingerprint, Issuer(n=3127, e=17).fingerprint, Issuer(n=3233, e=7).fingerprint}) == 3

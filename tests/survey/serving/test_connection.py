@@ -103,7 +103,9 @@ def test_chunks_are_counted_although_no_length_is_stated(port):
         assert read_answer(connection)[0] == 413
 
 
-def test_a_refused_body_is_read_to_its_end_so_that_the_answer_arrives_and_the_line_goes_on(port):
+def test_a_refused_body_is_drained(port):
+    """The response arrives, and the connection goes on."""
+
     def statuses(size):
         with line(port) as connection:
             for body in (b"x" * size, b"x"):
@@ -120,7 +122,7 @@ def test_a_refused_body_is_read_to_its_end_so_that_the_answer_arrives_and_the_li
 @pytest.mark.parametrize(
     "rest", [b"10000\r\n" + b"x" * 65536 + b"\r\n", b"0\r\nX: " + b"a" * 65536], ids=["chunks", "trailers"]
 )
-def test_of_a_refused_request_no_more_is_taken_than_its_limit_and_one_piece(monkeypatch, rest):
+def test_draining_a_refused_request_is_limited(monkeypatch, rest):
     """Counted where the server takes it; the sockets' own buffers hold megabytes of what is sent."""
     taken, original = [], Connection.data_received
 
@@ -312,7 +314,8 @@ def test_two_requests_in_one_piece_are_refused_before_either_is_begun(stored):
 
 
 @pytest.mark.slow
-def test_a_second_request_in_the_piece_that_ends_the_first_is_refused_with_it_before_either_is_begun(stored):
+def test_pipelined_requests_are_both_refused(stored):
+    """The second one is in the chunk that ends the first, and neither is started."""
     port, bodies = stored
     first, second = post(b"first"), post(b"second")
     answer = taken(port, first[:-3], first[-3:] + second[:10], second[10:])
@@ -322,7 +325,8 @@ def test_a_second_request_in_the_piece_that_ends_the_first_is_refused_with_it_be
 
 
 @pytest.mark.slow
-def test_a_request_that_comes_while_another_is_answered_is_answered_after_it(stored):
+def test_a_request_during_a_response_is_answered_after_it(stored):
+    """It waits in the buffer."""
     port, bodies = stored
     second = post(b"second")
     answer = taken(port, post(b"first"), second[:30], second[30:])
@@ -341,7 +345,7 @@ def test_what_comes_after_the_last_answer_of_a_connection_is_not_read(stored):
 
 
 @pytest.mark.slow
-def test_no_more_than_a_piece_is_kept_of_what_comes_while_another_request_is_answered(monkeypatch):
+def test_at_most_one_chunk_is_buffered_during_a_response(monkeypatch):
     """Megabytes that are sent meanwhile stay with their sender."""
     held, original = [], Connection.data_received
 
@@ -370,7 +374,8 @@ def test_no_more_than_a_piece_is_kept_of_what_comes_while_another_request_is_ans
     ],
 )
 @pytest.mark.parametrize("beginning", [b"GET / HTTP/1.1\r\n", b"POST /report HTTP/1.1\r\nContent-Length: 0\r\n"])
-def test_a_request_without_its_host_or_with_two_or_with_none_that_could_be_is_refused(port, beginning, hosts):
+def test_requests_need_exactly_one_valid_host(port, beginning, hosts):
+    """A request without a host, with two or with an invalid one is refused."""
     head, _, body = talk(port, beginning + hosts + b"\r\n").partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 ")
     assert b"content-security-policy: default-src 'none'" in head
@@ -493,7 +498,7 @@ def test_an_answer_says_when_it_was_given_and_whether_it_is_the_last(port):
 
 
 @pytest.mark.slow
-def test_a_client_that_never_reads_gets_no_second_answer_before_it_has_taken_the_first(monkeypatch):
+def test_a_client_that_never_reads_gets_one_response(monkeypatch):
     """Else what is kept for it would grow with every request."""
     written, original = [], Connection.respond
     monkeypatch.setattr(Connection, "respond", lambda *given: written.append(0) or original(*given))

@@ -223,7 +223,8 @@ def test_a_certificate_that_nobody_trusts_ends_the_visit(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
-def test_a_real_server_refuses_the_test_report_as_one_of_another_survey_and_stores_nothing(tmp_path, access):
+def test_a_real_server_refuses_the_test_report(tmp_path, access):
+    """It is one of another survey, and nothing is stored."""
     url, _, _ = collection(tmp_path, access, invited=0 if access == "open" else 1)
     options = ()
     if access == "blind":
@@ -239,7 +240,8 @@ def test_a_real_server_refuses_the_test_report_as_one_of_another_survey_and_stor
 
 
 @pytest.mark.parametrize("made", [campus(), campus("token"), panel(), panel(access="token")])
-def test_the_test_report_has_all_fields_and_is_refused_for_its_survey_alone(made):
+def test_the_test_report_is_refused_only_for_its_survey(made):
+    """It has all fields."""
     sent = []
 
     def ask(_verb, _path, body, **_):
@@ -253,7 +255,8 @@ def test_the_test_report_has_all_fields_and_is_refused_for_its_survey_alone(made
         parse_submission(made, sent[0])
 
 
-def test_without_tls_the_usual_port_is_asked_and_nobody_is_waited_for_without_end(monkeypatch):
+def test_plain_http_uses_port_80_with_a_timeout(monkeypatch):
+    """This is the request without TLS."""
     places = []
 
     def connection(host, port, timeout):
@@ -283,7 +286,8 @@ def test_what_is_no_address_is_refused(url):
 
 
 @pytest.mark.parametrize("status", [200, 301, 302, 303, 304, 307, 308, 404])
-def test_a_proxy_leads_to_the_last_slash_by_a_redirect_that_keeps_the_question(status):
+def test_a_redirect_to_the_prefix_is_recognized(status):
+    """A proxy redirects to the path with a slash."""
     reply = SimpleNamespace(status=status)
     asked = SimpleNamespace(prefix="/survey", request=lambda *_: reply, path=lambda: "/survey/")
     leads = doctor._check_prefix(SimpleNamespace(address=asked)).observation == "/survey redirects to /survey/"

@@ -68,7 +68,8 @@ def test_screens_words_and_choices_follow_from_the_mode():
     assert [item["heading"] for item in found.values()] == ["practice", "check_title"] + ["question"] * 4
 
 
-def test_what_stands_before_a_field_comes_in_order_and_what_may_be_left_out_says_so():
+def test_paragraphs_before_a_field_are_in_order():
+    """A question that may be left out says so."""
     asked = Question("paid", "Paid?", design=crosswise("1/4"), mode="physical", instructions="Compare.", help="Think.")
     comment = Question("comment", "Else?", free_text=True, required=False, warning="Name nobody.")
     found = items(asked, comment)
@@ -80,7 +81,8 @@ def test_what_stands_before_a_field_comes_in_order_and_what_may_be_left_out_says
     assert (found["paid"]["legend"]["en"], found["comment"]["legend"]["en"]) == ("Paid?", "Else? (optional)")
 
 
-def test_a_condition_names_the_place_of_a_question_and_the_codes_of_its_options():
+def test_conditions_refer_to_questions_by_index():
+    """They name the codes of options."""
     hours = Question("hours", "How many hours?", bounds=(0, 80), show_if={"work": ["yes"]})
     found = items(CHEATED, WORK, hours)
     assert found["hours"]["show_if"] == [[1, [1]]]
@@ -117,7 +119,8 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_stands_beside_a_field_is_said_in_whole_sentences_with_all_digits(kind):
+def test_hints_beside_a_field_are_complete_sentences(kind):
+    """Their numbers have all digits."""
     question, truths, hint, problem = KINDS[kind]
     item = items(question, practice=False, check=False)[question.name]
     assert item["truths"] == truths
@@ -125,7 +128,8 @@ def test_what_stands_beside_a_field_is_said_in_whole_sentences_with_all_digits(k
     assert item.get("most") == (2 if kind == "capped" else None)
 
 
-def test_only_what_is_written_has_a_field_and_words_end_where_the_server_ends_them():
+def test_only_questions_for_writing_have_a_field():
+    """A text ends where the server's limit ends it."""
     number = items(KINDS["number"][0])["q"]
     assert (number["field"]["type"], number["field"]["inputmode"]) == ("text", "decimal")
     assert (number["limits"], number["first"], number["whole"]) == ([0.0000125, 80], 0, False)
@@ -148,7 +152,9 @@ def test_many_whole_numbers_in_a_row_are_written_and_not_listed():
     assert items(named)["q"]["field"] is None
 
 
-def test_ticks_have_a_box_for_none_of_these_and_what_may_be_left_out_one_for_no_answer():
+def test_optional_questions_have_a_choice_for_no_answer():
+    """Questions with several answers have one for none of these."""
+
     def last(question):
         return items(question, practice=False)["q"]["labels"][-1]["en"]
 
@@ -158,7 +164,8 @@ def test_ticks_have_a_box_for_none_of_these_and_what_may_be_left_out_one_for_no_
 
 
 @pytest.mark.slow
-def test_neighbors_on_a_wheel_differ_in_colour_and_the_last_differs_from_the_first():
+def test_neighbouring_sectors_differ_in_colour():
+    """The last one differs from the first, too."""
     for count in range(2, 15):
         found = items(Question("q", "Which?", design=k_ary(count, epsilon=1), mode="guided"), practice=False)["q"]
         for parts in (found["reports"], found["wheel"]):
@@ -167,7 +174,8 @@ def test_neighbors_on_a_wheel_differ_in_colour_and_the_last_differs_from_the_fir
             assert set(colours) <= {0, 1, 2, 3}
 
 
-def test_odds_that_everybody_was_told_before_are_folded_and_after_two_times_their_screen_is_left_out():
+def test_repeated_odds_are_collapsed():
+    """After two questions with the same odds the result screen is left out."""
     again = [Question(f"q{i}", "Have you?", design=warner(p="3/4")) for i in range(4)]
     found = items(*again, practice=False)
     kinds = {name: [kind for kind, _ in item["before"]][-1] for name, item in found.items() if name[0] == "q"}
@@ -178,14 +186,16 @@ def test_odds_that_everybody_was_told_before_are_folded_and_after_two_times_thei
     assert [found[name]["before"][-1][0] for name in ("some", "cheated")] == ["odds", "odds"]
 
 
-def test_a_name_with_a_latin_letter_is_set_apart_in_arabic_so_that_the_number_behind_it_comes_last():
+def test_latin_marks_are_isolated_in_arabic():
+    """The number behind the mark therefore comes last."""
     text = {"en": "Have you?", "ar": "هل؟"}
     asked = Question("q", text, design=warner(p="3/4"))
     made = page_content(Survey(text, [asked], consent=text, languages=("en", "ar")))["questions"][0]
     assert made["reports"][1]["named"] == {"en": "B – “Yes”", "ar": "\u2067B – «\u2068نعم\u2069»\u2069"}
 
 
-def test_what_was_practised_is_told_by_then_if_its_odds_are_those_of_the_question():
+def test_practice_explains_questions_with_the_same_odds():
+    """What was practised is not explained again."""
     found = items(*(Question(f"q{i}", "Have you?", design=warner(p="3/4")) for i in range(3)))
     assert [kind for kind, _ in found["practice"]["before"]] == ["note"], "the wheel shows it, and a sentence below"
     assert found["practice"]["rows"][0]["en"] == (
@@ -233,7 +243,8 @@ def test_a_lone_brace_in_the_researcher_s_own_words_stays_what_it_is():
     assert item["reports"][0]["named"]["en"] == "A – { No }"
 
 
-def test_odds_are_told_once_for_all_questions_that_share_them_below_their_texts():
+def test_questions_with_the_same_odds_share_their_sentences():
+    """The sentences stand once, below the texts of the questions."""
     asked = [
         cheated(),
         Question("stolen", "Have you ever stolen?", design=warner("2/3")),

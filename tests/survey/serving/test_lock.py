@@ -80,7 +80,7 @@ def _hold(path, ready):
 
 
 @pytest.mark.slow
-def test_the_lock_goes_with_the_process_even_if_nobody_took_notice_of_its_end(tmp_path):
+def test_the_lock_is_released_with_its_process(tmp_path):
     """A killed child that its parent has not waited for is a zombie: its number still answers."""
     context = multiprocessing.get_context("spawn")
     ready = context.Event()

@@ -27,7 +27,8 @@ def test_every_option_has_a_help_text_and_is_given_another_value_here():
     assert [name for name, value in asdict(OTHERS).items() if value == getattr(DEFAULTS, name)] == []
 
 
-def test_the_process_gets_what_it_serves_with_and_not_the_password_of_an_earlier_wave():
+def test_the_process_gets_only_options_of_serving():
+    """The password of an earlier wave is not among its arguments."""
     assert DEFAULTS.arguments() == []
     arguments = OTHERS.arguments()
     assert "secret" not in " ".join(arguments)

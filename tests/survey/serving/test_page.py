@@ -53,7 +53,8 @@ def test_the_page_holds_the_survey_its_words_and_the_hash_of_its_program():
     assert signed["pages"] == [signed["hash"], page_hash("ab" * 32, key)]
 
 
-def test_people_agree_to_the_consequence_then_the_researcher_s_own_paragraphs_then_the_rest_of_the_promise():
+def test_the_consent_text_begins_with_the_consequence():
+    """The researcher's own paragraphs follow, then the rest of the promise."""
     made = Survey("Campus", survey().questions, consent="You may stop.\n \nWrite to us.\nSoon.", ceiling=7)
     head, who, learn, stored, choice = page_content(made)["consent"]["en"]
     assert head["open"] == [phrases("en")["head_some"]]
@@ -66,7 +67,8 @@ def test_people_agree_to_the_consequence_then_the_researcher_s_own_paragraphs_th
     assert all(any(text in part for part in learn["more"][odds + 1 :]) for text in told)
 
 
-def test_practice_and_the_question_about_the_method_come_first_and_only_if_they_are_wanted():
+def test_practice_and_check_come_first_if_wanted():
+    """Without them the page begins with the questions."""
     assert [(one["name"], one["mode"]) for one in page_content(survey())["intro"]] == [
         ("practice", "auto"),
         ("understood", "check"),
@@ -75,7 +77,8 @@ def test_practice_and_the_question_about_the_method_come_first_and_only_if_they_
     assert page_content(survey(practice=False, check=False))["intro"] == []
 
 
-def test_there_is_a_sentence_for_every_status_at_which_a_phone_stops_sending():
+def test_every_final_status_has_a_sentence():
+    """These are the statuses at which a phone stops sending."""
     final = re.search(r"const FINAL = \[([\d, ]+)\]", client.asset("queue.js").decode())[1].split(", ")
     words = page_content(survey())["words"]["en"]
     assert "413" in final

@@ -195,7 +195,8 @@ def test_hidden_questions_are_null_and_shown_ones_are_not() -> None:
     assert "must be answered" in refused(made, submission(made, {"faculty": 1, "cheated": None}))
 
 
-def test_a_question_is_hidden_by_one_that_is_hidden_or_left_out_and_all_conditions_must_hold() -> None:
+def test_all_conditions_of_a_question_must_hold() -> None:
+    """A question is hidden by one that is hidden or left out."""
     law = {"faculty": ["law"]}
     course = Question("course", "Which course?", options=["a", "b"], show_if=law, required=False)
     both = Question("both", "Both?", options=["x", "y"], show_if={**law, "course": ["b"]})
@@ -262,7 +263,8 @@ PLAIN = st.recursive(
 
 @pytest.mark.slow
 @given(name=st.sampled_from([*HONEST]), value=PLAIN)
-def test_any_value_in_any_place_is_taken_as_it_is_or_refused_without_a_word_about_it(name: str, value: Any) -> None:
+def test_any_value_is_accepted_or_refused_without_quoting(name: str, value: Any) -> None:
+    """Every place of a submission is tried with every value."""
     raw = submission(CAMPUS, answers(**{name: value}))
     if accepts(CAMPUS[name], value) or (name == "comment" and value is None):
         kept = json.loads(parse_submission(CAMPUS, raw).body)["answers"]
@@ -285,7 +287,8 @@ def test_any_frame_is_taken_or_refused_without_a_word_about_it(field: str, value
 PERSON = "0123456789abcdef" * 2
 
 
-def test_a_panel_s_submission_has_the_number_that_joins_waves_and_it_is_stored() -> None:
+def test_submissions_of_a_panel_have_the_joining_number() -> None:
+    """It is stored."""
     made = panel()
     body = parse_submission(made, submission(made, {"cheated": 1, "faculty": 0}, person=PERSON)).body
     assert json.loads(body) == {"answers": {"cheated": 1, "faculty": 0}, "understood": True, "person": PERSON}
@@ -326,7 +329,8 @@ def test_no_report_of_a_phone_is_longer_than_what_all_are_filled_up_to(access, t
 
 
 @pytest.mark.slow
-def test_what_all_are_filled_up_to_is_taken_by_the_server_however_long_the_survey_is():
+def test_the_server_accepts_the_padded_length():
+    """This holds however long the survey is."""
     texts = [Question(f"words{number}", "Words?", free_text=True, warning="None.") for number in range(6)]
     short = [Question(f"q{number}", "Which?", options=["a", "b"]) for number in range(250)]
     of = Survey("Long", [*texts, *short], consent="Why.")

@@ -206,7 +206,8 @@ def test_nothing_of_any_request_is_written_anywhere(folder):
 
 
 @pytest.mark.slow
-def test_the_line_stands_in_a_file_that_is_locked_while_the_process_lives_and_no_second_one_begins(folder, failing):
+def test_the_address_stands_in_a_locked_file(folder, failing):
+    """No second process starts while the first lives."""
     state = folder / "state.json"
     inner = folder / "file"
     inner.mkdir()
@@ -227,7 +228,8 @@ def test_the_line_stands_in_a_file_that_is_locked_while_the_process_lives_and_no
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pieces", [1, 2, 3], ids=["in one piece", "one after the other", "in pieces that overlap"])
-def test_of_two_reports_sent_without_waiting_as_many_are_stored_as_are_answered_with_201(server, pieces):
+def test_reports_without_waiting_are_stored_if_acknowledged(server, pieces):
+    """Of two reports sent without waiting as many are stored as get a 201."""
     _, said, url, survey = server
     for _ in range(5):  # when they come in pieces it is a matter of moments what is read together
         first, second = (post(sent(payload(survey))) for _ in range(2))
@@ -331,7 +333,7 @@ def test_with_a_certificate_it_speaks_tls_and_only_that(folder, server):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_with_blind_tokens_no_tls_session_is_taken_up_again_on_another_connection(tmp_path, version):
+def test_with_blind_tokens_no_tls_session_is_resumed(tmp_path, version):
     """It would tell that the report comes from where the signature went, whatever the connection."""
     public, private = certificate(tmp_path)
     url, _, _ = collection(tmp_path, "blind", invited=1)
@@ -385,7 +387,7 @@ def test_a_taken_port_a_missing_database_and_a_missing_key_are_told(folder, serv
 
 
 @pytest.mark.slow
-def test_the_first_key_that_serves_a_collection_is_its_only_one_from_whatever_folder(folder, failing, monkeypatch):
+def test_the_first_key_of_a_collection_is_its_only_one(folder, failing, monkeypatch):
     """The key belongs to the collection, whoever serves it first: a key that lies in another folder signs
     nothing for it.
     """
@@ -404,7 +406,8 @@ def test_the_first_key_that_serves_a_collection_is_its_only_one_from_whatever_fo
 
 
 @pytest.mark.slow
-def test_a_collection_whose_page_has_changed_since_is_not_served_and_says_which_version_made_it(folder, failing):
+def test_a_collection_with_another_page_is_not_served(folder, failing):
+    """The message names the version that made it."""
     inner = folder / "changed"
     inner.mkdir()
     url, _, _ = collection(inner)
@@ -419,7 +422,7 @@ def test_a_collection_whose_page_has_changed_since_is_not_served_and_says_which_
 
 
 @pytest.mark.slow
-def test_an_amended_collection_is_served_and_reports_of_the_earlier_page_are_stored(folder):
+def test_an_amended_collection_accepts_earlier_reports(folder):
     """A report that waited on a phone while the page was amended names the hash of the page that made it."""
     inner = folder / "amended"
     inner.mkdir()
@@ -484,7 +487,7 @@ def page_in(port, context, seconds):
     ],
     ids=["few", "few, tls", "usual", "more, tls"],
 )
-def test_silent_connections_keep_nobody_out_however_few_open_files_there_are(server, folder, tls, files, silent):
+def test_silent_connections_keep_nobody_out(server, folder, tls, files, silent):
     """All at once, then more of them, beside five clients that want the page: each gets it before anybody's time ends.
 
     A request's head and a handshake have ten seconds: that is how long everybody else would wait if these connections

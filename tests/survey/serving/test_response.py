@@ -26,7 +26,8 @@ def test_an_answer_has_each_header_once():
     assert answer.body == b'{"stored":"ab"}'
 
 
-def test_an_answer_with_another_body_of_the_same_length_is_the_same_otherwise():
+def test_with_body_changes_only_the_body():
+    """The other body has the same length."""
     answer = json_response(201, {"stored": "ab"})
     assert answer.with_body(b'{"stored":"cd"}') == json_response(201, {"stored": "cd"})
     assert answer.with_body(b'{"stored":"cd"}').raw_headers == json_response(201, {"stored": "cd"}).raw_headers

@@ -55,7 +55,8 @@ def test_the_same_bytes_again_are_fine_and_stored_once(app, memory, survey):
 @pytest.mark.parametrize(
     "change", [{"understood": False}, {"answers": {**ANSWERS, "cheated": 1}}, {"answers": {**ANSWERS, "note": None}}]
 )
-def test_the_same_key_with_another_body_is_answered_as_the_same_and_changes_nothing(app, memory, survey, change):
+def test_a_repeated_key_changes_nothing(app, memory, survey, change):
+    """Another body with the same key gets the same response."""
     data = payload(survey)
     asked(app, "POST", "/report", sent(data))
     before = dict(memory.reports)
@@ -94,7 +95,7 @@ def test_a_store_that_fails_asks_for_patience_and_the_page_still_loads(app, memo
 
 
 @pytest.mark.slow
-def test_a_store_that_hangs_does_not_hold_up_the_page_and_is_answered_in_time(survey, memory, monkeypatch):
+def test_a_store_that_hangs_does_not_block_the_page(survey, memory, monkeypatch):
     """The report waits 0.2 s for its store, and is sent away; the page is answered meanwhile."""
     waits, timeout = [], asyncio.timeout
     monkeypatch.setattr(server.asyncio, "timeout", lambda seconds: waits.append(seconds) or timeout(seconds))
@@ -232,7 +233,7 @@ def test_whoever_does_not_say_that_it_unpacks_gets_plain_bytes(app, taken):
     assert "content-encoding" not in dict(answer.headers)
 
 
-def test_health_tells_whether_the_last_report_could_be_stored_and_nothing_else(app, memory, survey):
+def test_health_reports_only_whether_reports_are_stored(app, memory, survey):
     """One of two answers, whatever was stored before: no number, no time, and no question to the store."""
 
     async def fails():
@@ -249,7 +250,8 @@ def test_health_tells_whether_the_last_report_could_be_stored_and_nothing_else(a
     assert len({(one.status, *one.headers) for one in asks}) == 2
 
 
-def test_a_paused_collection_is_in_good_health_and_a_server_that_stops_is_not(app, memory, survey):
+def test_a_paused_collection_is_healthy(app, memory, survey):
+    """A server that stops is not."""
     memory.state = State.PAUSED
     assert asked(app, "POST", "/report", sent(payload(survey))).status == 503
     assert asked(app, "GET", "/health").status == 200
@@ -302,7 +304,7 @@ def signing(shown, memory, prefix):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("prefix", ["", "/survey"])
-def test_a_report_cannot_come_on_the_connection_on_which_a_token_was_signed(prefix):
+def test_reports_never_share_the_connection_of_a_signature(prefix):
     """Every answer to a request to sign ends the connection: a report sent after it is not read."""
     survey, memory, key = campus("blind"), Memory("blind"), issuer_key()
     app = application(survey, memory, key=key, prefix=prefix)

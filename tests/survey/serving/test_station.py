@@ -96,7 +96,8 @@ def test_a_sealed_report_is_stored_and_acknowledged_by_what_was_sent():
     assert (other.status, len(memory.reports)) == (403, 1)
 
 
-def test_what_was_not_sealed_for_this_collection_is_refused_without_a_word_of_it():
+def test_foreign_encryptions_are_refused_without_details():
+    """They were not made for this collection, and the message quotes nothing."""
     of = survey()
     app = application(of, Memory("token"), station=KEY)
     good = sealed(report(of))
@@ -136,7 +137,7 @@ def test_uses_that_a_station_gives_back_are_spent_and_nothing_else_is():
 
 
 @pytest.mark.slow
-def test_uses_are_exact_when_two_servers_are_sent_more_at_once_and_the_station_repeats_itself(tmp_path):
+def test_uses_are_exact_under_concurrency(tmp_path):
     """Nine reports for five uses, each sent to both servers of one database: five are stored, once each."""
     database = f"sqlite:///{tmp_path}/field.db"
     of = survey()

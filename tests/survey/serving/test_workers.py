@@ -64,9 +64,8 @@ def patiently(port):
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_under_load_is_started_again_and_nobody_is_refused_and_nothing_is_lost(
-    database, tmp_path
-):
+def test_a_killed_worker_is_restarted_without_losses(database, tmp_path):
+    """Under load nobody is refused and no report is lost."""
     with foreground(tmp_path, database, "--workers", 2, "--port", free_port()) as (process, said):
         assert said["pid"] == process.pid
         first = workers(process.pid)
@@ -123,7 +122,8 @@ def test_workers_in_the_background_are_found_and_all_end_with_close(database, ca
 
 
 @pytest.mark.slow
-def test_workers_end_when_their_parent_is_killed_and_the_lock_is_held_until_then(database, tmp_path):
+def test_workers_end_with_their_parent(database, tmp_path):
+    """The lock is held until then."""
     with foreground(tmp_path, database, "--workers", 2, "--port", free_port()) as (process, said):
         orphans = workers(process.pid)
         orphans[0].suspend()
@@ -150,7 +150,8 @@ def test_with_a_file_there_is_one_process(tmp_path, monkeypatch, capsys):
     assert main(["serve", str(tmp_path / "survey.toml"), "--database", url, "--workers", "0"]) == 2
 
 
-def test_a_worker_that_never_was_ready_is_started_again_later_than_one_that_was():
+def test_a_worker_that_never_was_ready_restarts_later():
+    """One that was ready is restarted sooner."""
     worker = workers_module._Worker(None, 100.0)
     assert worker.restart_time == 100.0 + workers_module._RETRY_SECONDS
     worker.ready.set()

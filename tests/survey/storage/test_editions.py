@@ -29,7 +29,8 @@ def with_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "version", lambda _: "9.9.9")
 
 
-def test_a_collection_keeps_the_version_that_made_it_and_the_hash_of_its_page(store: Collection) -> None:
+def test_a_collection_stores_its_version_and_hash(store: Collection) -> None:
+    """They are those of the page that it was made with."""
     survey = small_survey()
     opened(store)
     (first,) = store.editions()
@@ -49,9 +50,8 @@ def test_other_code_is_told_which_version_to_use_and_how_to_amend(store: Collect
 
 
 @pytest.mark.slow
-def test_an_amended_page_is_shown_from_then_on_and_the_earlier_one_is_remembered(
-    store: Collection, monkeypatch
-) -> None:
+def test_an_amended_page_replaces_the_earlier_one(store: Collection, monkeypatch) -> None:
+    """The earlier one is remembered."""
     opened(store)
     before = small_survey().hash
     with_other_code(monkeypatch)
@@ -116,7 +116,8 @@ def test_questions_and_designs_cannot_be_amended(store: Collection, changed: Sur
 
 
 @pytest.mark.slow
-def test_words_of_ones_own_may_be_amended_but_not_so_that_yes_and_no_change_places(store: Collection) -> None:
+def test_own_words_may_be_amended_but_not_swapped(store: Collection) -> None:
+    """Yes and no must not change places."""
     page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
     said = page | {f"promise_{name}": sentence for name, sentence in phrases("en").items()}
     store.create(small_survey(languages=["it"], words={"it": said}))
@@ -133,7 +134,8 @@ def test_a_closed_collection_is_not_amended(store: Collection) -> None:
         store.amend(small_survey("Examinations"))
 
 
-def test_a_survey_that_this_toolkit_cannot_read_is_said_with_the_version_that_made_it() -> None:
+def test_an_unreadable_survey_names_its_version() -> None:
+    """The version is that of the toolkit that made it."""
     data = json.loads(new_edition(small_survey()).survey) | {"novelty": 1}
     with pytest.raises(ValueError, match=r"one of toolkit 9\.9\.9 .*: use that version"):
         read_survey(replace(new_edition(small_survey()), survey=json.dumps(data), toolkit="9.9.9"))

@@ -80,9 +80,10 @@ def test_the_marks_of_transactions_do_not_tie_tokens_to_reports(watched: tuple[C
     assert linked(by_order(reader, TOKENS, KEYS), KEYS)[0] <= PEOPLE // MIN_POOL
 
 
-def test_the_marks_of_transactions_would_tie_all_tokens_to_their_reports_without_the_pool(
+def test_without_the_pool_transactions_would_link_tokens(
     watched: tuple[Collection, Reader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The marks of transactions would tie all tokens to their reports."""
     monkeypatch.setattr(collection, "mix", no_pool)
     store, reader = watched
     arrive(store, 1)
@@ -112,9 +113,8 @@ def test_the_log_of_a_file_does_not_tie_tokens_to_reports(tmp_path: Path, size: 
 
 
 @pytest.mark.slow
-def test_the_log_of_a_file_would_tie_all_tokens_to_their_reports_if_it_were_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_that_is_not_wiped_would_link_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log of a file would tie all tokens to their reports."""
     monkeypatch.setattr(SqliteEngine, "wipe_log", lambda _: None)
     path = tmp_path / "survey.db"
     store = collecting(f"sqlite:///{path}")
@@ -124,9 +124,8 @@ def test_the_log_of_a_file_would_tie_all_tokens_to_their_reports_if_it_were_left
 
 
 @pytest.mark.slow
-def test_the_log_of_a_server_that_was_killed_before_it_was_wiped_is_wiped_by_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_next_server_wipes_the_log_of_a_killed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The killed server had not wiped it."""
     path = tmp_path / "survey.db"
     killed = collecting(f"sqlite:///{path}")
     with monkeypatch.context() as patch:
@@ -226,7 +225,7 @@ def by_pattern(answered: list[list[int]]) -> tuple[int, int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_whoever_reads_each_open_wave_once_learns_who_took_part_in_which_and_no_more(
+def test_one_reading_per_wave_reveals_only_participation(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """Issue 28: 26 of 60 people were told after four waves, 56 after eight."""

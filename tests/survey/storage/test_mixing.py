@@ -49,7 +49,7 @@ def test_what_is_written_is_read_and_does_not_tell_in_which_order_it_came(
 
 
 @pytest.mark.slow
-def test_a_pass_belongs_to_no_report_with_a_higher_probability_than_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passes_match_reports_with_at_most_the_stated_odds(monkeypatch: pytest.MonkeyPatch) -> None:
     """1 / 20 for those that left the pool, 1 / (people in it) for those that stay: of 1,000 collections of 50 people,
     one by one.
 

@@ -12,9 +12,7 @@ from toolkit.survey.storage import Collection, State, open_store
 
 @pytest.mark.slow
 @pytest.mark.parametrize("access", ["open", "token"])
-def test_two_collections_of_one_survey_through_one_pool_get_their_own_reports_and_no_others(
-    bouncer: Postgres, access: str
-) -> None:
+def test_collections_behind_one_pooler_keep_their_reports(bouncer: Postgres, access: str) -> None:
     """A pilot and the real thing, four servers, two sessions: nothing of one is in the other."""
     schemas = [new_name(), new_name()]
     stores: list[Collection] = []

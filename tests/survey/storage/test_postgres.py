@@ -121,9 +121,8 @@ def test_the_test_of_the_schema_would_notice(store: Collection, ask, schema: str
     assert defined(ask, schema) != EXPECTED
 
 
-def test_a_dump_holds_the_reports_in_the_order_of_their_keys_and_nothing_else(
-    store: Collection, postgres: Postgres, schema: str
-) -> None:
+def test_a_dump_is_in_the_order_of_keys(store: Collection, postgres: Postgres, schema: str) -> None:
+    """It holds the reports and nothing else."""
     opened(store, access="token").invite([sha(f"{i}") for i in range(40)])
     entries = [entry(f"report {i}", by=f"{i}") for i in range(30)]
     for one in entries:
@@ -173,9 +172,8 @@ def test_closing_leaves_no_order_in_the_places_and_marks_of_rows(store: Collecti
     assert ask(f"SELECT count(DISTINCT xmin::text), count(DISTINCT chunk_id) FROM {toast}") == [(1, 9)]
 
 
-def test_while_open_the_places_of_rows_that_left_the_pool_together_are_in_the_order_of_keys(
-    store: Collection, ask
-) -> None:
+def test_rows_that_left_the_pool_are_in_the_order_of_keys(store: Collection, ask) -> None:
+    """This is the order of their positions while the collection is open."""
     opened(store, access="blind").invite([sha(f"{i}") for i in range(50)])
     store.add([entry(by=f"{i}") for i in range(50)])
     assert ask("SELECT count(*) FROM report UNION ALL SELECT count(*) FROM spent") == [(40,), (40,)]
@@ -282,7 +280,8 @@ def test_a_locked_collection_is_said_soon_and_recovers(store: Collection, postgr
     assert store.add([one]) == [STORED]
 
 
-def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(store: Collection, monkeypatch) -> None:
+def test_setting_something_waits_longer_than_a_report(store: Collection, monkeypatch) -> None:
+    """A researcher would rather wait for another writer."""
     opened(store, access="blind")
     waits, usual = [], set_locally
     monkeypatch.setattr(
@@ -451,9 +450,7 @@ def test_a_connection_that_cannot_be_prepared_is_closed(store: Collection, monke
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
-def test_a_restart_in_the_midst_loses_nothing_that_was_acknowledged_and_stores_nothing_twice(
-    store: Collection, postgres: Postgres, mode: str
-) -> None:
+def test_a_restart_loses_and_repeats_nothing(store: Collection, postgres: Postgres, mode: str) -> None:
     """`immediate` is a crash: the server recovers from its log. Forty phones go on sending all the time."""
     opened(store, access="blind")
     writer = Writer(store)
@@ -530,9 +527,7 @@ def test_a_session_that_cannot_be_made_silent_is_closed(store: Collection, monke
     assert [one.closed for one in made] == [True]
 
 
-def test_in_a_session_that_another_collection_left_reports_still_go_where_they_belong(
-    store: Collection, postgres: Postgres, schema: str
-) -> None:
+def test_sessions_of_other_collections_do_no_harm(store: Collection, postgres: Postgres, schema: str) -> None:
     """As PgBouncer in transaction mode hands out sessions: settings of another client, and none of ours."""
     opened(store)
     pilot = open_store(postgres.url(f"{schema}_pilot"))
@@ -555,9 +550,8 @@ def test_in_a_session_that_another_collection_left_reports_still_go_where_they_b
     pilot.close()
 
 
-def test_another_collection_of_the_same_survey_in_the_same_place_is_not_written_to(
-    store: Collection, postgres: Postgres, ask, schema: str
-) -> None:
+def test_an_exchanged_collection_is_not_written_to(store: Collection, postgres: Postgres, ask, schema: str) -> None:
+    """Another collection of the same survey has taken its place."""
     opened(store)
     ask(f"ALTER SCHEMA {schema} RENAME TO {schema}_first")
     with contextlib.closing(open_store(postgres.url(schema))) as other:

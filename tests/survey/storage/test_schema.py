@@ -113,7 +113,8 @@ def test_an_older_collection_that_was_migrated_goes_on_where_it_was(filled) -> N
 
 
 @pytest.mark.slow
-def test_an_older_blind_collection_that_was_migrated_knows_who_was_signed_and_what_was_spent(filled) -> None:
+def test_a_migrated_blind_collection_keeps_signatures(filled) -> None:
+    """It knows who was signed and what was spent."""
     url = filled("blind")
     migrate(url)
     with closing(open_store(url)) as store:

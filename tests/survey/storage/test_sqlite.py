@@ -131,7 +131,8 @@ def closed_file(path: Path, batches: list[list[NewReport]], tokens: list[str]) -
 
 
 @pytest.mark.slow
-def test_a_closed_file_is_the_same_whatever_the_order_in_which_reports_came(tmp_path: Path) -> None:
+def test_a_closed_file_does_not_depend_on_the_order(tmp_path: Path) -> None:
+    """It is the same whatever the order in which reports came."""
     tokens = [f"{i}" for i in range(400)]
     entries = [
         entry(f"{i}" * 300, by=token, key=key)
@@ -197,7 +198,7 @@ def test_what_left_the_pool_is_wiped_from_the_file_at_once(store: Collection, pa
 
 
 @pytest.mark.slow
-def test_a_closed_blind_collection_keeps_nothing_of_who_asked_for_a_signature(store: Collection, path: Path) -> None:
+def test_a_closed_blind_collection_forgets_signatures(store: Collection, path: Path) -> None:
     """Not the invitations, not the blinded messages, not the passes: no table of tokens has a row, and no
     hash is in the bytes.
     """
@@ -255,7 +256,7 @@ def test_closing_says_when_a_reader_keeps_the_log_alive(store: Collection, path:
     assert path.with_name("survey.db-wal").stat().st_size == 0
 
 
-def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(store: Collection, monkeypatch) -> None:
+def test_setting_something_waits_longer_than_a_report(store: Collection, monkeypatch) -> None:
     """A phone is told to come again; a researcher who closes or remembers something has no reason to."""
     opened(store, access="blind")
     waits, insist = [], sqlite._execute_when_free
@@ -271,7 +272,8 @@ def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(st
         assert [seconds for statement, seconds in waits if statement == "BEGIN IMMEDIATE"] == [patience]
 
 
-def test_what_looks_stations_and_paper_left_is_forgotten_when_a_collection_is_closed(store: Collection) -> None:
+def test_closing_deletes_settings_of_disclosure_and_stations(store: Collection) -> None:
+    """The secret of paper sheets is deleted as well."""
     names = (f"{SETTING} 1", "shown by faculty", PAPER_SETTING, "other")
     opened(store)
     assert [store.set_default(name, "x") for name in names] == ["x"] * 4
@@ -368,7 +370,8 @@ def test_every_failure_says_when_to_come_again(seconds: int, causes: str, store:
         assert caught.value.retry_after == seconds
 
 
-def test_a_report_that_no_file_could_hold_is_refused_for_good_and_not_stored(store: Collection) -> None:
+def test_a_report_that_no_file_can_hold_is_refused(store: Collection) -> None:
+    """It is refused for good and not stored."""
     opened(store)
     with store._engine.reading() as session:
         session._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1000)
@@ -389,9 +392,8 @@ def test_a_lock_that_stops_a_reader_half_way_leaves_nothing_behind(store: Collec
     assert store.count() == 0
 
 
-def test_a_report_waits_a_second_for_another_writer_and_who_changes_the_collection_a_quarter_of_a_minute(
-    store: Collection, monkeypatch
-) -> None:
+def test_a_report_waits_one_second_for_another_writer(store: Collection, monkeypatch) -> None:
+    """A change of the collection waits fifteen seconds."""
     opened(store)
     insist, waits = sqlite._execute_when_free, []
     monkeypatch.setattr(sqlite, "_execute_when_free", lambda *told: waits.append(told[1:]) or insist(*told))
@@ -536,9 +538,8 @@ def test_a_file_that_is_moved_away_is_not_written_to(store: Collection, path: Pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("used", [True, False])
-def test_a_file_that_is_exchanged_is_noticed_also_before_its_first_use_and_not_written_to(
-    store: Collection, path: Path, used: bool
-) -> None:
+def test_an_exchanged_file_is_noticed_and_not_written_to(store: Collection, path: Path, used: bool) -> None:
+    """This holds before its first use as well."""
     store.create(small_survey())
     if used:
         store.set_state(State.OPEN)

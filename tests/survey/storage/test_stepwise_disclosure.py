@@ -179,7 +179,8 @@ def test_reports_that_are_not_shown_are_not_lost_and_it_is_said(field, tmp_path)
 
 
 @pytest.mark.slow
-def test_by_group_each_group_moves_in_steps_and_below_the_minimum_none_is_shown(field):
+def test_each_group_advances_in_steps(field):
+    """Below the minimum none is shown."""
     collector = Collector.attach(field.database)
     field.arrive(64, faculty=0)
     field.arrive(26, faculty=1)
@@ -352,7 +353,7 @@ def test_a_step_is_added_whole_from_each_group_by_itself():
     assert enlarge(first, more, 10) > first
 
 
-def test_who_is_held_back_is_drawn_by_lot_and_else_the_smallest_keys_come_first():
+def test_withheld_reports_are_drawn_at_random():
     """That a lot of 100 out of 150 is the 100 smallest, or twice the same, never comes."""
     groups = {bytes([i]): () for i in range(150)}
     smallest = frozenset(bytes([i]) for i in range(100))

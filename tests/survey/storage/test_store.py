@@ -98,9 +98,8 @@ def test_a_collection_begins_as_an_empty_draft_of_its_survey(store: Collection, 
     assert list(other.reports()) == []
 
 
-def test_uses_of_stations_are_out_until_they_are_spent_or_taken_back_and_personal_links_never_are(
-    store: Collection, connect: Connect
-) -> None:
+def test_uses_of_stations_are_out_until_spent_or_returned(store: Collection, connect: Connect) -> None:
+    """Personal links never are."""
     invited(store, "personal", "another")
     uses = [f"use {number}" for number in range(25)]
     store.invite(map(sha, uses[:20]), station=True)
@@ -119,9 +118,8 @@ def test_uses_of_stations_are_out_until_they_are_spent_or_taken_back_and_persona
     assert other.uses_out() == 0
 
 
-def test_creating_the_same_again_changes_nothing_and_another_survey_is_refused(
-    store: Collection, connect: Connect
-) -> None:
+def test_creating_the_same_again_changes_nothing(store: Collection, connect: Connect) -> None:
+    """Another survey is refused."""
     opened(store)
     store.add([entry()])
     keep_invitations = connect()
@@ -146,9 +144,8 @@ def test_settings_are_kept_with_the_collection(store: Collection, connect: Conne
     assert connect().get_setting("other") is None
 
 
-def test_a_setting_is_swapped_only_if_nobody_was_faster_and_the_collection_is_not_closed(
-    store: Collection, connect: Connect
-) -> None:
+def test_a_setting_is_swapped_only_by_the_first(store: Collection, connect: Connect) -> None:
+    """It is not swapped after closing."""
     opened(store)
     assert store.compare_and_set("shown", None, "a")
     assert not connect().compare_and_set("shown", None, "b")
@@ -247,7 +244,8 @@ def test_a_full_batch_fills_the_cap_to_the_last(store: Collection) -> None:
     assert store.add([entry()]) == [FULL]
 
 
-def test_only_an_open_collection_takes_reports_but_repeats_are_always_answered(store: Collection) -> None:
+def test_only_an_open_collection_accepts_reports(store: Collection) -> None:
+    """Repeated reports are always acknowledged."""
     store.create(small_survey())
     assert store.add([entry()]) == [PAUSED]
     store.set_state(State.OPEN)
@@ -346,7 +344,8 @@ def test_a_token_is_not_spent_by_a_report_that_is_not_stored(store: Collection) 
 
 
 @pytest.mark.slow
-def test_that_a_key_is_there_is_told_to_nobody_who_never_had_a_token_and_its_body_to_nobody(store: Collection) -> None:
+def test_nobody_without_a_token_learns_of_a_key(store: Collection) -> None:
+    """Nobody learns the body of a report."""
     invited(store, "a", "b")
     first = entry("first", by="a")
     assert store.add([first]) == [STORED]
@@ -392,7 +391,8 @@ def test_a_blind_token_is_good_for_one_report_and_an_invitation_for_none(store: 
     assert store.add([one, entry(by="nonce"), entry(by="other nonce")]) == [REPEATED, SPENT, STORED]
 
 
-def test_an_invitation_is_good_for_one_signature_which_may_be_asked_for_again(store: Collection) -> None:
+def test_an_invitation_admits_one_signature(store: Collection) -> None:
+    """It may be requested again."""
     invited(store, "a", "b", access="blind")
     assert store.issue(sha("a"), sha("first"))
     assert store.issue(sha("a"), sha("first"))
@@ -412,7 +412,8 @@ def test_an_invitation_is_good_for_one_signature_which_may_be_asked_for_again(st
 
 
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
-def test_reports_that_no_phone_has_sent_are_stored_all_or_none_whatever_access(store: Collection, access: str) -> None:
+def test_paper_reports_are_stored_all_or_none(store: Collection, access: str) -> None:
+    """This holds for every access."""
     store.create(small_survey(access=access, cap=4))  # a draft: sheets may come back before phones are asked
     first, second, *others = [entry() for _ in range(5)]
     assert store.add_paper_reports([first, second]) == [STORED, STORED]
@@ -609,7 +610,8 @@ def test_without_its_driver_postgresql_is_refused_with_what_to_install(monkeypat
         open_store("postgresql://host/survey")
 
 
-def test_a_relative_file_becomes_absolute_and_other_addresses_stay_as_they_are(tmp_path, monkeypatch) -> None:
+def test_relative_files_become_absolute(tmp_path, monkeypatch) -> None:
+    """Other addresses stay as they are."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "link.db").symlink_to("real.db")
     for name in ("real.db", "link.db", "./real.db"):
@@ -625,9 +627,8 @@ def test_a_relative_file_becomes_absolute_and_other_addresses_stay_as_they_are(t
 
 @pytest.mark.slow
 @pytest.mark.parametrize("access", ["open", "blind"])  # with a lock that is shared, and through the pool
-def test_whatever_was_acknowledged_survives_twenty_deaths_and_is_there_once(
-    connect: Connect, url: str, tmp_path, access: str
-) -> None:
+def test_acknowledged_reports_survive_twenty_kills(connect: Connect, url: str, tmp_path, access: str) -> None:
+    """Each is stored once."""
     store = opened(connect(), access=access)
     store.close()
     worker = Path(__file__).with_name("killed.py")

@@ -52,7 +52,8 @@ def entry(number: int, token: str) -> NewReport:
     return NewReport(bytes([number] * 16), "{}", token_hash(token))
 
 
-def test_a_link_works_once_in_each_wave_also_after_the_first_one_was_closed(place):
+def test_a_link_works_once_in_each_wave(place):
+    """This holds also after the first wave was closed."""
     first = opened(place, 1)
     assert first.add([entry(1, TOKENS[0]), entry(2, TOKENS[0])]) == [Outcome.STORED, Outcome.SPENT]
     first.set_setting("port", "8123")
@@ -69,7 +70,8 @@ def test_a_link_works_once_in_each_wave_also_after_the_first_one_was_closed(plac
     second.close()
 
 
-def test_closing_keeps_who_was_invited_of_all_waves_but_the_last_and_never_who_answered(place):
+def test_closing_keeps_invitations_but_not_who_answered(place):
+    """The last wave keeps neither."""
     for wave, left in ((1, 3), (2, 0)):
         store = opened(place, wave)
         store.add([entry(1, TOKENS[0])])
@@ -246,7 +248,8 @@ def test_a_wave_that_follows_one_study_lets_in_nobody_of_another(place):
         store.close()
 
 
-def test_a_later_wave_without_the_first_and_a_first_with_a_panel_of_others_are_refused(place):
+def test_a_later_wave_needs_the_panel_of_the_first(place):
+    """A first wave with a panel of others is refused."""
     store = open_store(place(2))
     with pytest.raises(ValueError, match=r"wave 2 must follow the collection of wave 1, got none.*--again"):
         store.create(panel(wave=2))
@@ -259,7 +262,8 @@ def test_a_later_wave_without_the_first_and_a_first_with_a_panel_of_others_are_r
 
 
 @pytest.mark.slow
-def test_a_collection_of_an_earlier_toolkit_gets_a_panel_when_it_is_amended(place, monkeypatch):
+def test_amending_an_older_collection_adds_a_panel(place, monkeypatch):
+    """It was made by an earlier toolkit."""
     first, second = open_store(place(1)), open_store(place(2))
     with monkeypatch.context() as patch:
         patch.setattr(collection, "with_panel", lambda survey, _: survey)

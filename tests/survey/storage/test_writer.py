@@ -119,9 +119,10 @@ def test_a_batch_is_bounded(start: Callable[..., Writer], shelf: Shelf) -> None:
     assert [len(batch) for batch in shelf.batches] == [1, 20, 20, 10]
 
 
-def test_a_batch_is_gathered_after_ten_who_came_with_a_token_and_else_nobody_waits(
+def test_batches_are_gathered_only_after_ten_with_tokens(
     writer: Writer, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Otherwise nobody waits."""
     monkeypatch.setattr("toolkit.survey.storage.writer._GATHER_SECONDS", 60)  # longer than anybody waits here
 
     async def run() -> None:
@@ -159,7 +160,9 @@ def test_too_many_who_wait_are_sent_away_and_may_come_again(start: Callable[...,
     finished(run())
 
 
-def test_a_store_that_fails_answers_all_who_wait_and_the_next_batch_tries_again(writer: Writer, shelf: Shelf) -> None:
+def test_after_a_failure_the_next_batch_tries_again(writer: Writer, shelf: Shelf) -> None:
+    """All who wait for the failed batch get an error."""
+
     async def run() -> None:
         shelf.failures = [StoreError("the disk must have room", 30)]
         first = await held_up(writer, shelf)
