@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 from tests.slowly import each
 from toolkit.central.noise.laws import GeometricLaw, RoundedNormalLaw
-from toolkit.central.tables import confidence_limits, reach_of, tail_of_two
+from toolkit.central.tables import confidence_limits, quantile_of_combination, tail_of_two
 
 SCALE = 1e9  # so large that steps do not show
 
@@ -37,13 +37,13 @@ def test_the_tail_of_two_is_the_one_of_their_law_a_step_of_each_before(
 @pytest.mark.parametrize("factors", [[1.0, 1.0], [1.0, 1.0, 1.0], [0.5, 1.0, 0.25], [1.0] * 9])
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_a_reach_is_where_the_tail_ends_and_never_short_of_it(factors: list[float], level: float) -> None:
-    reach = reach_of(GeometricLaw(SCALE), factors, level) / SCALE
+    reach = quantile_of_combination(GeometricLaw(SCALE), factors, level) / SCALE
     assert 1 - level - 3e-3 < tail(factors, reach) <= 1 - level + 1e-6
 
 
 def test_of_gaussian_noises_lengths_add_up() -> None:
     law = RoundedNormalLaw(1e6)
-    assert reach_of(law, [3.0, 4.0], 0.95) == pytest.approx(1.959964 * 5e6, rel=1e-5)
+    assert quantile_of_combination(law, [3.0, 4.0], 0.95) == pytest.approx(1.959964 * 5e6, rel=1e-5)
     found = tail_of_two(law, np.array([3.0]), np.array([4.0]), np.array([1.959964 * 5e6]))
     assert found[0] == pytest.approx(0.05, rel=1e-4)
 
@@ -56,14 +56,14 @@ def test_steps_are_allowed_for_where_noise_is_small() -> None:
     for error in range(1, 8):
         truth = joint[size >= error].sum()
         assert tail_of_two(law, np.array([1.0]), np.array([1.0]), np.array([float(error)]))[0] >= truth - 1e-12
-    assert joint[size > reach_of(law, [1.0, 1.0], 0.95)].sum() <= 0.05
+    assert joint[size > quantile_of_combination(law, [1.0, 1.0], 0.95)].sum() <= 0.05
 
 
 @pytest.mark.parametrize("scale", [0.01, 1000.0])
 def test_equal_noises_are_made_larger_by_a_fiftieth_of_a_percent(scale: float) -> None:
     """Two of Laplace noise are beyond t scales with probability (1 + t / 2) e**-t; a step of each is added."""
     sought = scale * brentq(lambda t: (1 + t / 2) * math.exp(-t) - 0.05, 0, 20)
-    assert 1 < (reach_of(GeometricLaw(scale), [1.0, 1.0], 0.95) - 2) / sought < 1.0002
+    assert 1 < (quantile_of_combination(GeometricLaw(scale), [1.0, 1.0], 0.95) - 2) / sought < 1.0002
 
 
 def test_values_that_are_not_rejected_form_the_interval() -> None:

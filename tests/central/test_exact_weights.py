@@ -70,7 +70,7 @@ def check_weights(scores: list[float], rate: object, kind: str | None) -> None:
     found = odds(scores, rate, base)
     constants = []
     for i in range(len(scores)):
-        low, high = found.kept(i, 160)
+        low, high = found.acceptance(i, 160)
         assert high <= 2**160 + 2
         if found.surely_keeps(i, _SURE - 1):
             assert low >= _SURE << 96
@@ -109,7 +109,8 @@ def test_nearly_everything_drawn_is_kept(scores: list[float], kind: str | None) 
     found = odds(scores, "1/2", base_for(kind, len(scores)))
     assert found.surely_keeps(int(np.argmax(found.envelope(slice(None)))), 0)
     kept = sum(
-        int(found.envelope(slice(i, i + 1))[0]) * Fraction(found.kept(i, 64)[0], 2**64) for i in range(len(scores))
+        int(found.envelope(slice(i, i + 1))[0]) * Fraction(found.acceptance(i, 64)[0], 2**64)
+        for i in range(len(scores))
     )
     assert kept / int(found.sums[-1]) > 0.85
 
@@ -125,7 +126,7 @@ def test_the_envelope_is_never_below_the_weight(scores: list[float], weights: li
     base[int(np.argmin(scores))] += 1
     found = odds(scores, rate, base)
     for i in range(len(scores)):
-        low, _ = found.kept(i, 64)
+        low, _ = found.acceptance(i, 64)
         assert low <= 2**64
 
 
@@ -153,7 +154,7 @@ def test_a_candidate_far_behind_keeps_a_positive_probability() -> None:
         found = odds(scores, "1/2")
         far = int(np.argmin(scores))
         bits = int(found.exponent(far) * 3 / 2) + 64
-        low, high = found.kept(far, bits)
+        low, high = found.acceptance(far, bits)
         assert found.envelope(slice(far, far + 1)) == 2
         assert low > 0
         expected = power(-found.exponent(far)) * 2**UNIT_BITS / 2

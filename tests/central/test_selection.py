@@ -89,7 +89,7 @@ def test_what_the_envelope_has_too_much_is_drawn_again(monkeypatch: pytest.Monke
     Over all words of the candidate from the lowest to the highest exactly those below the share are kept.
     """
     odds = Exponential.for_epsilon(2)._odds([-0.05, 0.0], [1.0, 1.46])
-    shares = [Fraction(sum(odds.kept(i, 200)), 2**201) for i in (0, 1)]
+    shares = [Fraction(sum(odds.acceptance(i, 200)), 2**201) for i in (0, 1)]
     assert shares[0] < Fraction(9, 10)  # the envelope's worst is 0.88
     places = [0, int(odds.envelope(slice(0, 1))[0])]  # the first place of each candidate
     for i, share in enumerate(shares):

@@ -7,7 +7,14 @@ import pytest
 
 from toolkit.central import tables as table_estimators
 from toolkit.central.noise.laws import GeometricLaw, RoundedNormalLaw
-from toolkit.central.tables import MomentStatistic, NoisyMoments, first_order, pairs, reach_of, second_order
+from toolkit.central.tables import (
+    MomentStatistic,
+    NoisyMoments,
+    first_order,
+    pairs,
+    quantile_of_combination,
+    second_order,
+)
 
 SPAN = 2**33
 
@@ -148,7 +155,7 @@ def test_the_three_limits_behind_a_variance_share_its_error_evenly() -> None:
     law = RoundedNormalLaw(10.0)
     moments = NoisyMoments(np.array([[1000.0, 0.0, 500.0]]), np.eye(3), law)
     low, high = table_estimators.variance(moments).limits(0.95)
-    reach = reach_of(law, [1.0], 1 - 0.05 / 3)
+    reach = quantile_of_combination(law, [1.0], 1 - 0.05 / 3)
     assert high[0] == pytest.approx((500 + reach) / (1000 - reach - 1), rel=1e-12)
     most = 1000 + reach
     least = (500 - reach) / most - (reach / (1000 - reach)) ** 2
@@ -159,7 +166,7 @@ def test_the_four_limits_behind_a_covariance_share_its_error_evenly() -> None:
     law, sums = RoundedNormalLaw(10.0), np.zeros((1, 9))
     sums[0, [0, 4]] = 1000.0, 200.0
     low, high = table_estimators.covariance(NoisyMoments(sums, np.eye(9), law)).limits(0.95)
-    reach = reach_of(law, [1.0], 1 - 0.05 / 4)
+    reach = quantile_of_combination(law, [1.0], 1 - 0.05 / 4)
     fewest, most = 1000 - reach, 1000 + reach
     product, wide = (reach / fewest) ** 2, fewest / (fewest - 1)
     assert high[0] == pytest.approx(((200 + reach) / fewest + product) * wide, rel=1e-12)
@@ -223,7 +230,7 @@ def test_limits_hold_for_all_noise_within_its_reach(n: int, scale: float) -> Non
         x = rng.beta(0.5, 0.5, n) * 2 - 1
         y = np.clip(slope * x + rng.normal(0, 0.1, n), -1, 1)
         truth = x.var(ddof=1) if name == "variance" else np.cov(x, y)[0, 1]
-        reach = law.reach(1 - 0.05 / len(places))
+        reach = law.quantile(1 - 0.05 / len(places))
         sums = np.tile(sums_of(name, x, y), (3 ** len(places), 1))
         sums[:, places] += reach * np.array(list(product((-1, 0, 1), repeat=len(places))))
         low, high = getattr(table_estimators, name)(NoisyMoments(sums, np.eye(POWERS[name]), law)).limits(0.95)

@@ -33,7 +33,7 @@ def test_where_both_agree_the_training_set_answers_and_else_the_holdout_with_noi
     other = reuse.ask(np.ones(50, dtype=bool), np.zeros(10_000))
     assert other.from_holdout
     assert 0 != other.value == pytest.approx(0, abs=0.1)
-    assert (reuse.asked, reuse.used) == (2, 1)
+    assert (reuse.queries, reuse.used) == (2, 1)
     assert reuse.used_loss == Pure("3/50")
     assert "simulated, no privacy claim" in repr(reuse)
 

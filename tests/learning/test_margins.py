@@ -14,7 +14,7 @@ def test_slope_and_bend_are_the_derivatives(loss) -> None:
     middles = (MARGINS[1:] + MARGINS[:-1]) / 2
     np.testing.assert_allclose(slopes, loss.slope(middles), atol=step * loss.curvature)
     bends = np.diff(loss.slope(MARGINS)) / step
-    assert np.mean(np.abs(bends - loss.bend(middles)) > 1e-6) < 1e-3  # but for the two ends of the parabola
+    assert np.mean(np.abs(bends - loss.second_derivative(middles)) > 1e-6) < 1e-3  # not at the ends of the parabola
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
@@ -22,6 +22,6 @@ def test_nobody_pulls_with_more_than_one_and_no_loss_bends_more_than_it_says(los
     far = np.concatenate([MARGINS, [-1e308, 1e308, -800, 800]])
     assert (loss.slope(far) <= 0).all()
     assert loss.slope(far).min() >= -1
-    assert loss.bend(far).max() == pytest.approx(loss.curvature)
-    assert loss.bend(far).min() >= 0
+    assert loss.second_derivative(far).max() == pytest.approx(loss.curvature)
+    assert loss.second_derivative(far).min() >= 0
     assert loss.value(np.zeros(1))[0] <= 1  # what bounds the weights in `tolerance`

@@ -85,9 +85,9 @@ def log_ratio(ridge: float, scale: float, rest: list[float], loss=LOGISTIC) -> f
     """
     w, logs = np.linspace(-30, 30, 2401), []
     pull = sum((z * loss.slope(z * w) for z in rest), ridge * w)
-    bend = sum((z * z * loss.bend(z * w) for z in rest), ridge + 0 * w)
+    bend = sum((z * z * loss.second_derivative(z * w) for z in rest), ridge + 0 * w)
     for z in np.linspace(-1, 1, 21):
-        force, hessian = pull + z * loss.slope(z * w), bend + z * z * loss.bend(z * w)
+        force, hessian = pull + z * loss.slope(z * w), bend + z * z * loss.second_derivative(z * w)
         logs.append(np.log(hessian) - np.abs(force) / scale)
     return float(np.ptp(np.array(logs), axis=0).max())
 
@@ -120,7 +120,7 @@ def test_in_the_plane_the_exact_density_with_cubic_noise_keeps_to_epsilon_and_ha
         for row in rows:
             margin = row @ w
             pull = pull + row[:, None] * loss.slope(margin)
-            bend = bend + np.outer(row, row)[:, :, None] * loss.bend(margin)
+            bend = bend + np.outer(row, row)[:, :, None] * loss.second_derivative(margin)
         return np.log(bend[0, 0] * bend[1, 1] - bend[0, 1] ** 2) - np.abs(pull).max(axis=0) / scale
 
     for rest in ([], [corners[0] * 0.1, corners[2]]):
@@ -186,7 +186,7 @@ def lost(noise: ObjectivePerturbation, sigma: float, epsilon: float = 1.0) -> fl
         for z in pair:
             rows = [*rest, z]
             force = sum(r * LOGISTIC.slope(r * w) for r in rows) + noise.ridge * w
-            hessian = sum(r * r * LOGISTIC.bend(r * w) for r in rows) + noise.ridge
+            hessian = sum(r * r * LOGISTIC.second_derivative(r * w) for r in rows) + noise.ridge
             densities.append(hessian * np.exp(-((force / sigma) ** 2) / 2))
         p, q = (density / (density.sum() * 0.001) for density in densities)
         found += [np.maximum(a - np.exp(epsilon) * b, 0).sum() * 0.001 for a, b in ((p, q), (q, p))]

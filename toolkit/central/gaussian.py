@@ -114,7 +114,7 @@ class Gaussian(Additive):
             The mechanism.
         """
         amount, slack = positive(epsilon, "epsilon", NO_END), proper(delta)
-        reach = sensible(sensitivity, "sensitivity", NO_NOISE)
+        size = sensible(sensitivity, "sensitivity", NO_NOISE)
         choice(calibration, "calibration", ("analytic", "classic", "lecture"))
         if calibration == "analytic":
             ratio = least_ratio(amount, slack)
@@ -126,7 +126,7 @@ class Gaussian(Additive):
                 reject(
                     f"`epsilon` must be small for the {calibration} formula", epsilon, "its noise is too little here"
                 )
-        return cls(Approx(amount, slack), (ratio * reach) ** 2, reach)
+        return cls(Approx(amount, slack), (ratio * size) ** 2, size)
 
     @classmethod
     def for_rho(cls, rho: Number, *, sensitivity: Number = 1) -> "Gaussian":
@@ -144,8 +144,8 @@ class Gaussian(Additive):
         Gaussian
             The mechanism.
         """
-        amount, reach = positive(rho, "rho", NO_END), sensible(sensitivity, "sensitivity", NO_NOISE)
-        return cls(Zcdp(amount), reach**2 / (2 * amount), reach)
+        amount, size = positive(rho, "rho", NO_END), sensible(sensitivity, "sensitivity", NO_NOISE)
+        return cls(Zcdp(amount), size**2 / (2 * amount), size)
 
     @classmethod
     def epsilon_for(cls, *, error: Number, delta: Number, level: Number = 0.95, sensitivity: Number = 1) -> float:
@@ -173,9 +173,9 @@ class Gaussian(Additive):
         0.99...
         """
         target, slack = positive(error, "error", "no noise has no error"), proper(delta)
-        reach = sensible(sensitivity, "sensitivity", NO_NOISE)
-        allowed = min(target, math.floor(target) + Fraction(1, 2)) if reach >= 1 else target
-        ratio = Fraction(float(allowed) / -float(ndtri((1 - check_level(level)) / 2)) / float(reach) * (1 - 1e-7))
+        size = sensible(sensitivity, "sensitivity", NO_NOISE)
+        allowed = min(target, math.floor(target) + Fraction(1, 2)) if size >= 1 else target
+        ratio = Fraction(float(allowed) / -float(ndtri((1 - check_level(level)) / 2)) / float(size) * (1 - 1e-7))
         if is_private(Fraction(0), slack, ratio):
             return 1e-9
         return least(lambda epsilon: is_private(Fraction(epsilon), slack, ratio), 0.0, 1.0, close=1e-10)
@@ -218,8 +218,8 @@ class Gaussian(Additive):
             The bound.
         """
         share = check_level(level)
-        real = NormalLaw(self.scale * (1 + 1e-8)).reach(share)
-        return max(real, RoundedNormalLaw(self.scale).reach(share)) if self.sensitivity >= 1 else real
+        real = NormalLaw(self.scale * (1 + 1e-8)).quantile(share)
+        return max(real, RoundedNormalLaw(self.scale).quantile(share)) if self.sensitivity >= 1 else real
 
     def density(self, x: ArrayLike) -> Array:
         """Compute the normal density, for teaching.
@@ -274,7 +274,7 @@ class Gaussian(Additive):
 
 @lru_cache(maxsize=128)
 def _real_noise(mechanism: Gaussian, size: int) -> tuple[int, LatticeSampler, NoiseLaw]:
-    """The exponent of the grid; noise in its steps, raised by what rounding adds to the sensitivity; and its law."""
+    """Return the exponent of the grid, the noise in its steps for the rounded sensitivity, and its law."""
     exponent = mechanism._grid(size)
     unit = Fraction(2) ** exponent
     stretch = rounded_sensitivity(mechanism.sensitivity / unit, size, "l2") * unit / mechanism.sensitivity

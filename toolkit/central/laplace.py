@@ -121,8 +121,8 @@ class Laplace(Additive):
         0.4992...
         """
         target, share = positive(error, "error", "no noise has no error"), check_level(level)
-        reach = float(positive(sensitivity, "sensitivity", NO_NOISE))
-        start = -math.log1p(-share) * reach / float(target)
+        size = float(positive(sensitivity, "sensitivity", NO_NOISE))
+        start = -math.log1p(-share) * size / float(target)
 
         def enough(epsilon: float) -> bool:
             return bool(cls.for_epsilon(epsilon, sensitivity=sensitivity).error(share) <= target)
@@ -163,10 +163,10 @@ class Laplace(Additive):
             The bound.
         """
         share = check_level(level)
-        real = LaplaceLaw(self.scale * (1 + 1e-8), 0.0).reach(share)
+        real = LaplaceLaw(self.scale * (1 + 1e-8), 0.0).quantile(share)
         if self.norm == "l2" and whole(dimension, "dimension") > 1:
             return RadialLaw(self.scale * (1 + 1e-8), dimension).length(share)
-        return max(real, GeometricLaw(self.scale).reach(share)) if self.sensitivity >= 1 else real
+        return max(real, GeometricLaw(self.scale).quantile(share)) if self.sensitivity >= 1 else real
 
     def density(self, x: ArrayLike) -> Array:
         """Compute 1 / (2 scale) e**(-abs(x) / scale): the law on the reals, for teaching.
@@ -216,7 +216,7 @@ class Laplace(Additive):
 
 @lru_cache(maxsize=128)
 def _real_noise(mechanism: Laplace, size: int) -> tuple[int, Callable[[int, Rng], Integers], NoiseLaw]:
-    """The exponent of the grid; noise in its steps, raised by what rounding adds to the sensitivity; and its law."""
+    """Return the exponent of the grid, the noise in its steps for the rounded sensitivity, and its law."""
     exponent = grid_exponent(mechanism.sensitivity, mechanism._exact_scale)
     unit = Fraction(2) ** exponent
     scale = rounded_sensitivity(mechanism.sensitivity / unit, size, mechanism.norm) / Fraction(mechanism.loss.amount)

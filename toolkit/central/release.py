@@ -32,7 +32,7 @@ def released(
     rng: Rng = None,
     labels: Sequence[str | int] | None = None,
 ) -> Estimate:
-    """An `Estimate` whose error is the noise alone: that of the data is not in it, and n stays private."""
+    """Return an `Estimate` whose error is the noise alone: that of the data is not in it, and n stays private."""
     number = cast("float | Array", value)  # whole numbers stay whole, in int64
     scalar, size = not isinstance(value, np.ndarray), np.size(value)
     names: tuple[str | int, ...] = ("value",) if scalar else tuple(range(size))
@@ -53,7 +53,7 @@ def released(
     )
 
 
-def chosen(
+def released_choice(
     value: float | Sequence[float],
     loss: Loss,
     covers: Covers,
@@ -64,7 +64,7 @@ def chosen(
     labels: tuple[Any, ...] = ("value",),
     axes: tuple[str, ...] = (),
 ) -> Estimate:
-    """A chosen number, or several with labels. No standard error is released: it would depend on the data."""
+    """Return a chosen number, or several with labels. No standard error is released: it would depend on the data."""
     several = isinstance(value, Sequence)
     return Estimate(
         value=np.array(value) if isinstance(value, Sequence) else value,
@@ -80,19 +80,19 @@ def chosen(
 
 
 def paid(loss: Loss | None, rng: Rng, *notes: str) -> dict[str, Any]:
-    """The loss and the notes of an estimate; a simulation has no loss, and a note that says so."""
+    """Return the loss and the notes of an estimate; a simulation has no loss, and a note that says so."""
     return {"loss": loss, "notes": notes} if rng is None else {"loss": None, "notes": (*notes, SIMULATED)}
 
 
 def html_table(name: str, rows: Sequence[tuple[str, str]]) -> str:
-    """A table of two columns below its name."""
+    """Return a table of two columns below its name."""
     body = "".join(f"<tr><th>{html.escape(one)}</th><td>{html.escape(text)}</td></tr>" for one, text in rows)
     head = f"<thead><tr><th colspan='2'>{html.escape(name)}</th></tr></thead>"
     return f"<table>{head}<tbody>{body}</tbody></table>"
 
 
 def equal_diagonal(variance: float, size: int) -> Array:
-    """A matrix with one value on its diagonal and zeros elsewhere, as a view of 2 * size - 1 numbers.
+    """Return a matrix with one value on its diagonal and zeros elsewhere, as a view of 2 * size - 1 numbers.
 
     Row i is the window that starts at size - 1 - i, so that a million uncorrelated entries need no square of a million.
     """
@@ -234,7 +234,7 @@ class Additive(ABC):
 
     @abstractmethod
     def error(self, level: Number = 0.95) -> float:
-        """The bound that the noise exceeds with probability at most 1 - level."""
+        """Return the bound that the noise exceeds with probability at most 1 - level."""
 
     @abstractmethod
     def _integer_noise(self, size: int) -> tuple[LatticeSampler, int]:

@@ -87,7 +87,7 @@ class Odds:
         return entries.max() if self.base is None else entries.max(where=self.base > 0, initial=entries.min())
 
     def gaps(self, part: slice) -> npt.NDArray[np.float64]:
-        """How far each score is below the best, rounded once or twice. The difference of two int64 may wrap to a
+        """Return how far each score is below the best, rounded once or twice. The difference of two int64 may wrap to a
         negative number; adding 2**64 to those takes the same time for all data, which the processor's own conversion
         from unsigned integers does not.
         """
@@ -148,15 +148,15 @@ class Odds:
     def _at(self, i: int) -> int:
         return int(self.envelope(slice(i, i + 1))[0] if self._all is None else self._all[i])
 
-    def locate(self, place: int) -> int:
-        """The candidate at this place of the envelopes laid end to end."""
-        piece = int(np.searchsorted(self.sums, np.uint64(place), side="right"))
+    def locate(self, position: int) -> int:
+        """Return the candidate at this place of the envelopes laid end to end."""
+        piece = int(np.searchsorted(self.sums, np.uint64(position), side="right"))
         start, before = piece * _PIECE, int(self.sums[piece - 1]) if piece else 0
         inside = np.cumsum(self.envelope(slice(start, start + _PIECE)) if self._all is None else self._all)
-        return start + int(np.searchsorted(inside, np.uint64(place - before), side="right"))
+        return start + int(np.searchsorted(inside, np.uint64(position - before), side="right"))
 
     def parts(self) -> Iterator[slice]:
-        """The candidates in pieces whose working arrays stay in the processor's cache."""
+        """Return the candidates in pieces whose working arrays stay in the processor's cache."""
         return (slice(start, start + _PIECE) for start in range(0, len(self.scores.entries), _PIECE))
 
     @cached_property
@@ -172,13 +172,13 @@ class Odds:
         return self.rate * (Fraction(self.best.item()) - Fraction(self.scores.entries[i].item()))
 
     def surely_keeps(self, i: int, word: int) -> bool:
-        """Whether a uniform word is so low that candidate i is kept, whatever the digits of its share: where the
+        """Return whether a uniform word is so low that candidate i is kept, whatever the digits of its share: where the
         envelope is not small, that is at least 2**-0.0862 / 1.0616, the two lines for curves, and 1 - 2**-17, the
         units lost to rounding, together: more than 0.88.
         """
         return word < _SURE and self._at(i) >= 2**20
 
-    def kept(self, i: int, bits: int) -> tuple[int, int]:
+    def acceptance(self, i: int, bits: int) -> tuple[int, int]:
         """Bounds of 2**bits times the share of candidate i's envelope that is its weight.
 
         The share is e**-x with x = exponent - ln2 * level / 2**20 - ln(base * 2**unit_bits / envelope). Each
@@ -439,8 +439,8 @@ class Exponential(Selection):
         `first` ends with the number after the last interval.
         """
         counts = np.diff(first)
-        chosen = _draw(Odds(_read_scores(scores), self._rate, counts), check_rng(rng))
-        return int(first[chosen]) + big_below(int(counts[chosen]), rng)
+        index = _draw(Odds(_read_scores(scores), self._rate, counts), check_rng(rng))
+        return int(first[index]) + big_below(int(counts[index]), rng)
 
     def probabilities(self, scores: ArrayLike, base: ArrayLike | None = None) -> Array:
         """Compute the law of the choice, as floats, for teaching and tests.
@@ -540,8 +540,10 @@ class NoisyMax(Selection):
     def _index(self, scores: PrivateValue, rng: Rng) -> int:
         whole = scores.whole and self.sensitivity >= 1
         exponent = 0 if whole else grid_exponent(self.sensitivity, 1 / self._rate)
-        reach = self.sensitivity if whole else rounded_sensitivity(self.sensitivity / Fraction(2) ** exponent, 1, "l1")
-        noise = discrete_laplace(2 * reach / Fraction(self.loss.amount), scores.size, rng)
+        sensitivity = self.sensitivity
+        if not whole:
+            sensitivity = rounded_sensitivity(sensitivity / Fraction(2) ** exponent, 1, "l1")
+        noise = discrete_laplace(2 * sensitivity / Fraction(self.loss.amount), scores.size, rng)
         if scores.whole > whole or noise.dtype == object or np.abs(noise).max() > _EXACT:
             pairs = zip(scores.entries.tolist(), noise, strict=True)
             steps = [steps_of(Fraction(score), exponent) + int(k) for score, k in pairs]
@@ -551,7 +553,7 @@ class NoisyMax(Selection):
 
 
 def root_below(square: Fraction) -> Fraction:
-    """The root, rounded down to 60 binary digits after its first."""
+    """Return the root, rounded down to 60 binary digits after its first."""
     shift = 60 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
     return Fraction(math.isqrt(math.floor(square * 4**shift)), 2**shift)
 
@@ -574,17 +576,17 @@ def _item(candidates: Sequence[Any], index: int) -> Any:
 
 
 def _draw(odds: Odds, rng: Rng) -> int:
-    """A candidate in proportion to its weight: drawn by the envelope, kept by the share that is the weight."""
+    """Return a candidate in proportion to its weight: drawn by the envelope, kept by the share that is the weight."""
     total = int(odds.sums[-1])
     while True:
-        chosen = odds.locate(int(below(total, 1, rng)[0]))
+        index = odds.locate(int(below(total, 1, rng)[0]))
         word = int(words(1, WORD, rng)[0])
-        if odds.surely_keeps(chosen, word) or falls_below(partial(odds.kept, chosen), word, WORD, rng):
-            return chosen
+        if odds.surely_keeps(index, word) or falls_below(partial(odds.acceptance, index), word, WORD, rng):
+            return index
 
 
 def _spacing(edges: npt.NDArray[Any]) -> int:
-    """An exponent for the grid of points: fine against the distance of the outer edges, not finer than floats."""
+    """Return the exponent of a grid that is fine relative to the distance of the edges, but not finer than floats."""
     low, high = Fraction(edges[0].item()), Fraction(edges[-1].item())
     if low >= high:
         reject("the outer `edges` must be apart", "none or reversed", "there is no point between them")

@@ -153,12 +153,12 @@ def _pairs_in_all(options: int, n: int, relation: str) -> int:
 
 def _all_pairs(options: Sequence[Any], n: int, relation: str) -> Iterator[tuple[Table, Table]]:
     for table in itertools.product(range(len(options)), repeat=n):
-        for place in range(n):
+        for index in range(n):
             if relation == "add_remove":
-                yield table, table[:place] + table[place + 1 :]
+                yield table, table[:index] + table[index + 1 :]
                 continue
-            for other in range(table[place]):  # each pair once
-                yield table, (*table[:place], other, *table[place + 1 :])
+            for other in range(table[index]):  # each pair once
+                yield table, (*table[:index], other, *table[index + 1 :])
 
 
 def _some_pairs(
@@ -166,12 +166,12 @@ def _some_pairs(
 ) -> Iterator[tuple[Table, Table]]:
     for _ in range(limit):
         table = tuple(rng.integers(len(options), size=n).tolist())
-        place = int(rng.integers(n))
+        index = int(rng.integers(n))
         if relation == "add_remove":
-            yield table, table[:place] + table[place + 1 :]
+            yield table, table[:index] + table[index + 1 :]
         else:
-            other = (table[place] + 1 + int(rng.integers(len(options) - 1))) % len(options)
-            yield table, (*table[:place], other, *table[place + 1 :])
+            other = (table[index] + 1 + int(rng.integers(len(options) - 1))) % len(options)
+            yield table, (*table[:index], other, *table[index + 1 :])
 
 
 def _distance(first: ArrayLike, second: ArrayLike, norm: str) -> Any:
@@ -235,13 +235,13 @@ class Sensitivity:
 
 
 def root_up(square: int | Fraction) -> Fraction:
-    """The root of a rational number, rounded up to 2**-60 where it is irrational."""
+    """Return the root of a rational number, rounded up to 2**-60 where it is irrational."""
     root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
     return root if root**2 == square else Fraction(math.isqrt(math.ceil(square * 4**60)) + 1, 2**60)
 
 
 def count(*, neighbors: Neighbors) -> Sensitivity:
-    """How many people have a property: one person moves it by 1 under both relations."""
+    """Return the sensitivity of the number of people with a property, which is 1 under both relations."""
     return _scalar(Fraction(1), check_neighbors(neighbors))
 
 
@@ -264,20 +264,20 @@ def histogram(*, neighbors: Neighbors) -> Sensitivity:
 
 
 def total(bounds: Bounds, *, neighbors: Neighbors) -> Sensitivity:
-    """The sum of numbers from low to high: high - low under "replace", else the larger of |low| and |high|."""
+    """Return the sensitivity of a sum: high - low under "replace", else the larger of |low| and |high|."""
     low, high = limits(bounds)
     relation = check_neighbors(neighbors)
     return _scalar(high - low if relation == "replace" else max(abs(low), abs(high)), relation)
 
 
 def mean(bounds: Bounds, n: int, *, neighbors: Neighbors) -> Sensitivity:
-    """The mean of n numbers from low to high under "replace": (high - low) / n."""
+    """Return the sensitivity of the mean of n numbers under "replace": (high - low) / n."""
     low, high = limits(bounds)
     return _scalar((high - low) / whole(n, "n"), _with_public_n(neighbors, "a mean"))
 
 
 def variance(bounds: Bounds, n: int, *, neighbors: Neighbors, ddof: int = 1) -> Sensitivity:
-    """The variance of n numbers from low to high under "replace": (high - low)**2 / n, with ddof=0 (n-1)/n of that.
+    """Return the sensitivity of a variance under "replace": (high - low)**2 / n, times (n-1) / n for ddof=0.
 
     n times the sum of squared deviations is the sum of (x_i - x_j)**2 over all pairs; one number is in n - 1 of them.
     """
@@ -332,7 +332,8 @@ def table_sums(low: Fraction, high: Fraction, cells: int, neighbors: str, caps: 
 
 
 def _apart(reach: Callable[[int], int], cells: int) -> int:
-    """What leaves some cells and comes into the others: each more cell adds less, so half of them each is the most."""
+    """Return the largest change of cells when one half of them loses rows and the other half gains them."""
+    # The bound is concave in the number of cells.
     return reach(cells // 2) + reach(cells - cells // 2)
 
 
@@ -341,10 +342,11 @@ def _sensitivity(l1: int | Fraction, squared: int | Fraction, neighbors: str) ->
 
 
 def covariance(first: Bounds, second: Bounds, n: int, *, neighbors: Neighbors) -> Sensitivity:
-    """The sample covariance of n pairs under "replace": the product of the two ranges, over n.
+    """Return the sensitivity of the sample covariance of n pairs under "replace": the product of the ranges over n.
 
-    In n * sum x y - sum x * sum y one pair (x, y) stands as n - 1 times (x - a)(y - b), where a and b are the means of
-    the others; that is largest and least at corners of the bounds, which differ by at most the product of the ranges.
+    In n * sum x y - sum x * sum y one pair (x, y) contributes n - 1 times (x - a)(y - b), where a and b are the means
+    of the others. This is largest and smallest at corners of the bounds, which differ by at most the product of the
+    ranges.
     """
     (low, high), (least, most) = limits(first), limits(second)
     size = whole(n, "n", least=2)

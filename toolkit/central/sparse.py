@@ -1,4 +1,4 @@
-"""The sparse vector technique: many questions against a threshold, paid for only by the answers "above"."""
+"""The sparse vector technique: comparisons with a threshold, of which only the answers "above" cost privacy."""
 
 import os
 import threading
@@ -13,27 +13,27 @@ from toolkit.core.sampling import discrete_laplace
 
 
 class AboveThreshold:
-    """Whether one number after the other is above a threshold, give or take noise; stops after `count` yeses.
+    """Noisy comparisons of numbers with a threshold, until `count` of them are answered yes.
 
-    Numbers below cost nothing further, however many are asked. With e = epsilon / count, each round has a threshold
-    with fresh Laplace noise of scale 2 sensitivity / e, and each number fresh noise of scale 4 sensitivity / e; a yes
-    ends the round, and the last one ends the object. All noise is on one grid; equal counts as above.
+    Numbers below the threshold cost nothing further. With e = epsilon / count, each round has a threshold with fresh
+    Laplace noise of scale 2 sensitivity / e, and each number has fresh noise of scale 4 sensitivity / e. A yes ends the
+    round, and no question is answered after the last yes. All noise is on one grid, and ties are answered yes.
 
-    The noisy threshold is a secret that must not be asked twice over: the object cannot be copied, pickled,
-    or used in a forked process, and two threads take turns.
+    The noisy threshold must not be used twice, so the object cannot be copied, pickled or used in a forked process,
+    and threads use it one at a time.
 
     Parameters
     ----------
     threshold : Number
-        Public.
+        The public threshold.
     epsilon : Number
         The cost of all answers together.
     sensitivity : Number
-        How far one person can move each number.
+        The sensitivity of each number.
     count : int
-        How many yeses there may be.
+        The largest number of yes answers.
     rng : Generator, optional
-        For simulation.
+        For a simulation.
 
     References
     ----------
@@ -58,24 +58,24 @@ class AboveThreshold:
             2 * self.sensitivity * self.count / Fraction(self.loss.amount), "sensitivity * count / epsilon", NO_END
         )
         self._exponent = grid_exponent(self.sensitivity, scale)
-        reach = rounded_sensitivity(self.sensitivity / Fraction(2) ** self._exponent, 1, "l1")
-        self._scale = 2 * reach * self.count / Fraction(self.loss.amount)
-        self._left = self.count
+        sensitivity = rounded_sensitivity(self.sensitivity / Fraction(2) ** self._exponent, 1, "l1")
+        self._scale = 2 * sensitivity * self.count / Fraction(self.loss.amount)
+        self._remaining = self.count
         self._lock, self._process = threading.Lock(), os.getpid()
         self._bar = self._fresh_bar()
 
     @property
     def open(self) -> bool:
-        """Whether there is a yes left to give."""
-        return self._left > 0
+        """Whether another yes is possible."""
+        return self._remaining > 0
 
     @property
     def seeded(self) -> bool:
-        """Whether the noise came from a Generator: for simulation only."""
+        """Whether the noise comes from a Generator, which is for simulation only."""
         return self._rng is not None
 
     def ask(self, value: object) -> bool:
-        """Tell whether the number, with fresh noise, is at least the noisy threshold.
+        """Return whether the number with fresh noise is at least the noisy threshold.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class AboveThreshold:
         """
         if os.getpid() != self._process:
             rule = "`ask` must stay in the process that made the object"
-            reject(rule, "another process", "both would spend one noise")
+            reject(rule, "another process", "both would use the same noise")
         answer = read(value)
         if not answer.scalar:
             reject("`value` must be one number", f"{answer.size} numbers", "ask for each in turn", TypeError)
@@ -105,7 +105,7 @@ class AboveThreshold:
             noise = int(discrete_laplace(2 * self._scale, 1, self._rng)[0])
             above = steps_of(Fraction(answer.entries), self._exponent) + noise >= self._bar
             if above:
-                self._left -= 1
+                self._remaining -= 1
                 if self.open:
                     self._bar = self._fresh_bar()
             return above
@@ -114,8 +114,8 @@ class AboveThreshold:
         return steps_of(self.threshold, self._exponent) + int(discrete_laplace(self._scale, 1, self._rng)[0])
 
     def __reduce__(self) -> NoReturn:
-        reject("an AboveThreshold must not be copied or pickled", "a copy", "both would spend one noise", TypeError)
+        reject("an AboveThreshold must not be copied or pickled", "a copy", "both would use the same noise", TypeError)
 
     def __repr__(self) -> str:
-        state = f"{self._left} of {self.count} yeses left" if self.open else "stopped"
+        state = f"{self._remaining} of {self.count} yeses left" if self.open else "stopped"
         return f"<AboveThreshold {float(self.threshold):g}; {self.loss}; {state}>"

@@ -1,8 +1,7 @@
-"""Statistics of a table's cells that are one whole number each: clamp, round to a public grid, add up exactly.
+"""Statistics with one whole number per cell of a table: values are clamped, rounded to a public grid and added exactly.
 
 Each function returns a `LinearStatistic` from public arguments alone. Noise is added to whole numbers, and the division
-is done once, afterwards: neither the order of the rows, nor rounding, nor overflow can make a difference that the
-sensitivity does not count.
+comes last. So the order of the rows, rounding and overflow cannot cause a difference that the sensitivity omits.
 
 A missing value (NaN) that is dropped makes the number of values private under either relation.
 """
@@ -29,31 +28,33 @@ from toolkit.frames.sums import Bounds, format_number
 
 
 class Statistic(Protocol):
-    """Whole numbers that are released of a table's cells with noise, and the estimate that is computed from them."""
+    """Whole numbers from the cells of a table that are released with noise, and the estimate computed from them."""
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """How far one person can move all of the numbers together."""
+        """The sensitivity of all numbers together."""
         ...
 
     def integers(self, cells: Iterable[Any]) -> list[int] | None:
-        """The numbers of all cells, from the exact sums of each; None if the table has not its public number of rows:
-        neither the sensitivity nor the unit would be right.
+        """Return the numbers of all cells from the exact sums of each.
+
+        The result is None if the table does not have its public number of rows, because the sensitivity and the unit
+        would then be wrong.
         """
         ...
 
     def estimate(self, noisy: Sequence[int], law: NoiseLaw, *, scalar: bool) -> Estimate:
-        """The estimate of each cell, or of the only one as a `scalar`, from the numbers with noise."""
+        """Estimate the statistic of each cell, or of the only cell as a `scalar`, from the noisy numbers."""
         ...
 
     def noise(self, law: NoiseLaw) -> CellNoise:
-        """What the noise does to a cell, for a preview."""
+        """Return the effect of the noise on a cell, for a preview."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class LinearStatistic:
-    """One whole number of each cell; in the column's unit it is offset + factor * of(sums)."""
+    """A whole number per cell, which in the column's unit is offset + factor * of(sums)."""
 
     sensitivity: Sensitivity
     of: Callable[[Any], int | None]
@@ -74,57 +75,57 @@ class LinearStatistic:
 
 
 def _array(noisy: Sequence[int]) -> Any:
-    """Whole numbers of 64 bits, or floats where some are longer."""
+    """Return an array of 64-bit integers, or of floats if some numbers are longer."""
     fits = min(noisy) >= -(2**63) and max(noisy) < 2**63
     return np.array(noisy, dtype=np.int64) if fits else np.array([float(number) for number in noisy])
 
 
 def total(bounds: Bounds, neighbors: str, n: int | None = None) -> LinearStatistic:
-    """The sum of values of which missing ones are filled or add nothing; "replace" asks for the public n."""
+    """Make the sum of values, where missing ones are filled or add nothing; "replace" requires the public n."""
     if check_neighbors(neighbors) == "add_remove":
         return totals(bounds, 1, neighbors)
     rows = whole(n, "n", least=0)
-    reach = sensitivity.total((0, bounds.span), neighbors="replace")
-    return LinearStatistic(reach, partial(_first, rows), bounds.step, rows * bounds.least * bounds.step)
+    change = sensitivity.total((0, bounds.span), neighbors="replace")
+    return LinearStatistic(change, partial(_first, rows), bounds.step, rows * bounds.least * bounds.step)
 
 
 def totals(bounds: Bounds, cells: int, neighbors: str, people: Caps = ONE) -> LinearStatistic:
-    """The sum of each cell, when the number of values in it is private."""
-    reach = sensitivity.table_sums(
+    """Make the sum of each cell when the number of its values is private."""
+    change = sensitivity.table_sums(
         Fraction(bounds.least), Fraction(bounds.most), cells, check_neighbors(neighbors), people
     )
-    return LinearStatistic(reach, lambda sums: sums[1] + sums[0] * bounds.least, bounds.step)
+    return LinearStatistic(change, lambda sums: sums[1] + sums[0] * bounds.least, bounds.step)
 
 
 def mean(bounds: Bounds, n: int) -> LinearStatistic:
-    """The mean of n values under "replace": one person moves it by (high - low) / n."""
+    """Make the mean of n values under "replace", with sensitivity (high - low) / n."""
     rows = _enough(n, 1)
-    reach = sensitivity.mean((0, bounds.span), rows, neighbors="replace").rows(rows)
-    return LinearStatistic(reach, partial(_first, rows), bounds.step / rows, bounds.least * bounds.step)
+    change = sensitivity.mean((0, bounds.span), rows, neighbors="replace").rows(rows)
+    return LinearStatistic(change, partial(_first, rows), bounds.step / rows, bounds.least * bounds.step)
 
 
 def variance(bounds: Bounds, n: int) -> LinearStatistic:
-    """The sample variance of n values under "replace": n (n - 1) times that is whole."""
+    """Make the sample variance of n values under "replace", which is a whole number after multiplying by n (n - 1)."""
     rows = _enough(n, 2)
     unit = rows * (rows - 1)
-    reach = sensitivity.variance((0, bounds.span), rows, neighbors="replace").rows(unit)
+    change = sensitivity.variance((0, bounds.span), rows, neighbors="replace").rows(unit)
 
     def of(sums: Sequence[int]) -> int | None:
         return rows * sums[2] - sums[1] ** 2 if sums[0] == rows else None
 
-    return LinearStatistic(reach, of, bounds.step**2 / unit)
+    return LinearStatistic(change, of, bounds.step**2 / unit)
 
 
 def covariance(bounds: tuple[Bounds, Bounds], n: int) -> LinearStatistic:
-    """The same of the sample covariance of n pairs, of the sums of 1, y, y**2, x, x y, …"""
+    """Make the sample covariance of n pairs under "replace", from the sums of 1, y, y**2, x, x y, …"""
     rows, (first, second) = _enough(n, 2), bounds
     unit = rows * (rows - 1)
-    reach = sensitivity.covariance((0, first.span), (0, second.span), rows, neighbors="replace").rows(unit)
+    change = sensitivity.covariance((0, first.span), (0, second.span), rows, neighbors="replace").rows(unit)
 
     def of(sums: Sequence[int]) -> int | None:
         return rows * sums[4] - sums[3] * sums[1] if sums[0] == rows else None
 
-    return LinearStatistic(reach, of, first.step * second.step / unit)
+    return LinearStatistic(change, of, first.step * second.step / unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,14 +152,14 @@ class Edges:
 
     @property
     def cuts(self) -> tuple[list[float], list[int]]:
-        """Where bins begin, and which lies below the first, between them and above the last; -1 is none."""
+        """The lower edges of the bins, and the bins below, between and above these edges, where -1 is no bin."""
         closed = [*self.limits[:-1].tolist(), float(np.nextafter(self.limits[-1], np.inf))]
         return closed, [*range(-1, len(closed) - 1), -1]
 
     def codes(self, values: Array) -> Steps:
-        """The bin of each number, -1 where it is in none."""
+        """Return the bin of each number, or -1 if it is in none."""
         closed, codes = self.cuts
-        return np.array(codes)[np.searchsorted(closed, values, side="right")]  # NaN is above
+        return np.array(codes)[np.searchsorted(closed, values, side="right")]  # NaN is sorted above all edges
 
 
 def _first(rows: int, sums: Sequence[int]) -> int | None:

@@ -1,15 +1,14 @@
-"""Means, variances, covariances and correlations of a table's cells: coded as sums of integers, and estimated from
-these sums with noise.
+"""Means, variances, covariances and correlations of a table's cells, from integer sums with noise.
 
-For each row there are terms that are not negative and add up to one unit. With t from -1 to 1 for a value between its
-bounds, a row adds (1-t)/2 and (1+t)/2 for a mean, and ((1-t)/2)**2, (1-t)(1+t)/2 and ((1+t)/2)**2 for a variance: one
-unit in all, so one person who comes or goes moves the whole vector by 1 in L1, and the count comes with it.
-(Fitzsimons, Honaker, Shoemate and Singhal 2024; Kulesza, Suresh and Wang 2024.) Where only one cell is, and a record
-changes, other coordinates are better with Laplace noise: count and centred sum lie apart, and only one of them moves
-within the cell.
+Each row contributes non-negative terms that add up to one unit. With t from -1 to 1 for a value between its bounds, a
+row contributes (1-t)/2 and (1+t)/2 to a mean, and ((1-t)/2)**2, (1-t)(1+t)/2 and ((1+t)/2)**2 to a variance. So adding
+or removing one person changes the whole vector by 1 in L1, and the terms also give the count.
+(Fitzsimons, Honaker, Shoemate and Singhal 2024; Kulesza, Suresh and Wang 2024.) If there is only one cell and a record
+is replaced, other coordinates are better with Laplace noise: the count and the centered sum are released separately,
+and only one of them changes within the cell.
 
-Estimates are computed from what was released, so none of them costs anything: a cell whose noisy number of values is
-small, or negative, has a value within the bounds and a wide interval.
+Estimates are computed from released numbers, so they cost no privacy. A cell whose noisy number of values is small or
+negative has a value within the bounds and a wide interval.
 """
 
 import math
@@ -41,7 +40,7 @@ from toolkit.frames.persons import ONE, Caps
 
 @dataclass(frozen=True)
 class Composed:
-    """Several mechanisms as one: their losses add up, and each draws for its own value."""
+    """Several mechanisms as one, each for one value; their losses add up."""
 
     parts: tuple[Laplace | Gaussian, ...]
 
@@ -51,7 +50,7 @@ class Composed:
 
     @property
     def zcdp(self) -> Zcdp:
-        """The parts' concentrated costs added up: less than what the sum of their epsilons would cost."""
+        """The sum of the zCDP costs of the parts, which is less than the cost of the sum of their epsilons."""
         costs = (part.zcdp if isinstance(part, Gaussian) else part.loss.to_zcdp() for part in self.parts)
         return Zcdp(sum((Fraction(cost.amount) for cost in costs), Fraction(0)))
 
@@ -70,23 +69,23 @@ _HALF = Fraction(1, 2)
 
 
 _EVEN = {2: (1.0, 0.0), 3: (1.0, 0.0, 1 / 3), 9: (1.0, 0.0, 1 / 3, 0.0, 0.0, 0.0, 1 / 3, 0.0, 1 / 9)}
-"""Sums of powers of numbers, and of pairs, that are spread evenly from -1 to 1."""
+"""The moments of numbers, and of pairs, that are uniform on -1 to 1, by the number of sums of powers."""
 
 _MOST_COVARIANCES = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class MomentStatistic:
-    """Sums of powers of the values of each cell, coded as whole numbers, and what is estimated from them with noise.
+    """Integer sums of powers of the values of each cell, and the statistic that is estimated from them with noise.
 
     Parameters
     ----------
-    terms : the whole combinations of the sums of powers of steps that are released.
-    back : takes them, divided by `unit`, to the sums of powers of t, the number first.
-    unit : what a row adds to all terms together.
-    sensitivity : how far one person can move all terms of all cells.
-    estimator : computes a statistic of t in each cell.
-    factor, offset, within : in the column's unit it is offset + factor * estimate, clipped to `within`.
+    terms : the integer combinations of the sums of powers of steps that are released.
+    back : the matrix from these terms, divided by `unit`, to the sums of powers of t, the number first.
+    unit : the contribution of a row to all terms together.
+    sensitivity : the sensitivity of all terms of all cells.
+    estimator : the function that estimates a statistic of t in each cell.
+    factor, offset, within : the estimate in the column's unit is offset + factor * estimate, clipped to `within`.
     """
 
     terms: Matrix
@@ -99,23 +98,23 @@ class MomentStatistic:
     within: tuple[float, float] = (-math.inf, math.inf)
 
     def integers(self, cells: Iterable[Sequence[int]]) -> list[int]:
-        """The terms of each cell, one cell after the other, from its sums of powers."""
+        """Return the terms of each cell, one cell after the other, from its sums of powers."""
         factors = np.array([[int(factor) for factor in term] for term in self.terms], dtype=object)
         powers = np.array(cells, dtype=object).reshape(-1, factors.shape[1])  # Python's integers, without a limit
         return list((powers @ factors.T).ravel().tolist())
 
     @cached_property
     def slopes(self) -> Array:
-        """How much each sum of powers of t, a row, grows with each term over its unit."""
+        """The matrix `back` as floats, with a row for each sum of powers of t and a column for each term."""
         return np.array([[float(factor) for factor in row] for row in self.back])
 
     def moments(self, noisy: Sequence[int], law: NoiseLaw) -> "NoisyMoments":
-        """The sums of powers of t from terms with noise, a row per cell."""
+        """Return the sums of powers of t from terms with noise, a row per cell."""
         shares = np.array([entry / self.unit for entry in noisy]).reshape(-1, len(self.terms))
         return NoisyMoments(shares @ self.slopes.T, self.slopes / self.unit, law)
 
     def estimate(self, noisy: Sequence[int], law: NoiseLaw, *, scalar: bool) -> Estimate:
-        """The estimate of each cell, and with it the number of values, rounded as people are whole."""
+        """Estimate the statistic of each cell, together with the number of values, rounded to a whole number."""
         moments = self.moments(noisy, law)
         number = counts(moments)
         if np.all(np.abs(number.value) < 2**62):
@@ -124,7 +123,7 @@ class MomentStatistic:
         return cells.estimate(scalar=scalar, counts=number.estimate(scalar=scalar))
 
     def noise(self, law: NoiseLaw) -> CellNoise:
-        """The standard error of a cell, times the number of values, if these are many and spread evenly."""
+        """Return the standard error of a cell times the number of values, for many values that are evenly spread."""
         many = 1e9
         moments = NoisyMoments(many * np.array([_EVEN[len(self.back)]]), self.slopes / self.unit, law)
         return CellNoise(per_value=many * self.factor * float(self.estimator(moments).se[0]))
@@ -132,20 +131,20 @@ class MomentStatistic:
 
 @lru_cache(maxsize=128)
 def first_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, laplace: bool = True) -> MomentStatistic:
-    """For counts and means, from number and sum of steps, 0 … span."""
+    """Make the statistic for counts and means, from the number and the sum of steps in 0 … span."""
     if laplace and cells == 1 and neighbors == "replace":
-        reach = Sensitivity(Fraction(2 * span * caps.most(1)), Fraction(2 * span * caps.most(1)) ** 2, neighbors)
-        return MomentStatistic(((span, 0), (-span, 2)), ((1, 0), (0, 1)), span, reach, mean)
-    reach = _times(table_shares(cells, neighbors, caps), span)
-    return MomentStatistic(((span, -1), (0, 1)), ((1, 1), (-1, 1)), span, reach, mean)
+        sensitivity = Sensitivity(Fraction(2 * span * caps.most(1)), Fraction(2 * span * caps.most(1)) ** 2, neighbors)
+        return MomentStatistic(((span, 0), (-span, 2)), ((1, 0), (0, 1)), span, sensitivity, mean)
+    sensitivity = _times(table_shares(cells, neighbors, caps), span)
+    return MomentStatistic(((span, -1), (0, 1)), ((1, 1), (-1, 1)), span, sensitivity, mean)
 
 
 @lru_cache(maxsize=128)
 def second_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, laplace: bool = True) -> MomentStatistic:
-    """For variances, from number, sum and sum of squares of steps.
+    """Make the statistic for variances, from the number, the sum and the sum of squares of steps.
 
-    In one cell under "replace" with Laplace noise the entries are 2, 2t and 2t**2 - 1 a row: coming or going
-    moves them by at most 5, a change from t to t' by 2|t-t'|(1 + |t+t'|), at most 4.5.
+    In one cell under "replace" with Laplace noise a row contributes 2, 2t and 2t**2 - 1. Adding or removing a row
+    changes them by at most 5 in L1, and a change from t to t' by 2|t-t'|(1 + |t+t'|), at most 4.5.
     """
     square = span**2
     if laplace and cells == 1 and neighbors == "replace":
@@ -153,17 +152,17 @@ def second_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, lap
         terms = ((2 * square, 0, 0), (-2 * square, 4 * span, 0), (square, -8 * span, 8))
         back = ((_HALF, 0, 0), (0, _HALF, 0), (Fraction(1, 4), 0, _HALF))
         return MomentStatistic(terms, back, square, Sensitivity(most, most**2, neighbors), variance)
-    reach = _times(table_shares(cells, neighbors, caps), square)
-    return MomentStatistic(_bernstein(span), _BACK, square, reach, variance)
+    sensitivity = _times(table_shares(cells, neighbors, caps), square)
+    return MomentStatistic(_bernstein(span), _BACK, square, sensitivity, variance)
 
 
 @lru_cache(maxsize=128)
 def pairs(spans: tuple[int, int], cells: int, neighbors: str, caps: Caps = ONE) -> MomentStatistic:
-    """For covariances, from the sums of all products of powers up to 2 of two steps: 1, y, y**2, x, x y, …"""
+    """Make the statistic for covariances, from the sums of 1, y, y**2, x, x y, … for two columns of steps."""
     first, second = (_bernstein(span) for span in spans)
     unit = spans[0] ** 2 * spans[1] ** 2
-    reach = _times(table_shares(cells, neighbors, caps), unit)
-    return MomentStatistic(_product(first, second), _product(_BACK, _BACK), unit, reach, covariance)
+    sensitivity = _times(table_shares(cells, neighbors, caps), unit)
+    return MomentStatistic(_product(first, second), _product(_BACK, _BACK), unit, sensitivity, covariance)
 
 
 _BACK: Matrix = ((1, 1, 1), (-1, 0, 1), (1, -1, 1))
@@ -177,20 +176,20 @@ def _product(first: Matrix, second: Matrix) -> Matrix:
     return tuple(tuple(a * b for a in row for b in other) for row in first for other in second)
 
 
-def _times(reach: Sensitivity, unit: int) -> Sensitivity:
-    return Sensitivity(reach.l1 * unit, reach.l2_squared * unit**2, reach.neighbors)
+def _times(sensitivity: Sensitivity, unit: int) -> Sensitivity:
+    return Sensitivity(sensitivity.l1 * unit, sensitivity.l2_squared * unit**2, sensitivity.neighbors)
 
 
-# The law of a combination of independent noises: its tail, and the error that it exceeds with a given probability.
+# The law of a combination of independent noises: its tail and its quantiles.
 #
-# Noise is whole; a combination of Laplace noises is treated as if it were real, and moved by one step of each.
+# Noise is integer. A combination of Laplace noises is treated as continuous and enlarged by one step of each.
 
 _SPREAD = Decimal("1e-4")
 
 
 @np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore")
 def tail_of_two(law: NoiseLaw, first: ArrayLike, second: ArrayLike, error: ArrayLike) -> Array:
-    """Pr[|first Z + second Z'| >= error] of two noises of one law, entry by entry; never too small."""
+    """Return an upper bound of Pr[|first Z + second Z'| >= error], elementwise, for independent noises of one law."""
     a, b = np.abs(first), np.abs(second)
     t = np.maximum(np.abs(error) - (a + b), 0.0)
     if not isinstance(law, GeometricLaw):
@@ -199,28 +198,31 @@ def tail_of_two(law: NoiseLaw, first: ArrayLike, second: ArrayLike, error: Array
     a, b = np.maximum(a, b) * law.scale, np.minimum(a, b) * law.scale
     a = np.maximum(a, np.finfo(float).tiny)
     near = a - b < 1e-4 * a
-    lesser = np.where(near, 0.5 * a, b)  # the formula for unequal ones is not used there
+    lesser = np.where(near, 0.5 * a, b)  # an arbitrary value where the scales are nearly equal
     small = np.where(lesser > 0, np.exp(-t / np.maximum(lesser, np.finfo(float).tiny)), 0.0)
     unequal = (np.exp(-t / a) - (lesser / a) ** 2 * small) / (1 - (lesser / a) ** 2)
     return np.asarray(np.where(near, (1 + t / (2 * a)) * np.exp(-t / a), unequal))
 
 
-def reach_of(law: NoiseLaw, factors: Sequence[float], level: float) -> float:
-    """The error that a combination of independent noises exceeds with probability at most 1 - level."""
+def quantile_of_combination(law: NoiseLaw, factors: Sequence[float], level: float) -> float:
+    """Return the error that a combination of independent noises exceeds with probability at most 1 - level."""
     sizes = tuple(sorted(abs(factor) for factor in factors if factor))
     if not isinstance(law, GeometricLaw):
         return -float(ndtri((1 - level) / 2)) * law.sd * math.hypot(*sizes) + sum(sizes)
     if len(sizes) == 1:
-        return sizes[0] * law.reach(level)
-    return _laplace_reach(law.scale, sizes, level)
+        return sizes[0] * law.quantile(level)
+    return _laplace_quantile(law.scale, sizes, level)
 
 
-@lru_cache(maxsize=512)  # it depends on public numbers alone, and the same are asked for again and again
-def _laplace_reach(scale: float, sizes: tuple[float, ...], level: float) -> float:
-    """Differing factors have a tail in closed form; equal ones are made a little larger, and so the tail."""
+@lru_cache(maxsize=512)  # the arguments are public, and the same ones recur often
+def _laplace_quantile(scale: float, sizes: tuple[float, ...], level: float) -> float:
+    """Return the quantile of a combination of Laplace noises.
+
+    The tail has a closed form if all factors differ, so the factors are made slightly larger and different.
+    """
     with localcontext() as context:
         context.prec = 120
-        scales = [Decimal(size) * Decimal(scale) * (1 + place * _SPREAD) for place, size in enumerate(sizes, start=1)]
+        scales = [Decimal(size) * Decimal(scale) * (1 + index * _SPREAD) for index, size in enumerate(sizes, start=1)]
         weights = [math.prod((a * a / (a * a - b * b) for b in scales if b is not a), start=Decimal(1)) for a in scales]
 
         def rare(error: Decimal) -> bool:
@@ -232,23 +234,24 @@ def _laplace_reach(scale: float, sizes: tuple[float, ...], level: float) -> floa
 
 
 def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float) -> tuple[Array, Array]:
-    """The least and the largest value from -1 to 1 whose p-value `tail` is no rejection; else the whole range."""
+    """Return the smallest and largest value in -1 to 1 with a p-value `tail` of at least 1 - level, else -1 and 1."""
     ends = [np.full(best.shape, end) for end in (-1.0, 1.0)]
     allowed = 1 - level
     open_ends = [tail(end) >= allowed for end in ends]
     inside = tail(best) >= allowed
     anchor = np.where(inside, best, np.where(open_ends[0], -1.0, 1.0))
     limits = []
-    for end, keeps in zip(ends, open_ends, strict=True):
-        _, good = bisect_each(lambda value: tail(value) >= allowed, end, anchor, rounds=50)
-        limits.append(np.where(keeps | ~(inside | open_ends[0] | open_ends[1]), end, good))
+    for end, open_end in zip(ends, open_ends, strict=True):
+        _, limit = bisect_each(lambda value: tail(value) >= allowed, end, anchor, rounds=50)
+        limits.append(np.where(open_end | ~(inside | open_ends[0] | open_ends[1]), end, limit))
     return limits[0], limits[1]
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyMoments:
-    """Noisy sums of powers of t, from -1 to 1, a row per cell: the number, the sum of t, … `slopes` says how each
-    follows from the terms that were released, in units of their common noise, of law `law`.
+    """Noisy sums of powers of t from -1 to 1, with a row per cell: the number, the sum of t, and so on.
+
+    `slopes` are the coefficients of the released terms in each sum, and `law` is the law of the noise of each term.
     """
 
     sums: Array
@@ -256,14 +259,14 @@ class NoisyMoments:
     law: NoiseLaw
 
     def error(self, gradient: Array) -> Array:
-        """The standard error of a function of the sums, by its slopes in each, a row per cell."""
+        """Return the standard error of a function of the sums by the delta method, with a gradient in each row."""
         along = gradient @ self.slopes
         return np.asarray(np.sqrt(np.add.reduce(along * along, axis=1)) * self.law.sd)
 
-    def box(self, place: int, share: float) -> tuple[Array, Array]:
-        """Limits of a sum that hold with probability `share`."""
-        reach = reach_of(self.law, self.slopes[place].tolist(), share)
-        return self.sums[:, place] - reach, self.sums[:, place] + reach
+    def box(self, column: int, share: float) -> tuple[Array, Array]:
+        """Return limits of a sum that hold with probability `share`."""
+        quantile = quantile_of_combination(self.law, self.slopes[column].tolist(), share)
+        return self.sums[:, column] - quantile, self.sums[:, column] + quantile
 
 
 LevelLimits: TypeAlias = Callable[[float], tuple[Array, Array]]
@@ -272,10 +275,10 @@ LevelLimits: TypeAlias = Callable[[float], tuple[Array, Array]]
 
 @dataclass(frozen=True, eq=False)
 class CellEstimates:
-    """Value and standard error of each cell, and its confidence limits as a function of the level.
+    """The value and standard error of each cell, and its confidence limits as a function of the level.
 
-    An estimate keeps them as the basis of its intervals and may be pickled. So `limits` is a function of a module with
-    released numbers (`partial`), and never a closure, which would hold everything else in its scope.
+    They are the basis of an estimate's intervals, which may be pickled. So `limits` is a `partial` of a module's
+    function with released numbers, and never a closure, which would also hold everything else in its scope.
     """
 
     value: Array
@@ -291,13 +294,13 @@ class CellEstimates:
         return Interval(low, high, level, method)
 
     def rescaled(self, factor: float, offset: float, within: tuple[float, float]) -> "CellEstimates":
-        """The same in another unit, clipped to what is possible."""
+        """Return the estimates in another unit, clipped to the possible values."""
         value = np.clip(offset + factor * self.value, *within)
         limits = partial(_rescaled_limits, self.limits, factor, offset, within)
         return CellEstimates(value, factor * self.se, limits, self.methods)
 
     def estimate(self, *, scalar: bool = False, counts: Estimate | None = None) -> Estimate:
-        """An estimate without labels and price; of one cell, as a `scalar`, with floats."""
+        """Return an `Estimate` without labels and loss; with `scalar`, of the only cell as floats."""
         return Estimate(
             value=self.value[0].item() if scalar else self.value,
             se=float(self.se[0]) if scalar else self.se,
@@ -312,7 +315,7 @@ class CellEstimates:
 
 
 def side_by_side(columns: Sequence[Estimate]) -> Estimate:
-    """Estimates of several columns as one: cell by cell, and in each cell column by column."""
+    """Combine the estimates of several columns into one, cell by cell and then column by column."""
     bases = [cast("CellEstimates", column.basis) for column in columns]
     value, se = (_interleaved([getattr(column, name) for column in columns]) for name in ("value", "se"))
     cells = CellEstimates(value, se, partial(_interleaved_limits, [basis.limits for basis in bases]), bases[0].methods)
@@ -337,22 +340,24 @@ def _interleaved(columns: Sequence[Array]) -> Array:
 
 
 def counts(moments: NoisyMoments) -> CellEstimates:
-    """The number of values, which comes with a mean."""
+    """Estimate the number of values in each cell."""
     se = np.full(len(moments.sums), float(np.linalg.norm(moments.slopes[0])) * moments.law.sd)
     return CellEstimates(moments.sums[:, 0], se, partial(moments.box, 0))
 
 
 def mean(moments: NoisyMoments) -> CellEstimates:
-    """The mean of t. Its interval holds every m for which the sum of t, less m times the number, is no further from 0
-    than the noise of just that combination: exact, whatever the number. Where no m is left, it is the whole range.
+    """Estimate the mean of t.
+
+    The interval contains every m for which the sum of t minus m times the number is not farther from 0 than the noise
+    of this combination, so its level is exact for any number. If there is no such m, it is the whole range.
     """
     number = np.maximum(moments.sums[:, 0], 1.0)
     value = np.clip(moments.sums[:, 1] / number, -1, 1)
     se = moments.error(np.stack([-value, np.ones_like(value)], axis=1)) / number
-    return CellEstimates(value, se, partial(_mean_limits, moments))
+    return CellEstimates(value, se, partial(_averagelimits, moments))
 
 
-def _mean_limits(moments: NoisyMoments, level: float) -> tuple[Array, Array]:
+def _averagelimits(moments: NoisyMoments, level: float) -> tuple[Array, Array]:
     (n0, n1), (t0, t1) = moments.slopes[:2]
 
     def tail(m: Array) -> Array:
@@ -363,46 +368,46 @@ def _mean_limits(moments: NoisyMoments, level: float) -> tuple[Array, Array]:
 
 
 def variance(moments: NoisyMoments) -> CellEstimates:
-    """The sample variance of t; limits from those of number, sum and squares together, so the level is guaranteed."""
+    """Estimate the sample variance of t, with guaranteed limits from simultaneous limits of number, sum and squares."""
     number = np.maximum(moments.sums[:, 0], 2.0)
     freedom = number - 1
-    middle = moments.sums[:, 1] / number
-    plain = np.clip(moments.sums[:, 2] / number - middle**2, 0, 1)
-    gradient = np.stack([middle**2 - plain * number / freedom, -2 * middle, np.ones_like(middle)], axis=1)
+    average = moments.sums[:, 1] / number
+    biased = np.clip(moments.sums[:, 2] / number - average**2, 0, 1)
+    gradient = np.stack([average**2 - biased * number / freedom, -2 * average, np.ones_like(average)], axis=1)
 
     return CellEstimates(
-        plain * number / freedom, moments.error(gradient) / freedom, partial(_variance_limits, moments)
+        biased * number / freedom, moments.error(gradient) / freedom, partial(_variance_limits, moments)
     )
 
 
 def _variance_limits(moments: NoisyMoments, level: float) -> tuple[Array, Array]:
     share = 1 - (1 - level) / 3
-    (fewest, most), first, second = (moments.box(place, share) for place in range(3))
+    (fewest, most), first, second = (moments.box(column, share) for column in range(3))
     sizes = np.maximum(fewest, 2.0), np.maximum(most, 2.0)
     means, squares = _extremes(first, sizes), _extremes(second, sizes)
     spread = np.maximum(means[0] ** 2, means[1] ** 2)
     least = np.where((means[0] <= 0) & (means[1] >= 0), 0.0, np.minimum(means[0] ** 2, means[1] ** 2))
     low, high = np.clip(squares[0] - spread, 0, 1), np.clip(squares[1] - least, 0, 1)
-    # The more values, the less their sample variance is above their variance.
+    # The factor n / (n - 1) of the sample variance decreases in n.
     return low * sizes[1] / (sizes[1] - 1), high * sizes[0] / (sizes[0] - 1)
 
 
-# Places of 1, y, y**2, x, x y, … among the sums of a pair.
+# The indices of 1, y, y**2, x, x y, … among the sums of a pair.
 _ONE, _Y, _YY, _X, _XY, _XX = 0, 1, 2, 3, 4, 6
 
 
 def covariance(moments: NoisyMoments) -> CellEstimates:
-    """The sample covariance of two t: limits as for a variance."""
+    """Estimate the sample covariance of two columns of t, with limits as for a variance."""
     number = np.maximum(moments.sums[:, 0], 2.0)
     freedom = number - 1
-    x, y = (moments.sums[:, place] / number for place in (_X, _Y))
-    plain = np.clip(moments.sums[:, _XY] / number - x * y, -1, 1)
+    x, y = (moments.sums[:, column] / number for column in (_X, _Y))
+    biased = np.clip(moments.sums[:, _XY] / number - x * y, -1, 1)
     gradient = np.zeros((len(number), 9))
-    for place, slope in ((_ONE, -plain * number / freedom + x * y), (_X, -y), (_Y, -x), (_XY, np.ones_like(x))):
-        gradient[:, place] = slope
+    for column, slope in ((_ONE, -biased * number / freedom + x * y), (_X, -y), (_Y, -x), (_XY, np.ones_like(x))):
+        gradient[:, column] = slope
 
     return CellEstimates(
-        plain * number / freedom, moments.error(gradient) / freedom, partial(_covariance_limits, moments)
+        biased * number / freedom, moments.error(gradient) / freedom, partial(_covariance_limits, moments)
     )
 
 
@@ -410,27 +415,27 @@ def _covariance_limits(moments: NoisyMoments, level: float) -> tuple[Array, Arra
     share = 1 - (1 - level) / 4
     fewest, most = moments.box(_ONE, share)
     sizes = np.maximum(fewest, 2.0), np.maximum(most, 2.0)
-    one, other, both = (_extremes(moments.box(place, share), sizes) for place in (_X, _Y, _XY))
-    products = np.array([a * b for a in one for b in other])
-    low, high = (np.clip(end, -1, 1) for end in (both[0] - products.max(axis=0), both[1] - products.min(axis=0)))
-    wide = sizes[0] / (sizes[0] - 1)  # at most so much larger than the covariance divided by n
+    of_x, of_y, of_xy = (_extremes(moments.box(column, share), sizes) for column in (_X, _Y, _XY))
+    products = np.array([a * b for a in of_x for b in of_y])
+    low, high = (np.clip(end, -1, 1) for end in (of_xy[0] - products.max(axis=0), of_xy[1] - products.min(axis=0)))
+    wide = sizes[0] / (sizes[0] - 1)  # the largest factor between sample covariance and covariance
     return low * np.where(low < 0, wide, 1), high * np.where(high > 0, wide, 1)
 
 
 def correlation(moments: NoisyMoments) -> CellEstimates:
-    """The correlation, NaN where a noisy variance is not above 0; its interval is near its level, not guaranteed."""
+    """Estimate the correlation, NaN if a noisy variance is not positive; the level of its interval is approximate."""
     number = np.maximum(moments.sums[:, 0], 2.0)
-    x, y, xx, yy, xy = (moments.sums[:, place] / number for place in (_X, _Y, _XX, _YY, _XY))
-    one, other = (np.where(v > 0, v, np.nan) for v in (xx - x**2, yy - y**2))
-    plain = (xy - x * y) / np.sqrt(one * other)
+    x, y, xx, yy, xy = (moments.sums[:, column] / number for column in (_X, _Y, _XX, _YY, _XY))
+    var_x, var_y = (np.where(v > 0, v, np.nan) for v in (xx - x**2, yy - y**2))
+    estimate = (xy - x * y) / np.sqrt(var_x * var_y)
     gradient = np.zeros((len(number), 9))
-    root = np.sqrt(one * other)
+    root = np.sqrt(var_x * var_y)
     gradient[:, _XY] = 1 / root
-    gradient[:, _XX], gradient[:, _YY] = -plain / (2 * one), -plain / (2 * other)
-    gradient[:, _X] = -y / root + plain * x / one
-    gradient[:, _Y] = -x / root + plain * y / other
+    gradient[:, _XX], gradient[:, _YY] = -estimate / (2 * var_x), -estimate / (2 * var_y)
+    gradient[:, _X] = -y / root + estimate * x / var_x
+    gradient[:, _Y] = -x / root + estimate * y / var_y
     gradient[:, _ONE] = -(gradient[:, 1:] * moments.sums[:, 1:]).sum(axis=1) / number
-    value, se = np.clip(plain, -1, 1), moments.error(gradient) / number
+    value, se = np.clip(estimate, -1, 1), moments.error(gradient) / number
     linear = Normal(value, se, within=(-1.0, 1.0))
     return CellEstimates(value, se, partial(_normal_limits, linear), methods=("linear",))
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from toolkit.central.publishing.keys import KeyThreshold, RangeFinder, TopK
-from toolkit.central.release import chosen
+from toolkit.central.release import released_choice
 from toolkit.central.sensitivity import table_counts
 from toolkit.core.arrays import Label, Steps
 from toolkit.core.checks import Number, exact, reject, whole
@@ -60,7 +60,7 @@ def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release
     def draw(counts: Steps, rng: Rng) -> Estimate:
         low, high = mechanism.choose(counts, rng)
         limits = [float(low), float(high)]
-        return chosen(
+        return released_choice(
             limits, mechanism.loss, _COUNTS, type(noise).__name__, rng, labels=("low", "high"), axes=("limit",)
         )
 
@@ -88,7 +88,7 @@ def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[
         indices = mechanism.choose(counts, rng)
         names = tuple(_key(choices[index], axis.labels[index]) for index in indices)
         ranks = range(1, mechanism.k + 1)
-        return chosen(ranks, mechanism.loss, _COUNTS, "Exponential", rng, labels=names, axes=(name,))
+        return released_choice(ranks, mechanism.loss, _COUNTS, "Exponential", rng, labels=names, axes=(name,))
 
     note = (
         "numbers are places: 1 was chosen first; "

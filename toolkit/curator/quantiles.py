@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.central.publishing.quantiles import MOST_ROWS, RecursiveQuantiles, StepCounts, rank_unit
-from toolkit.central.release import chosen
+from toolkit.central.release import released_choice
 from toolkit.core.arrays import Array, Codes, Label, Steps
 from toolkit.core.checks import Number, probability, reject
 from toolkit.core.covers import Covers, ErrorSource
@@ -50,7 +50,7 @@ def quantiles(
             cuts = [mechanism.choose_spread(StepCounts(counts, grid.extra, rng), rng) for counts in read]
         values = [grid.value(cell[ordered.index(share)]) for cell in cuts for share in shares]
         cells = cells_by(rows, "quantile", names)
-        estimate = chosen(values, mechanism.loss, _RANKS, "Exponential", rng, **cells)
+        estimate = released_choice(values, mechanism.loss, _RANKS, "Exponential", rng, **cells)
         return replace(estimate, value=values[0], se=math.nan, axes=()) if single and not rows.axes else estimate
 
     keys = {axis.name: list(axis.labels) for axis in rows.axes} | ({} if single else {"quantile": names})

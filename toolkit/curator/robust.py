@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.central.release import chosen
+from toolkit.central.release import released_choice
 from toolkit.core.arrays import Array, Codes, Label
 from toolkit.core.checks import Number, exact, probability, reject
 from toolkit.core.estimate import Estimate
@@ -48,7 +48,7 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
         if not rows.axes:
             return mechanism._release(next(scores), rng)
         points, kind = [mechanism._choose_point(cell, rng) for cell in scores], type(mechanism).__name__
-        return chosen(points, mechanism.loss, COVERS, kind, rng, labels=rows.labels, axes=rows.names)
+        return released_choice(points, mechanism.loss, COVERS, kind, rng, labels=rows.labels, axes=rows.names)
 
     each = (f"each of {rows.cells} groups for itself: {mechanism._note}",) if rows.axes else ()
     return query.release(

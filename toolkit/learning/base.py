@@ -93,7 +93,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return pairs
 
     def _scale(self, rows: Table, *, intercept: bool = True) -> Scale:
-        """The public scales of a table. `missing` is always asked for: one missing number may decide the type of X."""
+        """Return the public scales of a table; `missing` is required: one missing number can change X's type."""
         if self.missing is None:
             reject(
                 "`missing` must say what a missing number counts as",
@@ -118,7 +118,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return quietly(lambda: compute(source), consequence="the charge remains")
 
     def _rows_to_predict(self, x: DataFrame | ArrayLike) -> Table:
-        """A table with the same columns as those of the fit."""
+        """Return a table with the same columns as those of the fit."""
         name = type(self).__name__
         if not hasattr(self, "loss_"):
             reject(f"{name} must be fitted first", "no weights", "call `fit`", NotFittedError)
@@ -132,7 +132,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return rows
 
     def __sklearn_clone__(self) -> Any:
-        """A copy that is not fitted; its ledger is the same one, so that no copy has a budget of its own."""
+        """Return a copy that is not fitted; its ledger is the same one, so that no copy has a budget of its own."""
         return type(self)(**self.get_params(deep=False))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def choose_classifier(
     True
     """
     classifiers, relation = list(candidates), check_neighbors(neighbors)
-    if not classifiers or not all(callable(getattr(one, "predict", None)) for one in classifiers):
+    if not classifiers or not all(callable(getattr(classifier, "predict", None)) for classifier in classifiers):
         received = "none" if not classifiers else "one without `predict`"
         reject("`candidates` must be fitted classifiers", received, "the best of them is sought", TypeError)
     truth = one_column(y).column
@@ -77,23 +77,24 @@ def choose_classifier(
         source = randomness_of(ledger, rng)
         ledger.charge(mechanism, "choice of a classifier", neighbors=relation, unit="row")
     scores = quietly(lambda: right_answers(classifiers, X, truth.cells()), consequence="the charge remains")
-    place: int = mechanism.choose(range(len(classifiers)), scores, rng=source)
-    return classifiers[place]
+    index: int = mechanism.choose(range(len(classifiers)), scores, rng=source)
+    return classifiers[index]
 
 
 def right_answers(candidates: Sequence[Any], rows: DataFrame | ArrayLike, labels: Sequence[Any]) -> list[int]:
-    """How many rows each candidate labels as they should be: all at once, or row by row where that fails. Each answer
-    is compared with its label by type and value alone, so that no cell decides how another one is read.
+    """Count the rows that each candidate labels correctly, in one call or, if that fails, row by row.
+
+    Each answer is compared with its label by type and value, so that no cell changes how another one is read.
     """
     truth = [key(label) for label in labels]
-    return [_right(one, rows, truth) for one in candidates]
+    return [_right(candidate, rows, truth) for candidate in candidates]
 
 
 def _right(candidate: object, rows: DataFrame | ArrayLike, truth: Sequence[Hashable]) -> int:
     answers = _predicted(candidate, rows, len(truth))
     if answers is None:
-        single = [_predicted(candidate, _one_row(rows, place), 1) for place in range(len(truth))]
-        answers = [None if one is None else one[0] for one in single]
+        single = [_predicted(candidate, _one_row(rows, index), 1) for index in range(len(truth))]
+        answers = [None if answer is None else answer[0] for answer in single]
     pairs = zip(answers, truth, strict=True)
     return sum(answer is not None and answer is not NOTHING and answer == label for answer, label in pairs)
 
@@ -105,10 +106,10 @@ def _predicted(candidate: Any, rows: Any, count: int) -> list[Hashable] | None:
     return None
 
 
-def _one_row(rows: Any, place: int) -> Any:
+def _one_row(rows: Any, index: int) -> Any:
     if hasattr(rows, "iloc"):
-        return rows.iloc[place : place + 1]
-    return rows.slice(place, 1) if hasattr(rows, "slice") else rows[place : place + 1]
+        return rows.iloc[index : index + 1]
+    return rows.slice(index, 1) if hasattr(rows, "slice") else rows[index : index + 1]
 
 
 def best_of(
@@ -167,14 +168,14 @@ def best_of(
     best = run()
     while big_below(chance.denominator, source) >= chance.numerator:
         other = run()
-        best = other if _height(other[0]) > _height(best[0]) else best
+        best = other if _as_number(other[0]) > _as_number(best[0]) else best
     return best
 
 
-def _height(score: Any) -> float:
-    """A score as a float: without an order of all of them the cost is more than 3 epsilon."""
-    height = number(score)
-    if math.isnan(height) and not isinstance(score, str):
+def _as_number(score: Any) -> float:
+    """Return a score as a float; unordered scores would cost more than 3 epsilon."""
+    value = number(score)
+    if math.isnan(value) and not isinstance(score, str):
         with suppress(Exception):  # an Estimate, say
-            height = float(score)
-    return -math.inf if math.isnan(height) else height
+            value = float(score)
+    return -math.inf if math.isnan(value) else value

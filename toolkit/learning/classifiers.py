@@ -160,8 +160,8 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
 
     def _facts(self) -> list[tuple[str, str]]:
         where = WHERE.get(self.method, "not said")
-        listed = self.classes if isinstance(self.classes, tuple | list | np.ndarray) else ()
-        classes = " and ".join(str(label) for label in listed) or "not said"
+        classes_given = self.classes if isinstance(self.classes, tuple | list | np.ndarray) else ()
+        classes = " and ".join(str(label) for label in classes_given) or "not said"
         labels = ("classes", f"{classes}, as they are written; other labels pull at nothing")
         if not hasattr(self, "coef_"):
             return [("noise", where), labels]
@@ -386,7 +386,7 @@ def _check_rows(rows: int) -> None:
 
 
 def _two(classes: Sequence[Label]) -> tuple[Any, Any]:
-    """The two classes, as Python's own values."""
+    """Return the two classes, as Python's own values."""
     if isinstance(classes, str) or not hasattr(classes, "__iter__"):
         reject("`classes` must be two labels", type(classes).__name__, "they are given, not found", TypeError)
     labels = [label.item() if isinstance(label, np.generic) else label for label in classes]

@@ -82,20 +82,20 @@ class NoisyGradientDescent:
         return max(sampled_sigma(float(self.loss.amount), delta, float(self.rate), self.steps), _LEAST)
 
     def weights(self, parts: Parts, rng: Rng) -> Array:
-        """The last place, from 0; rows are read at every step, so that only a part has to be in memory."""
+        """Return the last place, from 0; rows are read at every step, so that only a part has to be in memory."""
         longest = STEPS + math.isqrt(self.size) + 1  # a gradient in steps, with half a step for each entry
         noise = gaussian_sampler((Fraction(self.sigma) * longest) ** 2)
-        place, part = np.zeros(self.size), float(self.rate) * self.people
+        weights, part = np.zeros(self.size), float(self.rate) * self.people
         shrink = self.ridge / self.people
         pace = 1 / (self.margins.curvature + shrink)
         for _ in range(self.steps):
             total = np.zeros(self.size, dtype=np.int64)
             for rows in parts():
                 some = rows if self.rate == 1 else rows[:, self._taking_part(rows.shape[1], rng)]
-                total += np.rint(some * self.margins.slope(place @ some) * STEPS).astype(np.int64).sum(axis=1)
+                total += np.rint(some * self.margins.slope(weights @ some) * STEPS).astype(np.int64).sum(axis=1)
             noisy = (total + noise.draw(self.size, rng)).astype(float) / STEPS
-            place = place - pace * (noisy / part + shrink * place)
-        return np.asarray(place)
+            weights = weights - pace * (noisy / part + shrink * weights)
+        return np.asarray(weights)
 
     def _taking_part(self, people: int, rng: Rng) -> Array:
         return np.asarray(below(self.rate.denominator, people, rng) < np.uint64(self.rate.numerator))
@@ -111,7 +111,7 @@ def sampled_epsilon(sigma: float, delta: float, rate: float, steps: int) -> floa
 
 @lru_cache(maxsize=64)
 def sampled_sigma(epsilon: float, delta: float, rate: float, steps: int) -> float:
-    """The least noise, to three digits, whose cost stays within epsilon."""
+    """Return the least noise, to three digits, whose cost stays within epsilon."""
     sigma = least(lambda noise: sampled_epsilon(noise, delta, rate, steps) <= epsilon, 0.0, 1.0, close=1e-3, most=2**19)
     if math.isinf(sigma):
         reject("`epsilon` must be larger for so many steps", epsilon, "no noise of a sensible size is enough")

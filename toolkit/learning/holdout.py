@@ -104,7 +104,7 @@ class Thresholdout:
             self.threshold, epsilon=self.answers * each, sensitivity=one_row, count=self.answers, rng=source
         )
         self._noise, self._rng = Laplace.for_epsilon(each, sensitivity=one_row), source
-        self.asked = self.used = 0
+        self.queries = self.used = 0
         self._lock, self._process = threading.Lock(), os.getpid()
 
     @property
@@ -137,16 +137,16 @@ class Thresholdout:
             After the last answer.
         """
         if os.getpid() != self._process:
-            reject("`ask` must stay in its process", "another process", "both would spend one noise")
-        here, there = _scores(training, "training"), _scores(holdout, "holdout")
-        if there.rows != self.n:
-            reject("`holdout` must have a score for each of its rows", there.rows, f"there are {self.n}")
+            reject("`ask` must stay in its process", "another process", "both would use the same noise")
+        training_scores, holdout_scores = _scores(training, "training"), _scores(holdout, "holdout")
+        if holdout_scores.rows != self.n:
+            reject("`holdout` must have a score for each of its rows", holdout_scores.rows, f"there are {self.n}")
         with self._lock:
             if not self._bar.open:
                 rule = "a question must come before the last answer of the holdout"
-                reject(rule, f"one after {self.answers}", "the formal loss was fixed for so many", RuntimeError)
-            mean, other = _mean(here), _mean(there)
-            self.asked += 1
+                reject(rule, f"one after {self.answers}", "the formal loss covers that number", RuntimeError)
+            mean, other = _mean(training_scores), _mean(holdout_scores)
+            self.queries += 1
             if not self._bar.ask(abs(other - mean)):
                 return Answered(float(mean), False)
             self.used += 1
@@ -159,12 +159,12 @@ class Thresholdout:
         mark = "" if self._rng is None else "; simulated, no privacy claim"
         return (
             f"<Thresholdout: formal loss {self.loss} for {self.answers:,} answers of {self.n:,} rows; "
-            f"{self.asked:,} asked, {self.used:,} of them answered by the holdout{mark}>"
+            f"{self.queries:,} asked, {self.used:,} of them answered by the holdout{mark}>"
         )
 
 
 def _scores(scores: ArrayLike, name: str) -> TargetColumn:
-    """A column of numbers or truth values, known by its type."""
+    """Return a column of numbers or truth values, known by its type."""
     target = one_column(scores)
     target.column.adds_up(f"`{name}`, a column of scores,")
     if target.rows == 0:

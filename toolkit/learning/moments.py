@@ -72,7 +72,7 @@ class Moments:
         return self.mechanism.scale / STEPS
 
     def release(self, parts: Iterable[tuple[Array, Array | None]], rng: Rng) -> tuple[Array, Array]:
-        """The matrix of moments and the moments with the target, with noise; one column per person."""
+        """Return the matrix of moments and the moments with the target, with noise; one column per person."""
         sums = np.zeros(self.entries, dtype=np.int64)
         for rows, target in parts:
             sums += whole_moments(rows, target)
@@ -86,7 +86,7 @@ class Moments:
 
 
 def whole_moments(rows: Array, target: Array | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """The sums in steps: the upper triangle row by row, off the diagonal times sqrt(2), then the target's."""
+    """Return the sums in steps: the upper triangle row by row, off the diagonal times sqrt(2), then the target's."""
     sums = []
     for place, row in enumerate(rows):
         products = row * rows[place:]
@@ -192,12 +192,12 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
 
         def part(cells: Array, column: Any) -> tuple[Array, Array]:
             goal = column.floats()
-            known = ~np.isnan(goal)
-            signed = np.where(known, (np.clip(goal, low, high) - low - half) / half, 0.0)
-            return scaling.rows(cells) * known, signed
+            present = ~np.isnan(goal)
+            signed = np.where(present, (np.clip(goal, low, high) - low - half) / half, 0.0)
+            return scaling.rows(cells) * present, signed
 
         def learn(source: Rng) -> tuple[Array, Array]:
-            return moments.release((part(*one) for one in pairs.parts()), source)
+            return moments.release((part(*pair) for pair in pairs.parts()), source)
 
         words = f"moments of {scaling.size} weights and a target"
         matrix, products = self._released(moments.mechanism, words, learn)
@@ -357,7 +357,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         return self
 
     def _people(self, matrix: Array, rows: Table) -> float:
-        """How many there are: public, or as the noisy moment of the constant says, at least one."""
+        """Return how many there are: public, or as the noisy moment of the constant says, at least one."""
         if self.neighbors == "replace" and self.missing != "drop":
             return float(rows.count())
         return max(float(matrix[-1, -1]) * len(matrix), 1.0)
@@ -402,6 +402,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
 
 
 def _signed(components: Array) -> Array:
-    """The largest entry of each, of equal ones the first, is positive, so that two fits can be compared."""
+    """Return the largest entry of each, of equal ones the first, is positive, so that two fits can be compared."""
     largest = np.array([row[first_largest(np.abs(row))] for row in components])
     return components * np.where(largest < 0, -1.0, 1.0)[:, None]

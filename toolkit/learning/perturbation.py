@@ -1,21 +1,21 @@
-"""Noise of a private classifier: on the weights, or in the objective before it is minimized.
+"""Noise for private classifiers: on the weights, or in the objective before it is minimized.
 
-The objective is a sum over people of losses of margins, plus ridge / 2 |w|**2, ridge = 1 / C. Every row has a
+The objective is a sum over people of losses of margins, plus ridge / 2 |w|**2 with ridge = 1 / C. Every row has a
 length of at most 1 and every slope is at most 1, so a person's gradient has a length of at most 1.
 
-**Output perturbation** (Chaudhuri, Monteleoni and Sarwate 2011). If one person is replaced the minimum moves
-by at most 2 / ridge = 2 C, if one comes or goes by at most C; what the solver may miss it by is added twice.
+**Output perturbation** (Chaudhuri, Monteleoni and Sarwate 2011). If one person is replaced, the minimum changes by at
+most 2 / ridge = 2 C; if one is added or removed, by at most C. Twice the error of the solver is added.
 
-**Objective perturbation.** Add a random linear term push . w, which masks one person's gradient, then minimize. Given
-the weights w that come out, push is known from the data; for a neighbor it is another by at most 2 in length, and in
-each entry by at most twice the largest that a row can have (`pushing`). The density of w has the determinant of the
-Hessian as a factor (the Jacobian). With H the Hessian of all others plus the ridge, one row makes it H + a x x', and
-det(H + a x x') / det(H) lies between 1 and 1 + curvature / ridge: so the determinants cost at most ln(1 + curvature /
-ridge), and the rest pays for the shift. A ridge so small that they would cost more than half of epsilon is raised.
+**Objective perturbation.** Add a random linear term push . w, which masks one person's gradient, then minimize. The
+weights w and the data determine the push. For a neighbor it differs by at most 2 in length, and in each entry by at
+most twice the largest entry of a row. The density of w has the determinant of the Hessian as a factor (the Jacobian).
+With H the Hessian of all others plus the ridge, one row changes it to H + a x x', and det(H + a x x') / det(H) lies
+between 1 and 1 + curvature / ridge. So the determinants cost at most ln(1 + curvature / ridge), and the rest of epsilon
+covers the shift. A ridge so small that the determinants would cost more than half of epsilon is raised.
 
-The push is drawn on a grid. Spread evenly over a cell of the grid it has a density, whose logarithm moves by
-at most what the law of the push was made for, its cells included. The cell, like the tolerance of the
-solver, moves the weights by a known length; noise for that, paid with a 64th of epsilon, is added to them.
+The push is drawn on a grid. If it is spread evenly over a cell of the grid, it has a density whose logarithm changes by
+at most the epsilon of its law, which takes the cells into account. The cell and the tolerance of the solver change the
+weights by a bounded length, and noise for this length, which costs a 64th of epsilon, is added to the weights.
 """
 
 import math
@@ -39,19 +39,18 @@ from toolkit.core.search import bisect, bracket, least
 
 # Losses of a margin (label times score), and the weights with the smallest penalized loss.
 #
-# Both losses fall by at most 1 for each unit of the margin, so that the gradient of a row of length at most 1 has at
-# most length 1; and both have a bounded curvature, which noise inside an objective needs.
+# Both losses have slopes of at most 1, so the gradient of a row of length at most 1 has at most length 1. Both have a
+# bounded second derivative, which objective perturbation needs.
 #
-# The minimum is found to a tolerance that is fixed before any row is seen, by Newton's method, with a full step where
-# that halves the gradient, else with one to the lowest point along its direction. The objective bends by at least
-# `ridge` in every direction, so a gradient of length t means that the minimum is at most t / ridge away. The gradient
-# is computed in floats; what their rounding can hide is bounded in advance (`tolerance`), and is part of the
-# sensitivity.
+# Newton's method finds the minimum to a tolerance that does not depend on the data. It takes the full step if this
+# halves the gradient, and otherwise a line search. The second derivative is at least `ridge` in every direction, so a
+# gradient of length t means that the minimum is at most t / ridge away. The rounding error of the gradient is bounded
+# in advance (`tolerance`) and is part of the sensitivity.
 
 
 @dataclass(frozen=True)
 class LogisticLoss:
-    """ln(1 + e**-m)."""
+    """The logistic loss ln(1 + e**-m)."""
 
     curvature: float = 0.25
 
@@ -61,14 +60,14 @@ class LogisticLoss:
     def slope(self, margins: Array) -> Array:
         return np.asarray(-expit(-margins))
 
-    def bend(self, margins: Array) -> Array:
+    def second_derivative(self, margins: Array) -> Array:
         share = expit(-np.abs(margins))
         return np.asarray(share * (1 - share))
 
 
 @dataclass(frozen=True)
 class HuberHinge:
-    """max(0, 1 - m), with a parabola in place of the corner from 1 - width to 1 + width."""
+    """The hinge loss max(0, 1 - m), with a parabola instead of the corner from 1 - width to 1 + width."""
 
     width: float
 
@@ -84,7 +83,7 @@ class HuberHinge:
         near = np.clip(margins, 1 - self.width, 1 + self.width)
         return np.clip((near - 1 - self.width) / (2 * self.width), -1.0, 0.0)
 
-    def bend(self, margins: Array) -> Array:
+    def second_derivative(self, margins: Array) -> Array:
         return np.where(np.abs(margins - 1) <= self.width, self.curvature, 0.0)
 
 
@@ -97,34 +96,34 @@ _ROUNDING = 2.0**-53
 # Roundings of one term: 16 + 3 in a block of numpy's pairwise sums, 20 for blocks, 4 each for slope and product.
 _SUMMED = 60
 _ROUNDS = 500
-_HURRIED = 50  # after these rounds, every step is as long as the objective falls, so that it ends
+_HURRIED = 50  # after this many rounds every step uses the line search, so that the iteration ends
 _LONGEST, _HALVINGS = 2.0**20, 45
-_SAMPLED = 20_000  # beyond these rows, the search starts from the minimum of every sixteenth row
+_SAMPLED = 20_000  # with more rows, the iteration starts from the minimum over every sixteenth row
 
 
 Parts: TypeAlias = Callable[[], Iterable[Array]]
-"""Reads all rows, some after the other; one column per person."""
+"""A function that yields all rows in batches, with one column per person."""
 
 
 def in_memory(parts: Parts) -> Array:
-    listed = list(parts())
-    return listed[0] if len(listed) == 1 else np.concatenate(listed, axis=1)
+    batches = list(parts())
+    return batches[0] if len(batches) == 1 else np.concatenate(batches, axis=1)
 
 
 def tolerance(rows: int, loss: MarginLoss, ridge: float, size: int, push: float = 0.0) -> float:
-    """A length of the gradient that floats can reach and tell, four times what their rounding comes to.
+    """Return the tolerance for the length of the gradient, four times a bound on its rounding error.
 
-    The minimum has ridge / 2 |w|**2 <= rows + push |w|, which bounds |w|. A margin is then wrong by at most
-    size |w| roundings and its slope by curvature times that; and the sum over people, each term of length at
-    most 1, by some roundings per term.
+    The minimum has ridge / 2 |w|**2 <= rows + push |w|, which bounds |w|. A margin then has an error of at most
+    size |w| roundings and its slope of curvature times that; the sum over people, whose terms have at most length 1,
+    adds a few roundings per term.
     """
-    reach = (push + math.sqrt(push**2 + 2 * ridge * rows)) / ridge
-    people = rows * (_SUMMED + loss.curvature * (size + 2) * reach)
-    return 4 * _ROUNDING * (people + 8 * (ridge * reach + push) + 1)
+    scale = (push + math.sqrt(push**2 + 2 * ridge * rows)) / ridge
+    people = rows * (_SUMMED + loss.curvature * (size + 2) * scale)
+    return 4 * _ROUNDING * (people + 8 * (ridge * scale + push) + 1)
 
 
 def minimum(rows: Array, loss: MarginLoss, ridge: float, push: Array, tolerance: float) -> Array:
-    """Where sum of loss(w . row) + ridge / 2 |w|**2 + push . w is flat; `rows`: a column a person, times the label."""
+    """Minimize the sum of loss(w . row) plus ridge / 2 |w|**2 + push . w; `rows` has a column per person, times y."""
     weights = np.zeros(len(rows))
     if rows.shape[1] > _SAMPLED:
         few = np.ascontiguousarray(rows[:, ::16])
@@ -133,7 +132,7 @@ def minimum(rows: Array, loss: MarginLoss, ridge: float, push: Array, tolerance:
     for round_number in range(_ROUNDS):
         if np.linalg.norm(pull) <= tolerance and _careful(rows, loss, ridge, push, weights) <= tolerance / 2:
             break
-        bent = rows * np.sqrt(loss.bend(weights @ rows))
+        bent = rows * np.sqrt(loss.second_derivative(weights @ rows))
         along = -_solved(bent @ bent.T + ridge * np.eye(len(rows)), pull)
         moved = weights + along
         after = _gradient(rows, loss, ridge, push, moved)
@@ -145,7 +144,7 @@ def minimum(rows: Array, loss: MarginLoss, ridge: float, push: Array, tolerance:
 
 
 def _solved(matrix: Array, pull: Array) -> Array:
-    """Newton's step; where floats take the matrix for singular, the shortest one: that is no error."""
+    """Solve for Newton's step; if the matrix is numerically singular, return the shortest solution."""
     try:
         return np.asarray(np.linalg.solve(matrix, pull), dtype=float)
     except np.linalg.LinAlgError:
@@ -153,7 +152,7 @@ def _solved(matrix: Array, pull: Array) -> Array:
 
 
 def _furthest(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array, along: Array) -> float:
-    """How far along a direction the objective falls: where its derivative is 0, which never falls."""
+    """Return the step along a direction at which the derivative of the convex objective is 0."""
     margins, steps = weights @ rows, along @ rows
     start, growth = float((ridge * weights + push) @ along), ridge * float(along @ along)
 
@@ -169,7 +168,7 @@ def _gradient(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights:
 
 
 def _careful(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array) -> float:
-    """The length of the gradient with sums over people that numpy makes pairwise, with few roundings."""
+    """Return the length of the gradient, with NumPy's pairwise sums over people, which round less."""
     slopes = loss.slope(weights @ rows)
     sums = np.array([np.sum(row * slopes) for row in rows])
     return float(np.linalg.norm(sums + ridge * weights + push))
@@ -183,7 +182,7 @@ def _careful(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: 
 # noise on each entry. What is Pure(epsilon) is Approx(epsilon, delta) as well: of all laws that keep to a loss, the
 # one with the smallest variance is taken.
 
-# What Gaussian noise inside an objective costs, by Rényi's divergence of all orders, and the noise for a given cost.
+# The cost of Gaussian noise in the objective, by Rényi divergences of all orders, and the noise for a given cost.
 #
 # For neighbors that differ in one replaced row, Redberg, Koskela and Wang (2023) has its divergence of order t + 1
 # below
@@ -196,9 +195,9 @@ def _careful(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: 
 # |p_1| + … + |p_k| cells more. Hölder's inequality with 2**-20 for that term gives the small terms below.
 
 _HOLDER = 2.0**-20  # the exponent that Hölder's inequality leaves to the cells
-_CELL = 2.0**-30  # of the grid, in units of sigma, at most
-_MOST = 2.0**60  # of sigma: a billion billion people would not outweigh it
-_CAUTION = 1 + 1e-9  # more than the rounding of all that is computed here
+_CELL = 2.0**-30  # the largest cell of the grid, in units of sigma
+_MOST = 2.0**60  # the largest sigma that is tried
+_CAUTION = 1 + 1e-9  # a factor that covers the rounding error of these computations
 
 
 def divergence(t: float, sigma: float, determinants: float, size: int) -> float:
@@ -209,23 +208,23 @@ def divergence(t: float, sigma: float, determinants: float, size: int) -> float:
 
 
 def objective_epsilon(sigma: float, delta: float, determinants: float, size: int) -> float:
-    """The smallest epsilon over all orders, by the conversion of Canonne, Kamath and Steinke (2020)."""
+    """Return the smallest epsilon over all orders, by the conversion of Canonne, Kamath and Steinke (2020)."""
 
-    def at(position: float) -> float:
-        t = math.exp(position)
+    def at(log_order: float) -> float:
+        t = math.exp(log_order)
         bound = divergence(t, sigma, determinants, size)
         return bound + (-math.log(delta) - math.log1p(t)) / t - math.log1p(1 / t)
 
     low, high, ratio = -5.0, 25.0, (math.sqrt(5) - 1) / 2
     for _ in range(100):  # golden section; every order is a valid bound, so nothing depends on the best one
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        low, high = (low, right) if at(left) <= at(right) else (left, high)
+        first, second = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, second) if at(first) <= at(second) else (first, high)
     return at((low + high) / 2) + 1e-9
 
 
 @lru_cache(maxsize=64)
 def least_sigma(epsilon: float, delta: float, determinants: float, size: int) -> float:
-    """The smallest noise, to nine digits, that costs no more than epsilon at delta; infinite if there is none."""
+    """Return the smallest noise, to nine digits, that costs at most epsilon at delta, or infinity if there is none."""
 
     def enough(sigma: float) -> bool:
         return objective_epsilon(sigma, delta, determinants, size) <= epsilon
@@ -245,7 +244,7 @@ def least_sigma(epsilon: float, delta: float, determinants: float, size: int) ->
 
 
 def cubic_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
-    """One vector of integers, Pr[k] proportional to e**(-max |k_i| / scale); scale at least the dimension."""
+    """Draw an integer vector with Pr[k] proportional to e**(-max |k_i| / scale); the scale is at least the dimension."""
     unit, size = positive(scale, "scale"), whole(dimension, "dimension")
     if unit < size:
         reject("`scale` must be at least the dimension", float(unit), "choose a finer grid")
@@ -262,14 +261,14 @@ def cubic_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
 
 
 def _of_cube(radius: int, size: int, rng: Rng) -> Integers:
-    """`size` integers, each uniform on -radius … radius."""
+    """Draw `size` integers, each uniform on -radius … radius."""
     width = 2 * radius + 1
     if radius < 2**62:
         return below(width, size, rng).astype(np.int64) - radius
     return np.array([*(big_below(width, rng) - radius for _ in range(size)), None], dtype=object)[:-1]
 
 
-GRID = 30  # powers of two by which the grid is finer than the noise and than the shift
+GRID = 30  # the number of bits by which the grid is finer than the noise and the shift
 
 
 @dataclass(frozen=True)
@@ -293,7 +292,7 @@ class Ball:
 
     @property
     def longest(self) -> float:
-        """A length that is exceeded four times over with a probability below e**-100."""
+        """A length such that four times it is exceeded with probability below e**-100."""
         return (self.size + 50) * self.scale
 
     def draw(self, rng: Rng) -> Array:
@@ -314,12 +313,12 @@ class Cube:
 
     @cached_property
     def exponent(self) -> int:
-        reach = 2 * Fraction(self.widest)
-        return floor_log2(min(reach, reach / self.epsilon)) - GRID - self.size.bit_length()
+        scale = 2 * Fraction(self.widest)
+        return floor_log2(min(scale, scale / self.epsilon)) - GRID - self.size.bit_length()
 
     @cached_property
     def shift(self) -> int:
-        """How far one person can move an entry, in cells."""
+        """The sensitivity of an entry, in cells."""
         return math.ceil(2 * Fraction(self.widest) / Fraction(2) ** self.exponent)
 
     @property
@@ -333,7 +332,7 @@ class Cube:
 
     @property
     def longest(self) -> float:
-        """A length that is exceeded four times over with a probability below e**-100."""
+        """A length such that four times it is exceeded with probability below e**-100."""
         return math.sqrt(self.size) * (self.size + 51) * self.scale
 
     def draw(self, rng: Rng) -> Array:
@@ -343,7 +342,7 @@ class Cube:
 
 @dataclass(frozen=True)
 class GaussianPerturbation:
-    """Gaussian noise, on a grid, for a shift of at most 2 in length and what the determinants cost."""
+    """Gaussian noise on a grid, for a shift of at most 2 in length and the cost of the determinants."""
 
     epsilon: Fraction
     size: int
@@ -356,7 +355,7 @@ class GaussianPerturbation:
 
     @property
     def longest(self) -> float:
-        """A length that is exceeded four times over with a probability below e**-100."""
+        """A length such that four times it is exceeded with probability below e**-100."""
         return (math.sqrt(self.size) + 12) * self.spread
 
     def draw(self, rng: Rng) -> Array:
@@ -370,9 +369,9 @@ Push: TypeAlias = Ball | Cube | GaussianPerturbation
 
 
 def push_law(epsilon: Fraction, determinants: float, size: int, widest: float, delta: float = 0.0) -> Push:
-    """The law with the smallest variance, by public numbers alone; the determinants' cost is taken from epsilon."""
-    left = epsilon - Fraction(determinants)
-    laws: list[Push] = [Ball(left, size), Cube(left, size, widest)]
+    """Return the law with the smallest variance, from public numbers; the determinants' cost is taken from epsilon."""
+    remaining = epsilon - Fraction(determinants)
+    laws: list[Push] = [Ball(remaining, size), Cube(remaining, size, widest)]
     if delta:
         laws.append(GaussianPerturbation(epsilon, size, delta, determinants))
     return min(laws, key=lambda law: law.spread)
@@ -394,13 +393,13 @@ class OutputPerturbation:
 
     @property
     def tolerance(self) -> float:
-        """Of the gradient's length. Where the number of rows is private, for as many as there may be."""
+        """The tolerance for the length of the gradient, for the largest number of rows if it is private."""
         rows = self.rows if self.neighbors == "replace" else MOST_ROWS
         return tolerance(rows, self.margins, self.ridge, self.size)
 
     @cached_property
     def sensitivity(self) -> Fraction:
-        """How far one person moves the weights, tolerance included: 2 C or C, and a little."""
+        """The sensitivity of the weights: 2 C or C, plus twice the tolerance."""
         times = 2 if self.neighbors == "replace" else 1
         return (times + 2 * Fraction(self.tolerance)) / Fraction(self.ridge)
 
@@ -468,8 +467,8 @@ class ObjectivePerturbation:
     @cached_property
     def mechanism(self) -> Laplace:
         """The noise on the weights, for tolerance and cell."""
-        reach = 2 * Fraction(self.tolerance) / Fraction(self.ridge)
-        return Laplace.for_epsilon(Fraction(self.loss.amount) * _FOR_SOLVER, sensitivity=reach, norm="l2")
+        scale = 2 * Fraction(self.tolerance) / Fraction(self.ridge)
+        return Laplace.for_epsilon(Fraction(self.loss.amount) * _FOR_SOLVER, sensitivity=scale, norm="l2")
 
     @property
     def price(self) -> Loss:
@@ -482,7 +481,7 @@ class ObjectivePerturbation:
 
 @lru_cache(maxsize=64)
 def zcdp_within(loss: Approx | Zcdp) -> Zcdp:
-    """A Zcdp that keeps to the loss: the largest, for Approx, which takes a while to find."""
+    """Return a Zcdp that keeps to the loss: the largest, for Approx, which takes a while to find."""
     return loss if isinstance(loss, Zcdp) else Zcdp.within(loss)
 
 

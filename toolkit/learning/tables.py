@@ -61,7 +61,7 @@ class TargetColumn:
 
 
 def table(x: DataFrame | ArrayLike) -> Table:
-    """A matrix, a list of rows, or a frame of pandas, polars or pyarrow; refused by type and shape alone."""
+    """Return a matrix, a list of rows, or a frame of pandas, polars or pyarrow; refused by type and shape alone."""
     if issparse(x):
         reject("X must be a dense table", "a sparse matrix", "write X.toarray()", TypeError)
     if not isinstance(x, np.ndarray):
@@ -69,7 +69,7 @@ def table(x: DataFrame | ArrayLike) -> Table:
             if engine_of(x) in SOURCES:
                 reject("X must be in memory", f"{engine_of(x)}", "its rows have no order; collect it first", TypeError)
             return _frame(Frame(cast("DataFrame", x)))
-        x = np.asarray(x) if hasattr(x, "__array__") else _matrix(_listed(x))
+        x = np.asarray(x) if hasattr(x, "__array__") else _matrix(_as_list(x))
     kind, shape = x.dtype.kind, x.shape
     if kind == "c":
         reject("X must hold real numbers", "complex ones", "Complex data not supported")
@@ -83,21 +83,21 @@ def table(x: DataFrame | ArrayLike) -> Table:
 
 def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
     """Rows and their targets; where `y` is a text, it names a column of the frame `x`, and the others are the rows."""
-    named = target and isinstance(y, str)
-    if not named and engine_of(x) not in SOURCES:
+    by_name = target and isinstance(y, str)
+    if not by_name and engine_of(x) not in SOURCES:
         rows = table(x)
         column = one_column(y, rows.count()).column if target else None
         return Examples(rows, column, lambda: iter([(rows.read(), column)]))
-    if target and not named:
+    if target and not by_name:
         remedy = "rows of an engine have no order that another column could follow: fit(frame, 'target')"
         reject("y must name a column of X", type(y).__name__, remedy, TypeError)
     frame = Frame(x)
-    goal = [frame.column(y)] if named else []
-    rows, labels = _frame(frame, y if named else None), [one for one in frame.labels if not named or one != y]
+    goal = [frame.column(y)] if by_name else []
+    rows, labels = _frame(frame, y if by_name else None), [label for label in frame.labels if not by_name or label != y]
 
     def parts() -> Iterator[tuple[Array, Any]]:
-        for part in frame.batches([*labels, y] if named else labels):
-            yield _cells([part.column(label) for label in labels]), part.column(y) if named else None
+        for part in frame.batches([*labels, y] if by_name else labels):
+            yield _cells([part.column(label) for label in labels]), part.column(y) if by_name else None
 
     return Examples(rows, goal[0] if goal else None, parts)
 
@@ -114,19 +114,19 @@ def numbers(cells: npt.NDArray[Any]) -> Array:
 
 
 def places(column: Column, classes: tuple[Any, ...]) -> Callable[[Column], Codes]:
-    """A function that finds the place of each label among the classes, or -1; refused if none can be in this type."""
+    """Return a function that finds the index of each label among the classes, or -1 for other labels."""
     plain = values.plain(classes, column.kind)
     if plain is not None:
         targets: Sequence[Any] = plain[1]
     else:
-        listed = [values.value_of(label, "a class") for label in classes]
-        values.check_kinds(listed, column.kind, "y")
-        targets = [values.fitted(value, column.kind, "y") for value in listed]
+        selected = [values.value_of(label, "a class") for label in classes]
+        values.check_kinds(selected, column.kind, "y")
+        targets = [values.fitted(value, column.kind, "y") for value in selected]
     return lambda some: values.value_codes(some, targets, days=False)
 
 
 def one_column(y: Any, rows: int | None = None) -> TargetColumn:
-    """The target, one cell for each row. An entry of a list is a cell, whatever it is."""
+    """Return the target, one cell for each row. An entry of a list is a cell, whatever it is."""
     if y is None:
         reject("a learner requires y to be passed, but the target y is None", "None", "nothing is learnt")
     if issparse(y):
@@ -138,7 +138,7 @@ def one_column(y: Any, rows: int | None = None) -> TargetColumn:
     else:
         column = column_of(y)
         if column is None:
-            y = np.asarray(y) if hasattr(y, "__array__") else objects(_listed(y))
+            y = np.asarray(y) if hasattr(y, "__array__") else objects(_as_list(y))
             column = numpy_column(y)
         target = TargetColumn(column, len(y))
     if rows is not None and target.rows != rows:
@@ -166,14 +166,14 @@ def _refuse_shape(shape: tuple[int, ...]) -> None:
     reject("y should be a 1d array with one cell for each row of X", f"shape {shape}", "no pairs")
 
 
-def _listed(x: DataFrame | ArrayLike) -> list[Any]:
+def _as_list(x: DataFrame | ArrayLike) -> list[Any]:
     if isinstance(x, Iterable) and not isinstance(x, str | bytes | dict):
         return list(x)
     reject("data must be an array, lists or a frame", type(x).__name__, "its cells cannot be found", TypeError)
 
 
 def _matrix(rows: list[Any]) -> npt.NDArray[Any]:
-    """An array of objects, so that no cell decides what the others are read as."""
+    """Return an array of objects, so that no cell decides what the others are read as."""
     lengths = {len(row) if issubclass(type(row), list | tuple | np.ndarray) else -1 for row in rows}
     if len(lengths) > 1:
         reject("rows must have the same length", f"{len(lengths)} lengths", "columns would be cut short")
@@ -183,13 +183,15 @@ def _matrix(rows: list[Any]) -> npt.NDArray[Any]:
 
 
 def _frame(frame: Frame, target: str | None = None) -> Table:
-    listed = [
-        one for one in zip(frame.all(), frame.names, frame.labels, strict=True) if target is None or one[2] != target
+    selected = [
+        entry
+        for entry in zip(frame.all(), frame.names, frame.labels, strict=True)
+        if target is None or entry[2] != target
     ]
-    columns = [column.adds_up(f"{name} of X") for column, name, _ in listed]
+    columns = [column.adds_up(f"{name} of X") for column, name, _ in selected]
     if not columns:
         reject("X must have columns", "0 feature(s) while a minimum of 1 is required", "nothing is learnt")
-    texts = tuple(label for *_, label in listed if isinstance(label, str))
+    texts = tuple(label for *_, label in selected if isinstance(label, str))
     names = texts if len(texts) == len(columns) else None
     return Table(len(columns), names, lambda: _cells(columns), lambda: len(frame))
 
@@ -270,7 +272,7 @@ def scale(
     intercept: bool = True,
     missing: Any = "middle",
 ) -> Scale:
-    """The scale from one pair of bounds for all columns, one for each, or a mapping by name."""
+    """Return the scale from one pair of bounds for all columns, one for each, or a mapping by name."""
     if bounds is None and row_norm is None:
         consequence = "how far one person can move the weights depends on them, and they must not be read from data"
         reject("`bounds` or `row_norm` must be said", "neither", consequence)
@@ -299,7 +301,7 @@ def _pairs(bounds: Any, features: int, names: Sequence[str] | None) -> list[tupl
             reject("`bounds` by name must name each column of X", received, "a column without bounds has no scale")
         bounds = [bounds[name] for name in names]
     pairs = list(bounds)
-    if len(pairs) == 2 and not any(hasattr(one, "__len__") and not isinstance(one, str) for one in pairs):
+    if len(pairs) == 2 and not any(hasattr(pair, "__len__") and not isinstance(pair, str) for pair in pairs):
         pairs = [tuple(pairs)] * features
     if len(pairs) != features:
         reject("`bounds` must be a pair, or a pair for each column", f"{len(pairs)}", f"X has {features}")

@@ -69,16 +69,16 @@ class Document:
     def markdown(self) -> str:
         """Return it as Markdown; pictures are their words."""
         parts: list[str] = []
-        for place, block in enumerate(self.blocks):
-            near = place and block.kind == "li" == self.blocks[place - 1].kind
-            parts += [*([] if near or not place else [""]), *_marked(block)]
+        for index, block in enumerate(self.blocks):
+            near = index and block.kind == "li" == self.blocks[index - 1].kind
+            parts += [*([] if near or not index else [""]), *_marked(block)]
         return "\n".join(parts) + "\n"
 
     def html(self) -> str:
         """Return it as one HTML file that loads nothing else, and prints well."""
         body: list[str] = []
-        for place, block in enumerate(self.blocks):
-            before, after = (self.blocks[i].kind if 0 <= i < len(self.blocks) else "" for i in (place - 1, place + 1))
+        for index, block in enumerate(self.blocks):
+            before, after = (self.blocks[i].kind if 0 <= i < len(self.blocks) else "" for i in (index - 1, index + 1))
             markup = _tagged(block)
             if block.kind == "li":
                 markup = f"{'' if before == 'li' else '<ul>'}{markup}{'' if after == 'li' else '</ul>'}"
@@ -150,7 +150,7 @@ def _escaped(text: str) -> str:
 
 
 def _marked(block: Block) -> list[str]:
-    """A block as lines of Markdown, in which nothing that was said is a mark."""
+    """Return a block as lines of Markdown, in which nothing that was said is a mark."""
     if block.kind == "code":
         return ["```", *block.text.splitlines(), "```"]
     text = _LEADING.sub(r"\\", _in_line(block.text))
@@ -170,7 +170,7 @@ def _tagged(block: Block) -> str:
         data = base64.b64encode(block.png).decode()
         return f"<figure><img alt='{html.escape(_legal(block.text))}' src='data:image/png;base64,{data}'></figure>"
     if block.kind == "table":
-        head, *rest = ["".join(_cell(cell, place) for place, cell in enumerate(row)) for row in block.rows]
+        head, *rest = ["".join(_cell(cell, index) for index, cell in enumerate(row)) for row in block.rows]
         head = "".join(f"<th>{_escaped(cell)}</th>" for cell in block.rows[0])
         caption = f"<caption>{_escaped(block.text)}</caption>" if block.text else ""
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody><tr>{'</tr><tr>'.join(rest)}</tr></tbody></table>"
@@ -178,8 +178,8 @@ def _tagged(block: Block) -> str:
     return f"<{tag}>{html.escape(_legal(block.text)) if tag == 'pre' else _escaped(block.text)}</{tag}>"
 
 
-def _cell(text: str, place: int) -> str:
-    return f"<td>{_escaped(text)}</td>" if place else f"<th scope='row'>{_escaped(text)}</th>"
+def _cell(text: str, index: int) -> str:
+    return f"<td>{_escaped(text)}</td>" if index else f"<th scope='row'>{_escaped(text)}</th>"
 
 
 def _typed(document: Any, block: Block) -> None:
@@ -188,8 +188,8 @@ def _typed(document: Any, block: Block) -> None:
         shape._inline.docPr.set("descr", _legal(block.text))
     elif block.kind == "table":
         table = document.add_table(rows=0, cols=len(block.rows[0]), style="Table Grid")
-        for place, row in enumerate(block.rows):
-            _type_row(table.add_row().cells, row, bold=not place)
+        for index, row in enumerate(block.rows):
+            _type_row(table.add_row().cells, row, bold=not index)
         document.add_paragraph()
     elif block.kind.startswith("h"):
         document.add_heading(_legal(block.text), int(block.kind[1]))

@@ -111,7 +111,7 @@ def unquotable(label: str, quote: str = "") -> str | None:
     if doubled := _DOUBLED.search(label):
         return doubled.group()[0]
     marks = _QUOTES | {mark for mark in _SLOT.sub("", quote) if not mark.isspace() and not _hidden(mark)}
-    return next((one for one in label if one in marks or _hidden(one)), None)
+    return next((character for character in label if character in marks or _hidden(character)), None)
 
 
 def _hidden(character: str) -> bool:
@@ -124,7 +124,7 @@ def looks(text: str) -> str:
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
     plain = unicodedata.normalize("NFKC", " ".join(_VARIANT.sub("", text).split())).translate(_TWINS)
-    return "".join(one for one in plain if not _hidden(one))
+    return "".join(character for character in plain if not _hidden(character))
 
 
 def checked_language(code: object) -> str:
@@ -154,7 +154,7 @@ def numbers_apart(text: str) -> str:
         digits = match[0] if match[0].isascii() else re.sub(r"[ \u00a0/-]", "\\g<0>\u200e", match[0])
         return f"\u2066{digits}\u2069"
 
-    turned = _GROUPED.search(text) and any(unicodedata.bidirectional(one) in ("R", "AL") for one in text)
+    turned = _GROUPED.search(text) and any(unicodedata.bidirectional(character) in ("R", "AL") for character in text)
     return _GROUPED.sub(apart, text) if turned else text
 
 

@@ -33,7 +33,7 @@ _CARDS = 8  # cards of a deck that are listed one by one
 def sentences(design: Any, voice: Voice, name: Name, *, ratio: bool = True) -> list[str]:
     """Return the odds of one randomizer in words, and what its reports prove; with `ratio` also by which factor."""
     if design.matrix is None:
-        odds = _WITHOUT_MATRIX.get(design.name, _named)(design, voice)
+        odds = _WITHOUT_MATRIX.get(design.name, _by_name)(design, voice)
         return [odds, epsilon_bound(design.epsilon, voice, ratio=ratio)]
     return [*_matrix(design, voice, name), *_proofs(design, voice, name, ratio)]
 
@@ -100,13 +100,13 @@ def _received(report: str, share: Fraction, voice: Voice, *, still: bool = False
 
 
 def _truth_share(design: Any) -> Fraction | None:
-    """How often the answer itself is received, if every answer is kept alike and every other comes alike."""
+    """Return how often the answer itself is received, if every answer is kept alike and every other comes alike."""
     weights, k = design.weights, len(design.options)
     if design.options != design.report_options:
         return None
-    own, other = int(weights[0, 0]), int(weights[0, -1])
-    even = np.full((k, k), other, dtype=np.int64) + np.diag([own - other] * k)
-    return Fraction(own, design.denominator) if np.array_equal(weights, even) else None
+    truth, lie = int(weights[0, 0]), int(weights[0, -1])
+    even = np.full((k, k), lie, dtype=np.int64) + np.diag([truth - lie] * k)
+    return Fraction(truth, design.denominator) if np.array_equal(weights, even) else None
 
 
 def _row(design: Any, truth: int, voice: Voice, name: Name) -> str:
@@ -159,14 +159,14 @@ _GAPS: dict[str, Callable[[Any, Voice], str]] = {
 }
 
 
-def _named(design: Any, voice: Voice) -> str:
-    """The sentence that is called like the randomizer, with the numbers that it asks for."""
+def _by_name(design: Any, voice: Voice) -> str:
+    """Return the sentence that is called like the randomizer, with the numbers that it asks for."""
     return voice.say(design.name, **{gap: _GAPS[gap](design, voice) for gap in fields(voice.phrases[design.name])})
 
 
 def _subset(design: Any, voice: Voice) -> str:
     if design.size > 1:
-        return _named(design, voice)
+        return _by_name(design, voice)
     return voice.say("kept", often=voice.often(design._support.p), others=voice.number(len(design.options) - 1))
 
 
@@ -177,14 +177,14 @@ def _window(design: Any, voice: Voice) -> str:
 
 
 def _hybrid(design: Any, voice: Voice) -> str:
-    turn, window, bit = design.share, _window(design, voice), _named(design.bit, voice)
+    turn, window, bit = design.share, _window(design, voice), _by_name(design.bit, voice)
     if turn in (0, 1):
         return window if turn else bit
     return voice.say("hybrid", often=voice.often(turn), window=window, bit=bit)
 
 
 def _laplace(design: Any, voice: Voice) -> str:
-    """How often the noise is at most its scale: 1 - 2 r**(m+1) / (1+r) for whole steps, about 63 in 100."""
+    """Return how often the noise is at most its scale: 1 - 2 r**(m+1) / (1+r) for whole steps, about 63 in 100."""
     size, ratio = design.scale / design.steps * (design.high - design.low), math.exp(-1 / design.scale)
     within = 1 - 2 * ratio ** (math.floor(design.scale) + 1) / (1 + ratio)
     often = voice.times(min(99, round(100 * within)), 100, about=True)
@@ -203,7 +203,7 @@ def _scrambled(design: Any, voice: Voice) -> str:
 
 
 def _exactly(value: Fraction, voice: Voice) -> str:
-    """A number of a deck in full: decimals if it has few, else as a fraction."""
+    """Return a number of a deck in full: decimals if it has few, else as a fraction."""
     for places in range(6):
         if (value * 10**places).denominator == 1:
             return voice.number(Decimal(int(value * 10**places)).scaleb(-places))

@@ -59,7 +59,7 @@ in a language of ours they stay as they are, because a promise that could be rew
 
 @cache
 def _file(language: str) -> dict[str, dict[str, str]]:
-    """The tables `promise` and `page` of one language; what its file lacks is in English."""
+    """Return the tables `promise` and `page` of one language; what its file lacks is in English."""
     tables: dict[str, dict[str, str]] = tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
     if language == "en":
         return tables
@@ -72,7 +72,7 @@ def base_language(language: str) -> str | None:
     return base if base in LANGUAGES else None
 
 
-def phrases(language: str = "en", own: Own | None = None, *also: str) -> Mapping[str, str]:
+def phrases(language: str = "en", custom: Own | None = None, *also: str) -> Mapping[str, str]:
     """Return the sentences of the promise in one language, by name; "de-AT" is served by "de".
 
     `also` names further tables: "paper" for what people do themselves and what is printed, "assessment".
@@ -84,15 +84,15 @@ def phrases(language: str = "en", own: Own | None = None, *also: str) -> Mapping
     if base is not None:
         return _sentences(base, also)
     sentences = {
-        key.removeprefix(OWN): words for key, words in (own or {}).get(language, {}).items() if key.startswith(OWN)
+        key.removeprefix(OWN): words for key, words in (custom or {}).get(language, {}).items() if key.startswith(OWN)
     }
     english = _sentences("en", also)
     for key, pattern in english.items():
         if key in _IF_NEEDED - set(sentences):
             continue
         if key not in sentences or fields(sentences[key]) != fields(pattern):
-            known, needed = ", ".join(LANGUAGES), len(english.keys() - _IF_NEEDED)
-            rule = f"a language must be one of {known}, or `words` must hold all of its {needed} {OWN}… sentences"
+            supported, needed = ", ".join(LANGUAGES), len(english.keys() - _IF_NEEDED)
+            rule = f"a language must be one of {supported}, or `words` must hold all of its {needed} {OWN}… sentences"
             fault = f"without {OWN}{key}" if key not in sentences else f"with other {{…}} in {OWN}{key}"
             reject(rule, f"{language!r} {fault}", "people must be able to read what they are promised")
     return Frozen(_set_apart(sentences, language))
@@ -114,11 +114,11 @@ def _set_apart(words: dict[str, str], language: str) -> dict[str, str]:
     return {name: isolated(text) for name, text in words.items()} if right_to_left(language) else words
 
 
-def interface(languages: Sequence[str], own: Own | None = None) -> dict[str, dict[str, str]]:
+def interface(languages: Sequence[str], custom: Own | None = None) -> dict[str, dict[str, str]]:
     """Return what the page says in each language, with the direction of its writing. `own` are the researcher's words,
     by language: all of them for a language without a file; else those that ask, never those that promise (`ASKING`).
     """
-    return {language: _complete(language, (own or {}).get(language, {})) for language in languages}
+    return {language: _complete(language, (custom or {}).get(language, {})) for language in languages}
 
 
 def station_words(language: str) -> Mapping[str, str]:
@@ -126,25 +126,25 @@ def station_words(language: str) -> Mapping[str, str]:
     return _set_apart(_file(base_language(language) or "en")[STATION], language)
 
 
-def raw_words(language: str, own: Mapping[str, str]) -> dict[str, str]:
+def raw_words(language: str, custom: Mapping[str, str]) -> dict[str, str]:
     """Return the page's words as they are written, the researcher's before ours; some may be missing."""
     base = base_language(language)
-    return {**(_file(base)["page"] if base else {}), **own}
+    return {**(_file(base)["page"] if base else {}), **custom}
 
 
-def _complete(language: str, own: Mapping[str, str]) -> dict[str, str]:
+def _complete(language: str, custom: Mapping[str, str]) -> dict[str, str]:
     english = _file("en")["page"]
-    if unknown := sorted(set(own) - english.keys()):
+    if unknown := sorted(set(custom) - english.keys()):
         reject(f"words must be named as in en.toml ({len(english)} names)", unknown[0][:40], "the page does not say it")
-    if base_language(language) and (promised := sorted(set(own) - ASKING)):
+    if base_language(language) and (promised := sorted(set(custom) - ASKING)):
         rule = f"`words` in {language!r} may put otherwise what asks, not what is promised"
         reject(rule, promised[0], "reworded, it could be untrue")
-    words = raw_words(language, own)
+    words = raw_words(language, custom)
     if missing := sorted(english.keys() - words.keys()):
         rule = f"the page must have all its words in {language!r}"
         received = f"{len(missing)} missing, such as {missing[0]!r}"
         reject(rule, received, f"known are {', '.join(LANGUAGES)}; give others as `words`")
-    for name, text in own.items():
+    for name, text in custom.items():
         if set(_SLOT.findall(text)) != set(_SLOT.findall(english[name])):
             expected = " ".join(_SLOT.findall(english[name])) or "nothing in braces"
             reject(f"the words {name!r} in {language!r} must hold {expected}", "others", "values are put there")
@@ -168,11 +168,11 @@ def rehearsal_mark(language: str) -> str:
     return phrases(base_language(language) or "en")["rehearsal"]
 
 
-def marked_words(languages: Sequence[str], own: Own) -> dict[str, dict[str, str]]:
+def marked_words(languages: Sequence[str], custom: Own) -> dict[str, dict[str, str]]:
     """Return the researcher's words, and with them every heading of the page behind the rehearsal's mark."""
     marked = {}
     for code in languages:
-        words = raw_words(code, own.get(code, {}))
+        words = raw_words(code, custom.get(code, {}))
         heads = {name: f"{rehearsal_mark(code)}: {words[name]}" for name in HEADINGS if name in words}
-        marked[code] = {**own.get(code, {}), **heads}
+        marked[code] = {**custom.get(code, {}), **heads}
     return marked

@@ -25,8 +25,8 @@ def quotable(words: str, pattern: str = "") -> str:
     right to left, unless the `pattern` that they are put into does so.
     """
     line = " ".join(words.translate(_SINGLE).splitlines())
-    plain = "".join(one for one in line if one in JOINING or unicodedata.category(one) not in ("Cc", "Cf"))
-    turns = any(unicodedata.bidirectional(one) in ("R", "AL", "AN") for one in plain)
+    plain = "".join(char for char in line if char in JOINING or unicodedata.category(char) not in ("Cc", "Cf"))
+    turns = any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for char in plain)
     return f"\u2068{plain}\u2069" if turns and "\u2068" not in pattern else plain
 
 

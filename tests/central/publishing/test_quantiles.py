@@ -34,7 +34,7 @@ def law(mechanism: RecursiveQuantiles, values: tuple[int, ...], most: int = GRID
             chances = mechanism.choice(part).probabilities(scores, np.diff(first)).tolist()
             for chance, (start, stop) in zip(chances, itertools.pairwise(first.tolist()), strict=True):
                 for cut in range(start, stop):
-                    following[(*cuts, (part.place, cut))] += mass * chance / (stop - start)
+                    following[(*cuts, (part.index, cut))] += mass * chance / (stop - start)
         state = following
     found: dict[tuple[int, ...], float] = defaultdict(float)
     for cuts, mass in state.items():
@@ -248,9 +248,9 @@ def test_levels_costs_and_parts_of_deciles() -> None:
     mechanism = RecursiveQuantiles.for_epsilon(1, deciles, neighbors=RP)
     assert mechanism.levels == 4
     assert mechanism.zcdp == Zcdp(Fraction(1, 32))
-    assert [part.place for part in mechanism.parts][:2] == [4, 2]
+    assert [part.index for part in mechanism.parts][:2] == [4, 2]
     assert mechanism.parts[1].share == Fraction(3, 5)
-    assert sorted(part.place for part in mechanism.parts) == list(range(9))
+    assert sorted(part.index for part in mechanism.parts) == list(range(9))
     assert RecursiveQuantiles.for_epsilon(1, [0, 1], neighbors=RP).levels == 2  # the ends are quantiles, too
 
 

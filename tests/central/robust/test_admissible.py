@@ -49,7 +49,7 @@ def test_the_power_law_has_its_moments_and_quantiles() -> None:
         square = 2 * quad(lambda z, law=law: z * z * float(law.density(z)), 0, np.inf, limit=200)[0]
         assert mass == pytest.approx(1, abs=1e-8)
         assert math.sqrt(square) == pytest.approx(law.sd, rel=1e-4)
-        inside = 2 * quad(lambda z, law=law: float(law.density(z)), 0, law.reach(0.95))[0]
+        inside = 2 * quad(lambda z, law=law: float(law.density(z)), 0, law.quantile(0.95))[0]
         assert inside == pytest.approx(0.95, abs=1e-8)
 
 
@@ -122,11 +122,11 @@ def test_tails_are_enclosed_between_floats_of_the_law() -> None:
     smooth = Fraction(7, 3)
     for law in (PowerLaw.for_epsilon(1), SmoothLaplace.for_loss(1, 1e-6), SmoothGaussian.for_loss(1, 1e-6)):
         for level in (0.5, 0.95, 0.999):
-            assert law.reach(level) > 0
-            low, high = law.tail(Fraction(law.reach(level)) * smooth, smooth)(64)
+            assert law.quantile(level) > 0
+            low, high = law.tail(Fraction(law.quantile(level)) * smooth, smooth)(64)
             assert low / 2**64 == pytest.approx(1 - level, rel=1e-9)
             assert 0 <= high - low <= 8
-        assert quad(lambda level, law=law: law.reach(level) ** 2, 0, 1)[0] == pytest.approx(law.sd**2, rel=1e-4)
+        assert quad(lambda level, law=law: law.quantile(level) ** 2, 0, 1)[0] == pytest.approx(law.sd**2, rel=1e-4)
 
 
 @pytest.mark.parametrize("number", [Fraction(2), Fraction(1001, 1000), Fraction(10**80, 3), Fraction(2, 10**7)])

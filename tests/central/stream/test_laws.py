@@ -18,15 +18,15 @@ def test_the_law_of_a_sum_is_the_convolution(scale: float, count: int) -> None:
     for error in (0, 1, round(law.sd), round(3 * law.sd)):
         assert law.tail(error) == pytest.approx(float(whole[place > error].sum()), abs=1e-11)
     for level in (0.5, 0.95, 0.999):
-        inside = int(law.reach(level))
+        inside = int(law.quantile(level))
         assert whole[place <= inside].sum() >= level - 1e-11
         assert whole[place <= inside - 1].sum() < level
 
 
 def test_large_scales_have_the_law_of_real_noise() -> None:
     fine, coarse = GeometricSumLaw(300.0, 12), GeometricSumLaw(30_000.0, 12)
-    assert coarse.reach(0.95) / fine.reach(0.95) == pytest.approx(100, rel=1e-3)
-    assert GeometricSumLaw(1e6, 1).reach(0.95) == pytest.approx(-1e6 * np.log(0.05), rel=1e-5)
+    assert coarse.quantile(0.95) / fine.quantile(0.95) == pytest.approx(100, rel=1e-3)
+    assert GeometricSumLaw(1e6, 1).quantile(0.95) == pytest.approx(-1e6 * np.log(0.05), rel=1e-5)
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 12])

@@ -30,7 +30,7 @@ def test_the_root_times_itself_is_the_matrix_of_totals_exactly(window: int | Non
 )
 def test_coefficients_have_the_known_sums(periods: int, squares: float, sum_: float) -> None:
     """Central binomial coefficients over 4**k: sums of squares and sums, from another program."""
-    found = root(periods, one=1.0)
+    found = root(periods, unit=1.0)
     assert np.sum(found**2) == pytest.approx(squares, abs=5e-5)
     assert np.sum(found) == pytest.approx(sum_, abs=5e-5)
 

@@ -1,21 +1,21 @@
-"""How much Gaussian noise epsilon and delta ask for: the exact delta, enclosed from both sides, and its inverse.
+"""The delta of the Gaussian mechanism, enclosed from both sides, and the noise that epsilon and delta require.
 
 With r = sigma / sensitivity, a = epsilon r - 1/(2r) and b = epsilon r + 1/(2r), the smallest delta of the Gaussian
 mechanism is Phi(-a) - e**epsilon Phi(-b) (Balle and Wang 2018, theorem 8). Since e**epsilon phi(b) = phi(a), this is
 phi(a) (M(a) - M(b)) with Mills' ratio M(x) = Phi(-x) / phi(x), which loses no digits in the tails.
 
-The noise is not continuous but the discrete Gaussian on a fine grid. `GRID_SLACK` is what that costs: a
-mechanism is calibrated to epsilon (1 - 2**-20) and delta (1 - 2**-19) of the continuous law, and `grid_bits`
-makes the grid so fine that the difference covers the step from the one law to the other. The argument, for
-standard deviation s in units of the grid and d entries:
+The noise is not continuous but the discrete Gaussian on a fine grid. `GRID_SLACK` covers the difference: a mechanism is
+calibrated to epsilon (1 - 2**-20) and delta (1 - 2**-19) of the continuous law, and `grid_bits` makes the grid so fine
+that the remainder is enough for the step from one law to the other. The argument, for standard deviation s in units of
+the grid and d entries:
 
 1. Rounding continuous noise to the grid is post-processing, so it has the delta of the continuous law.
 2. The rounded law's probability of an integer z, divided by the discrete law's, is the mean of e**-((2 z t +
 t**2) / (2 s**2))
    over t from -1/2 to 1/2, times theta / sqrt(2 pi s**2). It is at least 1 - 1/(24 s**2), because theta is at
-   least that root; and up to |z| <= T s at most e**(T**2 / (8 s**2)), but for a factor that no number of
-   digits here would show.
-3. Over d entries and two neighbors the likelihoods so change by a factor of at most e**(d (T**2/8 + 1/12) /
+   least that root; and up to |z| <= T s at most e**(T**2 / (8 s**2)), up to a factor that is negligible at this
+   precision.
+3. So over d entries and two neighbors the likelihoods change by a factor of at most e**(d (T**2/8 + 1/12) /
 s**2), except
    for outcomes beyond T s, whose probability is at most d e**(-T**2 / 2). With T**2 = 2 (2 epsilon + ln d -
    ln delta + 16) and s**2 >= d T**2 2**18 / epsilon the first is within 2**-20 epsilon, the second, times
@@ -44,11 +44,11 @@ _CONVERGENTS = 120
 _FAR = 40
 
 GRID_SLACK = (1 - Fraction(1, 2**20), 1 - Fraction(1, 2**19))
-"""Factors on epsilon and delta that the discrete law may use up."""
+"""Factors on epsilon and delta that leave room for the discrete law."""
 
 
 def gaussian_delta(epsilon: Fraction, ratio: Fraction) -> tuple[Decimal, Decimal]:
-    """Lower and upper bound of the continuous Gaussian mechanism's delta, ratio = sigma / sensitivity."""
+    """Return bounds of delta for the continuous Gaussian mechanism with ratio = sigma / sensitivity."""
     middle, half = epsilon * ratio, 1 / (2 * ratio)
     a, b = _decimal(middle - half), _decimal(middle + half)
     if a < -_FAR:
@@ -63,7 +63,7 @@ def gaussian_delta(epsilon: Fraction, ratio: Fraction) -> tuple[Decimal, Decimal
 
 
 def mills(x: Decimal) -> tuple[Decimal, Decimal]:
-    """Bounds of Phi(-x) / phi(x): two convergents of Laplace's fraction, or near 0 the series of the integral."""
+    """Return bounds of Phi(-x) / phi(x), from convergents of Laplace's continued fraction or, near 0, from a series."""
     if x >= _SERIES_BELOW:
         pair = sorted((_convergent(x, _CONVERGENTS), _convergent(x, _CONVERGENTS + 1)))
         return _DIGITS.multiply(pair[0], _LESS), _DIGITS.multiply(pair[1], _MORE)
@@ -76,7 +76,7 @@ def mills(x: Decimal) -> tuple[Decimal, Decimal]:
 
 
 def _convergent(x: Decimal, terms: int) -> Decimal:
-    """1 / (x + 1 / (x + 2 / (x + …))), cut after `terms` terms: too large and too small in turn."""
+    """Return 1 / (x + 1 / (x + 2 / (x + …))) after `terms` terms, which is alternately too large and too small."""
     value = x
     for term in range(terms, 0, -1):
         value = _DIGITS.add(x, _DIGITS.divide(Decimal(term), value))
@@ -84,7 +84,7 @@ def _convergent(x: Decimal, terms: int) -> Decimal:
 
 
 def _odd_series(x: Decimal, square: Decimal) -> Decimal:
-    """The sum of x**(2k+1) / (1 * 3 * … * (2k+1)): the integral of the density from 0 to x over the density at x."""
+    """Return the sum of x**(2k+1) / (1 * 3 * … * (2k+1)), which is (Phi(x) - 1/2) / phi(x)."""
     total, term, odd = x, x, 1
     while odd < _DIGITS.add(square, square) or term > _DIGITS.multiply(total, Decimal("1e-58")):
         odd += 2
@@ -99,7 +99,7 @@ def _decimal(number: Fraction) -> Decimal:
 
 @lru_cache(maxsize=256)
 def is_private(epsilon: Fraction, delta: Fraction, ratio: Fraction) -> bool:
-    """Whether the discrete Gaussian of this sigma / sensitivity is proven (epsilon, delta)-private on its grid."""
+    """Return whether the discrete Gaussian with ratio = sigma / sensitivity is proven (epsilon, delta)-private."""
     less_epsilon, less_delta = GRID_SLACK
     _, high = gaussian_delta(epsilon * less_epsilon, ratio)
     return Fraction(high) <= delta * less_delta
@@ -107,9 +107,9 @@ def is_private(epsilon: Fraction, delta: Fraction, ratio: Fraction) -> bool:
 
 @lru_cache(maxsize=256)
 def least_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The smallest sigma / sensitivity, to twelve digits, that `is_private`. Where the bound crosses delta is known
-    before to more digits than that: the proof is asked only whether it holds at the end of that bisection, and not
-    below.
+    """Return the smallest sigma / sensitivity, to twelve digits, that `is_private`.
+
+    `_crossing` finds it in floating point to more digits, so the slow proof usually runs only at the two final ends.
     """
     crossing = _crossing(epsilon, delta)
     low, high = _bisected(lambda ratio: ratio >= crossing)
@@ -119,7 +119,7 @@ def least_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def _bisected(enough: Callable[[float], bool]) -> tuple[float, float]:
-    """Two ratios that are not and that are enough, a millionth of a millionth apart."""
+    """Bisect a monotone predicate; return the last ratio that fails and the first that holds, 1e-12 apart."""
     _, high = bracket(enough, 0.0, 1.0)
     low = high / 2
     while enough(low):
@@ -128,17 +128,16 @@ def _bisected(enough: Callable[[float], bool]) -> tuple[float, float]:
 
 
 def _crossing(epsilon: Fraction, delta: Fraction) -> float:
-    """The ratio at which the bound is delta: by floats, and then one step along the chord of two exact bounds."""
+    """Return the ratio at which the bound is delta, in floats with one secant step on exact bounds."""
     less_epsilon, less_delta = epsilon * GRID_SLACK[0], delta * GRID_SLACK[1]
 
     def above(ratio: float) -> float:
-        """How far the logarithm of the bound is above that of delta."""
+        """Return the logarithm of the bound over delta."""
         _, high = gaussian_delta(less_epsilon, Fraction(ratio))
         return float(_DIGITS.ln(_DIGITS.divide(high, _decimal(less_delta))))
 
     log_share = math.log(less_delta.numerator) - math.log(less_delta.denominator)
-    known = float(less_epsilon)
-    _, near = _bisected(lambda ratio: _log_delta(known, ratio) <= log_share)
+    _, near = _bisected(lambda ratio: _log_delta(float(less_epsilon), ratio) <= log_share)
     beside = near * (1 + 1e-7)
     first, second = above(near), above(beside)
     return near - first * (beside - near) / (second - first) if first != second else near
@@ -153,15 +152,14 @@ def _log_delta(epsilon: float, ratio: float) -> float:
 
 
 def root_of_log_ratio(factor: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The root of 2 ln(factor / delta), over epsilon, rounded up to a float: the textbooks' sigma / sensitivity."""
+    """Return sqrt(2 ln(factor / delta)) / epsilon, the classic sigma / sensitivity, rounded up to a float."""
     root = _DIGITS.sqrt(_DIGITS.multiply(Decimal(2), _DIGITS.ln(_decimal(factor / delta))))
     return Fraction(math.nextafter(float(_DIGITS.divide(root, _decimal(epsilon))), math.inf))
 
 
 def grid_bits(epsilon: Fraction, delta: Fraction, size: int) -> int:
-    """How many powers of two the grid must be finer than sigma so that the discrete law stays within the slack."""
-    reach = 2 * (2 * float(epsilon) + math.log(size) - math.log(delta.numerator) + math.log(delta.denominator) + 16)
+    """Return the number of bits by which the grid must be finer than sigma for the discrete law to fit the slack."""
+    tail = 2 * (2 * float(epsilon) + math.log(size) - math.log(delta.numerator) + math.log(delta.denominator) + 16)
     return (
-        math.ceil((math.log2(size * reach) + 18 - math.log2(epsilon.numerator) + math.log2(epsilon.denominator)) / 2)
-        + 1
+        math.ceil((math.log2(size * tail) + 18 - math.log2(epsilon.numerator) + math.log2(epsilon.denominator)) / 2) + 1
     )

@@ -1,10 +1,10 @@
-"""Private numbers on a public grid: read, rounded, noise added; no operation depends on the data.
+"""Private numbers on a public grid: they are read, rounded, and noise is added, independently of the data.
 
-Whole numbers stay whole. Reals are rounded to multiples of a power of two that depends on the mechanism alone, so that
-all data share one set of outputs and the low bits of a release carry nothing. The exact sum of number and noise is then
-turned into a float or a 64-bit integer; that is a function of the sum alone, and so costs no privacy.
+Whole numbers stay whole. Real numbers are rounded to multiples of a power of two that depends on the mechanism alone,
+so that all data have the same possible outputs and the low bits of a release reveal nothing. The exact sum of number
+and noise is then converted to a float or a 64-bit integer. This is a function of the sum alone, so it costs no privacy.
 
-Input is refused only for its type, its shape or a number that is not finite; no message quotes the number.
+Input is rejected only for its type, its shape or a number that is not finite; no message quotes the number.
 """
 
 import math
@@ -21,7 +21,7 @@ from toolkit.core.checks import Number, exact, positive, reject
 from toolkit.core.sampling import Integers, floor_log2
 
 GRID_BITS = 30
-"""Powers of two by which the grid is finer than sensitivity and scale: rounding costs a billionth of the noise."""
+"""The number of bits by which the grid is finer than sensitivity and scale; rounding adds a billionth of the noise."""
 
 Noisy: TypeAlias = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
@@ -32,7 +32,7 @@ _SMALLEST, _LARGEST = Fraction(1, 10**300), Fraction(10**300)
 
 @dataclass(frozen=True, eq=False)
 class PrivateValue:
-    """A private number or vector: an int, a Fraction, or an array of int64, of float64, or of Python's integers."""
+    """A private number or vector: an int, a Fraction, or an array of int64, float64 or Python integers."""
 
     entries: Any
     whole: bool
@@ -44,9 +44,11 @@ class PrivateValue:
 
 
 def read(value: object, name: str = "value") -> PrivateValue:
-    """A number, or a one-dimensional array or list of numbers. The type says whether they are whole; it must not depend
-    on the data. Integers inside arrays and lists are cut to 64 bits, and to 53 bits where a list also holds floats:
-    unlike rounding, that moves no two of them further apart.
+    """Read a number, or a one-dimensional array or list of numbers.
+
+    The type, which must not depend on the data, determines whether the numbers are whole. Integers in arrays and lists
+    are clipped to 64 bits, and to 53 bits if a list also has floats. Unlike rounding, clipping never increases the
+    distance of two numbers.
     """
     if isinstance(value, list | tuple):
         value = _from_list(value, name)
@@ -68,7 +70,7 @@ def read(value: object, name: str = "value") -> PrivateValue:
 
 
 def _numeric(array: npt.NDArray[Any]) -> bool:
-    """Integers, and floats of at most 64 bits: longer ones would be rounded unevenly on the way to the grid."""
+    """Return whether an array has integers, or floats of at most 64 bits, which are rounded only once."""
     return array.dtype.kind in "iu" or (array.dtype.kind == "f" and array.dtype.itemsize <= 8)
 
 
@@ -105,28 +107,28 @@ def _check_finite(finite: bool, name: str) -> None:
 
 
 def grid_exponent(*sizes: Fraction, bits: int = GRID_BITS) -> int:
-    """The exponent of the largest power of two not above the smallest of the sizes, divided by 2**bits."""
+    """Return the exponent of the largest power of two not above the smallest of the sizes, divided by 2**bits."""
     return floor_log2(min(sizes)) - bits
 
 
 def rounded_sensitivity(sensitivity: Fraction, size: int, norm: str) -> Fraction:
-    """The sensitivity of the rounded statistic, in units of the grid, from that of the statistic itself.
+    """Return the sensitivity of the rounded statistic, in units of the grid, from that of the statistic itself.
 
-    Rounding halves up keeps the order and commutes with whole steps, so numbers at most a apart end at most
-    ceil(a) apart. Over `size` entries the ceilings add at most size - 1 to the ceiling of their sum, and at
-    most the root of `size` to their length.
+    Rounding halves up is monotone and commutes with whole steps, so numbers at most a apart are at most ceil(a) apart
+    after rounding. Over `size` entries the ceilings add at most size - 1 to the ceiling of their sum, and at most the
+    root of `size` to their length.
     """
     if norm == "l1" or size == 1:
         return Fraction(math.ceil(sensitivity) + size - 1)
     return sensitivity + Fraction(math.isqrt(size << 60) + 1, 2**30)
 
 
-NO_NOISE = "what nobody can move needs no noise"
+NO_NOISE = "a statistic that nobody can change needs no noise"
 NO_END = "at 0 no finite noise is enough"
 
 
 def sensible(value: Number, name: str, consequence: str) -> Fraction:
-    """A positive number from 1e-300 to 1e300: so that the noise and its grid are within reach of a float."""
+    """Check that a number lies between 1e-300 and 1e300, so that the noise and its grid fit into floats."""
     number = positive(value, name, consequence)
     if not _SMALLEST <= number <= _LARGEST:
         reject(f"`{name}` must lie between 1e-300 and 1e300", value, "no float could hold the noise")
@@ -141,7 +143,7 @@ def proper(delta: Number, meaning: str = "what a probability may exceed the boun
 
 
 def add_whole(answer: PrivateValue, noise: Integers) -> int | npt.NDArray[np.int64]:
-    """Whole number plus whole noise; in an array a sum is cut to 64 bits."""
+    """Add whole noise to whole numbers; in an array sums are clipped to 64 bits."""
     if answer.scalar:
         return int(answer.entries) + int(noise[0])
     if noise.dtype == object:
@@ -153,8 +155,9 @@ def add_whole(answer: PrivateValue, noise: Integers) -> int | npt.NDArray[np.int
 
 
 def add_on_grid(answer: PrivateValue, noise: Integers, exponent: int) -> float | npt.NDArray[np.float64]:
-    """Number rounded to the grid, plus noise in units of the grid, as the nearest float to the exact sum. In an array
-    both terms are doubles without error, so their sum is rounded once; the few that are not are added as fractions.
+    """Round numbers to the grid and add noise in units of the grid; return the floats nearest to the exact sums.
+
+    In an array both terms are exact doubles, so their sum is rounded once; the few others are added as fractions.
     """
     if answer.scalar:
         return _on_grid(Fraction(answer.entries), int(noise[0]), exponent)
@@ -170,14 +173,14 @@ def add_on_grid(answer: PrivateValue, noise: Integers, exponent: int) -> float |
 
 
 def steps_of(number: Fraction, exponent: int) -> int:
-    """The nearest multiple of 2**exponent, halves up, in steps: floor(number / 2**exponent + 1/2)."""
+    """Round a number to the grid, halves up; return floor(number / 2**exponent + 1/2)."""
     up, down = (1 << -exponent, 1) if exponent < 0 else (1, 1 << exponent)
     half = number.denominator * down
     return (2 * number.numerator * up + half) // (2 * half)
 
 
 def gaps_in_steps(answer: PrivateValue, exponent: int) -> npt.NDArray[np.float64]:
-    """Steps of the grid that each entry is below the largest: exact up to 2**53, above rounded once or twice."""
+    """Return the distance of each entry from the largest in steps of the grid, which is exact up to 2**53."""
     with np.errstate(over="ignore"):
         if answer.whole:  # the difference of two int64 fits into uint64, wrapped or not
             return np.asarray((answer.entries.max() - answer.entries).view(np.uint64).astype(np.float64))
@@ -199,8 +202,10 @@ def _cut_to_float(number: int) -> float:
 
 
 def _rounded(values: npt.NDArray[np.float64], exponent: int) -> npt.NDArray[np.float64]:
-    """Each value at the nearest multiple of 2**exponent, halves up, without error: the fraction beyond the floor is
-    exact wherever it could be one half, unlike x / unit + 1/2. Values beyond 2**53 units are multiples already.
+    """Round values to the nearest multiple of 2**exponent, halves up, without error.
+
+    The fraction above the floor is exact wherever it could be one half, unlike x / unit + 1/2. Values above 2**53 units
+    are multiples already.
     """
     top = math.ldexp(1.0, min(exponent + 53, 1023))
     small = np.abs(values) < top

@@ -1,6 +1,6 @@
-"""The noise laws as functions of floats: standard deviation, tails and densities, for intervals and for teaching.
+"""Noise laws in floating point: standard deviations, quantiles and densities, for intervals and for teaching.
 
-Nothing here takes part in a release; the noise itself is drawn in integers by `toolkit.core.sampling`.
+No release uses these functions to draw; `toolkit.core.sampling` draws the noise in integers.
 """
 
 import math
@@ -17,19 +17,19 @@ from toolkit.core.search import bisect
 
 
 class NoiseLaw(Protocol):
-    """What an interval needs to know of one coordinate's noise."""
+    """The law of one coordinate's noise, as intervals need it."""
 
     @property
     def sd(self) -> float: ...
 
-    def reach(self, level: float) -> float:
-        """The least error with Pr[|noise| > error] <= 1 - level."""
+    def quantile(self, level: float) -> float:
+        """Return the two-sided quantile: the smallest error with Pr[|noise| > error] <= 1 - level."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class NoiseBasis:
-    """A release and the law of its noise: the interval from the law itself, exact but for the grid's width."""
+    """A released value and the law of its noise, whose quantiles give intervals that are exact up to the grid."""
 
     value: float | Array
     law: NoiseLaw
@@ -37,13 +37,13 @@ class NoiseBasis:
     equal_tails: ClassVar[bool] = True  # noise of either sign is equally probable
 
     def interval(self, level: float, method: str) -> Interval:
-        reach = self.law.reach(level)
-        return Interval(self.value - reach, self.value + reach, level, method)
+        quantile = self.law.quantile(level)
+        return Interval(self.value - quantile, self.value + quantile, level, method)
 
 
 @dataclass(frozen=True)
 class LaplaceLaw:
-    """Pr[|Y| >= t scale] = e**-t and E|Y| = scale. `grid` is the step between possible values."""
+    """The Laplace law, with Pr[|Y| >= t scale] = e**-t and E|Y| = scale; `grid` is the step between possible values."""
 
     scale: float
     grid: float = 0.0
@@ -52,7 +52,7 @@ class LaplaceLaw:
     def sd(self) -> float:
         return math.sqrt(2) * self.scale
 
-    def reach(self, level: float) -> float:
+    def quantile(self, level: float) -> float:
         return -self.scale * math.log1p(-level) + self.grid
 
     def density(self, x: ArrayLike) -> Array:
@@ -61,7 +61,7 @@ class LaplaceLaw:
 
 @dataclass(frozen=True)
 class GeometricLaw:
-    """The same on the integers: Pr[k] = (1-q) / (1+q) q**|k| with q = e**(-1/scale)."""
+    """The two-sided geometric law on the integers, with Pr[k] = (1-q) / (1+q) q**|k| and q = e**(-1/scale)."""
 
     scale: float
 
@@ -72,12 +72,12 @@ class GeometricLaw:
         return 1 / (math.sqrt(2) * math.sinh(half)) if half < 700 else 0.0
 
     def tail(self, error: int) -> float:
-        """Pr[|k| > error] = 2 q**(error+1) / (1+q)."""
+        """Return Pr[|k| > error] = 2 q**(error+1) / (1+q)."""
         return 2 * math.exp(-(error + 1) / self.scale) / (1 + math.exp(-1 / self.scale))
 
-    def reach(self, level: float) -> float:
-        if self.scale > 1e12:  # the integers are then as good as the reals, and their error as good as whole
-            return LaplaceLaw(self.scale, 1.0).reach(level)
+    def quantile(self, level: float) -> float:
+        if self.scale > 1e12:  # the step of 1 is negligible, and floats are already whole
+            return LaplaceLaw(self.scale, 1.0).quantile(level)
         start = self.scale * (math.log(2) - math.log1p(-level) - math.log1p(math.exp(-1 / self.scale))) - 1
         error = max(0, math.floor(start) - 1)
         while self.tail(error) > 1 - level:
@@ -90,7 +90,7 @@ class GeometricLaw:
 
 @dataclass(frozen=True)
 class NormalLaw:
-    """The Gaussian law. `grid` is the step between possible values."""
+    """The Gaussian law; `grid` is the step between possible values."""
 
     sigma: float
     grid: float = 0.0
@@ -99,7 +99,7 @@ class NormalLaw:
     def sd(self) -> float:
         return self.sigma
 
-    def reach(self, level: float) -> float:
+    def quantile(self, level: float) -> float:
         return -self.sigma * float(ndtri((1 - level) / 2)) + self.grid
 
     def density(self, x: ArrayLike) -> Array:
@@ -109,19 +109,19 @@ class NormalLaw:
 
 @dataclass(frozen=True)
 class RoundedNormalLaw:
-    """Gaussian noise rounded to the nearest integer: Pr[k] = Phi((k + 1/2) / sigma) - Phi((k - 1/2) / sigma)."""
+    """The law of rounded Gaussian noise, with Pr[k] = Phi((k + 1/2) / sigma) - Phi((k - 1/2) / sigma)."""
 
     sigma: float
 
     @cached_property
     def sd(self) -> float:
-        """The root of sigma**2 + 1/12, to more digits than a float has once sigma is above 2; a sum below."""
+        """The standard deviation: the root of sigma**2 + 1/12 if sigma is above 2, where it is accurate; else a sum."""
         if self.sigma > 2:
             return math.sqrt(self.sigma**2 + 1 / 12)
         k = np.arange(1, 100)
         return math.sqrt(float(2 * np.sum(k**2 * self.pmf(k))))
 
-    def reach(self, level: float) -> float:
+    def quantile(self, level: float) -> float:
         return float(max(0, math.ceil(-self.sigma * float(ndtri((1 - level) / 2)) - 0.5)))
 
     def pmf(self, k: ArrayLike) -> Array:
@@ -131,8 +131,10 @@ class RoundedNormalLaw:
 
 @dataclass(frozen=True)
 class RadialLaw:
-    """One coordinate of a vector with density proportional to e**(-length / scale), in two or more dimensions: the
-    length is Gamma(dimension, scale), the direction uniform; a coordinate's variance is (dimension + 1) scale**2.
+    """The law of one coordinate of a vector with density proportional to e**(-length / scale).
+
+    In `dimension` >= 2 dimensions the length is Gamma(dimension, scale) and the direction is uniform. The variance of a
+    coordinate is (dimension + 1) scale**2.
     """
 
     scale: float
@@ -144,11 +146,11 @@ class RadialLaw:
         return math.sqrt(self.dimension + 1) * self.scale
 
     def length(self, level: float) -> float:
-        """The length that the noise exceeds with probability 1 - level."""
+        """Return the length that the noise exceeds with probability 1 - level."""
         return self.scale * float(gammaincinv(self.dimension, level))
 
-    def reach(self, level: float) -> float:
-        """By bisection on the tail of one coordinate, an average over lengths of the share of directions beyond."""
+    def quantile(self, level: float) -> float:
+        """Solve for the quantile by bisection on the tail, which averages the share of directions over lengths."""
         _, high = bisect(lambda error: self._tail(error) <= 1 - level, 0.0, self.length(level), close=1e-9)
         return float(high) + self.grid
 

@@ -1,4 +1,4 @@
-"""`AgreeingTables`: several tables of counts with noise, one cost, made to agree by least squares."""
+"""`AgreeingTables`: several noisy tables of counts at one cost, made consistent by least squares."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,21 +22,20 @@ from toolkit.core.inference.intervals import Normal
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
 
-# Several tables of the same people that agree: weighted least squares over their margins, without a solver.
+# Weighted least squares over the margins of several tables of the same people, without a solver.
 #
-# A table splits into effects: the total, what each axis adds, what pairs of axes add, and so on. The effect of a set
-# of axes is what remains of the table over them after every average over one of them is taken out. Noise of equal
-# variance in all cells of a table is uncorrelated between its effects, so that least squares is a weighted mean of
-# each effect over the tables that show it (Xiao, He, Zhang and Kifer 2023, ResidualPlanner, of whose residual basis
-# this is the symmetric form).
+# A table is a sum of effects: the total, main effects of the axes, interactions of pairs of axes, and so on. The effect
+# of a set of axes is the table over them, minus all averages along any of them. If the noise has equal variance in all
+# cells of a table, it is uncorrelated between the effects. So least squares is a weighted mean of each effect over the
+# tables that contain it (Xiao, He, Zhang and Kifer 2023, ResidualPlanner, in a symmetric form of its residual basis).
 
 
 @dataclass(frozen=True)
 class Margins:
-    """Tables over some of several axes, each with one variance of the noise in its cells; with fractions all is exact.
+    """Tables over subsets of several axes, each with one noise variance for all cells; fractions stay exact.
 
-    `sizes`: keys of each axis; `tables`: the axes of each table, increasing, () for the total; `variances`: one per
-    table.
+    `sizes` are the numbers of keys of the axes, `tables` the axes of each table in increasing order, () for the total,
+    and `variances` the noise variances of the tables.
     """
 
     sizes: tuple[int, ...]
@@ -46,17 +45,19 @@ class Margins:
     def __post_init__(self) -> None:
         for size in self.sizes:
             whole(size, "sizes")
-        known = all(
+        valid = all(
             list(axes) == sorted(set(axes)) and set(axes) <= set(range(len(self.sizes))) for axes in self.tables
         )
-        if not self.tables or not known or len(set(self.tables)) < len(self.tables):
-            reject("`tables` must be distinct sets of axes", self.tables, "each is one table")
+        if not self.tables or not valid or len(set(self.tables)) < len(self.tables):
+            reject("`tables` must be distinct sets of axes", self.tables, "give each table once, as increasing axes")
         if len(self.variances) != len(self.tables) or not all(variance > 0 for variance in self.variances):
-            reject("`variances` must be one number above 0 per table", self.variances, "they weigh the tables")
+            reject(
+                "`variances` must be one number above 0 per table", self.variances, "they are the weights of the tables"
+            )
 
     @cached_property
     def effects(self) -> dict[tuple[int, ...], Any]:
-        """The variance of the effect of every set of axes in some table: information adds up over tables."""
+        """The variance of the effect of every set of axes; the information of all tables adds up."""
         information: dict[tuple[int, ...], Any] = {}
         for axes, variance in zip(self.tables, self.variances, strict=True):
             for part in _subsets(axes):
@@ -64,7 +65,7 @@ class Margins:
         return {part: 1 / amount for part, amount in information.items()}
 
     def agreed(self, tables: Sequence[Any]) -> list[Any]:
-        """The tables that least squares makes of noisy ones: margins of one table of counts, and unbiased."""
+        """Return the least-squares estimates of noisy tables, which are unbiased margins of one table."""
         effects: dict[tuple[int, ...], Any] = {}
         for axes, variance, table in zip(self.tables, self.variances, tables, strict=True):
             for part in _subsets(axes):
@@ -73,7 +74,7 @@ class Margins:
         return [self._rebuilt(axes, effects) for axes in self.tables]
 
     def cell_variance(self, axes: tuple[int, ...]) -> Any:
-        """Of every cell of a table, after least squares."""
+        """Return the variance of each cell of a table after least squares."""
         total: Any = 0
         for part in _subsets(axes):
             share = self.effects[part]
@@ -87,7 +88,7 @@ class Margins:
         return np.block([[self._block(first, second) for second in self.tables] for first in self.tables])
 
     def _block(self, first: tuple[int, ...], second: tuple[int, ...]) -> Array:
-        """Of the cells of two tables: a product over axes, for each effect that both have."""
+        """Return the covariance of the cells of two tables, a sum of Kronecker products over their common effects."""
         shape = prod(self.sizes[axis] for axis in first), prod(self.sizes[axis] for axis in second)
         total = np.zeros(shape)
         for part in _subsets(tuple(axis for axis in first if axis in second)):
@@ -112,23 +113,24 @@ class Margins:
         return np.broadcast_to(total, [self.sizes[axis] for axis in axes])
 
     def _cells(self, axes: tuple[int, ...], part: tuple[int, ...]) -> int:
-        """How many cells of a table are added up for one of a part of its axes."""
+        """Return the number of cells of a table that add up to one cell of a margin."""
         return prod(self.sizes[axis] for axis in axes if axis not in part)
 
 
 def shares_of(cells: Sequence[int], power: float) -> list[int]:
-    """Whole weights in proportion to cells**power, by which a budget is split among tables. The least total variance
-    has power 1/3 in epsilon (variances as 1 / epsilon**2), and 1/2 in rho (variances as 1 / rho).
+    """Return integer weights proportional to cells**power, by which a budget is divided among tables.
+
+    The total variance is smallest for power 1/3 with epsilon (variance 1 / epsilon**2) and 1/2 with rho (1 / rho).
     """
     return [round(number**power * 2**20) for number in cells]
 
 
 def _effect(table: object, axes: tuple[int, ...], part: tuple[int, ...]) -> Any:
-    """Summed over the other axes, with the mean along every axis of the part taken out."""
-    left = np.asarray(table).sum(axis=tuple(place for place, axis in enumerate(axes) if axis not in part))
-    for place in range(len(part)):
-        left = left - left.sum(axis=place, keepdims=True) / left.shape[place]
-    return left
+    """Return the effect of some axes: the sum over the other axes, minus the mean along each of these axes."""
+    effect = np.asarray(table).sum(axis=tuple(axis_index for axis_index, axis in enumerate(axes) if axis not in part))
+    for axis_index in range(len(part)):
+        effect = effect - effect.sum(axis=axis_index, keepdims=True) / effect.shape[axis_index]
+    return effect
 
 
 def _subsets(axes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
@@ -137,17 +139,17 @@ def _subsets(axes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 _MOST_COVARIANCES = 2000
-"""Cells up to which the covariances of all are told: 32 megabytes."""
+"""The largest number of cells for which all covariances are computed (32 megabytes)."""
 
 
 @dataclass(frozen=True)
 class AgreeingTables:
-    """Whole noise on every table, more of the budget for larger ones, and least squares over all of them.
+    """Integer noise on every table, followed by least squares over all tables; larger tables get more of the budget.
 
-    Pure(epsilon) buys Laplace noise, split in proportion to cells**(1/3); Zcdp(rho) buys Gaussian noise, in proportion
-    to cells**(1/2). Least squares changes no expectation: what comes out is unbiased, its tables agree where they
-    overlap, its cells may be negative, and they are no longer whole. `sizes` and `tables` are those of `Margins`; one
-    person can move one table by `moved` in the L1 norm, and by `moved_square` in the L2 norm, squared.
+    Pure(epsilon) gives Laplace noise, with a budget proportional to cells**(1/3), and Zcdp(rho) Gaussian noise, with
+    cells**(1/2). The result is unbiased and the tables agree where they overlap; cells may be negative and are not
+    whole numbers. `sizes` and `tables` are those of `Margins`. The sensitivity of one table is `moved` in the L1 norm
+    and `moved_square` in the squared L2 norm.
     """
 
     loss: Pure | Zcdp
@@ -158,7 +160,9 @@ class AgreeingTables:
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure | Zcdp):
-            reject("`loss` must be Pure or Zcdp", type(self.loss).__name__, "they buy the noise", TypeError)
+            reject(
+                "`loss` must be Pure or Zcdp", type(self.loss).__name__, "the kind of noise depends on it", TypeError
+            )
         whole(self.moved, "moved")
         whole(self.moved_square, "moved_square")
         Margins(self.sizes, self.tables, (1,) * len(self.tables))  # checks sizes and tables
@@ -178,7 +182,7 @@ class AgreeingTables:
 
     @property
     def zcdp(self) -> Zcdp:
-        """The costs of the tables added up: less than epsilon**2 / 2 of their sum."""
+        """The sum of the zCDP costs of the tables, which is less than epsilon**2 / 2 of the total epsilon."""
         if isinstance(self.loss, Zcdp):
             return self.loss
         return Zcdp(sum(Fraction(noise.loss.amount) ** 2 for noise in self.noises) / 2)
@@ -189,11 +193,11 @@ class AgreeingTables:
 
     @cached_property
     def covariance(self) -> Array | None:
-        """Of all cells; None where it would fill the memory."""
+        """The covariance of all cells, or None if there are too many cells."""
         return self.margins.covariance() if sum(self.cells) <= _MOST_COVARIANCES else None
 
     def release(self, tables: Sequence[Any], labels: Sequence[Any], rng: Rng = None) -> Estimate:
-        """One entry per cell, table after table."""
+        """Release all tables, with one entry per cell, table after table."""
         source = check_rng(rng)
         noisy = [
             np.asarray(noise.release(np.ravel(table).astype(np.int64), rng=source).value)

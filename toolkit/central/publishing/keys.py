@@ -68,10 +68,10 @@ def rounded_normal_tail(variance: Fraction) -> Tail:
     sigma = Fraction(math.isqrt(math.ceil(variance * 4**shift)) + 1, 2**shift)
 
     def tail(k: int) -> Fraction:
-        place = (k - Fraction(1, 2)) / sigma - Fraction(1, 2**GRID_BITS)
-        if place <= 0:
+        point = (k - Fraction(1, 2)) / sigma - Fraction(1, 2**GRID_BITS)
+        if point <= 0:
             return Fraction(1)
-        x = _DIGITS.divide(Decimal(place.numerator), Decimal(place.denominator))
+        x = _DIGITS.divide(Decimal(point.numerator), Decimal(point.denominator))
         power = _DIGITS.exp(_DIGITS.multiply(_DIGITS.multiply(x, x), Decimal("-0.5")))
         return Fraction(power) * Fraction(mills(x)[1]) / _ROOT_OF_TWO_PI * _MORE
 
@@ -83,12 +83,12 @@ def threshold_words(noise: Laplace | Gaussian) -> str:
 
 
 def tail_of(noise: Laplace | Gaussian) -> Tail:
-    """The tail of the whole noise that a mechanism adds to whole numbers; its sensitivity is at least 1."""
+    """Return the tail of the whole noise that a mechanism adds to whole numbers; its sensitivity is at least 1."""
     return geometric_tail(noise._exact_scale) if isinstance(noise, Laplace) else rounded_normal_tail(noise.variance)
 
 
 def least_reach(tail: Tail, enough: Callable[[Fraction], bool]) -> int:
-    """The least k of at least 1 whose tail is small enough."""
+    """Return the least k of at least 1 whose tail is small enough."""
     return least_whole(lambda k: enough(tail(k)), 0, 1)
 
 
@@ -151,8 +151,8 @@ class KeyThreshold:
     @cached_property
     def noise(self) -> Laplace | Gaussian:
         if self.rho is None:
-            reach = self.people * self.keys * self.rows
-            return Laplace.for_epsilon(Fraction(self.loss.amount), sensitivity=reach)
+            sensitivity = self.people * self.keys * self.rows
+            return Laplace.for_epsilon(Fraction(self.loss.amount), sensitivity=sensitivity)
         # Counts are not negative, so the squares of who goes and who comes add up.
         return Gaussian.for_rho(self.rho, sensitivity=root_up(self.people * self.keys * self.rows**2))
 
@@ -174,18 +174,20 @@ class KeyThreshold:
         return words | self.noise._describe_noise() | {"threshold": self.threshold, "keys a person": self.keys}
 
     def release(self, counts: Mapping[Any, int] | Iterable[tuple[Any, int]], rng: Rng = None) -> Estimate:
-        """The keys that reach the threshold with their noisy counts, the largest first. `counts` may come one after the
+        """Return the keys whose noisy counts reach the threshold, largest first. `counts` may come one after the
         other; equal noisy counts are told in its order, which must follow from the keys alone.
         """
         source, law = check_rng(rng), self.noise._integer_law
         items = iter(counts.items() if isinstance(counts, Mapping) else counts)
         above: list[tuple[Any, int]] = []
-        some: list[tuple[Any, int]] | None = None
-        while some is None or len(some) == _AT_A_TIME:
-            some = list(islice(items, _AT_A_TIME))
-            answer = np.array([*(number for _, number in some), 0], dtype=np.int64)  # never empty
+        chunk: list[tuple[Any, int]] | None = None
+        while chunk is None or len(chunk) == _AT_A_TIME:
+            chunk = list(islice(items, _AT_A_TIME))
+            answer = np.array([*(number for _, number in chunk), 0], dtype=np.int64)  # never empty
             noisy = np.asarray(self.noise.release(answer, rng=source).value)[:-1]
-            above += [(some[place][0], int(noisy[place])) for place in np.flatnonzero(noisy >= self.threshold).tolist()]
+            above += [
+                (chunk[index][0], int(noisy[index])) for index in np.flatnonzero(noisy >= self.threshold).tolist()
+            ]
         above.sort(key=lambda item: -item[1])
         counts_above: Any = np.array([number for _, number in above], dtype=np.int64)
         return Estimate(
@@ -269,7 +271,7 @@ class RangeFinder:
         return [float(edge) for edge in self.edges[1:-1]], list(range(self.bins))
 
     def codes(self, values: Array) -> Steps:
-        """The bin of each value, its lower edge included; -1 for a missing one."""
+        """Return the bin of each value, its lower edge included; -1 for a missing one."""
         return np.where(np.isnan(values), -1, np.searchsorted(self.cuts[0], values, side="right"))
 
     def limits(self, noisy: Steps) -> tuple[Fraction, Fraction]:
@@ -352,17 +354,17 @@ class TopK:
         return Exponential.for_epsilon(2 * self.rate * self.rows, sensitivity=self.rows)
 
     def choose(self, counts: Steps | list[int], rng: Rng = None) -> list[int]:
-        """The places of k options, in the order in which they were chosen."""
+        """Return the places of k options, in the order in which they were chosen."""
         source, numbers = check_rng(rng), np.asarray(counts, dtype=np.int64)
-        left = np.arange(len(numbers))
-        if len(left) < self.k:
-            reject("`k` must be at most the number of options", self.k, f"there are {len(left)}")
-        chosen = []
+        remaining = np.arange(len(numbers))
+        if len(remaining) < self.k:
+            reject("`k` must be at most the number of options", self.k, f"there are {len(remaining)}")
+        selection = []
         for _ in range(self.k):
-            place = self.round.choose(range(len(left)), numbers[left], rng=source)
-            chosen.append(int(left[place]))
-            left = np.delete(left, place)
-        return chosen
+            point = self.round.choose(range(len(remaining)), numbers[remaining], rng=source)
+            selection.append(int(remaining[point]))
+            remaining = np.delete(remaining, point)
+        return selection
 
     def off_by(self, options: int) -> int:
         """Counts that with probability 95 % no chosen option is below the best of those that were left."""

@@ -1,8 +1,8 @@
-"""`RecursiveQuantiles`: many quantiles of one column for little more than one, the middle one first.
+"""`RecursiveQuantiles`: many quantiles of one column at little more than the cost of one, starting from the middle.
 
-Values are whole numbers here, the places of a column on a public grid. A quantile is a cut: the values below
-it are on its left. After the middle quantile was chosen, those of smaller rank are sought among the values on
-its left, the others among those on its right, so that one person is in one part at a time.
+Values are whole numbers: the points of a public grid. A quantile is a cut with the values below it on its left. After
+the middle quantile is chosen, smaller ranks are chosen among the values on its left and larger ones among those on its
+right, so that a person is in one part at a time.
 """
 
 import math
@@ -25,22 +25,22 @@ from toolkit.core.randomness import WORD, Rng, check_rng, falls_below, words
 from toolkit.core.sampling import exp_of
 
 MOST_ROWS = 2**30
-"""Of a table whose number of rows is private: what is said of ranks holds up to this number."""
+"""The number of rows up to which bounds on ranks hold if the number of rows is private."""
 MOST_RANK_UNITS = 2**20
 """The largest denominator of a quantile: 2**20 times 2**42 rows, which are 32 TiB of floats, is below 2**63.
 """
-_MOST_EQUAL = 16  # values at one place
-_FAR = 30  # less likely by e**-30 than the best: looked at more closely only if drawn
+_MOST_EQUAL = 16  # the largest number of values at one point of the grid
+_FAR = 30  # cuts that are less likely by e**-30 than the best are refined only if drawn
 _COINS = 2**26
 _RUNS = (3, 4, 6, 8, 12, 16, 24, 32)
-_ONE_IN, _LEFT = 20.01, 2e-5  # 5 %, less what is left for values that lie closer than is assumed
+_ONE_IN, _LEFT = 20.01, 2e-5  # 5 %, minus the probability that values lie closer than assumed
 
 
 @dataclass(frozen=True)
 class Part:
-    """A quantile between two others or the ends: its place in the list, its level from 0 on, its share on the left."""
+    """A quantile between two others or the ends, with its index in the list, its recursion level and its share."""
 
-    place: int
+    index: int
     level: int
     share: Fraction
     start: int
@@ -49,15 +49,15 @@ class Part:
 
 @dataclass(frozen=True)
 class RecursiveQuantiles:
-    """All quantiles of a list, by the exponential mechanism: one choice for each, in parts of the data.
+    """The recursive exponential mechanism for a list of quantiles, with one choice per quantile in parts of the data.
 
-    A cut that leaves r of a part's n values on its left has the score -|r - share n|. One person who enters or leaves
-    moves it by at most d = max(share, 1 - share), one who stays in the part by at most 1 <= 2 d. A level of the
-    recursion has epsilon / levels: under "add_remove" a person is in one part of a level, whose odds then fall by
-    e**(-epsilon_level / (2 d)) a rank; under "replace" one part is left and another entered, so they fall half as fast.
-    Where there is one part only, the first of a list that is not `grouped` (nobody can move to another table of the
-    release), the score moves by at most 1 under "replace". With `rows` rows a person all rates are divided by that
-    number.
+    A cut with r of a part's n values on its left has the score -|r - share n|. A person who enters or leaves the part
+    changes it by at most d = max(share, 1 - share), and one who stays in the part by at most 1 <= 2 d. Each level of
+    the recursion has epsilon / levels. Under "add_remove" a person is in one part per level, and odds fall by
+    e**(-epsilon_level / (2 d)) per rank. Under "replace" a person can change from one part to another, so they fall
+    half as fast. If there is only one part, the first of a list that is not `grouped` (nobody can move to another table
+    of the release), the score changes by at most 1 under "replace". With several `rows` per person all rates are
+    divided by their number.
 
     References: Kaplan, Schnapp and Stemmer (2022), Differentially private approximate quantiles.
     """
@@ -74,11 +74,11 @@ class RecursiveQuantiles:
         positive(self.loss.amount, "epsilon", NO_END)
         check_neighbors(self.neighbors)
         whole(self.rows, "rows")
-        listed = self.quantiles
-        ordered = all(low < high for low, high in pairwise(listed))
-        if not listed or not ordered or not 0 <= listed[0] <= listed[-1] <= 1:
+        quantiles = self.quantiles
+        ordered = all(low < high for low, high in pairwise(quantiles))
+        if not quantiles or not ordered or not 0 <= quantiles[0] <= quantiles[-1] <= 1:
             rule = "quantiles must be increasing shares between 0 and 1"
-            reject(rule, f"{len(listed)} numbers that are not", "each is sought between its neighbors")
+            reject(rule, f"{len(quantiles)} others", "sort them")
 
     @classmethod
     def for_epsilon(
@@ -91,7 +91,7 @@ class RecursiveQuantiles:
     def for_rho(
         cls, rho: Number, quantiles: Sequence[Number], *, neighbors: str, rows: int = 1, grouped: bool = False
     ) -> "RecursiveQuantiles":
-        """Costs at most Zcdp(rho), by less than a billionth: levels * epsilon_level**2 / 8."""
+        """Make the mechanism that costs Zcdp(rho) up to rounding down: levels * epsilon_level**2 / 8."""
         levels = len(quantiles).bit_length()
         each = root_below(8 * positive(rho, "rho", NO_END) / levels)
         return cls.for_epsilon(levels * each, quantiles, neighbors=neighbors, rows=rows, grouped=grouped)
@@ -103,29 +103,31 @@ class RecursiveQuantiles:
 
     @property
     def levels(self) -> int:
-        """How often the list is halved until nothing is left: 4 for nine deciles."""
+        """The number of levels of the recursion, for example 4 for nine deciles."""
         return len(self.quantiles).bit_length()
 
     @property
     def each(self) -> Fraction:
-        """Epsilon of one level."""
+        """The epsilon of one level."""
         return Fraction(self.loss.amount) / self.levels
 
     @property
     def zcdp(self) -> Zcdp:
-        """A level costs epsilon_level**2 / 8: its choices are of bounded range, within epsilon_level where a person is
-        in one part, and within half of it in each of two.
+        """The zCDP cost, epsilon_level**2 / 8 per level.
+
+        The choices of a level have bounded range: epsilon_level if a person is in one part, and half of it in each of
+        two parts.
         """
         return Zcdp(self.levels * self.each**2 / 8)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """All parts, each after those around it."""
+        """All parts, in an order in which each follows the parts that enclose it."""
         return tuple(self._parts(0, len(self.quantiles), Fraction(0), Fraction(1), 0))
 
     @lru_cache(maxsize=1024)  # noqa: B019  (mechanisms and parts are public, and small)
     def choice(self, part: Part) -> Exponential:
-        """The mechanism of one part, for scores in units of 1 / denominator of its share."""
+        """Return the mechanism of one part, for scores in units of 1 / denominator of its share."""
         unit, share = part.share.denominator, part.share.numerator
         farthest = max(share, unit - share)
         if self.neighbors == "add_remove":
@@ -135,26 +137,28 @@ class RecursiveQuantiles:
         return Exponential.for_epsilon(self.each / (2 * self.rows), sensitivity=farthest)
 
     def choose(self, values: Steps, most: int, rng: Rng = None) -> list[int]:
-        """A cut from 0 to `most` for each quantile, never decreasing; values lie in 0 … most - 1."""
+        """Choose a cut from 0 to `most` for each quantile, in non-decreasing order; values lie in 0 … most - 1."""
         source, ordered = check_rng(rng), np.sort(values)
         cuts: dict[int, int] = {-1: 0, len(self.quantiles): most}
         for part in self.parts:
             low, high = cuts[part.start - 1], cuts[part.stop]
             inside = ordered[slice(*np.searchsorted(ordered, [low, high]))]
-            cuts[part.place] = self.choice(part)._choose_step(*rank_scores(inside, part.share, low, high), source)
-        return [cuts[place] for place in range(len(self.quantiles))]
+            cuts[part.index] = self.choice(part)._choose_step(*rank_scores(inside, part.share, low, high), source)
+        return [cuts[index] for index in range(len(self.quantiles))]
 
     def choose_spread(self, values: "StepCounts", rng: Rng = None) -> list[int]:
-        """The same of values whose digits after their steps are drawn where they decide: the same law."""
+        """Choose cuts for values whose random digits are drawn only where they matter, with the law of `choose`."""
         source, cuts = check_rng(rng), {-1: 0, len(self.quantiles): values.most}
         for part in self.parts:
-            cuts[part.place] = self._cut(part, values, cuts[part.start - 1], cuts[part.stop], source)
-        return [cuts[place] for place in range(len(self.quantiles))]
+            cuts[part.index] = self._cut(part, values, cuts[part.start - 1], cuts[part.stop], source)
+        return [cuts[index] for index in range(len(self.quantiles))]
 
     def _cut(self, part: Part, values: "StepCounts", low: int, high: int, rng: Rng) -> int:
-        """A cut of one part. Cuts are drawn by the best score that their interval can have, and kept with the share
-        of it that is theirs; an interval whose cut is not kept is halved. Whatever the intervals, what is kept has
-        the law of the scores; they are short where scores are high, so that most cuts are.
+        """Choose a cut of one part by rejection sampling.
+
+        Cuts are proposed by the best score possible in their interval, and accepted with the ratio of the true weight;
+        an interval whose cut is rejected is halved. The law of the accepted cut is exact for any intervals. They are
+        short where scores are high, so most proposals are accepted.
         """
         choice, unit = self.choice(part), part.share.denominator
         start, number = values.rank(low), values.rank(high) - values.rank(low)
@@ -164,7 +168,7 @@ class RecursiveQuantiles:
             return -np.maximum(np.maximum(unit * first - sought, sought - unit * last), 0)
 
         def halves(at: int, end: int, first: int, last: int) -> Iterator[tuple[int, int]]:
-            """Where an interval is cut, and how many values are below, until a rank or the place decides little."""
+            """Yield the points that split an interval, with the number of values below, until splits matter little."""
             steep, far = (last - first) * unit * rate > 2, -best(first, last) * rate > _FAR
             if end - at > 1 and steep and not far:
                 middle = (at + end) // 2
@@ -176,33 +180,34 @@ class RecursiveQuantiles:
         edges, ranks = values.edges(low, high, start)
         near = (best(ranks[:-1], ranks[1:]) * rate >= -_FAR) & (np.diff(ranks) * (unit * rate) > 2)
         more = [
-            (place + 1, *one)
-            for place in np.flatnonzero(near).tolist()
-            for one in halves(*edges[place : place + 2].tolist(), *ranks[place : place + 2].tolist())
+            (index + 1, *half)
+            for index in np.flatnonzero(near).tolist()
+            for half in halves(*edges[index : index + 2].tolist(), *ranks[index : index + 2].tolist())
         ]
         while True:
             at, cut_at, below = np.array(more, dtype=np.int64).reshape(-1, 3).T
             edges, ranks = np.insert(edges, at, cut_at), np.insert(ranks, at, below)
             scores = best(ranks[:-1], np.where(np.diff(edges) > 1, ranks[1:], ranks[:-1]))
             cut = choice._choose_step(edges, scores, rng)
-            place = int(np.searchsorted(edges, cut, "right")) - 1
+            index = int(np.searchsorted(edges, cut, "right")) - 1
             rank = values.rank(cut) - start
-            worse = int(scores[place]) + abs(unit * rank - sought)
+            worse = int(scores[index]) + abs(unit * rank - sought)
             if not worse or falls_below(exp_of(choice._rate * worse), int(words(1, WORD, rng)[0]), WORD, rng):
                 return cut
-            middle = int(edges[place] + edges[place + 1]) // 2
-            more = [(place + 1, middle, values.rank(middle) - start)] if middle > edges[place] else []
+            middle = int(edges[index] + edges[index + 1]) // 2
+            more = [(index + 1, middle, values.rank(middle) - start)] if middle > edges[index] else []
 
     def off_by(self, most: int, steps: int | None = None, rows: int = MOST_ROWS) -> int:
-        """Ranks that with probability 95 % no quantile is off by more, whatever the data of at most so many
-        `rows`: of `most` places, which are `steps` with random digits after them.
+        """Return the rank error that no quantile exceeds with probability 95 %, for any data of at most `rows` rows.
 
-        A choice among C cuts, w of which are off by at most k ranks, is off by more than k + ln(C / (w b)) / rate with
-        probability at most b; the parts of a level share `most` cuts. Either w = 1 and k = 8, as no 17 values have one
-        place: with 30 digits and 2**30 rows that has probability below 4e-6. Or k = 2 run and w = `least_distance`: of
-        2 run values that follow each other, half have one step, or a step lies between. A quantile that is sought
-        between two others, which are off by e and f ranks, is off by another (1 - share) e + share f. It cannot be less
-        without reading the data: how many values are equal, and where a gap lies, is what they say.
+        There are `most` points, which are `steps` followed by random digits.
+
+        A choice among C cuts, w of which have a rank error of at most k, has an error above k + ln(C / (w b)) / rate
+        with probability at most b; the parts of a level share `most` cuts. Either w = 1 and k = 8, because 17 values at
+        one point have probability below 4e-6 with 30 digits and 2**30 rows. Or k = 2 run and w = `least_distance`,
+        because of 2 run consecutive values half have the same step, or a step lies between them. A quantile between two
+        others with errors e and f has the additional error (1 - share) e + share f. A smaller bound would need the
+        data, which determine how many values are equal and where gaps are.
         """
         cuts = math.log((most + len(self.quantiles)) * self.levels * _ONE_IN)
         bounds = [self._off_by_all(cuts, _MOST_EQUAL // 2)]
@@ -214,20 +219,20 @@ class RecursiveQuantiles:
         return min(bounds)
 
     def _off_by_all(self, cuts: float, near: int) -> int:
-        """The same, if each choice has `e**cuts` cuts, for one that is off by `near`."""
+        """Return the bound if one of `e**cuts` cuts in each choice has an error of at most `near`."""
         off = {-1: 0.0, len(self.quantiles): 0.0}
         for part in self.parts:
-            share, own = float(part.share), cuts / self._rate(part) + near
-            off[part.place] = own + (1 - share) * off[part.start - 1] + share * off[part.stop]
+            share, error = float(part.share), cuts / self._rate(part) + near
+            off[part.index] = error + (1 - share) * off[part.start - 1] + share * off[part.stop]
         return math.ceil(max(off.values()))
 
     def _off_by_one(self, steps: int) -> int:
-        """The same for one quantile: values that lie between its step and the one sought, neither counted.
+        """Return the bound for a single quantile, on the number of values strictly between its step and the true one.
 
-        Let m values have the next step on one side. The cuts there that leave at most j of them on the
-        sought one's side fill a part W of the step: all of it if m <= j, else in law no less than a
-        Beta(j + 1, m - j), so that E[1 / W] is at most m / j. Cuts with more than r values between have at
-        least max(r + 1, m) - j ranks more against them; together they are less likely than
+        Let m values have the next step on one side. The cuts in that step with at most j of these values on the side of
+        the quantile fill a share W of the step. W is 1 if m <= j, and otherwise stochastically at least
+        Beta(j + 1, m - j), so E[1 / W] is at most m / j. Cuts with more than r values in between have a rank error that
+        is larger by at least max(r + 1, m) - j. Together they are less likely than
         steps (r + 1) / j e**(-rate (r + 1 - j)) for any j up to r, if r + 1 is at least 1 / rate.
         """
         rate = self._rate(self.parts[0])
@@ -238,15 +243,15 @@ class RecursiveQuantiles:
         return math.ceil(more + 1e-9) - 1
 
     def _rate(self, part: Part) -> float:
-        """How fast the logarithm of the odds falls with a rank."""
+        """Return the decrease of the log-odds per rank."""
         return float(self.choice(part)._rate * part.share.denominator)
 
     @property
     def rounded(self) -> bool:
-        """Whether a share of a part has too long a denominator, so that a little beside it is sought."""
+        """Whether the share of some part is rounded, because its denominator is too large."""
         ends = {-1: Fraction(0), len(self.quantiles): Fraction(1)} | dict(enumerate(self.quantiles))
         return any(
-            part.share * (ends[part.stop] - ends[part.start - 1]) != ends[part.place] - ends[part.start - 1]
+            part.share * (ends[part.stop] - ends[part.start - 1]) != ends[part.index] - ends[part.start - 1]
             for part in self.parts
         )
 
@@ -262,9 +267,10 @@ class RecursiveQuantiles:
 
 
 class StepCounts:
-    """How many values each step has. The random digits after a step are drawn where a cut asks for them, by halves: of
-    n values each has the next digit 0 with probability 1/2. So the law is that of drawing all digits of all values,
-    and what is remembered is as large as the steps and the cuts, not as the data.
+    """The number of values in each step, with random digits after the step that are drawn lazily.
+
+    When a cut needs a digit, the number of zeros among n values is drawn from Binomial(n, 1/2). The law is that of
+    drawing all digits of all values, but the memory grows with the steps and the cuts instead of the data.
     """
 
     def __init__(self, counts: Steps, digits: int, rng: Rng = None) -> None:
@@ -288,7 +294,7 @@ class StepCounts:
         return rank
 
     def edges(self, low: int, high: int, start: int) -> tuple[Steps, Steps]:
-        """Where the steps of cuts from low to high begin, and the end; how many values from `start` on lie below."""
+        """Return the edges of the steps from low to high, and the number of values below each, from rank `start`."""
         first, last = low // 2**self._digits + 1, -(-high // 2**self._digits)
         edges = np.concatenate([[low], np.arange(first, last, dtype=np.int64) << self._digits, [high + 1]])
         ranks = np.concatenate([[self.rank(low)], self._below[first:last], [self.rank(high)]])
@@ -296,7 +302,7 @@ class StepCounts:
 
 
 def _heads(number: int, rng: Rng) -> int:
-    """Of so many fair coins."""
+    """Draw the number of heads in `number` fair coins."""
     heads = 0
     for start in range(0, number, _COINS):
         coins = words(-(-min(_COINS, number - start) // 64), 64, rng).copy()
@@ -306,7 +312,7 @@ def _heads(number: int, rng: Rng) -> int:
 
 
 def rank_unit(q: Fraction) -> Fraction:
-    """The nearest fraction to q with a denominator of at most `MOST_RANK_UNITS`: within 2**-21 of it."""
+    """Return the nearest fraction to q with a denominator of at most `MOST_RANK_UNITS`: within 2**-21 of it."""
     return q.limit_denominator(MOST_RANK_UNITS)
 
 
@@ -318,11 +324,12 @@ def rank_scores(inside: Steps, share: Fraction, low: int, high: int) -> tuple[St
 
 
 def least_distance(places: int, rows: int, run: int) -> int:
-    """The least distance of the first and last of any `run` neighboring values of one step, with probability 1 - 2e-5.
+    """Return the least distance spanned by `run` consecutive values of one step, with probability 1 - 2e-5.
 
-    It is counted in the places of a step, and 0 if none is known. That `run` of at most `rows` random places lie in
-    fewer than w next to each other has at most the probability rows * C(rows - 1, run - 1) * (w / places)**(run - 1):
-    one of them is the first, the others are within.
+    It is measured in points of a step, and 0 if no bound is available. The probability that `run` of at most `rows`
+    random points lie within fewer than w neighboring points is at most
+    rows * C(rows - 1, run - 1) * (w / places)**(run - 1), because one of them is the first and the others follow
+    within.
     """
     others = run - 1
     sets = math.lgamma(rows) - math.lgamma(run) - math.lgamma(rows - others) if rows > run else 0.0

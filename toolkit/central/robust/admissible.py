@@ -58,7 +58,7 @@ class LazyUniform:
         self._rng, self._prefix, self._bits = rng, int(words(1, WORD, rng)[0]), WORD
 
     def is_below(self, probability: Enclosure) -> bool:
-        """Whether the number is below the probability; the same number at every call."""
+        """Return whether the number is below the probability; the same number at every call."""
         while True:
             low, high = probability(self._bits)
             if self._prefix < low:
@@ -70,13 +70,13 @@ class LazyUniform:
 
 
 def rounded_sum(center: Fraction, tail: Tail, rng: Rng = None) -> int:
-    """The whole number nearest to center + Z, halves up, for noise Z whose sign is a fair coin."""
+    """Return the whole number nearest to center + Z, halves up, for noise Z whose sign is a fair coin."""
     positive, uniform = bool(int(words(1, 8, rng)[0]) & 1), LazyUniform(rng)
     edge = center + Fraction(1, 2)
     start = math.floor(edge)
 
     def reaches(j: int) -> bool:
-        """Whether center + Z >= j - 1/2."""
+        """Return whether center + Z >= j - 1/2."""
         distance = j - edge
         if positive:
             return distance <= 0 or uniform.is_below(tail(distance))
@@ -89,16 +89,16 @@ def rounded_sum(center: Fraction, tail: Tail, rng: Rng = None) -> int:
     return bisect_whole(lambda j: not reaches(j), low, high) - 1
 
 
-def _gallop(start: int, way: int, holds: Callable[[int], bool]) -> tuple[int, int]:
-    """The last place where it holds of a walk whose steps grow sixteenfold, and the next, where it does not."""
-    last, step = start, way
+def _gallop(start: int, direction: int, holds: Callable[[int], bool]) -> tuple[int, int]:
+    """Search with steps that grow sixteenfold; return the last point where `holds` is true and the next one."""
+    last, step = start, direction
     while holds(last + step):
         last, step = last + step, 16 * step
     return last, last + step
 
 
 def normal_tail(square: Fraction) -> Enclosure:
-    """The enclosure of Pr[|N| > z] for standard normal N and z**2 = `square`.
+    """Return the enclosure of Pr[|N| > z] for standard normal N and z**2 = `square`.
 
     It is 1 - sqrt(2 z**2 / pi) e**(-z**2 / 2) (1 + z**2 / 3 + z**4 / 15 + ...). All terms are positive, and each
     operation on decimals is rounded correctly, so that a few hundred of them cost three digits; what is left out after
@@ -166,7 +166,7 @@ class PowerLaw:
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, t: Number | None = None) -> "PowerLaw":
-        """The law that costs Pure(epsilon) on a t-smooth sensitivity; epsilon / t must be whole, 6 if not given."""
+        """Return the law that costs Pure(epsilon) on a t-smooth sensitivity; epsilon / t is whole, by default 6."""
         amount = positive(epsilon, "epsilon", NO_END)
         ratio = Fraction(6)
         if t is not None:
@@ -191,7 +191,7 @@ class PowerLaw:
         """In units of S."""
         return float(self.factor) * math.sqrt(2 / ((self.m - 1) * (self.m - 2)))
 
-    def reach(self, level: float) -> float:
+    def quantile(self, level: float) -> float:
         """What |Z| exceeds with probability 1 - level, in units of S."""
         return float(self.factor) * float((1 - level) ** (-1 / self.m) - 1)
 
@@ -246,7 +246,7 @@ class SmoothLaplace:
         """In units of S."""
         return math.sqrt(2) * float(self.factor)
 
-    def reach(self, level: float) -> float:
+    def quantile(self, level: float) -> float:
         return -float(self.factor) * math.log1p(-level)
 
     def tail(self, distance: Fraction, smooth: Fraction) -> Enclosure:
@@ -290,7 +290,7 @@ class SmoothGaussian:
         """In units of S."""
         return math.sqrt(float(self.squared))
 
-    def reach(self, level: float) -> float:
+    def quantile(self, level: float) -> float:
         return -self.sd * float(ndtri((1 - level) / 2))
 
     def tail(self, distance: Fraction, smooth: Fraction) -> Enclosure:

@@ -111,8 +111,8 @@ def regression(estimator: MEstimator, rows: ArrayLike, y: ArrayLike, *, clip: Nu
     slope = estimator.slope(target - table @ beta) * cut
     matrix = (table * slope[:, None]).T @ table / len(table)
     least = float(np.linalg.eigvalsh(matrix)[0])
-    reach = estimator.bound * length / least if least > 0 else np.inf
-    return RegressionInfluence(estimator, length, np.asarray(beta, np.float64), matrix, float(reach))
+    gross_error = estimator.bound * length / least if least > 0 else np.inf
+    return RegressionInfluence(estimator, length, np.asarray(beta, np.float64), matrix, float(gross_error))
 
 
 def _weights(rows: Array, clip: float) -> Array:
@@ -329,7 +329,7 @@ def _moments(estimator: MEstimator, population: str) -> tuple[float, float]:
 
 
 def _slope(estimator: MEstimator, away: Array, at: float) -> float:
-    """The mean of psi', at a kink the middle of the slopes on both sides: rounding does not choose one."""
+    """Return the mean of psi', at a kink the middle of the slopes on both sides: rounding does not choose one."""
     step = 1e-9 * max(estimator._kinks, default=0.0) + 1e-12 * abs(at)
     return float((estimator.slope(away - step) + estimator.slope(away + step)).mean() / 2)
 

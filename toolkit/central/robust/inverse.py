@@ -10,7 +10,7 @@ import numpy as np
 
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.publishing.quantiles import rank_unit
-from toolkit.central.release import chosen
+from toolkit.central.release import released_choice
 from toolkit.central.robust.estimators import Huber
 from toolkit.central.selection import Exponential
 from toolkit.core.arrays import Array, Steps
@@ -44,49 +44,49 @@ def quantile_lengths(steps: Steps, span: int, q: Fraction) -> Steps:
 
 
 def _share_down(q: Fraction, n: int) -> int:
-    """The largest whole number that is at most q n: ceil(b - q n) = b - floor(q n) for whole b."""
+    """Return the largest whole number that is at most q n: ceil(b - q n) = b - floor(q n) for whole b."""
     return q.numerator * n // q.denominator
 
 
-def huber_lengths(steps: Steps, span: int, reach: int, unit: int, rows: int | None = None) -> Steps:
+def huber_lengths(steps: Steps, span: int, cutoff: int, unit: int, rows: int | None = None) -> Steps:
     """For each step the least number of changes that bring the Huber location within half a step of it.
 
-    `reach` is Huber's k in units, of which `unit` make half a step. The location is at most v + 1/2 where the scores at
-    v + 1/2 add up to at most 0; while they do not, the largest score is best replaced by that of the lowest value. The
-    least number is sought as if there were `rows` values, if given: at least as many as there are.
+    `cutoff` is Huber's k in units, of which `unit` make half a step. The location is at most v + 1/2 where the scores
+    at v + 1/2 add up to at most 0; while they do not, the largest score is best replaced by that of the lowest value.
+    The least number is sought as if there were `rows` values, if given: at least as many as there are.
     """
     rounds = max(len(steps) if rows is None else rows, 1).bit_length() + 1
-    lower, upper = (_to_lower(one, span, reach, unit, rounds) for one in (steps, span - steps))
+    lower, upper = (_to_lower(side, span, cutoff, unit, rounds) for side in (steps, span - steps))
     return np.maximum(lower, upper[::-1])
 
 
-def _to_lower(steps: Steps, span: int, reach: int, unit: int, rounds: int) -> Steps:
+def _to_lower(steps: Steps, span: int, cutoff: int, unit: int, rounds: int) -> Steps:
     """For each step v the least number of changes that bring the location to v + 1/2 or lower.
 
-    In units, at 2 v + 1 half steps: of the scores, cut at `reach`, the first `full` are cut above, the last
+    In units, at 2 v + 1 half steps: of the scores, cut at `cutoff`, the first `full` are cut above, the last
     `none` cut below. The sums of the largest k come from sums of sorted values; the least k that is enough
     is found for all v together by halving, in `rounds` rounds.
     """
     counts = np.bincount(steps, minlength=span + 1).astype(np.int64)
     ordered = np.repeat(np.arange(span, -1, -1, dtype=np.int64), counts[::-1])
     sums = np.concatenate([[0], np.cumsum(2 * unit * ordered)])
-    n, place = len(ordered), unit * (2 * np.arange(span + 1, dtype=np.int64) + 1)
+    n, point = len(ordered), unit * (2 * np.arange(span + 1, dtype=np.int64) + 1)
     upto = np.concatenate([[0], np.cumsum(counts)])  # how many values are below a step
 
     def at_least(units: Steps) -> Steps:
         return n - upto[np.clip(-(-units // (2 * unit)), 0, span + 1)]
 
-    full, none = at_least(place + reach), n - at_least(place - reach + 1)
+    full, none = at_least(point + cutoff), n - at_least(point - cutoff + 1)
     middle = n - none
-    total = (full - none) * reach + sums[middle] - sums[full] - (middle - full) * place
-    fall = np.minimum(place, reach)
+    total = (full - none) * cutoff + sums[middle] - sums[full] - (middle - full) * point
+    fall = np.minimum(point, cutoff)
 
     def enough(k: Steps) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         cut = np.minimum(k, full)
-        gained = cut * reach + sums[k] - sums[cut] - (k - cut) * place + k * fall
+        gained = cut * cutoff + sums[k] - sums[cut] - (k - cut) * point + k * fall
         return np.asarray(gained >= total)
 
-    least, most = np.full(span + 1, -1, dtype=np.int64), at_least(place)
+    least, most = np.full(span + 1, -1, dtype=np.int64), at_least(point)
     for _ in range(rounds):
         between = (least + most) // 2
         reached = enough(np.maximum(between, 0)) & (between >= 0)
@@ -95,7 +95,7 @@ def _to_lower(steps: Steps, span: int, reach: int, unit: int, rounds: int) -> St
 
 
 def function_lengths(values: Array, bounds: Bounds, function: Callable[[Array], float], most: int) -> Steps:
-    """The same for a function of sorted values that never falls when a value rises; at most `most` + 1.
+    """Return the same for a function of sorted values that never falls when a value rises; at most `most` + 1.
 
     With k changes it can be brought as low as where the k largest are at the lower bound, and as high as where the k
     smallest are at the upper. A function that fails, or is not finite, counts as the lower bound.
@@ -286,9 +286,9 @@ class InverseSensitivity:
         if isinstance(self.statistic, Quantile):
             return quantile_lengths(steps[steps >= 0], self.bounds.span, self.statistic.q)
         if isinstance(self.statistic, Huber):
-            reach = max(1, round(2 * _UNIT * self.statistic.k / self.bounds.step))
+            cutoff = max(1, round(2 * _UNIT * self.statistic.k / self.bounds.step))
             most = 2 * _UNIT * (self.bounds.span + 1)  # beyond, nothing is cut
-            return huber_lengths(steps[steps >= 0], self.bounds.span, min(reach, most), _UNIT, rows)
+            return huber_lengths(steps[steps >= 0], self.bounds.span, min(cutoff, most), _UNIT, rows)
         most = math.ceil((math.log(self.bounds.span + 1) + _SURPLUS) / float(self._selection._rate))
         on_grid = (self.bounds.least + np.maximum(steps, 0)) * float(self.bounds.step)
         limited = np.clip(on_grid, float(self.bounds.low), float(self.bounds.high))
@@ -329,21 +329,23 @@ class InverseSensitivity:
 
     def _release(self, scores: Steps, rng: Rng = None) -> Estimate:
         """Release a point, given minus the lengths."""
-        return chosen(self._choose_point(scores, rng), self.loss, COVERS, "InverseSensitivity", rng, (self._note,))
+        return released_choice(
+            self._choose_point(scores, rng), self.loss, COVERS, "InverseSensitivity", rng, (self._note,)
+        )
 
     def _choose_point(self, scores: Steps, rng: Rng = None) -> float:
         """Choose a point of the grid by minus the lengths."""
-        place = self._selection.choose(range(len(scores)), scores, rng=rng)
-        point = (self.bounds.least + place) * self.bounds.step
+        index = self._selection.choose(range(len(scores)), scores, rng=rng)
+        point = (self.bounds.least + index) * self.bounds.step
         return float(min(max(point, self.bounds.low), self.bounds.high))
 
     @property
     def _note(self) -> str:
         """A bound on the error that needs no data: at least one candidate has the length 0."""
-        reach = (math.log(self.bounds.span + 1) + math.log(20)) / float(self._selection._rate)
+        length = (math.log(self.bounds.span + 1) + math.log(20)) / float(self._selection._rate)
         return (
             f"with probability 95 % it is the {self._target()} of a table that differs from this one in at "
-            f"most {math.ceil(reach):,} {'people' if self.rows == 1 else 'rows'}, to the width of the grid"
+            f"most {math.ceil(length):,} {'people' if self.rows == 1 else 'rows'}, to the width of the grid"
         )
 
     def _target(self) -> str:

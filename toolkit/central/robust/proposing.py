@@ -9,7 +9,7 @@ import numpy as np
 
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import NO_END
-from toolkit.central.release import chosen
+from toolkit.central.release import released_choice
 from toolkit.central.robust.admissible import log_up
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.arrays import ArrayLike
@@ -127,7 +127,7 @@ class ProposeTestRelease:
         passed = noisy > self.threshold
         note = "NaN says that the test of the proposed sensitivity did not pass; it cost the same"
         number = float(released) if passed else math.nan
-        return chosen(number, self.loss, NOISE, "ProposeTestRelease", rng, (note,))
+        return released_choice(number, self.loss, NOISE, "ProposeTestRelease", rng, (note,))
 
     @property
     def _allowed(self) -> int:

@@ -105,7 +105,7 @@ class RankStatistic:
     def _ends(
         self, window: tuple[int, int], ordered: npt.NDArray[Any], low: object, high: object, most: int
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """The values from rank `high` up, and those up to rank `low` + 1, as far as k = most looks."""
+        """Return the values from rank `high` up, and those up to rank `low` + 1, as far as k = most looks."""
         first, last = window
         return (
             _values(ordered, low, high, range(last, last + most + 2)),
@@ -121,7 +121,7 @@ def _largest_gap(above: npt.NDArray[Any], below: npt.NDArray[Any], k: int) -> An
 
 
 def _values(ordered: npt.NDArray[Any], low: object, high: object, ranks: range) -> npt.NDArray[Any]:
-    """The values of these ranks, those outside 1 ... n at the bounds."""
+    """Return the values of these ranks, those outside 1 ... n at the bounds."""
     inside = ordered[max(ranks.start, 1) - 1 : max(min(ranks.stop, len(ordered) + 1) - 1, 0)]
     before = min(max(1 - ranks.start, 0), len(ranks))
     entries = np.empty(len(ranks), dtype=ordered.dtype)

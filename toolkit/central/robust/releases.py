@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.central.laplace import Laplace
-from toolkit.central.release import chosen
+from toolkit.central.release import released_choice
 from toolkit.central.robust.admissible import Law, PowerLaw, SmoothGaussian, SmoothLaplace, rounded_sum
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.arrays import ArrayLike, Steps
@@ -223,13 +223,13 @@ class SmoothSensitivity:
         steps = rounded_sum(summary.value, lambda away: self.noise.tail(away, summary.smooth), rng)
         start = self.bounds.least if not self.statistic.minus else 0
         value = float((start + steps) * self.bounds.step)
-        return chosen(value, self.loss, COVERS, "SmoothSensitivity", rng, (self._note,))
+        return released_choice(value, self.loss, COVERS, "SmoothSensitivity", rng, (self._note,))
 
     @property
     def _note(self) -> str:
         """The law of the noise, in units of the private smooth sensitivity."""
         return (
-            f"the noise is S times a number that exceeds {self.noise.reach(0.95):.3g} in size with "
+            f"the noise is S times a number that exceeds {self.noise.quantile(0.95):.3g} in size with "
             "probability 5 %; S, its smooth sensitivity, depends on the data and is not told"
         )
 
@@ -257,7 +257,7 @@ class SmoothSensitivity:
 
 
 def _rounded_up(number: Fraction) -> Fraction:
-    """A number of at least 1 with fewer digits, at most 2**-128 above it. The ratio q is above e**-t by more
+    """Return a number of at least 1 with fewer digits, at most 2**-128 above it. The ratio q is above e**-t by more
     than such an error, so that what is rounded is t-smooth still.
     """
     return Fraction(math.ceil(number * 2**128), 2**128)

@@ -43,30 +43,30 @@ def neighbors(table: Table, domain: Sequence[Any]) -> Iterator[Table]:
         if i and table[i] == table[i - 1]:
             continue
         rest = table[:i] + table[i + 1 :]
-        yield from (tuple(sorted((*rest, other))) for other in domain if other != table[i])
+        yield from (tuple(sorted((*rest, second))) for second in domain if second != table[i])
 
 
-def distance(one: Table, other: Table) -> int:
-    """How many values must be replaced to turn one table into the other."""
-    return len(one) - sum((Counter(one) & Counter(other)).values())
+def distance(first: Table, second: Table) -> int:
+    """Return how many values must be replaced to turn one table into the other."""
+    return len(first) - sum((Counter(first) & Counter(second)).values())
 
 
 def local_by_brute_force(function: Function, values: Sequence[Any], domain: Sequence[Any]) -> Any:
-    """The largest change of the function from this table to a neighbor with values of the domain."""
+    """Return the largest change of the function from this table to a neighbor with values of the domain."""
     table = _within(values, domain)
     start = function(list(table))
-    return max((abs(function(list(other)) - start) for other in neighbors(table, domain)), default=0)
+    return max((abs(function(list(second)) - start) for second in neighbors(table, domain)), default=0)
 
 
 def reaches_by_brute_force(function: Function, values: Sequence[Any], domain: Sequence[Any]) -> list[Any]:
-    """The largest local sensitivity among all tables at a distance of at most k, for k = 0 ... n."""
+    """Return the largest local sensitivity among all tables at a distance of at most k, for k = 0 ... n."""
     table = _within(values, domain)
     everything = tables(domain, len(table))
-    results = {other: function(list(other)) for other in everything}
+    results = {second: function(list(second)) for second in everything}
     reaches: list[Any] = [0] * (len(table) + 1)
-    for other in everything:
-        moved = max((abs(results[near] - results[other]) for near in neighbors(other, domain)), default=0)
-        away = distance(table, other)
+    for second in everything:
+        moved = max((abs(results[near] - results[second]) for near in neighbors(second, domain)), default=0)
+        away = distance(table, second)
         reaches[away] = max(reaches[away], moved)
     for k in range(len(table)):
         reaches[k + 1] = max(reaches[k + 1], reaches[k])
@@ -179,30 +179,30 @@ def smooth_sensitivity(
     ratio = _ratio(beta, q)
     if not isinstance(statistic, str):
         reaches = reaches_by_brute_force(statistic, list(values), _domain(domain))
-        return max(reach * ratio**k for k, reach in enumerate(reaches))
-    listed = _exact(values) if isinstance(ratio, Fraction) else _floats(values)
-    ranks, ordered, ends = _prepared(statistic, listed, bounds, rank, trim)
+        return max(sensitivity_at * ratio**k for k, sensitivity_at in enumerate(reaches))
+    numbers = _exact(values) if isinstance(ratio, Fraction) else _floats(values)
+    ranks, ordered, ends = _prepared(statistic, numbers, bounds, rank, trim)
     if isinstance(ratio, Fraction):
         return _largest(lambda k: ranks._sensitivity_at(ordered, *ends, k), ranks.n, ratio) / ranks.divisor
     low, high = map(float, ends)
     return float(_largest(lambda k: ranks._sensitivity_at(ordered, low, high, k), ranks.n, ratio)) / ranks.divisor
 
 
-def _largest(reach: Callable[[int], Any], n: int, ratio: Any) -> Any:
+def _largest(sensitivity_at: Callable[[int], Any], n: int, ratio: Any) -> Any:
     """Max over k = 0 ... n of ratio**k reach(k), for a reach that never falls as k grows: from l to r it is at most
     ratio**l reach(r); where that is not above the best so far, nothing between is looked at.
     """
-    known = {0: reach(0), n: reach(n)}
-    best = max(known[0], ratio**n * known[n])
+    evaluated = {0: sensitivity_at(0), n: sensitivity_at(n)}
+    best = max(evaluated[0], ratio**n * evaluated[n])
     open_parts = [(0, n)]
     while open_parts:
-        left, right = open_parts.pop()
-        if ratio ** (left + 1) * known[right] <= best:  # always so of neighbors, as both are known
+        low_k, high_k = open_parts.pop()
+        if ratio ** (low_k + 1) * evaluated[high_k] <= best:  # always true for neighbors
             continue
-        middle = (left + right) // 2
-        known[middle] = reach(middle)
-        best = max(best, ratio**middle * known[middle])
-        open_parts += [(middle, right), (left, middle)]
+        middle = (low_k + high_k) // 2
+        evaluated[middle] = sensitivity_at(middle)
+        best = max(best, ratio**middle * evaluated[middle])
+        open_parts += [(middle, high_k), (low_k, middle)]
     return best
 
 
@@ -220,7 +220,7 @@ def _ratio(beta: Number | None, q: Number | None) -> Fraction | float:
 def _prepared(
     statistic: str, values: npt.NDArray[Any], bounds: BoundsLike, rank: int | None, trim: int | None
 ) -> tuple[RankStatistic, npt.NDArray[Any], tuple[Fraction, Fraction]]:
-    """The statistic, the values clamped and sorted, and the bounds."""
+    """Return the statistic, the values clamped and sorted, and the bounds."""
     low, high = limits(bounds)
     ranks = RankStatistic.from_name(statistic, len(values), rank=rank, trim=trim)
     ends = (low, high) if values.dtype == object else (float(low), float(high))

@@ -36,7 +36,7 @@ class GeometricSumLaw:
     def sd(self) -> float:
         return math.sqrt(self.count) * GeometricLaw(self.scale).sd
 
-    def reach(self, level: float) -> float:
+    def quantile(self, level: float) -> float:
         """Return the least whole error that is exceeded with probability at most 1 - level."""
         return float(least_whole(lambda error: self.tail(error) <= 1 - level, -1, max(1, math.ceil(self.sd))))
 

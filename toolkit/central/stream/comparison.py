@@ -50,7 +50,7 @@ def _properties(factorization: Factorization, factors: Array | None = None) -> P
 
 
 def _plain_root(periods: int) -> Properties:
-    entries = root(periods, one=1.0)
+    entries = root(periods, unit=1.0)
     squares = np.cumsum(entries**2)
     return float(entries.sum()), float(squares[-1]), np.asarray(np.sqrt(squares))
 

@@ -30,19 +30,19 @@ _FINE = 64  # bits after the point of what is computed from noisy numbers
 _GRAM_LIMIT = 1024
 
 
-def root(periods: int, window: int | None = None, one: object = Fraction(1)) -> npt.NDArray[Any]:
+def root(periods: int, window: int | None = None, unit: object = Fraction(1)) -> npt.NDArray[Any]:
     """Return the first coefficients of the root of 1 + z + … + z**(window - 1), exact unless `one` is a float."""
-    return _product(_power(periods, 1, one), _power(periods, 3, one), periods, window)
+    return _product(_power(periods, 1, unit), _power(periods, 3, unit), periods, window)
 
 
-def inverse(periods: int, window: int | None = None, one: object = Fraction(1)) -> npt.NDArray[Any]:
+def inverse(periods: int, window: int | None = None, unit: object = Fraction(1)) -> npt.NDArray[Any]:
     """Return the first coefficients of the reciprocal of that root."""
-    return _product(_power(periods, 3, one), _power(periods, 1, one), periods, window)
+    return _product(_power(periods, 3, unit), _power(periods, 1, unit), periods, window)
 
 
-def _power(count: int, odd: int, one: Any) -> list[Any]:
+def _power(count: int, odd: int, unit: Any) -> list[Any]:
     """Return the coefficients of (1 - z)**(-1/2) for odd = 1, and of (1 - z)**(1/2) for odd = 3."""
-    terms = [one]
+    terms = [unit]
     for k in range(1, count):
         terms.append(terms[-1] * (2 * k - odd) / (2 * k))
     return terms

@@ -12,7 +12,7 @@ import numpy as np
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import NO_END
-from toolkit.central.release import chosen
+from toolkit.central.release import released_choice
 from toolkit.central.robust.estimators import MEstimator
 from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import Number, exact, floats, limits, positive, reject, whole
@@ -140,4 +140,4 @@ class NoisyDescent:
             noisy = float(mechanism.release(self._total(values, at), rng=source))
             at = min(max(at + rate * noisy * self._unit / self.n, low), high)
         note = f"{self.steps} steps, to each mean score noise of standard deviation {self.noise:.3g}"
-        return chosen(at, self.loss, NOISE.adding(", of steps"), "NoisyDescent", rng, (note,))
+        return released_choice(at, self.loss, NOISE.adding(", of steps"), "NoisyDescent", rng, (note,))
