@@ -86,7 +86,7 @@ def paid(loss: Loss | None, rng: Rng, *notes: str) -> dict[str, Any]:
 
 def html_table(name: str, rows: Sequence[tuple[str, str]]) -> str:
     """Return a table of two columns below its name."""
-    body = "".join(f"<tr><th>{html.escape(one)}</th><td>{html.escape(text)}</td></tr>" for one, text in rows)
+    body = "".join(f"<tr><th>{html.escape(label)}</th><td>{html.escape(text)}</td></tr>" for label, text in rows)
     head = f"<thead><tr><th colspan='2'>{html.escape(name)}</th></tr></thead>"
     return f"<table>{head}<tbody>{body}</tbody></table>"
 

@@ -320,8 +320,8 @@ def table_sums(low: Fraction, high: Fraction, cells: int, neighbors: str, caps: 
     if check_neighbors(neighbors) == "add_remove":
         return _sensitivity(far * caps.most(cells), far**2 * caps.squares(cells), neighbors)
     if cells == 1:
-        reach = (most - least) * caps.most(1)
-        return _sensitivity(reach, reach**2, neighbors)
+        span = (most - least) * caps.most(1)
+        return _sensitivity(span, span**2, neighbors)
     if caps.most(cells) == 1:
         return _sensitivity(2 * far, max((most - least) ** 2, 2 * far**2), neighbors)
     if 0 in (least, most):
@@ -331,10 +331,10 @@ def table_sums(low: Fraction, high: Fraction, cells: int, neighbors: str, caps: 
     return _sensitivity(2 * far * caps.most(cells), square, neighbors)
 
 
-def _apart(reach: Callable[[int], int], cells: int) -> int:
+def _apart(change: Callable[[int], int], cells: int) -> int:
     """Return the largest change of cells when one half of them loses rows and the other half gains them."""
     # The bound is concave in the number of cells.
-    return reach(cells // 2) + reach(cells - cells // 2)
+    return change(cells // 2) + change(cells - cells // 2)
 
 
 def _sensitivity(l1: int | Fraction, squared: int | Fraction, neighbors: str) -> Sensitivity:
@@ -353,8 +353,8 @@ def covariance(first: Bounds, second: Bounds, n: int, *, neighbors: Neighbors) -
     return _scalar((high - low) * (most - least) / size, _with_public_n(neighbors, "a covariance"))
 
 
-def _scalar(reach: Fraction, relation: str) -> Sensitivity:
-    return Sensitivity(reach, reach**2, relation)
+def _scalar(change: Fraction, relation: str) -> Sensitivity:
+    return Sensitivity(change, change**2, relation)
 
 
 def _with_public_n(neighbors: Neighbors, statistic: str) -> str:

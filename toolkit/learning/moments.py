@@ -88,8 +88,8 @@ class Moments:
 def whole_moments(rows: Array, target: Array | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return the sums in steps: the upper triangle row by row, off the diagonal times sqrt(2), then the target's."""
     sums = []
-    for place, row in enumerate(rows):
-        products = row * rows[place:]
+    for column, row in enumerate(rows):
+        products = row * rows[column:]
         products[1:] *= math.sqrt(2)
         sums.append(_whole(products))
     if target is not None:

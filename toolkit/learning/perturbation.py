@@ -244,7 +244,7 @@ def least_sigma(epsilon: float, delta: float, determinants: float, size: int) ->
 
 
 def cubic_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
-    """Draw an integer vector with Pr[k] proportional to e**(-max |k_i| / scale); the scale is at least the dimension."""
+    """Draw an integer vector with Pr[k] proportional to e**(-max |k_i| / scale), for scale >= dimension."""
     unit, size = positive(scale, "scale"), whole(dimension, "dimension")
     if unit < size:
         reject("`scale` must be at least the dimension", float(unit), "choose a finer grid")
@@ -409,7 +409,7 @@ class OutputPerturbation:
 
     @property
     def price(self) -> Laplace | Gaussian:
-        """What a ledger is charged: the mechanism, which may know its cost in more than one currency."""
+        """The mechanism that a ledger is charged for, which may have a cost in more than one currency."""
         return self.mechanism
 
     def weights(self, parts: Parts, rng: Rng) -> Array:
@@ -444,7 +444,7 @@ class ObjectivePerturbation:
 
     @property
     def determinants(self) -> float:
-        """What the Jacobian costs: ln(1 + curvature / ridge), rounded up."""
+        """The cost of the Jacobian: ln(1 + curvature / ridge), rounded up."""
         return math.log1p(self.margins.curvature / self.ridge) * (1 + 1e-14)
 
     @cached_property
@@ -455,7 +455,7 @@ class ObjectivePerturbation:
 
     @property
     def tolerance(self) -> float:
-        """Of the gradient's length, with half a cell of the push in it.
+        """The tolerance for the length of the gradient, which includes half a cell of the push.
 
         A push is taken to be at most `longest` long. One four times as long is still within what the factor
         of four in `minimum.tolerance` leaves; its probability is below e**-100.
