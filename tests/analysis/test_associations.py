@@ -56,7 +56,7 @@ def test_independence_is_pearsons_test_of_the_reports() -> None:
 
 
 def test_of_a_single_report_nothing_can_be_said() -> None:
-    with pytest.raises(ValueError, match="at least two reports must have come"):
+    with pytest.raises(ValueError, match="at least two different reports"):
         association([[10, 0], [0, 0]], {"a": DIE, "b": DIE}).test()
 
 

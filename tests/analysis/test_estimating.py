@@ -196,7 +196,7 @@ BAD = {
     ),
     "another estimator of a sample": (
         lambda: estimates(DATA, {"forced": DIE}, sample=Sample(weights=DATA.weight), method="mle"),
-        "scores alone",
+        "cannot take weights into account",
     ),
     "an unknown method": (lambda: estimates(DATA, {"forced": DIE}, method="best"), "`method` must be one of"),
 }

@@ -118,5 +118,5 @@ def test_sets_and_numbers_are_read_as_phones_send_them() -> None:
 
 def test_a_missing_code_must_not_be_a_report() -> None:
     for code in (0, "Yes", "n"):
-        with pytest.raises(ValueError, match="it would be a report and none"):
+        with pytest.raises(ValueError, match="both a report and a missing answer"):
             Reader("report", warner("3/4"), (code,))

@@ -1,6 +1,4 @@
-"""`association`: two hidden answers of the same people, their joint table, odds ratio, phi, and independence;
-`homogeneity`: whether groups have the same shares.
-"""
+"""`association`: the joint table of two randomized answers, with odds ratio, phi and a test of independence."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +26,7 @@ _FROM_DRAWS = "a share is not above 0, so this is the median of the posterior fr
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Equal-tailed intervals of draws from a posterior."""
+    """Equal-tailed intervals from draws of a posterior."""
 
     draws: Array
     methods: tuple[str, ...] = ("bayes",)
@@ -40,22 +38,22 @@ class Draws:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Association:
-    """Two hidden answers of the same people, as `association` returns them.
+    """The association of two randomized answers of the same people, as `association` returns it.
 
     Parameters
     ----------
     names : tuple of str
-        The two questions.
+        Names of the two questions.
     design : Design
-        Both designs together: a report is a pair of reports.
+        The joint design, whose reports are pairs of reports.
     table : Estimate
-        The share of each pair of answers.
+        Shares of the pairs of answers.
     shape : tuple of int
-        How many options each question has.
+        Numbers of options of the two questions.
     counts : array or None
-        How often each pair of reports came; None of a sample.
-    drawn : TableTest or None
-        The test of a sample.
+        Counts of the pairs of reports; None for a sample.
+    sample_test : TableTest or None
+        The test of independence of a sample.
 
     Examples
     --------
@@ -70,7 +68,7 @@ class Association:
     table: Estimate
     shape: tuple[int, int]
     counts: Array | None
-    drawn: TableTest | None = None
+    sample_test: TableTest | None = None
 
     def odds_ratio(self) -> Estimate:
         """Estimate how many times larger the odds of the second are among those who have the first.
@@ -78,7 +76,7 @@ class Association:
         Returns
         -------
         Estimate
-            With an interval made on the logarithm.
+            The odds ratio, with an interval that is computed on the logarithmic scale.
         """
         return self.log_odds_ratio().map(np.exp, np.exp)
 
@@ -88,7 +86,7 @@ class Association:
         Returns
         -------
         Estimate
-            By the delta method; the median of a posterior where a share is not above 0.
+            The log odds ratio by the delta method, or a posterior median if a share is not above 0.
         """
 
         def gradient(shares: Array) -> Array:
@@ -102,7 +100,7 @@ class Association:
         Returns
         -------
         Estimate
-            By the delta method; the median of a posterior where a share is not above 0.
+            Phi by the delta method, or a posterior median if a share is not above 0.
         """
         return self._function("phi", _phi, lambda shares: _numeric_gradient(_phi, shares))
 
@@ -112,7 +110,7 @@ class Association:
         Returns
         -------
         Estimate
-            By the delta method; the median of a posterior where a share is not above 0.
+            The difference by the delta method, or a posterior median if a share is not above 0.
         """
 
         def value(x: Array) -> Any:
@@ -121,23 +119,23 @@ class Association:
         return self._function("difference", value, lambda shares: _numeric_gradient(value, shares))
 
     def test(self) -> TableTest:
-        """Test whether the answers may be independent.
+        """Test whether the answers are independent.
 
         Returns
         -------
         TableTest
-            Pearson's chi-squared of the reports; of a sample Rao and Scott's F of them.
+            Pearson's chi-squared test of the reports; for a sample Rao and Scott's F test.
         """
         counts = np.ones((2, 2)) if self.counts is None else self.counts
-        seen = counts[counts.any(axis=1)][:, counts.any(axis=0)]
-        if min(seen.shape) < 2 or (self.drawn is not None and not self.drawn.df[0]):
-            rule = "of each question at least two reports must have come"
-            reject(rule, "only one of a question", "nothing can go together with it")
-        result = chi_squared(seen) if self.drawn is None else self.drawn
+        observed = counts[counts.any(axis=1)][:, counts.any(axis=0)]
+        if min(observed.shape) < 2 or (self.sample_test is not None and not self.sample_test.df[0]):
+            rule = "both questions must have at least two different reports"
+            reject(rule, "one with a single report", "a constant has no association")
+        result = chi_squared(observed) if self.sample_test is None else self.sample_test
         return replace(result, method=f"independence: {result.method}")
 
     def _function(self, name: str, value: Callable[[Array], Any], gradient: Callable[[Array], Array]) -> Estimate:
-        """A function of the four shares: by the delta method; by draws where a share is not above 0."""
+        """Estimate a function of the four shares by the delta method, or by draws if a share is not above 0."""
         if self.shape != (2, 2):
             rule = "both questions must have two answers"
             reject(rule, f"{self.shape[0]} and {self.shape[1]}", "use .table and .test() for more")
@@ -147,18 +145,18 @@ class Association:
             point, se = float(value(shares)), float(np.sqrt(slope @ np.asarray(self.table.cov) @ slope))
             basis: Any = Student(point, se, df) if df else Normal(point, se)
             notes: tuple[str, ...] = ()
-            how = "by the delta method"
+            method = "by the delta method"
         else:
             draws = value(self._draws)
             point, se, basis = float(np.median(draws)), float(draws.std()), Draws(draws)
-            notes, how = (_FROM_DRAWS,), "the median of its posterior"
+            notes, method = (_FROM_DRAWS,), "the median of its posterior"
         return replace(
             self.table,
             value=point,
             se=se,
             labels=(name,),
             cov=np.array([[se**2]]),
-            method=f"{self.design.name} design, {name} {how}",
+            method=f"{self.design.name} design, {name} {method}",
             notes=notes,
             basis=basis,
             fit=None,
@@ -166,14 +164,15 @@ class Association:
 
     @cached_property
     def _draws(self) -> Array:
+        """Draws from the posterior of the shares with a flat prior, those at 0 left out."""
         if self.counts is None:
-            rule = "of a sample every pair must have a share above 0"
-            reject(rule, "one that has not", "an odds ratio needs it; see .table")
+            rule = "for a sample the share of every pair must be above 0"
+            reject(rule, "one that is not", "an odds ratio needs it; see .table")
         counts = self.counts.ravel()
-        likely = (counts + 1) / (counts + 1).sum()
+        shares = (counts + 1) / (counts + 1).sum()
         score = np.linalg.pinv(self.design.matrix)
-        spread = score.T @ (np.diag(likely) - np.outer(likely, likely)) @ score / counts.sum()
-        draws = simplex_draws(self.design.matrix, counts[None], spread[None])[0]
+        proposal_cov = score.T @ (np.diag(shares) - np.outer(shares, shares)) @ score / counts.sum()
+        draws = simplex_draws(self.design.matrix, counts[None], proposal_cov[None])[0]
         return np.asarray(draws[(draws > 0).all(axis=1)])
 
     def __repr__(self) -> str:
@@ -190,26 +189,26 @@ def association(
     sample: Sample | None = None,
     missing: Sequence[Any] = (),
 ) -> Association:
-    """Estimate how two hidden answers of the same people go together.
+    """Estimate the association of two randomized answers of the same people.
 
     Parameters
     ----------
     data : frame or array
-        A frame as for `estimates`; or a table of counts, one row for each report of the first question and one column
-        for each report of the second.
+        A frame as for `estimates`, or a table of counts with one row for each report of the first question and one
+        column for each report of the second.
     designs : mapping or Survey
-        Two designs by column, each with a matrix; or the survey that asked both.
+        Two designs with a matrix, by column; or the survey that asked both questions.
     questions : pair of str, optional
-        The two questions, where `designs` has more.
+        The two questions, if `designs` has more.
     sample : Sample, optional
-        How people were drawn, if not all alike.
+        The sampling design, unless people were drawn with equal probability.
     missing : sequence, optional
-        What stands for no answer, besides empty cells.
+        Codes for missing answers, besides empty cells.
 
     Returns
     -------
     Association
-        The table of shares, its odds ratio, correlation, difference and test.
+        The table of shares, with odds ratio, correlation, difference and test.
 
     Examples
     --------
@@ -221,21 +220,21 @@ def association(
     <TableTest p = 2.211e-05: statistic 17.998, df 1, independence: Pearson's chi-squared of the reports>
     """
     if hasattr(designs, "questions"):
-        all_of_them = {one.name: design_of(designs, one.name) for one in designs.questions}
-        designs = {name: design for name, design in all_of_them.items() if design is not None}
+        by_name = {question.name: design_of(designs, question.name) for question in designs.questions}
+        designs = {name: design for name, design in by_name.items() if design is not None}
     if unknown := [str(name) for name in questions if name not in designs]:
         reject(
             "`questions` must name two of the designs",
             ", ".join(unknown),
             f"there are {', '.join(map(str, designs))}"[:200],
         )
-    wanted = {name: designs[name] for name in questions} if questions else dict(designs)
-    models = {name: as_design(model) for name, model in checked_designs(wanted).items()}
+    selection = {name: designs[name] for name in questions} if questions else dict(designs)
+    models = {name: as_design(model) for name, model in checked_designs(selection).items()}
     if len(models) != 2:
         remedy = f"name two by questions=(…): {', '.join(map(str, models))}"[:200]
         reject("`designs` must be two", len(models), f"an association is of two answers; {remedy}")
-    (a, first), (b, second) = models.items()
-    names = a, b
+    (first_name, first), (second_name, second) = models.items()
+    names = first_name, second_name
     if not (with_matrix(first) and with_matrix(second)):
         reject("both designs must have a matrix", "one that has none", "its reports have no joint table", TypeError)
     joint, shape = first.joint(second), (len(first.options), len(second.options))
@@ -243,15 +242,19 @@ def association(
     if isinstance(data, list | tuple) or (isinstance(data, np.ndarray) and data.ndim == 2):
         counts = as_array(data)
         if counts.shape != kinds:
-            reject(f"a table of counts must be {kinds[0]} by {kinds[1]}", f"shape {counts.shape}", "reports by reports")
+            reject(
+                f"a table of counts must be {kinds[0]} by {kinds[1]}",
+                f"shape {counts.shape}",
+                "its cells are pairs of reports",
+            )
         checked = checked_counts(counts.ravel(), counts.size)
         return Association(names, joint, joint.estimate_counts(checked), shape, checked.reshape(kinds))
     findings = estimates(data, models, sample=sample, missing=missing)
     if not isinstance(findings.source, CountSource):
         test = findings.source.independence(*names)  # type: ignore[attr-defined]
         return Association(names, joint, findings.joint(*names), shape, None, test)
-    seen = findings.source.pair_counts(*names)
-    return Association(names, joint, joint.estimate_counts(seen.ravel()), shape, seen)
+    pair_counts = findings.source.pair_counts(*names)
+    return Association(names, joint, joint.estimate_counts(pair_counts.ravel()), shape, pair_counts)
 
 
 def _phi(x: Array) -> Any:
@@ -259,7 +262,7 @@ def _phi(x: Array) -> Any:
     return (x[..., 3] - first * second) / np.sqrt(first * (1 - first) * second * (1 - second))
 
 
-def _numeric_gradient(function: Callable[[Array], Any], at: Array) -> Array:
-    """Central differences: exact to ten digits for the smooth functions here."""
-    steps = np.eye(len(at)) * 1e-5
-    return np.array([(function(at + step) - function(at - step)) / 2e-5 for step in steps])
+def _numeric_gradient(function: Callable[[Array], Any], shares: Array) -> Array:
+    """Return the gradient by central differences, which are exact to ten digits for the smooth functions here."""
+    steps = np.eye(len(shares)) * 1e-5
+    return np.array([(function(shares + step) - function(shares - step)) / 2e-5 for step in steps])

@@ -1,4 +1,4 @@
-"""Findings from the rows of a sample: weighted, through its strata and clusters."""
+"""Estimates by group from the rows of a sample, with its weights, strata and clusters."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.agreement import Reports, change_variance, side_by_side, with_variance
+from toolkit.analysis.agreement import Reports, change_variance, difference_covariance, with_variance
 from toolkit.analysis.homogeneity import TableTest, rao_scott, wald_f
 from toolkit.analysis.reports import GroupEstimate, QuestionModel, Reader, empty_estimate, estimated_labels, of_shares
 from toolkit.analysis.sampling.replicates import Replicates
@@ -24,7 +24,7 @@ from toolkit.local.design import Design
 
 @dataclass(frozen=True, eq=False)
 class SampleSource:
-    """The rows of a frame, in the order of the sample's."""
+    """The rows of a frame, in the order of the sample."""
 
     frame: Any
     by: tuple[str, ...]
@@ -33,275 +33,307 @@ class SampleSource:
 
     @cached_property
     def _columns(self) -> dict[str, tuple[list[Any], Codes]]:
+        """The distinct cells of each column, and the index of each row's cell among them."""
         table, names = rows_in_order(self.frame), [*self.by, *self.readers]
-        if lost := [name for name in names if name not in table.columns]:
-            reject("the frame must have every column", f"none called {', '.join(lost)}", "columns go by name")
-        return {name: number_cells(table[name]) for name in names}
+        if unknown := [name for name in names if name not in table.columns]:
+            received = f"none called {', '.join(unknown)}"
+            reject("the frame must have every column", received, "columns are looked up by name")
+        return {name: encode_cells(table[name]) for name in names}
 
     @cached_property
     def _rows(self) -> int:
         return len(next(iter(self._columns.values()))[1])
 
     @cached_property
-    def _places(self) -> tuple[dict[Group, int], Codes]:
-        """The number of each group, in order, and of each row's group; -1 where it has none."""
-        place = np.zeros(self._rows, dtype=np.int64)
+    def _group_codes(self) -> tuple[dict[Group, int], Codes]:
+        """The codes of the groups, in order, and the code of each row's group; -1 for rows in no group."""
+        combination = np.zeros(self._rows, dtype=np.int64)
         for name in self.by:
-            place = place * len(self._columns[name][0]) + self._columns[name][1]
-        kinds, first, inverse = np.unique(place, return_index=True, return_inverse=True)
-        cells = [self._columns[name] for name in self.by]
-        groups: list[Group] = [tuple(values[places[row]] for values, places in cells) for row in first]
-        known = sorted((group for group in groups if not any(map(is_missing, group))), key=sort_key)
-        order = {group: number for number, group in enumerate(known)}
-        number = [-1 if any(map(is_missing, group)) else order[group] for group in groups]
-        return order, np.array(number, dtype=np.int64).reshape(len(kinds))[inverse]
+            combination = combination * len(self._columns[name][0]) + self._columns[name][1]
+        distinct, first, inverse = np.unique(combination, return_index=True, return_inverse=True)
+        columns = [self._columns[name] for name in self.by]
+        groups: list[Group] = [tuple(cells[index[row]] for cells, index in columns) for row in first]
+        complete = sorted((group for group in groups if not any(map(is_missing, group))), key=sort_key)
+        codes = {group: code for code, group in enumerate(complete)}
+        code_of_combination = [-1 if any(map(is_missing, group)) else codes[group] for group in groups]
+        return codes, np.array(code_of_combination, dtype=np.int64).reshape(len(distinct))[inverse]
 
     def groups(self) -> dict[Group, int]:
-        order, places = self._places
-        sizes = np.bincount(places[places >= 0], minlength=len(order)).tolist()
-        return dict(zip(order, sizes, strict=True))
+        codes, row_codes = self._group_codes
+        sizes = np.bincount(row_codes[row_codes >= 0], minlength=len(codes)).tolist()
+        return dict(zip(codes, sizes, strict=True))
 
     def ungrouped(self) -> int:
         return self._rows - sum(self.groups().values())
 
     def _read(self, name: str) -> tuple[list[Any], Codes]:
-        """Reports by number, None where they are missing, and the number of each row's."""
-        cells, places = self._columns[name]
-        sizes = np.bincount(places, minlength=len(cells)).tolist()
-        read = self.readers[name].read_all(zip(cells, sizes, strict=True))
-        return [value for value, _ in read], places
+        """Return the distinct reports, None for a missing one, and the index of each row's report among them."""
+        cells, index = self._columns[name]
+        sizes = np.bincount(index, minlength=len(cells)).tolist()
+        reports = self.readers[name].read_all(zip(cells, sizes, strict=True))
+        return [value for value, _ in reports], index
 
     def _scores(self, name: str) -> Array:
-        """Scores of those who have a report; NaN of the others. Each kind of report is scored once."""
-        values, places = self._read(name)
-        return _scores_of(self.readers[name].design, values)[places]
+        """Return the score of each row's report, NaN where there is none. Each distinct report is scored once."""
+        values, index = self._read(name)
+        return _scores_of(self.readers[name].design, values)[index]
 
     def _where(self, group: Group) -> Mask:
-        order, places = self._places
-        return np.asarray(places == order[group])
+        codes, row_codes = self._group_codes
+        return np.asarray(row_codes == codes[group])
 
-    def _estimated(self, design: QuestionModel, estimate: Estimate) -> Estimate:
+    def _with_design(self, design: QuestionModel, estimate: Estimate) -> Estimate:
+        """Return an estimate from scores with the loss, method and notes of its design."""
         notes = boundary_note(estimate.value, inside=None) if of_shares(design) else ()
         if self.sample.population is not None and not of_shares(design) and design.loss is not None:
             notes += ("the finite population is not used for a number: the error is rather too large",)
-        words = "plain answers" if design.loss is None else f"{design.name.replace('_', ' ')} design"
+        name = "plain answers" if design.loss is None else f"{design.name.replace('_', ' ')} design"
         return replace(
             estimate,
             loss=design.loss,
             covers=_covers_of(estimate.covers, plain=design.loss is None),
-            method=f"{words}, {estimate.method}",
+            method=f"{name}, {estimate.method}",
             notes=(*estimate.notes, *notes),
         )
 
     def _sample(self, design: QuestionModel) -> tuple[Sample | Replicates, dict[str, Any]]:
+        """Return the sample for this design, and how much of the variance of its scores is randomization."""
         if self.sample.population is None:
             return self.sample, {}
-        if design.loss is None:  # nothing hides it, so all of its variance is that of drawing people
+        if design.loss is None:  # without randomization all variance is sampling variance
             return self.sample, {"noise": 0}
         if not of_shares(design):
-            return self._endless, {}
+            return self._without_population, {}
         return self.sample, {"noise": "shares"}
 
     @property
-    def _endless(self) -> Sample | Replicates:
+    def _without_population(self) -> Sample | Replicates:
+        """The sample without its finite population correction."""
         return self.sample if isinstance(self.sample, Replicates) else replace(self.sample, population=None)
 
     def group_estimates(self, name: str, method: str) -> list[GroupEstimate]:
         if method != "moment":
-            reject("with a `sample` the method must be 'moment'", repr(method), "weights go with scores alone")
-        design, (values, places) = self.readers[name].design, self._read(name)
-        scored = _scores_of(design, values)
-        known = np.array([value is not None for value in values])[places]
-        last = np.array([value == 1 for value in values])[places]
-        binary, estimated = len(design.report_options) == 2, []
+            consequence = "the other methods cannot take weights into account"
+            reject("with a `sample` the method must be 'moment'", repr(method), consequence)
+        design, (values, index) = self.readers[name].design, self._read(name)
+        scores = _scores_of(design, values)
+        answered = np.array([value is not None for value in values])[index]
+        last = np.array([value == 1 for value in values])[index]
+        binary, estimates = len(design.report_options) == 2, []
         weighted = bool({"weights", "known totals"} & {*described(self.sample)})
         for group, rows in self.groups().items():
             where = self._where(group)
-            used = int(np.count_nonzero(known & where))
-            estimate = self._mean(self._reports(design, values, scored, places, where), scored[places], where)
+            used = int(np.count_nonzero(answered & where))
+            estimate = self._mean(self._reports(design, values, scores, index, where), scores[index], where)
             yes = int(np.count_nonzero(last & where)) / used if binary and used else None
-            deff = _deff(estimate, scored[places][where], weights_of(self.sample, self._rows)[where])
-            estimated.append(GroupEstimate(name, group, estimate, rows, rows - used, yes, deff, weighted))
-        return estimated
+            deff = _deff(estimate, scores[index][where], weights_of(self.sample, self._rows)[where])
+            estimates.append(GroupEstimate(name, group, estimate, rows, rows - used, yes, deff, weighted))
+        return estimates
 
     def _reports(
-        self, design: QuestionModel, values: Sequence[Any], scored: Array, places: Codes, where: Mask
+        self, design: QuestionModel, values: Sequence[Any], scores: Array, index: Codes, where: Mask
     ) -> Reports:
         weights = weights_of(self.sample, self._rows)
-        return Reports.of(design, values, scored, places[where], weights[where])
+        return Reports.of(design, values, scores, index[where], weights[where])
 
     def _mean(self, reports: Reports, scores: Array, where: Mask) -> Estimate:
-        """A group's estimate: no error of 0 where all reports agree, and a note where they contradict their design."""
+        """Estimate a group.
+
+        The error is above 0 even if all reports agree, and a note says where reports contradict their design.
+        """
         sample, noise = self._sample(reports.design)
         labels = estimated_labels(reports.design)
-        mean = _of_known(partial(sample.mean, where=where, **noise), scores, labels, where)
+        mean = _observed_boxes(partial(sample.mean, where=where, **noise), scores, labels, where)
         if mean is None:
             return empty_estimate(reports.design)
-        worth, added = reports.worth()
-        estimate = self._estimated(reports.design, with_variance(mean, added))
-        if worth is None:
+        equal_weights, added = reports.equal_weights()
+        estimate = self._with_design(reports.design, with_variance(mean, added))
+        if equal_weights is None:
             return estimate
-        known = where[:, None] & ~np.isnan(scores).reshape(len(scores), -1)
-        n = known.sum(axis=0)
-        fewest = known[:, np.argmin(np.where(n > 0, n, len(scores)))]  # who were asked about the same box
-        finite = drawn = np.diag(np.asarray(mean.cov))
-        endless = _of_known(partial(self._endless.mean, where=where), scores, labels, where) if noise else None
-        if endless is not None:
-            drawn = np.diag(np.asarray(endless.cov))
-        basis = worth.basis(estimate, drawn, finite, n, df_of(sample, fewest))
+        observed = where[:, None] & ~np.isnan(scores).reshape(len(scores), -1)
+        n = observed.sum(axis=0)
+        # The degrees of freedom are those of the box that the fewest people were asked about.
+        fewest = observed[:, np.argmin(np.where(n > 0, n, len(scores)))]
+        finite = variance = np.diag(np.asarray(mean.cov))
+        if noise:
+            statistic = partial(self._without_population.mean, where=where)
+            without_population = _observed_boxes(statistic, scores, labels, where)
+            if without_population is not None:
+                variance = np.diag(np.asarray(without_population.cov))
+        basis = equal_weights.basis(estimate, variance, finite, n, df_of(sample, fewest))
+        fit = equal_weights.estimate.fit
         if basis is None:
-            return replace(estimate, fit=worth.estimate.fit)
-        fit, words = worth.estimate.fit, [word for word in described(sample) if word != "finite population"]
-        covers = Covers(estimate.covers.sources, f"({', '.join([*words, f'{basis.df} df'])})")
+            return replace(estimate, fit=fit)
+        used = [name for name in described(sample) if name != "finite population"]
+        covers = Covers(estimate.covers.sources, f"({', '.join([*used, f'{basis.df} df'])})")
         notes = fit_notes(fit, basis) if fit is not None else ()
         return replace(estimate, basis=basis, fit=fit, covers=covers, notes=notes or estimate.notes)
 
     def _added(self, name: str, group: Group) -> Array:
-        """What a group whose reports all agree adds to the variance of a difference."""
-        design, (values, places) = self.readers[name].design, self._read(name)
-        return self._reports(design, values, _scores_of(design, values), places, self._where(group)).worth()[1]
+        """Return the variance to add to a difference for a group whose reports all agree."""
+        design, (values, index) = self.readers[name].design, self._read(name)
+        return self._reports(design, values, _scores_of(design, values), index, self._where(group)).equal_weights()[1]
 
     def difference(self, name: str, group: Group, other: Group) -> Estimate:
         design = self.readers[name].design
         scores, (sample, noise) = self._scores(name), self._sample(design)
         first, second = self._where(group), self._where(other)
-        apart = partial(sample.difference, first=first, second=second, **noise)
-        gap = _of_known(apart, scores, estimated_labels(design), first, second)
-        if gap is None:
+        statistic = partial(sample.difference, first=first, second=second, **noise)
+        difference = _observed_boxes(statistic, scores, estimated_labels(design), first, second)
+        if difference is None:
             return empty_estimate(design)
-        gap = with_variance(gap, self._added(name, group) + self._added(name, other))
-        return replace(self._estimated(design, gap), notes=())
+        difference = with_variance(difference, self._added(name, group) + self._added(name, other))
+        return replace(self._with_design(design, difference), notes=())
 
     def change(self, first: str, second: str) -> dict[Group, Estimate]:
-        """The first question less the second, of the same people, in each group."""
+        """Estimate the first question minus the second, asked of the same people, in each group."""
         designs = [self.readers[name].design for name in (first, second)]
         pair = np.stack([self._scores(first), self._scores(second)], axis=1)
-        sample = self._endless  # how their noise goes together is not known
-        weights, changes = weights_of(self.sample, self._rows), {}
+        # The randomization variance of the difference is not known, so the finite population is not used.
+        sample = self._without_population
+        row_weights, changes = weights_of(self.sample, self._rows), {}
         for group in self.groups():
-            known = self._where(group) & ~np.isnan(pair).any(axis=1)
-            if not known.any():
+            answered = self._where(group) & ~np.isnan(pair).any(axis=1)
+            if not answered.any():
                 changes[group] = empty_estimate(designs[0])
                 continue
-            gap = sample.mean(pair[:, 0] - pair[:, 1], known, labels=("difference",))
-            mass = weights[known] / weights[known].min()  # at least 1 a person, however weights are scaled
-            added = change_variance(designs, pair[known], mass) * (mass**2).sum() / mass.sum() ** 2
-            changes[group] = with_variance(replace(gap, covers=_covers_of(gap.covers)), added)
+            difference = sample.mean(pair[:, 0] - pair[:, 1], answered, labels=("difference",))
+            # `change_variance` needs weights of at least 1, whatever their scale.
+            weights = row_weights[answered] / row_weights[answered].min()
+            added = change_variance(designs, pair[answered], weights) * (weights**2).sum() / weights.sum() ** 2
+            changes[group] = with_variance(replace(difference, covers=_covers_of(difference.covers)), added)
         return changes
 
     def homogeneity(self, name: str, method: str | None = None) -> TableTest:
-        """Whether all groups have the same shares: Rao and Scott's test, or Wald's F where reports have many kinds."""
+        """Test whether all groups have the same shares, by default by Rao and Scott's F where reports have labels.
+
+        Other reports have Wald's F of the scores.
+        """
         design = self.readers[name].design
         kinds = len(design.report_options)
         if choice(method or ("rao-scott" if kinds else "wald"), "method", ("rao-scott", "wald")) == "rao-scott":
             if not kinds:
                 reject("'rao-scott' needs reports of few kinds", design.name, "use method='wald'")
-            return self._rao_scott(self._places[1], self._codes(name), (len(self.groups()), kinds))
+            return self._rao_scott(self._group_codes[1], self._codes(name), (len(self.groups()), kinds))
         scores, (sample, noise) = self._scores(name), self._sample(design)
         flat = scores[:, None] if scores.ndim == 1 else scores[:, :-1]
         first, *others = self.groups()
-        own = np.stack([self._where(group) for group in others], axis=1).repeat(flat.shape[1], axis=1)
-        base = np.broadcast_to(self._where(first)[:, None], own.shape)
-        gaps = sample.difference(np.tile(flat, len(others)), own, base, **noise)
+        # All differences from the first group at once, with a column for each group and option.
+        members = np.stack([self._where(group) for group in others], axis=1).repeat(flat.shape[1], axis=1)
+        base = np.broadcast_to(self._where(first)[:, None], members.shape)
+        differences = sample.difference(np.tile(flat, len(others)), members, base, **noise)
         k = flat.shape[1]
         added = [self._added(name, group)[:k, :k] for group in (first, *others)]
-        cov = np.asarray(gaps.cov) + side_by_side(added[0], added[1:])
-        return wald_f(np.atleast_1d(gaps.value), cov, df_of(sample, np.ones(len(scores), dtype=bool)))
+        cov = np.asarray(differences.cov) + difference_covariance(added[0], added[1:])
+        return wald_f(np.atleast_1d(differences.value), cov, df_of(sample, np.ones(len(scores), dtype=bool)))
 
     def independence(self, first: str, second: str) -> TableTest:
-        """Whether two hidden answers go together: as reports are drawn independently, exactly when they do."""
+        """Test whether two answers are independent.
+
+        Reports are randomized independently, so they are independent exactly if the answers are.
+        """
         rows, columns = (len(self.readers[name].design.report_options) for name in (first, second))
         return self._rao_scott(self._codes(first), self._codes(second), (rows, columns))
 
     def _codes(self, name: str) -> Codes:
-        """The code of each row's report; -1 where there is none."""
-        values, places = self._read(name)
-        return np.array([-1 if value is None else value for value in values])[places]
+        """Return the code of each row's report; -1 where there is none."""
+        values, index = self._read(name)
+        return np.array([-1 if value is None else value for value in values])[index]
 
     def _rao_scott(self, rows: Codes, columns: Codes, shape: tuple[int, int]) -> TableTest:
-        """Of the weighted table of two codes; -1 is none."""
-        known = (rows >= 0) & (columns >= 0)
-        cell = np.where(known, rows * shape[1] + columns, 0)
-        there, place = np.unique(cell[known], return_inverse=True)
-        cells = np.zeros((self._rows, len(there)))
-        cells[np.flatnonzero(known), place] = 1
-        shares = self._endless.mean(cells, known, labels=range(len(there)))
-        full = np.zeros(shape[0] * shape[1])
-        full[there] = np.atleast_1d(shares.value)
-        cov = np.zeros((len(full),) * 2)
-        cov[np.ix_(there, there)] = shares.cov
-        return rao_scott(full.reshape(shape), cov, int(known.sum()), df_of(self.sample, known))
+        """Test the weighted table of two codes; rows with a code of -1 are left out."""
+        complete = (rows >= 0) & (columns >= 0)
+        cell = np.where(complete, rows * shape[1] + columns, 0)
+        observed, index = np.unique(cell[complete], return_inverse=True)
+        indicators = np.zeros((self._rows, len(observed)))
+        indicators[np.flatnonzero(complete), index] = 1
+        shares = self._without_population.mean(indicators, complete, labels=range(len(observed)))
+        table = np.zeros(shape[0] * shape[1])
+        table[observed] = np.atleast_1d(shares.value)
+        cov = np.zeros((len(table),) * 2)
+        cov[np.ix_(observed, observed)] = shares.cov
+        return rao_scott(table.reshape(shape), cov, int(complete.sum()), df_of(self.sample, complete))
 
     def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]:
         width = len(self.readers[second].design.report_options)
-        (a, rows), (b, others) = self._read(first), self._read(second)
-        codes = [None if x is None or y is None else x * width + y for x in a for y in b]
-        scored, places, estimates = _scores_of(design, codes), rows * len(b) + others, {}
+        (reports, rows), (other_reports, other_rows) = self._read(first), self._read(second)
+        codes = [None if x is None or y is None else x * width + y for x in reports for y in other_reports]
+        scores, index, estimates = _scores_of(design, codes), rows * len(other_reports) + other_rows, {}
         for group in self.groups():
             where = self._where(group)
-            reports = self._reports(design, codes, scored, places, where)
-            estimates[group] = self._mean(reports, scored[places], where)
+            pairs = self._reports(design, codes, scores, index, where)
+            estimates[group] = self._mean(pairs, scores[index], where)
         return estimates
 
 
-def number_cells(column: Any) -> tuple[list[Any], Codes]:
-    """The different cells of a column, and the number of each row's."""
+def encode_cells(column: Any) -> tuple[list[Any], Codes]:
+    """Return the distinct cells of a column, and the index of each row's cell among them."""
     array = column.to_numpy() if column.dtype.is_numeric() and not column.null_count() else None
     if array is not None and array.dtype.kind in "iuf":
-        distinct, places = np.unique(array, return_inverse=True)
-        return distinct.tolist(), places
-    first: dict[Any, int] = {}
+        distinct, index = np.unique(array, return_inverse=True)
+        return distinct.tolist(), index
+    positions: dict[Any, int] = {}
     cells: list[Any] = []
-    places = np.empty(len(column), dtype=np.int64)
+    index = np.empty(len(column), dtype=np.int64)
     for row, cell in enumerate(column.to_list()):
+        # The type is part of the key, because 1, 1.0 and True are equal.
         key = None if is_missing(cell) else (type(cell), tuple(cell) if isinstance(cell, list) else cell)
-        if key not in first:
-            first[key] = len(cells)
+        if key not in positions:
+            positions[key] = len(cells)
             cells.append(cell)
-        places[row] = first[key]
-    return cells, places
+        index[row] = positions[key]
+    return cells, index
 
 
-def _of_known(statistic: Callable[..., Estimate], scores: Array, labels: Labels, *domains: Mask) -> Estimate | None:
-    """NaN for boxes that nobody of a domain was asked about; None if that is so of all."""
+def _observed_boxes(
+    statistic: Callable[..., Estimate], scores: Array, labels: Labels, *domains: Mask
+) -> Estimate | None:
+    """Estimate the columns that people of every domain have scores for; the others are NaN.
+
+    None is returned if there is no such column: with randomly assigned boxes, each person has the score of one box.
+    """
     flat = scores.reshape(len(scores), -1)
-    there = np.logical_and.reduce([~np.isnan(flat[where]).all(axis=0) for where in domains])
-    if there.all():
+    observed = np.logical_and.reduce([~np.isnan(flat[where]).all(axis=0) for where in domains])
+    if observed.all():
         return statistic(scores, labels=labels)
-    if not there.any():
+    if not observed.any():
         return None
-    some = statistic(flat[:, there], labels=np.flatnonzero(there))
-    value, se, cov = (np.full(shape, np.nan) for shape in (len(there), len(there), (len(there),) * 2))
-    value[there], se[there], cov[np.ix_(there, there)] = some.value, some.se, some.cov
-    basis = replace(some.basis, value=value, se=se)  # type: ignore[type-var]
-    return replace(some, value=value, se=se, cov=cov, labels=labels, basis=basis)
+    partly = statistic(flat[:, observed], labels=np.flatnonzero(observed))
+    value, se, cov = (np.full(shape, np.nan) for shape in (len(observed), len(observed), (len(observed),) * 2))
+    value[observed], se[observed], cov[np.ix_(observed, observed)] = partly.value, partly.se, partly.cov
+    basis = replace(partly.basis, value=value, se=se)  # type: ignore[type-var]
+    return replace(partly, value=value, se=se, cov=cov, labels=labels, basis=basis)
 
 
 def _covers_of(covers: Covers, *, plain: bool = False) -> Covers:
-    """What errors of scores cover, said of answers: plain ones are not randomized."""
+    """Return the sources of error of answers for those of scores; plain answers have no randomization."""
     return covers.replaced(ErrorSource.SCORES, *() if plain else (ErrorSource.RANDOMIZATION,))
 
 
 def _scores_of(design: QuestionModel, values: Sequence[Any]) -> Array:
-    """A row of scores for each report; NaN where there is none."""
-    there = np.array([value is not None for value in values])
-    if not there.any():
+    """Return a row of scores for each report; NaN where there is none."""
+    observed = np.array([value is not None for value in values])
+    if not observed.any():
         return np.full(len(values), np.nan)
-    known = design._scores_sent([value for value in values if value is not None])
-    scores = np.full((len(values), *known.shape[1:]), np.nan)
-    scores[there] = known
+    observed_scores = design._scores_sent([value for value in values if value is not None])
+    scores = np.full((len(values), *observed_scores.shape[1:]), np.nan)
+    scores[observed] = observed_scores
     return scores
 
 
 def _deff(estimate: Estimate, scores: Array, weights: Array) -> Any:
-    """The variance as a multiple of that of a simple random sample of as many people, as R's deff="replace"."""
-    there = ~np.isnan(scores).reshape(len(scores), -1)
-    numbers, known = np.nan_to_num(scores).reshape(there.shape), there.sum(axis=0)
-    if np.min(known) < 2:
+    """Return the design effect: the variance relative to a simple random sample of as many people.
+
+    This is deff="replace" of R's survey package.
+    """
+    observed = ~np.isnan(scores).reshape(len(scores), -1)
+    numbers, n = np.nan_to_num(scores).reshape(observed.shape), observed.sum(axis=0)
+    if np.min(n) < 2:
         return None
-    mass = np.where(there, weights[:, None], 0.0)
-    mass /= mass.sum(axis=0)
-    alike = (mass * (numbers - (mass * numbers).sum(axis=0)) ** 2).sum(axis=0) / (known - 1)
+    shares = np.where(observed, weights[:, None], 0.0)
+    shares /= shares.sum(axis=0)
+    simple = (shares * (numbers - (shares * numbers).sum(axis=0)) ** 2).sum(axis=0) / (n - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        some = alike > 1e-12 * (mass * numbers**2).sum(axis=0) / known  # else rounding of equal scores
-        return np.where(some, np.asarray(estimate.se) ** 2 / alike, np.nan)
+        # A smaller variance is the rounding error of equal scores.
+        varies = simple > 1e-12 * (shares * numbers**2).sum(axis=0) / n
+        return np.where(varies, np.asarray(estimate.se) ** 2 / simple, np.nan)

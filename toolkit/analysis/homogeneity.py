@@ -1,8 +1,8 @@
-"""Whether groups have the same shares, over all options together.
+"""Tests of homogeneity: whether groups have the same shares, over all options together.
 
-Through a square matrix the truths agree exactly when the reports do, so the ordinary chi-squared test of the
-table of reports is the test, and privacy needs no correction. With more reports than truths it is the
-likelihood ratio.
+With a square design matrix the shares of truths are equal exactly if the shares of reports are, so the ordinary
+chi-squared test of the table of reports is valid without a correction. With more reports than truths the test is the
+likelihood ratio test.
 """
 
 from collections.abc import Sequence
@@ -21,18 +21,18 @@ from toolkit.local.matrix.likelihood import maximize
 
 @dataclass(frozen=True)
 class TableTest:
-    """A test of a table: whether groups, or two answers, go together.
+    """The result of a test of homogeneity or independence.
 
     Parameters
     ----------
     statistic : float
-        How far the reports are from what was tested.
+        The test statistic.
     df : int or tuple
-        Degrees of freedom; of an F test two of them.
+        Degrees of freedom; two numbers for an F test.
     p : float
         The p-value.
     method : str
-        What was computed, in words.
+        Name of the test.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class TableTest:
 
 
 def chi_squared(table: ArrayLike) -> TableTest:
-    """Pearson's test that the rows of a table of counts follow one law; empty columns are left out."""
+    """Test whether the rows of a table of counts have one distribution (Pearson); empty columns are left out."""
     counts = np.asarray(table, dtype=np.float64)
     counts = counts[:, counts.any(axis=0)]
     expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
@@ -67,14 +67,14 @@ def homogeneity(design: Design, tables: Sequence[Any]) -> TableTest:
     Parameters
     ----------
     design : Design
-        What the reports came through.
+        The design of the reports.
     tables : sequence of sequence of int
         Counts of reports, one row per group.
 
     Returns
     -------
     TableTest
-        Pearson's chi-squared; the likelihood ratio for a design with more reports than options.
+        Pearson's chi-squared test, or the likelihood ratio test for a design with more reports than options.
 
     Examples
     --------
@@ -84,58 +84,61 @@ def homogeneity(design: Design, tables: Sequence[Any]) -> TableTest:
     """
     counts = floats(tables, "tables")
     if counts.ndim != 2 or counts.shape[1] != len(design.report_options):
-        rule = f"counts must have {len(design.report_options)} columns, one a report"
-        reject(rule, f"shape {counts.shape}", "one row per group")
+        rule = f"`tables` must have {len(design.report_options)} columns, one for each report"
+        reject(rule, f"shape {counts.shape}", "give one row per group")
     if len(counts) < 2 or not counts.any(axis=1).all():
         reject("at least two groups must have reports", len(counts), "there is nothing to compare")
     counts = np.array([checked_counts(row, counts.shape[1]) for row in counts])
     if design.matrix.shape[0] == design.matrix.shape[1]:
         return chi_squared(counts)
-    apart = sum(_highest(design, row) for row in counts)
-    statistic = max(2 * (apart - _highest(design, counts.sum(axis=0))), 0.0)
+    separate = sum(_max_loglike(design, row) for row in counts)
+    statistic = max(2 * (separate - _max_loglike(design, counts.sum(axis=0))), 0.0)
     df = (len(counts) - 1) * (len(design.options) - 1)
     return TableTest(statistic, df, float(chdtrc(df, statistic)), "likelihood ratio")
 
 
-def _highest(design: Design, counts: Array) -> float:
-    """The greatest log-likelihood of counts, over all shares."""
+def _max_loglike(design: Design, counts: Array) -> float:
+    """Return the maximum of the log-likelihood of counts over all shares."""
     return float(xlogy(counts, maximize(design.matrix, counts, None) @ design.matrix).sum())
 
 
 def wald_f(difference: Array, cov: Array, df: int) -> TableTest:
-    """W = d' V**-1 d of q differences; F = (v - q + 1) / (v q) W on q and v - q + 1 degrees of freedom."""
+    """Test whether q differences d with covariance V are zero, by Wald's F with v degrees of freedom of the sample.
+
+    W = d' V**-1 d, and F = (v - q + 1) / (v q) W has q and v - q + 1 degrees of freedom.
+    """
     q = len(difference)
     rest = df - q + 1
     if rest < 1:
-        reject(
-            "a sample must have more clusters than differences that are tested", f"{df} df", "merge options or groups"
-        )
+        rule = "a sample must have more clusters than differences to test"
+        reject(rule, f"{df} df", "merge options or groups")
     wald = float(difference @ np.linalg.solve(cov, difference))
     statistic = rest / (df * q) * wald
     return TableTest(statistic, (q, rest), float(fdtrc(q, rest, statistic)), f"Wald's F, W = {wald:.6g}")
 
 
 def rao_scott(shares: Array, cov: Array, n: int, df: int) -> TableTest:
-    """Pearson's test of a table of weighted shares, corrected for how people were drawn (Rao and Scott 1984, second
-    order): F = X**2 / tr on d and d * df degrees of freedom, with tr the sum of the design effects of all
-    interactions and d their number as these are spread. Expected shares stand in its weights, so that it is never
-    negative.
+    """Test the independence of a table of weighted shares by Pearson's statistic with the correction of Rao and Scott.
+
+    The correction is of second order (Rao and Scott 1984): F = X**2 / tr has d and d * df degrees of freedom. Here tr
+    is the sum of the design effects of all interactions, and d is tr**2 over the sum of their squares. The weights are
+    expected shares, so that F is never negative.
     """
     rows, columns = shares.any(axis=1), shares.any(axis=0)
-    table, places = shares[rows][:, columns], np.outer(rows, columns).ravel()
+    table, cells = shares[rows][:, columns], np.outer(rows, columns).ravel()
     g, k = table.shape
-    if min(g, k) < 2:  # all are alike in what was seen
+    if min(g, k) < 2:  # no interaction
         return TableTest(0.0, (0.0, 0.0), 1.0, "Rao and Scott's F of the reports")
     expected = np.outer(table.sum(axis=1), table.sum(axis=0))
     pearson = float(n * ((table - expected) ** 2 / expected).sum())
-    # what is left of each interaction after rows and columns
-    apart = [np.eye(size)[:, 1:] - 1 / size for size in (g, k)]
-    contrasts = np.kron(*apart) / expected.ravel()[:, None]
-    alike = (contrasts * expected.ravel()[:, None]).T @ contrasts / n
-    delta = np.linalg.solve(alike, contrasts.T @ cov[np.ix_(places, places)] @ contrasts)
-    total, squares = float(np.trace(delta)), float(np.trace(delta @ delta))
-    free = total**2 / squares
-    statistic = pearson / total
-    p = float(fdtrc(free, free * df, statistic)) if df > 0 else np.nan
-    how = f"Rao and Scott's F of the reports, X² = {pearson:.5g}"
-    return TableTest(statistic, (round(free, 6), round(free * df, 6)), p, how)
+    # One contrast for each interaction, orthogonal to rows and columns.
+    margins = [np.eye(size)[:, 1:] - 1 / size for size in (g, k)]
+    contrasts = np.kron(*margins) / expected.ravel()[:, None]
+    simple_cov = (contrasts * expected.ravel()[:, None]).T @ contrasts / n
+    design_effects = np.linalg.solve(simple_cov, contrasts.T @ cov[np.ix_(cells, cells)] @ contrasts)
+    trace, squares = float(np.trace(design_effects)), float(np.trace(design_effects @ design_effects))
+    df_numerator = trace**2 / squares
+    statistic = pearson / trace
+    p = float(fdtrc(df_numerator, df_numerator * df, statistic)) if df > 0 else np.nan
+    method = f"Rao and Scott's F of the reports, X² = {pearson:.5g}"
+    return TableTest(statistic, (round(df_numerator, 6), round(df_numerator * df, 6)), p, method)

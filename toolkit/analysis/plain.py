@@ -1,4 +1,4 @@
-"""`plain`: answers that nothing hides, estimated beside hidden ones: shares and means as every survey has them."""
+"""`plain`: questions without randomization, estimated together with randomized ones."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _PLAIN = "plain answers"
 
 @dataclass(frozen=True)
 class Plain:
-    """A question that is asked plainly, with the verbs that an analysis asks of a randomizer."""
+    """A question without randomization, with the methods that an analysis calls on randomizers."""
 
     asks: AnswerKind
     options: Labels = ()
@@ -41,18 +41,18 @@ class Plain:
         return "The answer is given as it is: nothing hides it."
 
     def _accepts(self, report: object) -> bool:
-        """Whether this is an answer: a code, a list of ticked codes, or a number within the bounds."""
+        """Return whether this is an answer: a code, a list of ticked codes, or a number within the bounds."""
         if self.bounds is None:
             return (is_set if self.asks == "ticks" else is_code)(report, len(self.options))
         number = isinstance(report, int | float) and not isinstance(report, bool) and np.isfinite(report)
         return bool(number) and self.bounds[0] <= exact(report, "answer") <= self.bounds[1]  # type: ignore[arg-type]
 
     def scores(self, reports: Iterable[Any], option: Label | None = None) -> Array:
-        """Each answer as it is: of two options whether it is the last one, of more a row of 0 and 1."""
+        """Return answers as numbers: 1 for the last of two options, and a row of 0 and 1 for more options."""
         if self.asks == "number":
             return np.asarray(reports, dtype=np.float64)
         if self.asks == "ticks":
-            rows = np.array([[float(code in one) for code in range(len(self.options))] for one in reports])
+            rows = np.array([[float(code in ticked) for code in range(len(self.options))] for ticked in reports])
         else:
             rows = np.eye(len(self.options))[np.asarray(reports, dtype=np.intp)]
         if option is not None:
@@ -65,8 +65,8 @@ class Plain:
     def _estimate_sent(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: object = "moment", /
     ) -> Estimate:
-        """Shares of the options, or the mean of a number, whatever the method; there is no privacy claim."""
-        del method  # the unbiased estimate lies inside 0 to 1, and is the likeliest
+        """Estimate the shares of the options, or the mean of a number."""
+        del method  # all methods agree: the unbiased estimate lies inside 0 to 1 and has maximum likelihood
         counts = np.ones(len(reports), dtype=np.int64) if times is None else np.asarray(times, dtype=np.int64)
         if self.asks == "number":
             return _mean(self.scores(reports), counts)
@@ -78,21 +78,21 @@ class Plain:
 def plain(
     options: Sequence[str | int] | None = None, *, bounds: tuple[Number, Number] | None = None, multiple: bool = False
 ) -> Plain:
-    """Declare a column of plain answers, for `estimates`: one of the options, several of them, or a number.
+    """Declare a column of plain answers for `estimates`: one option, several options, or a number.
 
     Parameters
     ----------
     options : sequence of str or int, optional
-        The labels of the answers.
+        Labels of the answers.
     bounds : tuple of two numbers, optional
-        The least and the greatest number, in place of options.
+        Smallest and largest number, instead of options.
     multiple : bool
         Whether several options may be ticked.
 
     Returns
     -------
     Plain
-        With the verbs that an analysis asks of a randomizer; nothing is hidden.
+        The question, to be used in place of a design.
 
     Examples
     --------
@@ -105,7 +105,8 @@ def plain(
     """
     if (options is None) == (bounds is None):
         received = "none" if options is None else "both"
-        reject("exactly one of options and bounds must be given", received, "answers are one or the other")
+        consequence = "answers are either labels or numbers"
+        reject("exactly one of `options` and `bounds` must be given", received, consequence)
     if bounds is not None:
         return Plain("number", (), limits(bounds, consequence="answers lie between them"))
     if isinstance(options, str):
@@ -113,19 +114,19 @@ def plain(
         reject("`options` must be a list of labels", "one string", consequence, TypeError)
     labels = tuple(options or ())
     if not labels or len({str(label) for label in labels}) < len(labels):
-        reject("`options` must be different labels", f"{len(labels)} of them", "answers go by label")
+        reject("`options` must be different labels", f"{len(labels)} of them", "answers are identified by their labels")
     return Plain("ticks" if multiple else "choice", labels)
 
 
 def as_design(model: Any) -> Any:
-    """Plain choices as the design that hides nothing, where a table of probabilities is needed; others as they are."""
+    """Return plain choices as a design with the identity matrix; other models are returned unchanged."""
     if not isinstance(model, Plain) or model.asks != "choice":
         return model
     return Design(np.eye(len(model.options), dtype=np.int64), 1, model.options, name="direct")
 
 
 def question_model(question: AnalyzedQuestion) -> QuestionModel:
-    """What was asked by a question of a survey: its design, or plain answers."""
+    """Return the design of a survey's question, or a model of its plain answers."""
     if question.design is not None:
         return question.design
     if question.bounds is not None:
@@ -134,7 +135,7 @@ def question_model(question: AnalyzedQuestion) -> QuestionModel:
 
 
 def _shares(codes: Codes, times: Counts, options: Labels) -> Estimate:
-    """Through the design that hides nothing, whose intervals are those of a share."""
+    """Estimate shares by the design with the identity matrix, whose intervals are those of counted shares."""
     counts = np.zeros(len(options), dtype=np.int64)
     np.add.at(counts, codes, times)
     direct = as_design(Plain("choice", tuple(range(len(counts)))))
@@ -145,22 +146,22 @@ def _shares(codes: Codes, times: Counts, options: Labels) -> Estimate:
 
 
 def _boxes(rows: Array, counts: Counts, labels: Labels) -> Estimate:
-    """The share of people who tick each box: each is counted, so its intervals are those of a share."""
+    """Estimate the share of people who tick each box; the intervals are those of counted shares."""
     n = int(counts.sum())
     basis = Shares.from_support(counts @ rows, n, np.ones(len(labels)), np.zeros(len(labels)))
-    apart = rows - basis.value
-    cov = (apart * counts[:, None]).T @ apart / n / (n - 1) if n > 1 else np.full((len(labels),) * 2, np.nan)
-    np.fill_diagonal(cov, basis.se**2)  # also where all answers agree
+    centred = rows - basis.value
+    cov = (centred * counts[:, None]).T @ centred / n / (n - 1) if n > 1 else np.full((len(labels),) * 2, np.nan)
+    np.fill_diagonal(cov, basis.se**2)  # above 0 even where all answers agree
     value, se = (float(basis.value[0]), float(basis.se[0])) if len(labels) == 1 else (basis.value, basis.se)
     return Estimate(value, se, labels, cov, n, None, _COVERS, _PLAIN, basis=basis)
 
 
 def _mean(numbers: Array, counts: Counts) -> Estimate:
-    """The mean of numbers that each occur several times, with a t interval by their own spread."""
+    """Estimate the mean of numbers from the distinct numbers and their counts, with a t interval."""
     n = int(counts.sum())
     mean = float(counts @ numbers / n)
-    alike = np.ptp(numbers[counts > 0]) == 0
-    se = float(np.sqrt(counts @ (numbers - mean) ** 2 / n / (n - 1))) if n > 1 and not alike else np.nan
-    notes = (ALIKE,) if n > 1 and alike else ()
+    equal = np.ptp(numbers[counts > 0]) == 0
+    se = float(np.sqrt(counts @ (numbers - mean) ** 2 / n / (n - 1))) if n > 1 and not equal else np.nan
+    notes = (ALIKE,) if n > 1 and equal else ()
     method = f"{_PLAIN}, t with {n - 1} degrees of freedom" if n > 1 else _PLAIN
     return Estimate(mean, se, ("mean",), np.array([[se**2]]), n, None, _COVERS, method, notes, Student(mean, se, n - 1))

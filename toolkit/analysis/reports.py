@@ -1,9 +1,8 @@
-"""What stands in a cell, read as a report of a design: never guessed, and never quoted; and what one question
-is estimated to be in one group.
+"""The cells of a column read as reports of a design, and the estimate of one question in one group.
 
-Text is stripped and its case does not matter. A design's own labels win. Where its reports are a yes and a
-no, truth values, 0 and 1 and the usual words stand for them; of any other design, as the crosswise one with
-"same" and "different", they would have to be guessed, and are refused.
+Text is stripped, and its case does not matter. The labels of the design come first. If its reports are yes and no,
+booleans, 0 and 1 and the usual words are read as well. For other designs, such as the crosswise design with "same" and
+"different", their meaning would be a guess, so they are rejected. Messages never quote a cell.
 """
 
 import json
@@ -33,7 +32,7 @@ from toolkit.local.protocol import AnswerKind
 
 @runtime_checkable
 class QuestionModel(Protocol):
-    """A part of `Randomizer`; of plain answers the loss is None, as nothing is promised."""
+    """The part of `Randomizer` that an analysis uses; for plain answers the loss is None."""
 
     @property
     def name(self) -> str: ...
@@ -60,7 +59,7 @@ class QuestionModel(Protocol):
 
 
 class AnalyzedQuestion(Protocol):
-    """A question of a survey, as an analysis reads it; plain answers have no design."""
+    """The part of a survey's question that an analysis uses; plain answers have no design."""
 
     @property
     def name(self) -> str: ...
@@ -75,7 +74,7 @@ class AnalyzedQuestion(Protocol):
 
 
 class Asked(Protocol):
-    """A survey, as an analysis reads it."""
+    """The part of a survey that an analysis uses."""
 
     @property
     def questions(self) -> Sequence[AnalyzedQuestion]: ...
@@ -84,13 +83,13 @@ class Asked(Protocol):
 Data: TypeAlias = DataFrame | Mapping[str, Values]
 """A frame, or a mapping of names to arrays."""
 Designs: TypeAlias = Mapping[str, Any] | Asked
-"""What hides each column: its design, or what `to_dict` wrote; or the survey that asked."""
-if not TYPE_CHECKING:  # `help` shows the name
+"""The design of each column, or the dictionary of its `to_dict`; or the survey that asked the questions."""
+if not TYPE_CHECKING:  # so that `help` shows the names
     Data, Designs = NewType("Data", object), NewType("Designs", object)
 
 
 def checked_designs(designs: object) -> dict[str, QuestionModel]:
-    """What was asked in each column: the object itself, or the data that its `to_dict` wrote."""
+    """Return the randomizer of each column, also from the dictionary of its `to_dict`."""
     if not isinstance(designs, dict) or not designs:
         reject("`designs` must be randomizers by column", type(designs).__name__, "{'report': design}", TypeError)
     models = {}
@@ -99,7 +98,7 @@ def checked_designs(designs: object) -> dict[str, QuestionModel]:
             reject("columns must be named by text", type(name).__name__, "{'report': design}", TypeError)
         rule = f"the design of {name!r} must be a randomizer, or what its to_dict wrote"
         if isinstance(design, str):
-            reject(rule, "a word", "write warner('3/4') and not 'warner': its numbers matter", TypeError)
+            reject(rule, "a text", "write warner('3/4') and not 'warner': its probabilities are needed", TypeError)
         model = restore(design) if isinstance(design, dict) else design
         if not isinstance(model, QuestionModel) or isinstance(model, type):
             reject(rule, type(design).__name__, "see toolkit.local, or plain(…)", TypeError)
@@ -108,45 +107,49 @@ def checked_designs(designs: object) -> dict[str, QuestionModel]:
 
 
 def with_matrix(model: QuestionModel) -> TypeGuard[Design]:
-    """Whether a table holds the probabilities of its reports."""
+    """Return whether the probabilities of its reports are a matrix."""
     return model.matrix is not None
 
 
 def estimated_labels(model: QuestionModel) -> Labels:
-    """What the entries of an estimate are called: options (of two the last), points of a distribution, or the mean."""
+    """Return the labels of an estimate: options (the last of two), points of a distribution, or the mean."""
     if not model.options:
-        points: Labels = getattr(model, "_labels", ("mean",))
-        return points
+        labels: Labels = getattr(model, "_labels", ("mean",))
+        return labels
     return model.options[1:] if len(model.options) == 2 and model.asks == "choice" else model.options
 
 
 def of_shares(model: QuestionModel) -> bool:
-    """Whether shares are estimated, of options or of the points of a distribution; else it is a mean."""
+    """Return whether estimates are shares, of options or of points of a distribution, rather than a mean."""
     return model.bounds is None or hasattr(model, "_labels")
 
 
 def is_single(model: QuestionModel) -> bool:
+    """Return whether an estimate is a single number."""
     return len(estimated_labels(model)) == 1 and model.asks != "ticks" and not hasattr(model, "_labels")
 
 
 STRANGE = object()
-"""What is no report of the design."""
+"""Stands for a cell that is not a report of the design."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Reads the cells of a column. `missing` : no answers, besides empty cells. `advice` : on what is no report."""
+    """Reads the cells of a column as reports of a design.
+
+    `missing` are codes for missing answers, besides empty cells; `advice` is given for cells that are not reports.
+    """
 
     name: str
     design: QuestionModel
     missing: tuple[Any, ...] = ()
-    advice: str = "say what stands for no answer with missing=(…)"
+    advice: str = "list the codes for missing answers in missing=(…)"
 
     def __post_init__(self) -> None:
         for code in self.missing:
             if self._labels.get(cell_key(code)) is not None or self._by_word(_plain(code)) is not None:
                 rule = f"`missing` must not name a report of {self.name!r}"
-                reject(rule, repr(code)[:40], "it would be a report and none")
+                reject(rule, repr(code)[:40], "it would be both a report and a missing answer")
 
     @cached_property
     def _missing(self) -> frozenset[Any]:
@@ -154,7 +157,7 @@ class Reader:
 
     @cached_property
     def _labels(self) -> dict[Any, int]:
-        """Codes by label; where two labels differ in their case only, as they are written."""
+        """Codes by case-folded label, without labels that differ from another only in case."""
         exact = {label: code for code, label in enumerate(self.design.report_options)}
         keys = [cell_key(label) for label in exact]
         return {key: code for key, code in zip(keys, exact.values(), strict=True) if keys.count(key) == 1}
@@ -164,9 +167,9 @@ class Reader:
         return says_yes(self.design.report_options)
 
     def read(self, cell: object) -> Any:
-        """A report's code, number or list; None where it is missing; STRANGE where it is neither."""
+        """Return the code, number or list of a report; None if it is missing, STRANGE if it is not a report."""
         if isinstance(cell, list | np.ndarray):
-            return self._sent([part.item() if isinstance(part, np.generic) else part for part in cell])
+            return self._sent([code.item() if isinstance(code, np.generic) else code for code in cell])
         if is_missing(cell):
             return None
         value = _plain(cell)
@@ -177,19 +180,20 @@ class Reader:
             return self._sent(value)
         if isinstance(value, str) and value in labels:
             return labels.index(value)
-        known = not isinstance(value, bool) or value in [x for x in labels if isinstance(x, bool)]
-        code = self._labels.get(cell_key(value)) if known else None
+        # True is a label only if a label is a boolean: the text "true" is another label.
+        may_be_label = not isinstance(value, bool) or value in [label for label in labels if isinstance(label, bool)]
+        code = self._labels.get(cell_key(value)) if may_be_label else None
         return code if code is not None else self._by_word(value, STRANGE)
 
     def _by_word(self, value: object, otherwise: object = None) -> Any:
-        """By a truth value, 0 or 1, or a word for yes or no."""
+        """Return the code of a boolean, 0 or 1, or a word for yes or no."""
         if self._says_yes is None:
             return otherwise
         word = str(value).strip().casefold()
         return self._says_yes[word in YES] if word in YES | NO else otherwise
 
     def _sent(self, value: object) -> Any:
-        """A number, or a list of numbers as JSON text, as phones send them."""
+        """Return a number, or a list of numbers, also from the JSON text that phones send."""
         if isinstance(value, str):
             try:
                 value = json.loads(value)
@@ -198,33 +202,33 @@ class Reader:
         return value if not isinstance(value, bool) and self.design._accepts(value) else STRANGE
 
     def read_all(self, cells: Iterable[tuple[Any, int]]) -> list[tuple[Any, int]]:
-        """What cells are read as, each with how many rows it has; None where they are missing."""
-        read = [(self.read(cell), count) for cell, count in cells]
-        strange = sum(count for value, count in read if value is STRANGE)
+        """Return the reports of cells with their numbers of rows, None for missing ones; reject anything else."""
+        reports = [(self.read(cell), count) for cell, count in cells]
+        strange = sum(count for value, count in reports if value is STRANGE)
         if strange:
-            self._reject(strange, sum(count for _, count in read))
-        return read
+            self._reject(strange, sum(count for _, count in reports))
+        return reports
 
     def _reject(self, strange: int, rows: int) -> None:
         labels = self.design.report_options
-        known = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
-        rule = f"the column {self.name!r} must hold reports of its design{f' ({known})' if known else ''}"
-        # Which code stands for what is for the reader to say: 1 is yes in one file, and the first option in another.
-        says, quoted = self._says_yes, [repr(label) for label in labels[:3]]
-        if says is not None:
-            yes, no = quoted[says[True]], quoted[says[False]]
+        first_labels = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
+        rule = f"the column {self.name!r} must hold reports of its design{f' ({first_labels})' if labels else ''}"
+        # Only the reader knows the meaning of a code: 1 is yes in one file, and the first option in another.
+        yes_code, quoted = self._says_yes, [repr(label) for label in labels[:3]]
+        if yes_code is not None:
+            yes, no = quoted[yes_code[True]], quoted[yes_code[False]]
             mapped = f"1 is read as yes and 0 as no; if 1 is yes and 2 no, write column.replace({{1: {yes}, 2: {no}}})"
         else:
             pairs = ", ".join(f"…: {label}" for label in quoted)
             mapped = f"map them to these labels, column.replace({{{pairs}}})" if labels else ""
-        # Where no row is a report, a code for no answer is not what is missing.
+        # If no row is a report, codes for missing answers would not help.
         advice = "" if mapped and strange == rows else self.advice
         remedy = "; ".join(filter(None, (mapped, advice)))
         reject(rule, f"{strange:,} of {rows:,} rows with something else", remedy)
 
 
 def _plain(cell: object) -> Any:
-    """A cell as Python has it: whole numbers and dates as such, also where an engine made floats or times of them."""
+    """Return a cell as a Python value; floats that are integers and datetimes at midnight become integers and dates."""
     value = cell.item() if isinstance(cell, np.generic) else cell
     if isinstance(value, datetime) and value == datetime.combine(value, time()):
         return value.date()
@@ -234,32 +238,32 @@ def _plain(cell: object) -> Any:
 
 
 def cell_key(cell: object) -> str:
-    """What two cells have in common that mean the same: "Yes " and "yes", "1" and 1."""
+    """Return a key that cells of one meaning share: "Yes " and "yes", "1" and 1."""
     return str(_plain(cell)).strip().casefold()
 
 
 @dataclass(frozen=True)
 class GroupEstimate:
-    """One question in one group: the estimate, and the people that it was made from.
+    """The estimate of one question in one group, with the number of its people.
 
     Parameters
     ----------
     question : str
-        The name of the question.
+        Name of the question.
     group : tuple
-        The values of the columns of `by`; empty for all people.
+        Values of the columns of `by`; empty for all people.
     estimate : Estimate
-        What was found.
+        The estimate.
     rows : int
-        How many rows the group has.
+        Number of rows of the group.
     missing : int
-        How many of them have no report.
+        Number of rows without a report.
     yes : float, optional
-        The share of the reports that are the last one, as they are, where there are two.
+        The share of reports that are the last of two, before any correction.
     deff : float or array, optional
-        The variance as a multiple of that of as many people drawn alike; None without a sample.
+        Design effect: the variance relative to a simple random sample of as many people; None without a sample.
     weighted : bool, optional
-        Whether the people of a sample have weights; None without one.
+        Whether the sample has weights; None without a sample.
 
     Examples
     --------
@@ -283,12 +287,12 @@ class GroupEstimate:
 
     @property
     def used(self) -> int:
-        """How many people the estimate is made from."""
+        """Number of people with a report."""
         return self.rows - self.missing
 
     @property
     def turnout(self) -> dict[str, int]:
-        """What became of the rows of the group, under the names of a table's columns."""
+        """Numbers of rows that are missing and used, by the column names of `Findings.missing`."""
         return {"missing report": self.missing, "missing group": 0, "used": self.used}
 
     @property
@@ -308,13 +312,13 @@ class GroupEstimate:
 
 
 def empty_estimate(design: QuestionModel) -> Estimate:
-    """The estimate where nobody answered: no number, under the labels that an estimate would have."""
+    """Return an estimate without numbers, for a question that nobody answered."""
     labels = estimated_labels(design)
     k = len(labels)
-    nothing = float("nan") if is_single(design) else np.full(k, np.nan)
+    value = float("nan") if is_single(design) else np.full(k, np.nan)
     return Estimate(
-        value=nothing,
-        se=nothing,
+        value=value,
+        se=value,
         labels=labels,
         cov=np.full((k, k), np.nan) if k <= COVARIANCE_LIMIT else None,
         n=0,
@@ -326,10 +330,10 @@ def empty_estimate(design: QuestionModel) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class EntryIntervals:
-    """The intervals of one entry of an estimate that has several."""
+    """The intervals of one entry of an estimate with several."""
 
     basis: IntervalBasis
-    place: int
+    index: int
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -337,20 +341,20 @@ class EntryIntervals:
 
     def interval(self, level: float, method: str) -> Interval:
         limits = self.basis.interval(level, method)
-        low, high = (float(np.atleast_1d(limit)[self.place]) for limit in limits)
+        low, high = (float(np.atleast_1d(limit)[self.index]) for limit in limits)
         empty = np.broadcast_to(limits.empty, np.shape(limits.low))
-        return replace(limits, low=low, high=high, empty=bool(np.atleast_1d(empty)[self.place]))
+        return replace(limits, low=low, high=high, empty=bool(np.atleast_1d(empty)[self.index]))
 
 
-def entry(estimate: Estimate, place: int) -> Estimate:
-    """One entry as an estimate of its own, with the same intervals."""
-    value, se = np.atleast_1d(estimate.value)[place], np.atleast_1d(estimate.se)[place]
+def entry(estimate: Estimate, index: int) -> Estimate:
+    """Return one entry as a scalar estimate with the same intervals."""
+    value, se = np.atleast_1d(estimate.value)[index], np.atleast_1d(estimate.se)[index]
     return replace(
         estimate,
         value=float(value),
         se=float(se),
-        labels=(estimate.labels[place],),
+        labels=(estimate.labels[index],),
         cov=np.array([[se**2]]),
-        basis=None if estimate.basis is None else EntryIntervals(estimate.basis, place),
+        basis=None if estimate.basis is None else EntryIntervals(estimate.basis, index),
         fit=None,
     )

@@ -24,9 +24,9 @@ def test_the_last_one_is_merged_with_the_one_before() -> None:
 
 def test_two_lonely_ones_are_merged_with_each_other_and_with_no_third() -> None:
     merged = units(5, ["a", "b", "c", "c", "c"], None, None, "collapse")
-    assert merged.drawn.tolist() == [2, 3]
+    assert merged.counts.tolist() == [2, 3]
     assert merged.df == 3
-    assert units(5, ["a", "b", "b", "c", "c"], None, None, "collapse").drawn.tolist() == [3, 2]
+    assert units(5, ["a", "b", "b", "c", "c"], None, None, "collapse").counts.tolist() == [3, 2]
 
 
 def test_or_compared_with_the_mean_of_all() -> None:

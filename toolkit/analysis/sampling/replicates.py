@@ -1,4 +1,4 @@
-"""Errors by replicate weights: a survey is estimated again with each, and what differs is its error."""
+"""Errors by replicate weights: the variance of an estimate over replicates of the weights."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -40,22 +40,22 @@ Kind = Literal["JK1", "JKn", "BRR", "Fay", "bootstrap"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Replicates:
-    """Weights, and replicates of them: the variance is the sum of factor * (estimate - that of all)**2.
+    """Weights and their replicates; the variance is the sum of factor * (estimate - estimate of the sample)**2.
 
     Parameters
     ----------
     weights : array or str
-        The weights of the whole sample, or the name of their column.
+        Weights of the whole sample, or the name of their column.
     replicate : callable or tuple of str
-        The weights of one replicate by its number, zeros allowed; or the names of their columns.
+        A function from the index of a replicate to its weights, which may be 0; or the names of their columns.
     factors : array
         One factor per replicate.
     df : int
-        Degrees of freedom of the intervals; None where they are counted in the frame.
+        Degrees of freedom of the intervals; None if they follow from the columns of the frame.
     method : str
-        How they were made, in words.
+        How the replicates were made, in words.
     index : pandas.Index, optional
-        The index of the columns.
+        Index of the columns.
 
     Examples
     --------
@@ -90,53 +90,53 @@ class Replicates:
         Parameters
         ----------
         weights : array or str
-            The weights of the whole sample, or the name of their column.
+            Weights of the whole sample, or the name of their column.
         replicates : table, or sequence of str
-            Replicate weights, one column each, with the weights in them; or the names of these columns.
+            Replicate weights, one column each, that include the weights; or the names of these columns.
         kind : {"JK1", "JKn", "BRR", "Fay", "bootstrap"}, optional
-            What the producer of the data says they are: R replicates have the scale (R - 1) / R, 1, 1 / R,
+            The kind that the producer of the data states. R replicates have the scale (R - 1) / R, 1, 1 / R,
             1 / (R (1 - fay)**2) or 1 / (R - 1).
         scale : number, optional
-            In place of the kind; it is never guessed.
+            The scale, instead of the kind.
         df : int, optional
-            Degrees of freedom; else the rank of the replicate weights less one, as R counts them.
+            Degrees of freedom; by default the rank of the replicate weights minus one, as in R's survey package.
         factors : array, optional
-            One more factor per replicate, as JKn has.
+            A further factor per replicate, as for JKn.
         fay : number, optional
-            The share that Fay's method leaves of a weight.
+            The perturbation factor of Fay's method.
 
         Returns
         -------
         Replicates
-            With the verbs `mean`, `total` and `difference`; and for `sample=` of an analysis.
+            Replicates with `mean`, `total` and `difference`, also for `sample=` of an analysis.
         """
-        named = isinstance(weights, str)
-        parts: Any = tuple(replicates) if named else np.asarray(replicates)
-        if named and (isinstance(replicates, str) or not all(isinstance(name, str) for name in parts)):
-            rule = "replicates must be a list of names where the weights are one"
+        by_name = isinstance(weights, str)
+        columns: Any = tuple(replicates) if by_name else np.asarray(replicates)
+        if by_name and (isinstance(replicates, str) or not all(isinstance(name, str) for name in columns)):
+            rule = "`replicates` must be a list of names if `weights` is a name"
             reject(rule, type(replicates).__name__, "they are columns of one frame", TypeError)
-        count = len(parts) if named else np.shape(parts)[-1] if np.ndim(parts) else 0
-        each = np.ones(count) if factors is None else np.asarray(factors, dtype=np.float64)
-        if each.shape != (count,) or not np.all(each >= 0) or (kind == "JKn" and factors is None):
-            consequence = "they make the variance; JKn has (m - 1) / m of the stratum's clusters"
-            reject("`factors` must be at least 0, one factor per replicate", f"{each.size} of them", consequence)
-        scaled, free = _scale(kind, scale, fay, count) * each, None if df is None else whole(df, "df")
-        if named:
-            return cls(weights, parts, scaled, free)
-        return _with_columns(cls(weights, parts, scaled, free, index=one_index([weights, replicates])))
+        count = len(columns) if by_name else np.shape(columns)[-1] if np.ndim(columns) else 0
+        further = np.ones(count) if factors is None else np.asarray(factors, dtype=np.float64)
+        if further.shape != (count,) or not np.all(further >= 0) or (kind == "JKn" and factors is None):
+            consequence = "they make the variance; for JKn they are (m - 1) / m with m clusters in the stratum"
+            reject("`factors` must be at least 0, one factor per replicate", f"{further.size} of them", consequence)
+        scaled, df = _scale(kind, scale, fay, count) * further, None if df is None else whole(df, "df")
+        if by_name:
+            return cls(weights, columns, scaled, df)
+        return _with_columns(cls(weights, columns, scaled, df, index=one_index([weights, replicates])))
 
     def resolve(self, frame: DataFrame) -> "Replicates":
-        """Return the replicates of a frame, their columns looked up there.
+        """Look up the columns in a frame.
 
         Parameters
         ----------
         frame : frame
-            Of pandas, polars or pyarrow.
+            A frame of pandas, polars or pyarrow.
 
         Returns
         -------
         Replicates
-            With columns; themselves where nothing is named.
+            The replicates with the columns of the frame; themselves if they have columns already.
         """
         if not self._column_names:
             check_frame(len(self.weights), self.index, frame)
@@ -147,7 +147,7 @@ class Replicates:
 
     @property
     def _checked_weights(self) -> Array:
-        """The weights of the whole sample; refused where they are still a name."""
+        """The weights of the whole sample; an error is raised if they are still a name."""
         if self._column_names:
             reject(
                 "replicates must be looked up in a frame", f"{len(self._column_names)} names", "write .resolve(frame)"
@@ -156,11 +156,11 @@ class Replicates:
 
     @property
     def _column_names(self) -> tuple[str, ...]:
-        """The columns that are looked up in a frame."""
+        """Names of the columns that are looked up in a frame."""
         return (self.weights, *self.replicate) if isinstance(self.weights, str) else ()
 
     def mean(self, scores: Values, where: Values | None = None, *, labels: Names = None) -> Estimate:
-        """Estimate the weighted mean of scores, in all or of a domain.
+        """Estimate the weighted mean of scores, overall or in a domain.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class Replicates:
         return self._estimated(scores, (where,), labels, linear.total)
 
     def difference(self, scores: Values, first: Values, second: Values, *, labels: Names = None) -> Estimate:
-        """Estimate the mean of one domain less that of another.
+        """Estimate the mean of one domain minus that of another.
 
         Parameters
         ----------
@@ -221,23 +221,23 @@ class Replicates:
     ) -> Estimate:
         check_index(self.index, scores, "scores")
         numbers, single = table(scores, len(self._checked_weights))
-        known = ~np.isnan(numbers)
-        inside = [known if where is None else known & domain(where, numbers.shape) for where in domains]
+        observed = ~np.isnan(numbers)
+        masks = [observed if where is None else observed & domain(where, numbers.shape) for where in domains]
 
         def value(weights: Array) -> Array:
-            there = weights > 0
-            if not all(one[there].any(axis=0).all() for one in inside):
+            rows = weights > 0
+            if not all(mask[rows].any(axis=0).all() for mask in masks):
                 return np.full(numbers.shape[1], np.nan)
-            parts = [statistic(numbers[there], weights[there], one[there]).value for one in inside]
-            return np.asarray(parts[0] - parts[1] if len(parts) == 2 else parts[0])
+            values = [statistic(numbers[rows], weights[rows], mask[rows]).value for mask in masks]
+            return np.asarray(values[0] - values[1] if len(values) == 2 else values[0])
 
-        whole_one = [statistic(numbers, self.weights, one) for one in inside]
-        whole_sample = whole_one[0] - whole_one[1] if len(whole_one) == 2 else whole_one[0]
+        linearized = [statistic(numbers, self.weights, mask) for mask in masks]
+        whole_sample = linearized[0] - linearized[1] if len(linearized) == 2 else linearized[0]
         cov, lost = spread(self, value, whole_sample.value)
         covers = Covers([ErrorSource.SAMPLING, ErrorSource.SCORES], f"({len(self.factors)} replicates, {self.df} df)")
         estimate = linear.as_estimate(whole_sample, cov, self.df, single, labels, self.method, covers)
-        estimate = linear.without_certainty(estimate, numbers, inside[0]) if len(inside) == 1 else estimate
-        note = f"{lost} of {len(self.factors)} replicates have nobody there, and are left out of the error"
+        estimate = linear.without_certainty(estimate, numbers, masks[0]) if len(masks) == 1 else estimate
+        note = f"{lost} of {len(self.factors)} replicates have nobody in the domain, and are left out of the error"
         return replace(estimate, notes=(*estimate.notes, note)) if lost else estimate
 
     def __repr__(self) -> str:
@@ -247,61 +247,68 @@ class Replicates:
 
 
 def spread(sample: Replicates, value: Callable[[Array], Array], whole_sample: Array) -> tuple[Array, int]:
-    """The variance over the replicates; and how many have no estimate, but NaN: the others stand for them."""
-    values = np.stack([value(sample.replicate(place)) for place in range(len(sample.factors))])
-    there = np.asarray(~np.isnan(values).any(axis=1))
-    apart, factors = (values - whole_sample)[there], sample.factors[there]
-    if not there.any():
-        return np.full((len(whole_sample),) * 2, np.nan), len(there)
-    return (apart * factors[:, None]).T @ apart * (len(there) / there.sum()), int(np.count_nonzero(~there))
+    """Return the covariance over the replicates, and the number of replicates without an estimate.
+
+    The value of such a replicate is NaN; the covariance of the others is scaled up to make up for it.
+    """
+    values = np.stack([value(sample.replicate(index)) for index in range(len(sample.factors))])
+    defined = np.asarray(~np.isnan(values).any(axis=1))
+    deviations, factors = (values - whole_sample)[defined], sample.factors[defined]
+    if not defined.any():
+        return np.full((len(whole_sample),) * 2, np.nan), len(defined)
+    cov = (deviations * factors[:, None]).T @ deviations * (len(defined) / defined.sum())
+    return cov, int(np.count_nonzero(~defined))
 
 
 def _scale(kind: str | None, scale: Number | None, fay: Number | None, count: int) -> float:
-    """What the variance is multiplied with, by the kind or as the producer of the data says."""
+    """Return the factor of the variance, from the kind of replicates or as it is given."""
     if kind is None and scale is not None:
         return float(positive(scale, "scale", "it makes the variance"))
     if kind is None or scale is not None:
         received = "neither" if kind is None else "both"
-        reject("exactly one of `kind` and `scale` must be given", received, "it is never guessed", TypeError)
+        reject(
+            "exactly one of `kind` and `scale` must be given", received, "see the documentation of the data", TypeError
+        )
     share = float(exact(0 if fay is None else fay, "fay"))
     if not 0 <= share < 1 or (fay is not None) != (choice(kind, "kind", tuple(_SCALES)) == "Fay"):
-        reject("`fay` must be a share below 1 with kind='Fay', and with no other", fay, "it is in the scale")
+        rule = "`fay` must be a share below 1 with kind='Fay', and left out with any other kind"
+        reject(rule, fay, "it is part of the scale")
     return _SCALES[kind](count, share)
 
 
-def _with_columns(named: Replicates) -> Replicates:
-    """With weights and replicates that are checked, and degrees of freedom."""
-    own, columns = positive_weights(named.weights), named.replicate
-    if columns.ndim != 2 or len(columns) != len(own) or columns.shape[1] < 2 or columns.dtype.kind not in "iuf":
-        rule = f"replicate weights must be a table of {len(own)} rows and at least two columns"
+def _with_columns(replicates: Replicates) -> Replicates:
+    """Return replicates with checked weights, a function for the weights of a replicate, and degrees of freedom."""
+    weights, columns = positive_weights(replicates.weights), replicates.replicate
+    if columns.ndim != 2 or len(columns) != len(weights) or columns.shape[1] < 2 or columns.dtype.kind not in "iuf":
+        rule = f"replicate weights must be a table of {len(weights)} rows and at least two columns"
         reject(rule, f"shape {columns.shape}", "one column per replicate")
     if not np.all(np.isfinite(columns) & (columns >= 0)) or not columns.any(axis=0).all():
-        reject("replicate weights must be finite, at least 0, and not all 0", "others", "they weigh people")
-    df = (
-        int(np.linalg.matrix_rank(columns.T @ (columns / own[:, None] ** 2), tol=None)) - 1
-        if named.df is None
-        else named.df
-    )
-    return replace(named, weights=own, replicate=partial(_column, columns.astype(np.float64)), df=df)
+        remedy = "check the columns of replicate weights"
+        reject("replicate weights must be finite, at least 0, and not all 0", "others", remedy)
+    df = replicates.df
+    if df is None:
+        df = int(np.linalg.matrix_rank(columns.T @ (columns / weights[:, None] ** 2), tol=None)) - 1
+    return replace(replicates, weights=weights, replicate=partial(_column, columns.astype(np.float64)), df=df)
 
 
-def _column(columns: Array, place: int) -> Array:
-    return columns[:, place]
+def _column(columns: Array, index: int) -> Array:
+    return columns[:, index]
 
 
 def jackknife(units: Units, base: Array, calibration: Calibration | None, index: "pd.Index[Any] | None") -> Replicates:
-    """Each cluster left out once; the others of its stratum weigh m / (m - 1) times more."""
-    if np.any(units.drawn < 2):
-        reject("every stratum must have at least two clusters", "one", "nobody stands in for it when it is left out")
+    """Return replicates that each leave out one cluster, with weights of its stratum raised by m / (m - 1)."""
+    if np.any(units.counts < 2):
+        reject("every stratum must have at least two clusters", "one", "no other could replace it when it is left out")
     stratum = units.stratum[units.unit]
 
     def fitted(weights: Array) -> Array:
         return weights if calibration is None else calibration.weights(weights)
 
-    def without(place: int) -> Array:
-        own = units.stratum[place]
-        raised = np.where(stratum == own, units.drawn[own] / (units.drawn[own] - 1.0), 1.0)
-        return fitted(np.where(units.unit == place, 0.0, base * raised))
+    def without(cluster: int) -> Array:
+        its_stratum = units.stratum[cluster]
+        count = units.counts[its_stratum]
+        raised = np.where(stratum == its_stratum, count / (count - 1.0), 1.0)
+        return fitted(np.where(units.unit == cluster, 0.0, base * raised))
 
-    factors = ((units.drawn - 1) / units.drawn)[units.stratum]
+    factors = ((units.counts - 1) / units.counts)[units.stratum]
     return Replicates(fitted(base), without, factors, units.df, "jackknife over clusters", index)

@@ -1,4 +1,4 @@
-"""`Sample`: how people were drawn, and means and totals of scores with errors that say so."""
+"""`Sample`: the sampling design of a survey, with means and totals of scores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -37,32 +37,32 @@ FINITE = "the finite population is not used here: the errors are rather too larg
 @explain_call('Sample(weights="w", clusters="school")')
 @dataclass(frozen=True, eq=False, repr=False)
 class Sample:
-    """How people were drawn: weights, strata and clusters, by the names of their columns or as columns.
+    """A sampling design: weights, strata and clusters, by the names of their columns or as columns.
 
     Names are looked up in the frame that is analyzed, whatever the order of its rows. Columns have one entry per row of
-    the frame, in its order; where they are columns of pandas, their index must be that of the frame.
+    the frame, in its order; if they are columns of pandas, their index must be that of the frame.
 
     Parameters
     ----------
     weights : str or array, optional
-        How many people each row stands for, or in proportion to that; all the same without it.
+        Sampling weights: the number of people that each row represents, or a multiple of it. By default all are equal.
     strata : str or array, optional
-        The groups that were drawn from separately.
+        Strata, which were sampled separately.
     clusters : str or array, or tuple of two, optional
-        Who was drawn together; they may be numbered within strata. Of two stages a tuple: the clusters, and who was
-        drawn together inside of them.
+        Primary sampling units, which may be numbered within strata. For two stages a tuple of the clusters and the
+        units within clusters.
     population : int, mapping, str or array, or tuple of two, optional
-        How many clusters there are in all (persons, where there are no clusters), for each stratum by name or in a
-        column: then the sampling error is smaller. All persons of a cluster that was drawn must be in the sample; where
-        only some were drawn, a tuple says of both stages how many there are, ("clusters in all", "people of the
-        cluster").
+        Population size for the finite population correction: the number of all clusters (of all people, without
+        clusters), for each stratum by name or in a column. Everybody in a sampled cluster must then be in the sample.
+        If people were sampled within clusters, a tuple gives the sizes of both stages, ("clusters in all", "people of
+        the cluster").
     lonely : {"refuse", "collapse", "centre"}
-        What to do with a stratum of one cluster: refuse it, merge it with the next, or centre its total at the mean of
-        all clusters.
+        How to treat a stratum of one cluster: raise an error, merge it with the next stratum, or centre its total at
+        the mean of all clusters.
     calibration : Calibration, optional
-        Known totals, as `poststratified` and `raked` make them.
+        Known totals, as made by `poststratified` and `raked`.
     index : pandas.Index, optional
-        The index of the columns, found by itself.
+        Index of the columns, which is taken from them.
 
     Examples
     --------
@@ -86,8 +86,8 @@ class Sample:
 
     def __post_init__(self) -> None:
         if isinstance(self.population, tuple) and (self.clusters is None or len(self.population) != 2):
-            rule = "`population` must be two numbers or columns only with clusters that people were drawn in"
-            reject(rule, "another number of them", "it counts clusters, and people of each cluster")
+            rule = "a tuple `population` must have two elements, and needs `clusters`"
+            reject(rule, "another tuple", "give the number of clusters and of the people of each cluster")
         self._set(**{name: stages(getattr(self, name)) for name in _COLUMNS})
         if self._by_name:
             return
@@ -104,46 +104,46 @@ class Sample:
             object.__setattr__(self, name, value)
 
     def _parts(self) -> list[tuple[str, Any]]:
-        """What each argument is made of, by its name; a population may be numbers, and no column."""
+        """Return the columns of each argument, one for each stage; a population that is a number has none."""
         values = [(name, getattr(self, name)) for name in _FIELDS]
-        parts = [(name, part) for name, value in values for part in (value if isinstance(value, tuple) else (value,))]
-        return [(name, part) for name, part in parts if name != "population" or isinstance(part, str) or np.ndim(part)]
+        stages = [(name, item) for name, value in values for item in (value if isinstance(value, tuple) else (value,))]
+        return [(name, item) for name, item in stages if name != "population" or isinstance(item, str) or np.ndim(item)]
 
     @property
     def _by_name(self) -> bool:
-        """Whether columns are named that are looked up in a frame."""
+        """Whether columns are given by names, which are looked up in a frame."""
         return bool(self._column_names)
 
     @property
     def _only_names(self) -> bool:
-        """Whether it is no more than names of weights, strata and clusters."""
+        """Whether the design consists of the names of weights, strata and clusters only."""
         columns = [getattr(self, name) for name in _COLUMNS]
         more = self.population is not None or self.calibration is not None or self.lonely != "refuse"
-        return self._by_name and not more and all(one is None or isinstance(one, str) for one in columns)
+        return self._by_name and not more and all(column is None or isinstance(column, str) for column in columns)
 
     @property
     def _column_names(self) -> tuple[str, ...]:
-        """The columns that are looked up in a frame."""
+        """Names of the columns that are looked up in a frame."""
         margins = self.calibration if isinstance(self.calibration, Mapping) else ()
         return (*names_in(self._parts()), *margins)
 
     def resolve(self, frame: DataFrame) -> "Sample":
-        """Return the sample of a frame, its columns looked up there.
+        """Look up the columns in a frame.
 
         Parameters
         ----------
         frame : frame
-            Of pandas, polars or pyarrow.
+            A frame of pandas, polars or pyarrow.
 
         Returns
         -------
         Sample
-            With columns; the sample itself where nothing is named.
+            The sample with the columns of the frame; the sample itself if it has columns already.
 
         Raises
         ------
         ValueError
-            If a column is not there, or the rows are not those of the sample's columns.
+            If the frame lacks a column, or its rows are not those of the sample's columns.
         """
         if not self._by_name:
             check_frame(self.rows, self.index, frame)
@@ -151,18 +151,18 @@ class Sample:
         columns = {name: from_frame(frame, getattr(self, name), name) for name in _FIELDS}
         index = one_index([frame, *(part for _, part in self._parts())])
         margins = self.calibration if isinstance(self.calibration, Mapping) else None
-        there = replace(self, **columns, index=index, calibration=None if margins else self.calibration)
-        check_frame(there.rows, None, frame)
-        return there if margins is None else there.raked(margins, frame)
+        resolved = replace(self, **columns, index=index, calibration=None if margins else self.calibration)
+        check_frame(resolved.rows, None, frame)
+        return resolved if margins is None else resolved.raked(margins, frame)
 
     @cached_property
     def rows(self) -> int | None:
-        """How many people it has; None where no column says so, and it fits any number."""
-        fitted = None if self.calibration is None else self.calibration.margins[0].place
-        return None if self._by_name else same_length([*self._parts(), ("known totals", fitted)])
+        """Number of rows; None without columns, when the sample fits any number of rows."""
+        margin = None if self.calibration is None else self.calibration.margins[0].index
+        return None if self._by_name else same_length([*self._parts(), ("known totals", margin)])
 
     @cached_property
-    def _drawn(self) -> dict[int, Units]:
+    def _units_by_size(self) -> dict[int, Units]:
         return {}
 
     def _units(self, rows: int | None = None) -> Units:
@@ -175,18 +175,18 @@ class Sample:
                 "write .resolve(frame)",
             )
         if size is None:
-            reject("the sample must have a column, or the number of rows be given", "neither", "nothing is drawn")
-        if size not in self._drawn:
-            self._drawn[size] = units(size, self.strata, self.clusters, self.population, self.lonely)
-        return self._drawn[size]
+            reject("the sample must have a column, or the number of rows be given", "neither", "its size is not known")
+        if size not in self._units_by_size:
+            self._units_by_size[size] = units(size, self.strata, self.clusters, self.population, self.lonely)
+        return self._units_by_size[size]
 
     def final_weights(self, rows: int | None = None) -> Array:
-        """Return the weights, after they were made to add up to known totals if that was asked for.
+        """Return the weights, calibrated to known totals if there are any.
 
         Parameters
         ----------
         rows : int, optional
-            How many rows there are, for a sample without columns.
+            Number of rows, for a sample without columns.
 
         Returns
         -------
@@ -199,36 +199,37 @@ class Sample:
 
     @property
     def df(self) -> int:
-        """Degrees of freedom: clusters less strata."""
+        """Degrees of freedom: clusters minus strata."""
         return self._units().df
 
     @property
     def effective_n(self) -> float:
-        """Kish's number of people who weigh the same and have the same error: (sum w)**2 / sum w**2."""
+        """Kish's effective sample size, (sum w)**2 / sum w**2."""
         weights = self.final_weights()
         return float(weights.sum() ** 2 / (weights**2).sum())
 
     def mean(
         self, scores: Values, where: Values | None = None, *, noise: Noise = None, labels: Names = None
     ) -> Estimate:
-        """Estimate the weighted mean (Hájek) of scores, in all or of a domain.
+        """Estimate the weighted mean (Hájek) of scores, overall or in a domain.
 
         Parameters
         ----------
         scores : array
-            One row per person, as `design.scores(reports)` makes them; NaN where there is none.
+            One row per person, as from `design.scores(reports)`; NaN where there is none.
         where : array of bool, optional
-            The domain, or a table with a domain for each column. All rows are kept: clusters without members count.
+            The domain, or a table with a domain for each column. Rows outside it are needed for its error, because
+            clusters without members count.
         noise : {"shares"} or number or array, optional
             With a `population`, how much of each score's variance is randomization, which a finite population does not
-            lessen: "shares" for scores of options, 0 for what nothing hides, or one number per row.
+            reduce: "shares" for scores of options, 0 for plain answers, or one number per row.
         labels : sequence, optional
             Names of the columns.
 
         Returns
         -------
         Estimate
-            With a t interval that is not cut.
+            The mean, with a t interval that is not limited to 0 to 1.
         """
         numbers, single = self._table(scores)
         inside = self._where(where, numbers)
@@ -239,7 +240,7 @@ class Sample:
     def total(
         self, scores: Values, where: Values | None = None, *, noise: Noise = None, labels: Names = None
     ) -> Estimate:
-        """Estimate the weighted sum of scores: a number of people, if weights say how many a row stands for.
+        """Estimate the weighted sum of scores: a number of people, if weights are numbers of people.
 
         Parameters
         ----------
@@ -249,7 +250,7 @@ class Sample:
         Returns
         -------
         Estimate
-            With a t interval that is not cut.
+            The total, with a t interval.
         """
         numbers, single = self._table(scores)
         return self._estimated(
@@ -264,7 +265,7 @@ class Sample:
     def difference(
         self, scores: Values, first: Values, second: Values, *, noise: Noise = None, labels: Names = None
     ) -> Estimate:
-        """Estimate the mean of one domain less that of another; clusters may hold members of both.
+        """Estimate the mean of one domain minus that of another; clusters may have members of both.
 
         Parameters
         ----------
@@ -278,17 +279,18 @@ class Sample:
         Returns
         -------
         Estimate
-            With a t interval that is not cut.
+            The difference, with a t interval.
         """
         numbers, single = self._table(scores)
         weights = self.final_weights(len(numbers))
-        one, other = (linear.mean(numbers, weights, self._where(where, numbers)) for where in (first, second))
-        return self._estimated(one - other, numbers, single, noise, labels, "difference of weighted means")
+        means = [linear.mean(numbers, weights, self._where(where, numbers)) for where in (first, second)]
+        return self._estimated(means[0] - means[1], numbers, single, noise, labels, "difference of weighted means")
 
     def jackknife(self) -> Replicates:
-        """Return the same verbs, with errors by leaving out one cluster at a time.
+        """Return jackknife replicates, which leave out one cluster at a time.
 
-        The others of its stratum weigh m / (m - 1) times more, and the weights are fitted to known totals again.
+        The weights of the other m - 1 clusters of its stratum are multiplied by m / (m - 1), and all weights are
+        calibrated to known totals again.
 
         Returns
         -------
@@ -299,19 +301,19 @@ class Sample:
         return jackknife(self._units(), base, self.calibration, self.index)
 
     def poststratified(self, cells: Values, totals: Mapping[Any, Any]) -> "Sample":
-        """Return the sample with weights that add up to known totals of cells.
+        """Return the sample with weights calibrated to known totals of cells.
 
         Parameters
         ----------
         cells : str or array
             The cell of each row; a name is looked up in the frame.
         totals : mapping
-            People of each cell in the population.
+            Number of people of each cell in the population.
 
         Returns
         -------
         Sample
-            With errors that the totals lessen.
+            The calibrated sample, whose errors are smaller.
         """
         if isinstance(cells, str):
             return self.raked({cells: totals})
@@ -321,19 +323,19 @@ class Sample:
     def raked(
         self, margins: Mapping[str, Mapping[Any, Any]], columns: DataFrame | Mapping[str, Values] | None = None
     ) -> "Sample":
-        """Return the sample with weights that add up to known totals of several columns.
+        """Return the sample with weights calibrated to known totals of several columns.
 
         Parameters
         ----------
         margins : mapping
-            The totals of each column, {"sex": {"f": 2300, …}, …}.
+            Totals of each column, {"sex": {"f": 2300, …}, …}.
         columns : frame or mapping, optional
-            The columns; without it they are looked up in the frame that is analyzed.
+            The columns; by default they are looked up in the frame that is analyzed.
 
         Returns
         -------
         Sample
-            With errors that the totals lessen.
+            The calibrated sample, whose errors are smaller.
         """
         if columns is None:
             return replace(self, calibration=dict(margins))
@@ -345,7 +347,7 @@ class Sample:
         return table(scores, self.rows)
 
     def _where(self, where: Values | None, numbers: Array) -> Mask:
-        """Who is in the domain, column by column: of those who have no score nothing is known."""
+        """Return the members of the domain that have a score, column by column."""
         check_index(self.index, where, "`where`")
         inside = ~np.isnan(numbers)
         return inside if where is None else np.asarray(inside & domain(where, numbers.shape))
@@ -354,63 +356,73 @@ class Sample:
         self, sums: Linearization, numbers: Array, single: bool, noise: Noise, labels: Names, method: str
     ) -> Estimate:
         weights = self.final_weights(len(numbers))
-        drawn, cov = self._units(len(numbers)), scatter(self, weights[:, None] * sums.influence, finite=True)
+        sampled = self._units(len(numbers))
+        cov = scatter(self, weights[:, None] * sums.influence, finite=True)
         if self.population is not None:
-            cov = cov + linear.randomization(sums.factors, numbers, drawn.row_fraction(), noise)
-        return linear.as_estimate(sums, cov, drawn.df, single, labels, method, self._covers(drawn.df))
+            cov = cov + linear.randomization(sums.factors, numbers, sampled.row_fraction(), noise)
+        return linear.as_estimate(sums, cov, sampled.df, single, labels, method, self._covers(sampled.df))
 
     def _covers(self, df: int) -> Covers:
-        used = [word for word in described(self) if word != "finite population"]
+        used = [name for name in described(self) if name != "finite population"]
         return Covers([ErrorSource.SAMPLING, ErrorSource.SCORES], f"({', '.join([*used, f'{df} df'])})")
 
     def __repr__(self) -> str:
         used = [name for name in _FIELDS if getattr(self, name) is not None]
         if self._by_name:
-            named = {name: ", ".join(f'"{own}"' for own in names_in([(name, getattr(self, name))])) for name in used}
-            words = [f"{name} {named[name]}".strip() for name in used]
-            return f"<Sample by name: {', '.join([*words, *(['known totals'] if self.calibration else [])])}>"
+            quoted = [", ".join(f'"{column}"' for column in names_in([(name, getattr(self, name))])) for name in used]
+            texts = [f"{name} {columns}".strip() for name, columns in zip(used, quoted, strict=True)]
+            return f"<Sample by name: {', '.join([*texts, *(['known totals'] if self.calibration else [])])}>"
         size = "any number of rows" if self.rows is None else f"{self.rows:,} rows, {self.df:,} df"
         return f"<Sample of {size}: {', '.join(used) or 'everybody drawn alike'}>"
 
 
 Sampled: TypeAlias = Sample | Replicates
-"""How people were drawn."""
+"""A sampling design, or replicate weights in its place."""
 
 
 def described(sample: Sampled) -> list[str]:
-    """What is known of how people were drawn, in words."""
+    """Return the parts of a sampling design, such as "weights" and "clusters"."""
     if isinstance(sample, Replicates):
         return ["weights", f"{len(sample.factors)} replicates"]
-    known = [name for name in _COLUMNS if getattr(sample, name) is not None]
-    known += ["known totals"] if sample.calibration is not None else []
-    return known + (["finite population"] if sample.population is not None else [])
+    parts = [name for name in _COLUMNS if getattr(sample, name) is not None]
+    parts += ["known totals"] if sample.calibration is not None else []
+    return parts + (["finite population"] if sample.population is not None else [])
 
 
 def weights_of(sample: Sampled, rows: int) -> Array:
-    """One weight per row, after they were made to add up to known totals."""
+    """Return one weight per row, calibrated to known totals."""
     return sample._checked_weights if isinstance(sample, Replicates) else sample.final_weights(rows)
 
 
 def df_of(sample: Sampled, inside: Mask) -> int:
-    """As R's survey package counts them: clusters with members less their strata; of replicates those of the sample."""
+    """Return the degrees of freedom of a domain: clusters with members minus their strata, as in R's survey package.
+
+    Replicates have the same degrees of freedom in every domain.
+    """
     return int(sample.df) if isinstance(sample, Replicates) else sample._units(len(inside)).df_of(inside)
 
 
 def scatter(sample: Sampled, values: Array, *, finite: bool) -> Array:
-    """The variance of the sum of `values`, a row per person, weights in it; if `finite`, of drawing people alone."""
+    """Return the variance of the sum of weighted values, one row per person.
+
+    With `finite` the finite population correction is applied, which is right for the sampling variance alone.
+    """
     if isinstance(sample, Replicates):
-        own = sample._checked_weights
-        return spread(sample, lambda weights: np.asarray(weights / own @ values), values.sum(axis=0))[0]
+        base = sample._checked_weights
+        return spread(sample, lambda weights: np.asarray(weights / base @ values), values.sum(axis=0))[0]
     if sample.calibration is not None:
         weights = sample.final_weights(len(values))
         values = sample.calibration.residuals(values / weights[:, None], weights) * weights[:, None]
-    drawn = sample._units(len(values))
-    return (drawn if finite else drawn.without_end).covariance(values)
+    sampled = sample._units(len(values))
+    return (sampled if finite else sampled.without_population).covariance(values)
 
 
 @dataclass(frozen=True, eq=False)
 class SampleRows:
-    """`used` : the rows that are in the model. Clusters of others count, as they could have had members."""
+    """The rows of a sample that are in a model.
+
+    Clusters without such rows count in the variance, because they could have had some.
+    """
 
     sample: Sampled
     used: Mask
@@ -425,25 +437,25 @@ class SampleRows:
 
     @property
     def fraction(self) -> Array | None:
-        """For each row in the model the share of clusters drawn in its stratum; None of a population without end."""
+        """The sampling fraction of each row of the model; None for an infinite population."""
         if isinstance(self.sample, Replicates) or self.sample.population is None:
             return None
         return self.sample._units(len(self.used)).row_fraction()[self.used]
 
-    def scatter(self, parts: Array, *, finite: bool = False) -> Array:
-        """The variance of the sum of `parts`, one row per person of the model."""
-        values = np.zeros((len(self.used), parts.shape[1]))
-        values[self.used] = parts
-        return scatter(self.sample, values, finite=finite)
+    def scatter(self, values: Array, *, finite: bool = False) -> Array:
+        """Return the variance of the sum of `values`, one row per person of the model."""
+        all_rows = np.zeros((len(self.used), values.shape[1]))
+        all_rows[self.used] = values
+        return scatter(self.sample, all_rows, finite=finite)
 
 
 def checked_sample(sample: object, others: list[str], data: DataFrame) -> Sampled | None:
-    """A sample that says how people were drawn, its columns looked up in the data; None where it says nothing."""
+    """Return the sample with its columns looked up in the data; None if it is a simple random sample."""
     if not isinstance(sample, Sample | Replicates):
-        reject(
-            "`sample` must be a Sample or Replicates", type(sample).__name__, "it says how people were drawn", TypeError
-        )
+        remedy = "write sample=Sample(…)"
+        reject("`sample` must be a Sample or Replicates", type(sample).__name__, remedy, TypeError)
     if others:
-        reject("`sample` must be given alone", ", ".join(others), "it says how people were drawn")
-    there = sample.resolve(data)
-    return None if isinstance(there, Sample) and there.rows is None and there.population is None else there
+        reject("`sample` must be given alone", ", ".join(others), "make them part of the Sample")
+    resolved = sample.resolve(data)
+    simple = isinstance(resolved, Sample) and resolved.rows is None and resolved.population is None
+    return None if simple else resolved
