@@ -58,7 +58,7 @@ BAD = {
     "a replicate of nobody": (np.ones((3, 4)) * [1, 0, 1, 1], {"scale": 1}, "not all 0"),
     "a weight without end": (np.ones((3, 4)) * [1, np.inf, 1, 1], {"scale": 1}, "finite, at least 0"),
     "a scale of zero": (np.ones((3, 4)), {"scale": 0}, "`scale` must be"),
-    "jackknife without factors": (np.ones((3, 4)), {"kind": "JKn"}, "JKn has"),
+    "jackknife without factors": (np.ones((3, 4)), {"kind": "JKn"}, "for JKn they are"),
     "Fay's share missing": (np.ones((3, 4)), {"kind": "BRR", "fay": 0.5}, "`fay` must be a share below 1"),
     "Fay's share of all": (np.ones((3, 4)), {"kind": "Fay", "fay": 1}, "`fay` must be a share below 1"),
     "Fay's share below none": (np.ones((3, 4)), {"kind": "Fay", "fay": -0.1}, "`fay` must be a share below 1"),
@@ -227,11 +227,11 @@ def test_a_replicate_without_anybody_of_a_group_is_left_out_and_counted() -> Non
     frame = pd.DataFrame({"a": [1, 0, 1, 1, 0, 1, 0, 0], "g": list("xxyyyyyy"), "c": [1, 1, 2, 2, 3, 3, 4, 4]})
     sample = Sample(weights=np.ones(8), clusters=frame.c).jackknife()
     found = estimates(frame, {"a": DIE}, by="g", sample=sample)["a"]
-    assert "1 of 4 replicates have nobody there" in found["x"].notes[0]
+    assert "1 of 4 replicates have nobody in the domain" in found["x"].notes[0]
     assert found["y"].notes == ()
 
 
 def test_nobody_stands_in_for_a_lonely_cluster() -> None:
     alone = Sample(strata=["a", "a", "b"], lonely="centre")
-    with pytest.raises(ValueError, match="nobody stands in"):
+    with pytest.raises(ValueError, match="no other could replace it"):
         alone.jackknife()

@@ -337,7 +337,7 @@ BAD = {
     ),
     "an unknown name": (lambda: Sample("w").resolve(DATA), "`weights` must be a column of the data, got 'w'"),
     "names without a frame": (lambda: Sample("weight").mean(SCORES), r"got weight: write \.resolve\(frame\)"),
-    "stages without clusters": (lambda: Sample([1, 1], population=(9, 9)), "only with clusters"),
+    "stages without clusters": (lambda: Sample([1, 1], population=(9, 9)), "needs `clusters`"),
     "fewer people than drawn": (lambda: Sample(clusters=[1, 1, 2, 2], population=(9, 1)), "second `population`"),
     "one of several": (lambda: Sample(clusters=[1, 1, 2], population=(9, 4)), "1 clusters with one of several"),
     "unsteady numbers": (lambda: Sample(population=np.array([8, 9])), "one number for all rows of a stratum"),
