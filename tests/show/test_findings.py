@@ -129,7 +129,7 @@ def test_with_nothing_to_draw_the_reason_is_said():
 def test_a_picture_of_results_is_not_drawn_as_if_they_were_estimates():
     """It ended in an error of Python's own."""
     found = estimate(asked(), frame(), by="faculty")
-    with pytest.raises(TypeError, match=r"got the results of a survey: results.plot\(\) draws them all"):
+    with pytest.raises(TypeError, match=r"got the results of a survey: use results.plot\(\)"):
         estimate_intervals(found)
     with pytest.raises(TypeError, match="got one: write"):
         estimate_intervals(estimate(asked(), frame())["cheated"])

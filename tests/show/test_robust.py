@@ -38,5 +38,5 @@ def test_the_local_sensitivity_jumps_and_the_smooth_one_is_never_below_it():
 def test_too_many_and_none_are_refused():
     with pytest.raises(ValueError, match="must be one to 5"):
         robust.influence_functions({str(i): Median() for i in range(6)})
-    with pytest.raises(ValueError, match="must name at least one"):
+    with pytest.raises(ValueError, match="must not be empty"):
         robust.sensitivities({}, [1], bounds=(0, 1), beta=1)

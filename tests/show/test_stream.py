@@ -34,5 +34,5 @@ def test_what_was_published_is_drawn_with_intervals_and_the_truth():
         heights = band[band[:, 0] == week, 1]
         assert (heights.min(), heights.max()) == pytest.approx(tuple(estimate.interval()))
     assert "5 published numbers, 95 % intervals up to ± " in repr(ax)
-    with pytest.raises(ValueError, match="there must be something published"):
+    with pytest.raises(ValueError, match="`estimates` must not be empty"):
         stream.published([])

@@ -1,9 +1,9 @@
-"""Pictures and widgets for designs, estimates, plans, surveys and ledgers.
+"""Figures and widgets for designs, estimates, plans, surveys and ledgers.
 
 Figures of designs and estimates are in `plots`, those of plans in `tradeoffs` and `designing`, of audits in `auditing`,
 of fitted models in `fits`, of the definition of privacy in `promises`, of sensitivity, influence and private learners
-in `robust`, of weekly totals in `stream`, of a released table in `tables`. Pictures that only the course needs are in
-`toolkit.teaching`.
+in `robust`, of running totals in `stream`, and of released tables in `tables`. Figures that only the course needs are
+in `toolkit.teaching`.
 """
 
 from toolkit.core.extras import check_extras

@@ -1,4 +1,4 @@
-"""Figures of audits: the ratio that a promise bounds, seen cell by cell, and how many runs a bound takes."""
+"""Figures of audits: outcome ratios between neighbors, and proven epsilon by number of runs."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,18 +15,18 @@ from toolkit.core.checks import reject
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, axes, draws, finish, named_curves
 
 _ERROR = 0.01  # shared by all limits of all bars
-_LOOKS = ((BLUE, "-", "o"), (VERMILLION, "--", "D"), (ORANGE, "-.", "s"))
+_STYLES = ((BLUE, "-", "o"), (VERMILLION, "--", "D"), (ORANGE, "-.", "s"))
 
 
 @draws
 def outcome_ratios(
     first: ArrayLike, second: ArrayLike, *, epsilon: float, cells: int = 12, ax: Axes | None = None
 ) -> Axes:
-    """Draw how much likelier each outcome is on one neighbor than on the other, beside the band that epsilon allows.
+    """Draw the ratio of each outcome's probabilities on two neighbors, with the band that epsilon allows.
 
-    Outcomes are cut into cells of about equal numbers, or one for each value where there are few. All bars
-    hold the truth at once with 99 %; those outside the band stand out by mark and colour. An arrow: never seen
-    on one of the neighbors.
+    Outcomes are grouped into cells of about equal counts, or one cell per value where there are few values. The bars
+    are simultaneous 99 % intervals; those outside the band differ in mark and colour. An arrow marks an outcome that
+    never occurred on one of the neighbors.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ def outcome_ratios(
         reject("outcomes must be numbers, one a run", shapes, "choose one entry of the output")
     edges, names = _cells(np.concatenate([a, b]), cells)
     counts = (np.bincount(np.searchsorted(edges, x, "right"), minlength=len(names)) for x in (a, b))
-    low, high, seen = _log_ratios(*counts)
+    low, high, log_ratios = _log_ratios(*counts)
     ax, outside = axes(ax, width=7.2, height=3.6), (low > epsilon) | (high < -epsilon)
-    limit = 1.25 * max(2 * epsilon, float(np.abs(seen[np.isfinite(seen)]).max(initial=0)))
+    limit = 1.25 * max(2 * epsilon, float(np.abs(log_ratios[np.isfinite(log_ratios)]).max(initial=0)))
     ax.axhspan(-epsilon, epsilon, color=GREY, alpha=0.22, linewidth=0, label=f"allowed by ε = {epsilon:g}")
-    for place in range(len(names)):
-        _bar(ax, place, (low[place], seen[place], high[place]), limit, outside=bool(outside[place]))
+    for index in range(len(names)):
+        _bar(ax, index, (low[index], log_ratios[index], high[index]), limit, outside=bool(outside[index]))
     ax.axhline(0, color=INK, linewidth=0.8)
     ax.set(xlim=(-0.6, len(names) - 0.4), ylim=(-limit, limit), xlabel="outcome", ylabel="ln of the ratio of chances")
     turned = max(map(len, names)) > 4
@@ -71,7 +71,7 @@ def outcome_ratios(
 def bounds_against_runs(
     curves: Mapping[str, Sequence[tuple[int, float]]], *, epsilon: float, ax: Axes | None = None
 ) -> Axes:
-    """Draw the epsilon that audits prove against the number of runs, one line per mechanism, beside the claim.
+    """Draw the epsilon that audits prove against the number of runs, one line per mechanism, and the claim.
 
     Parameters
     ----------
@@ -86,9 +86,9 @@ def bounds_against_runs(
     >>> show.auditing.bounds_against_runs({"Laplace": [(1000, 0.4), (100_000, 0.9)]}, epsilon=1)
     <Picture: proven epsilon by number of runs: Laplace from 0.4 with 1,000 to 0.9 with 100,000; claimed 1>
     """
-    ax, words = axes(ax, width=7.2, height=3.6), []
-    for name, runs, proven in named_curves(ax, curves, _LOOKS, size=6):
-        words.append(f"{name} from {proven[0]:.2g} with {runs[0]:,.0f} to {proven[-1]:.2g} with {runs[-1]:,.0f}")
+    ax, descriptions = axes(ax, width=7.2, height=3.6), []
+    for name, runs, proven in named_curves(ax, curves, _STYLES, size=6):
+        descriptions.append(f"{name} from {proven[0]:.2g} with {runs[0]:,.0f} to {proven[-1]:.2g} with {runs[-1]:,.0f}")
     ax.axhline(epsilon, color=INK, linestyle="--", linewidth=1.5, label=f"claimed, ε = {epsilon:g}")
     ax.set_xscale("log")
     ax.minorticks_off()
@@ -97,35 +97,46 @@ def bounds_against_runs(
     highest = max(proven for points in curves.values() for _, proven in points)
     ax.set(ylim=(0, 1.12 * max(epsilon, highest)), xlabel="runs (logarithmic)", ylabel="ε at least, as proven")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    alt = f"proven epsilon by number of runs: {'; '.join(words)}; claimed {epsilon:g}"
+    alt = f"proven epsilon by number of runs: {'; '.join(descriptions)}; claimed {epsilon:g}"
     return finish(ax, "A bound takes runs", alt)
 
 
 def _cells(pooled: Array, most: int) -> tuple[Array, list[str]]:
-    """Edges between cells, and what the cells are called: a value each, or from where to where."""
+    """Return the edges between cells and their names: single values, or intervals where there are more than `most`."""
     values = np.unique(pooled)
     if len(values) <= most:
         return values[1:], [f"{value:.4g}" for value in values]
     edges = np.unique(np.quantile(pooled, np.linspace(0, 1, most + 1)[1:-1]))
-    edges = edges[edges > values[0]]  # else the first cell would be empty
+    edges = edges[edges > values[0]]  # otherwise the first cell would be empty
     middle = [f"{low:.2g} to {high:.2g}" for low, high in pairwise(edges)]
     return edges, [f"< {edges[0]:.2g}", *middle, f"≥ {edges[-1]:.2g}"]
 
 
 def _log_ratios(first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> tuple[Array, Array, Array]:
-    """Lower end, upper end and what was seen of ln(p / q); infinite where one side never saw it."""
+    """Return the lower limit, the upper limit and the estimate of ln(p / q); infinite where a count is zero."""
     tail = _ERROR / (4 * len(first))
-    (low, high), (other_low, other_high) = (clopper_pearson(each, int(each.sum()), tail) for each in (first, second))
+    (low, high), (other_low, other_high) = (
+        clopper_pearson(counts, int(counts.sum()), tail) for counts in (first, second)
+    )
     with np.errstate(divide="ignore"):
-        seen = np.log(first / first.sum()) - np.log(second / second.sum())
-        return np.log(low) - np.log(other_high), np.log(high) - np.log(other_low), np.asarray(seen)
+        estimate = np.log(first / first.sum()) - np.log(second / second.sum())
+        return np.log(low) - np.log(other_high), np.log(high) - np.log(other_low), np.asarray(estimate)
 
 
-def _bar(ax: Axes, place: int, bar: tuple[float, float, float], limit: float, *, outside: bool) -> None:
-    low, seen, high = bar
+def _bar(ax: Axes, position: int, bar: tuple[float, float, float], limit: float, *, outside: bool) -> None:
+    """Draw an interval of the log ratio, or an arrow at the edge where the estimate is infinite."""
+    low, estimate, high = bar
     colour, mark = (VERMILLION, "D") if outside else (BLUE, "o")
-    ax.plot([place, place], np.clip([low, high], -limit, limit), color=colour, linewidth=2.5, solid_capstyle="butt")
-    if math.isfinite(seen):
-        ax.plot([place], [seen], mark, color=colour, markersize=6)
+    ax.plot(
+        [position, position], np.clip([low, high], -limit, limit), color=colour, linewidth=2.5, solid_capstyle="butt"
+    )
+    if math.isfinite(estimate):
+        ax.plot([position], [estimate], mark, color=colour, markersize=6)
     else:
-        ax.plot([place], [math.copysign(0.93 * limit, seen)], "^" if seen > 0 else "v", color=colour, markersize=9)
+        ax.plot(
+            [position],
+            [math.copysign(0.93 * limit, estimate)],
+            "^" if estimate > 0 else "v",
+            color=colour,
+            markersize=9,
+        )

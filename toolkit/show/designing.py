@@ -1,4 +1,4 @@
-"""Figures for designing a survey: what people do to an estimate, shares of many options, and their randomizers."""
+"""Figures for designing a survey: effects of noncompliance, shares of options, and randomizers of many options."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -41,7 +41,7 @@ _FAMILIES: dict[str, Any] = {
     "optimized unary": oracles.optimized_unary,
     "subset selection": oracles.subset,
 }
-_LOOKS = ((VERMILLION, "-", "D"), (ORANGE, "--", "s"), (SKY, ":", "^"), (BLUE, "-", "o"))
+_STYLES = ((VERMILLION, "-", "D"), (ORANGE, "--", "s"), (SKY, ":", "^"), (BLUE, "-", "o"))
 _KS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
 
 
@@ -56,7 +56,7 @@ def conduct_lines(design: Design, prevalence: float, *, most: float = 0.3, ax: A
     prevalence : float
         The true share.
     most : float, default 0.3
-        Largest share of people who do something else.
+        The largest share of people who do not follow them.
 
     Examples
     --------
@@ -66,12 +66,12 @@ def conduct_lines(design: Design, prevalence: float, *, most: float = 0.3, ax: A
     """
     if len(design.options) != 2:
         reject("`design` must have two options to draw its estimate", len(design.options), "one line shows one share")
-    ax, shares, words = axes(ax, width=7.2, height=3.8), np.linspace(0, most, 61), []
-    for way in DEVIATIONS:
-        label, colour, dash = _CONDUCT[way]
-        estimates = [prevalence + Compliance(**{way: float(share)}).bias(design, prevalence) for share in shares]
+    ax, shares, descriptions = axes(ax, width=7.2, height=3.8), np.linspace(0, most, 61), []
+    for behavior in DEVIATIONS:
+        label, colour, dash = _CONDUCT[behavior]
+        estimates = [prevalence + Compliance(**{behavior: float(share)}).bias(design, prevalence) for share in shares]
         ax.plot(shares, estimates, color=colour, linestyle=dash, linewidth=2.5, label=f"… {label}")
-        words.append(f"{label} {percent(estimates[-1])}")
+        descriptions.append(f"{label} {percent(estimates[-1])}")
     ax.axhline(prevalence, color=INK, linestyle="--", linewidth=1.2, label=f"the truth, {percent(prevalence, 1)}")
     low, high = ax.get_ylim()
     ax.axhspan(min(low, -0.01), 0, color=GREY, alpha=0.22, linewidth=0, label="no share can be here")
@@ -79,7 +79,7 @@ def conduct_lines(design: Design, prevalence: float, *, most: float = 0.3, ax: A
     percent_ticks(ax)
     ax.set(xlabel="people who do not follow the instructions, but …", ylabel="estimated share, on average")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    alt = f"estimate of a true {percent(prevalence, 1)} when {percent(most)} do not follow: {', '.join(words)}"
+    alt = f"estimate of a true {percent(prevalence, 1)} when {percent(most)} do not follow: {', '.join(descriptions)}"
     return finish(ax, "What the instructions are worth", alt)
 
 
@@ -94,7 +94,7 @@ def option_shares(
     estimate : Estimate
         Shares of several options.
     truth : sequence of float, optional
-        The true shares: each is a bar, and intervals that miss theirs are thick.
+        The true shares, drawn as bars; intervals that miss theirs are thick.
     level : float, default 0.95
         Confidence level of the intervals.
 
@@ -106,20 +106,20 @@ def option_shares(
     """
     interval, values = estimate.interval(level), np.atleast_1d(estimate.value)
     low, high = np.atleast_1d(interval.low), np.atleast_1d(interval.high)
-    ax, words = axes(ax, height=1.2 + 0.32 * len(values)), []
+    ax, descriptions = axes(ax, height=1.2 + 0.32 * len(values)), []
     hits = np.ones(len(values), bool) if truth is None else (low <= np.asarray(truth)) & (np.asarray(truth) <= high)
     for row, name in enumerate(estimate.labels):
-        remark, numbers = misfit(estimate, interval, row), (float(values[row]), float(low[row]), float(high[row]))
-        interval_row(ax, row, *numbers, misses=not hits[row], note=remark)
-        words.append(f"{name} {interval_text(*numbers, remark)}")
+        note, numbers = misfit(estimate, interval, row), (float(values[row]), float(low[row]), float(high[row]))
+        interval_row(ax, row, *numbers, misses=not hits[row], note=note)
+        descriptions.append(f"{name} {interval_text(*numbers, note)}")
     if truth is not None:
         ax.plot(list(truth), range(len(values)), "|", color=INK, markersize=15, markeredgewidth=2)
-        words = [f"{np.count_nonzero(hits)} of {len(values)} hold the true share"]
+        descriptions = [f"{np.count_nonzero(hits)} of {len(values)} hold the true share"]
     name_rows(ax, [str(label) for label in estimate.labels])
     percent_ticks(ax, "x")
-    fit = f"; {remark}" if (remark := joint_misfit(estimate, interval)) else ""
+    fit = f"; {note}" if (note := joint_misfit(estimate, interval)) else ""
     ax.set_xlabel(f"{'share' if truth is None else 'share (bar: the truth)'}{fit}")
-    alt = f"{100 * level:g} % intervals: {', '.join(words)}{fit}"
+    alt = f"{100 * level:g} % intervals: {', '.join(descriptions)}{fit}"
     return finish(ax, f"Shares with {100 * level:g} % intervals", alt)
 
 
@@ -143,7 +143,7 @@ def options_against_k(epsilon: float, *, ks: Sequence[int] = _KS, ax: Axes | Non
     """
     ax = axes(ax, width=7.2, height=3.8)
     ratios = {name: [(k, make(k, epsilon).ratio_to_limit) for k in ks] for name, make in _FAMILIES.items()}
-    words = [f"{name} {y[-1]:.3g}" for name, _, y in named_curves(ax, ratios, _LOOKS)]
+    descriptions = [f"{name} {y[-1]:.3g}" for name, _, y in named_curves(ax, ratios, _STYLES)]
     ax.set_xscale("log", base=2)
     ax.set_yscale("log", base=2)
     ax.set_yticks([1, 2, 4, 8, 16][: 1 + int(np.ceil(np.log2(ax.get_ylim()[1])))])
@@ -154,5 +154,5 @@ def options_against_k(epsilon: float, *, ks: Sequence[int] = _KS, ax: Axes | Non
     ax.grid(visible=True, color="#DDDDDD", linewidth=0.6)
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     least = "in multiples of the least for unbiased estimates"
-    alt = f"people needed at epsilon {epsilon:.3g} for {ks[-1]} options, {least}: {', '.join(words)}"
+    alt = f"people needed at epsilon {epsilon:.3g} for {ks[-1]} options, {least}: {', '.join(descriptions)}"
     return finish(ax, f"Many options, epsilon {epsilon:.3g}: who comes near the limit?", alt)

@@ -1,4 +1,4 @@
-"""All findings of a survey in one picture: shares on one axis in percent, means on their own, groups side by side."""
+"""All estimates of a survey in one figure, with shares in one panel, each mean in its own, and groups side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _STYLES = ((BLUE, "o"), (ORANGE, "s"), (INK, "^"), (SKY, "D"), (VERMILLION, "v")
 
 @dataclass(frozen=True, repr=False)
 class Sheet:
-    """A figure of several panels that a notebook shows, with what there is to see in words."""
+    """A figure of several panels that a notebook displays, with an alternative text."""
 
     figure: Figure
     alt: str
@@ -44,7 +44,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class _Line:
-    """One dot and bar: where it belongs, and its numbers."""
+    """An estimate to draw: its question, row and group, and its numbers."""
 
     question: Question
     name: str
@@ -65,7 +65,7 @@ def findings(results: Results, *, level: float = 0.95) -> Sheet:
         reject("there must be shares or means to draw", "distributions alone", "results[name] is one of them")
     if (rows := sum(map(len, panels))) > _MOST_ROWS:
         reject(f"a picture holds at most {_MOST_ROWS} estimates", rows, "draw fewer groups, or see to_frame()")
-    heights = [_height(lines) for lines in panels]
+    heights = [_panel_height(lines) for lines in panels]
     canvas = new_figure(width=8.2, height=_LINE * sum(heights) + 0.75 * len(panels) + 0.6)
     axes = canvas.subplots(len(panels), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
     for ax, lines in zip(axes, panels, strict=True):
@@ -96,45 +96,46 @@ def _panels(results: Results, level: float) -> list[list[_Line]]:
 
 
 def _lines(results: Results, finding: SurveyEstimate, level: float) -> list[_Line]:
-    """The options of one question; of a distribution with many points none, as bars would hide its shape."""
+    """Return the options of one question; none for a distribution with many points, whose shape bars would hide."""
     question, estimate = results.survey[finding.question], finding.estimate
     if len(estimate.labels) > _MOST_OPTIONS:
         return []
     interval = estimate.interval(level)
     numbers = [np.atleast_1d(part) for part in (estimate.value, interval.low, interval.high)]
     together, whose = _together(results), f" ({group_label(results, finding.group)})" if results.by else ""
-    place, lines = _groups(results).index(finding.group) if together else 0, []
+    group_index, lines = _groups(results).index(finding.group) if together else 0, []
     for i, label in enumerate(estimate.labels):
         option = "" if not is_share(question) else f": {label_of(results.survey, question.name, label)}"
         value, low, high = (float(column[i]) for column in numbers)
         words = "nobody answered" if not estimate.n else misfit(estimate, interval, i)
         name = f"{question.name}{option}{'' if together else whose}"
-        lines.append(_Line(question, name, whose, place, value, low, high, words))
+        lines.append(_Line(question, name, whose, group_index, value, low, high, words))
     return lines
 
 
 def _rows(lines: Sequence[_Line]) -> dict[str, int]:
-    """Each named line once: groups share it."""
-    return {name: place for place, name in enumerate(dict.fromkeys(line.name for line in lines))}
+    """Map each name to its row; groups share a row."""
+    return {name: index for index, name in enumerate(dict.fromkeys(line.name for line in lines))}
 
 
-def _height(lines: Sequence[_Line]) -> float:
+def _panel_height(lines: Sequence[_Line]) -> float:
+    """Return the height of a panel, in rows."""
     groups = 1 + max(line.group for line in lines)
     return len(_rows(lines)) * max(1.0, 0.62 * groups) + _GAP
 
 
 def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
-    """Rows by name, groups close together in each, in the unit of the questions."""
+    """Draw the rows of a panel, groups close together in each, in the unit of its questions."""
     rows, groups, share = _rows(lines), 1 + max(line.group for line in lines), is_share(lines[0].question)
     for line in lines:
-        place = rows[line.name] + (line.group - (groups - 1) / 2) * 0.8 / groups
+        position = rows[line.name] + (line.group - (groups - 1) / 2) * 0.8 / groups
         if np.isfinite(line.value) and line.words:
-            interval_row(ax, place, line.value, line.low, line.high, misses=False, note=line.words)
+            interval_row(ax, position, line.value, line.low, line.high, misses=False, note=line.words)
         elif np.isfinite(line.value):
-            dot_and_bar(ax, place, line.value, line.low, line.high, *_STYLES[line.group % len(_STYLES)])
+            dot_and_bar(ax, position, line.value, line.low, line.high, *_STYLES[line.group % len(_STYLES)])
         else:
-            look: dict[str, Any] = {"va": "center", "fontsize": "small", "color": GREY}
-            ax.annotate(line.words, (0.01, place), xycoords=("axes fraction", "data"), **look)
+            style: dict[str, Any] = {"va": "center", "fontsize": "small", "color": GREY}
+            ax.annotate(line.words, (0.01, position), xycoords=("axes fraction", "data"), **style)
     names = [name if len(name) <= _WIDEST_NAME else f"{name[: _WIDEST_NAME - 1]}…" for name in rows]
     ax.set_yticks(range(len(rows)), names)
     ax.set_ylim(len(rows) - 0.45, -0.55)
@@ -147,10 +148,10 @@ def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
     if share:
         percent_ticks(ax, "x")
         outside = any(not 0 <= line.value <= 1 for line in lines if np.isfinite(line.value))
-        why = (
+        explanation = (
             " (a mark outside 0 to 100 % is unbiased and honest; maximum likelihood keeps it inside)" if outside else ""
         )
-        ax.set_xlabel(f"share of people{why}")
+        ax.set_xlabel(f"share of people{explanation}")
     else:
         ax.set_xlabel(f"mean of {lines[0].question.name}")
     ax.margins(x=0.04)
@@ -164,12 +165,12 @@ def _legend(ax: Axes, names: Sequence[str]) -> None:
 
 
 def _words(results: Results, panels: Sequence[Sequence[_Line]], level: float) -> str:
-    """The same for those who cannot see it: every number, in its unit."""
+    """Return the alternative text, which lists every number in its unit."""
     lines = [line for panel in panels for line in panel]
     words = [f"{line.name.removesuffix(line.whose)}{line.whose} {_number(line)}" for line in lines]
     names = {line.question.name for line in lines}
-    left_out = [question.name for question in results.estimated if question.name not in names]
-    more = f"; not drawn, as they have many values: {', '.join(left_out)}" if left_out else ""
+    omitted = [question.name for question in results.estimated if question.name not in names]
+    more = f"; not drawn, as they have many values: {', '.join(omitted)}" if omitted else ""
     return f"{100 * level:g} % intervals of {results.survey.name!r}: {'; '.join(words)}{more}"
 
 

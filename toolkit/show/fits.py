@@ -32,7 +32,7 @@ _STYLES = ((BLUE, "-"), (ORANGE, "--"), (VERMILLION, "-."), (SKY, ":"), (INK, (0
 
 @draws
 def coefficients(fit: Any, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
-    """Draw the coefficients of a model but its intercepts, each with its interval, against zero.
+    """Draw the coefficients of a model, except intercepts, with their intervals and a line at zero.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _level(value: object) -> str:
 
 
 def _grid(covariates: Any, variable: str) -> tuple[list[Any], bool]:
-    """The values of a variable to draw, and whether they are a quantity."""
+    """Return the values of a variable to draw, and whether it is a quantity."""
     values = covariates.values(variable)
     declared = covariates.declared(variable)
     if declared is not None or values.dtype.kind in "OUTb":

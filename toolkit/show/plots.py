@@ -1,4 +1,4 @@
-"""Figures of designs and estimates: `ax` in, `ax` out."""
+"""Figures of designs and estimates."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -32,15 +32,16 @@ from toolkit.show.tables import interval_row, interval_text, misfit
 from toolkit.survey.results import Results
 from toolkit.texts.voice import Voice
 
-_SHADES = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", "#80C7EE"])  # pale: words are read in the dark, too
-_MOST_CELLS_WITH_WORDS = 5
-_MOST_ROWS_WITH_NAMES = 20
-_LARGEST_SPOKEN = 20  # “3 times in 20” is clearer than “15 %”, “128 times in 250” is not
+# The shades are pale, so that text on them stays legible in dark mode.
+_SHADES = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", "#80C7EE"])
+_MAX_LABELED_OPTIONS = 5
+_MAX_NAMED_ROWS = 20
+_MAX_SPOKEN_DENOMINATOR = 20  # “3 times in 20” is clearer than “15 %”, “128 times in 250” is not
 
 
 @draws
 def design_matrix(design: Design, *, ax: Axes | None = None) -> Axes:
-    """Draw the matrix Pr(report | truth): truths are rows, reports columns, and what can never happen is framed.
+    """Draw the matrix Pr(report | truth), with truths as rows, reports as columns and a frame around zeros.
 
     Parameters
     ----------
@@ -75,9 +76,12 @@ def design_matrix(design: Design, *, ax: Axes | None = None) -> Axes:
 
 
 def _cell(ax: Axes, design: Design, truth: int, report: int) -> None:
+    """Label a cell of the matrix, and frame it if its probability is zero."""
     share = Fraction(int(design.weights[truth, report]), design.denominator)
-    if max(design.matrix.shape) <= _MOST_CELLS_WITH_WORDS:
-        text = percent(float(share), 1) + (f"\n{Voice().often(share)}" if share.denominator <= _LARGEST_SPOKEN else "")
+    if max(design.matrix.shape) <= _MAX_LABELED_OPTIONS:
+        text = percent(float(share), 1)
+        if share.denominator <= _MAX_SPOKEN_DENOMINATOR:
+            text += f"\n{Voice().often(share)}"
         ax.text(report, truth, text, ha="center", va="center", color=INK)
     if share == 0:
         line: dict[str, Any] = {"edgecolor": VERMILLION, "linewidth": 2.5, "linestyle": "--"}
@@ -86,16 +90,16 @@ def _cell(ax: Axes, design: Design, truth: int, report: int) -> None:
 
 @draws
 def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = None) -> Axes:
-    """Draw what an observer believes of one person after each report, against the belief before.
+    """Draw the belief of an observer about one person after each report, against the belief before.
 
-    The diagonal is an observer who learns nothing.
+    The diagonal belongs to an observer who learns nothing.
 
     Parameters
     ----------
     design : Design
         A design with two options.
     prior : float, optional
-        One belief to mark, with what becomes of it after each report.
+        A belief before the report to mark, with the beliefs after each report.
 
     Examples
     --------
@@ -122,7 +126,7 @@ def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = N
 
 
 def _line_styles(count: int) -> list[tuple[str, str]]:
-    """Colours from orange (speaks for no) to blue (speaks for yes), each with its own dashes for print in grey."""
+    """Return colours from orange (evidence for no) to blue (for yes), each with its own dashes for print in grey."""
     if count == 2:
         return [(ORANGE, "--"), (BLUE, "-")]
     dashes = ["--", "-.", "-"]
@@ -131,6 +135,7 @@ def _line_styles(count: int) -> list[tuple[str, str]]:
 
 
 def _mark_prior(ax: Axes, design: Design, prior: float) -> str:
+    """Mark a prior belief and the beliefs after each report; return them as text."""
     after = design.posterior(prior)[1]
     ax.plot([prior, prior], [after.min(), after.max()], color=INK, linewidth=1, zorder=1)
     ax.plot([prior], [prior], "o", color=GREY, markersize=5)
@@ -167,8 +172,8 @@ def repeated_estimates(values: ArrayLike, truth: float, *, se: float, ax: Axes |
     ax.hist(estimates, bins=list(bins), color=SKY, edgecolor="white", linewidth=0.6)
     grid = np.linspace(min(bins[0], truth - 4 * se), max(bins[-1], truth + 4 * se), 201)
     curve = np.exp(-(((grid - truth) / se) ** 2) / 2) / (se * np.sqrt(2 * np.pi)) * len(estimates) * (bins[1] - bins[0])
-    promise = f"what theory promises: standard error {100 * se:.1f} points"
-    ax.plot(grid, curve, color=VERMILLION, linewidth=2.5, label=promise)
+    theory = f"what theory promises: standard error {100 * se:.1f} points"
+    ax.plot(grid, curve, color=VERMILLION, linewidth=2.5, label=theory)
     ax.axvline(truth, ymax=0.8, color=INK, linestyle="--", linewidth=1.5, label=f"the true share, {percent(truth, 1)}")
     percent_ticks(ax, "x")
     ax.set(xlabel="estimated share", ylabel="surveys", ylim=(0, ax.get_ylim()[1] * 1.28))
@@ -181,7 +186,7 @@ def repeated_estimates(values: ArrayLike, truth: float, *, se: float, ax: Axes |
 
 
 def _bins(estimates: npt.NDArray[np.float64], se: float) -> npt.NDArray[np.float64]:
-    """Edges about a third of a standard error apart; all bins hold equally many of the values that counts lead to."""
+    """Return bin edges about a third of a standard error apart, so that each bin holds equally many possible values."""
     distinct = np.unique(estimates.round(12))
     step = float(np.diff(distinct).min()) if len(distinct) > 1 else se
     width = step * max(1, round(se / 3 / step))
@@ -204,11 +209,11 @@ def estimate_intervals(
     estimates : mapping of str to Estimate, or sequence of Estimate
         The estimates, by name or in order.
     truth : float, optional
-        The true share, if it is known: intervals that miss it stand out.
+        The true share, if it is known; intervals that miss it stand out.
     level : float, default 0.95
         Confidence level of the intervals.
     method : str, optional
-        As for `Estimate.interval`.
+        The method of `Estimate.interval`.
 
     Examples
     --------
@@ -217,39 +222,40 @@ def estimate_intervals(
     >>> show.estimate_intervals({"north": design.estimate_counts([60, 40]), "south": design.estimate_counts([55, 45])})
     <Picture: 95 % intervals: north 30 % (12 % to 50 %), south 40 % (21 % to 60 %)>
     """
-    named = _named(estimates)
-    ax = axes(ax, height=1.2 + 0.36 * len(named) if len(named) <= _MOST_ROWS_WITH_NAMES else 5.2)
+    by_name = _by_name(estimates)
+    ax = axes(ax, height=1.2 + 0.36 * len(by_name) if len(by_name) <= _MAX_NAMED_ROWS else 5.2)
     missed, words = 0, []
-    for row, (name, estimate) in enumerate(named.items()):
+    for row, (name, estimate) in enumerate(by_name.items()):
         value, interval = float(estimate), estimate.interval(level, method)
         low, high = (float(limit) for limit in interval)
         misses = truth is not None and not low <= truth <= high
         missed += misses
         interval_row(ax, row, value, low, high, misses=misses, note=misfit(estimate, interval))
         words.append(f"{name} {interval_text(value, low, high, misfit(estimate, interval))}")
-    name_rows(ax, list(named))
-    if len(named) > _MOST_ROWS_WITH_NAMES:
+    name_rows(ax, list(by_name))
+    if len(by_name) > _MAX_NAMED_ROWS:
         ax.set_yticks([])
-        ax.set_ylabel(f"{len(named)} surveys")
+        ax.set_ylabel(f"{len(by_name)} surveys")
     ax.margins(x=0.04)
     if truth is not None:
         ax.axvline(truth, color=INK, linestyle="--", linewidth=1.5, zorder=0)
-        words = [f"{len(named) - missed} of {len(named)} hold the true share {percent(truth)}"]
+        words = [f"{len(by_name) - missed} of {len(by_name)} hold the true share {percent(truth)}"]
     percent_ticks(ax, "x")
     ax.set_xlabel("share" if truth is None else f"share (dashed: the truth, {percent(truth)})")
     alt = f"{100 * level:g} % intervals: {', '.join(words)}"
-    known = f"{missed} of {len(named)} intervals miss the truth"
-    return finish(ax, f"Estimates with {100 * level:g} % intervals" if truth is None else known, alt)
+    verdict = f"{missed} of {len(by_name)} intervals miss the truth"
+    return finish(ax, f"Estimates with {100 * level:g} % intervals" if truth is None else verdict, alt)
 
 
-def _named(estimates: Any) -> Mapping[str, Estimate]:
-    """Estimates by name; of a survey's results, what to write instead."""
+def _by_name(estimates: Any) -> Mapping[str, Estimate]:
+    """Return the estimates by name; reject anything that is not several estimates."""
     if isinstance(estimates, Results):
-        instead = "results.plot() draws them all"
-        reject("`estimates` must be estimates by name", "the results of a survey", instead, TypeError)
+        remedy = "use results.plot(), which draws them all"
+        reject("`estimates` must be a mapping from names to estimates", "the results of a survey", remedy, TypeError)
     if isinstance(estimates, Estimate):
         reject("`estimates` must be several estimates", "one", 'write {"all": estimate}', TypeError)
-    named = estimates if isinstance(estimates, Mapping) else {str(i + 1): one for i, one in enumerate(estimates)}
-    if strange := [type(one).__name__ for one in named.values() if not isinstance(one, Estimate)]:
-        reject("`estimates` must be estimates", strange[0], "a number has no interval to draw", TypeError)
-    return named
+    if not isinstance(estimates, Mapping):
+        estimates = {str(position): estimate for position, estimate in enumerate(estimates, start=1)}
+    if other := [type(value).__name__ for value in estimates.values() if not isinstance(value, Estimate)]:
+        reject("`estimates` must be estimates", other[0], "other values have no interval to draw", TypeError)
+    return estimates

@@ -1,4 +1,4 @@
-"""Robust statistics as pictures: influence functions, and local against global sensitivity along the data."""
+"""Figures of robust statistics and private learners: influence functions, sensitivities and accuracy."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,9 +29,9 @@ def accuracy_curves(
     Parameters
     ----------
     curves : mapping of str to sequence of (float, float)
-        For each of up to four learners pairs of a place on the axis and the share of right answers.
+        For each of up to four learners, pairs of a value on the axis and the share of right answers.
     across : {"epsilon", "people", "C"}
-        What the axis holds.
+        The quantity on the axis.
     plain : float, optional
         The accuracy without privacy.
 
@@ -45,39 +45,39 @@ def accuracy_curves(
     if not 1 <= len(curves) <= len(_CURVES):
         reject(f"`curves` must be one to {len(_CURVES)}", len(curves), "they are drawn in one picture")
     ax, words = axes(ax), []
-    for name, places, shares in named_curves(ax, curves, _CURVES, size=6):
-        ends = " and ".join(f"{percent(shares[i])} at {places[i]:g}" for i in (0, -1))
+    for name, values, shares in named_curves(ax, curves, _CURVES, size=6):
+        ends = " and ".join(f"{percent(shares[i])} at {values[i]:g}" for i in (0, -1))
         words.append(f"{name} {ends}")
-    without = "" if plain is None else f"; without privacy {percent(plain)}"
+    baseline = "" if plain is None else f"; without privacy {percent(plain)}"
     if plain is not None:
         ax.axhline(plain, color=GREY, linewidth=1.2, label="without privacy")
     ax.set(xscale="log", xlabel=_ACROSS[across], ylabel="right answers")
-    marks = sorted({place for points in curves.values() for place, _ in points})
+    marks = sorted({value for points in curves.values() for value, _ in points})
     ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
     ax.minorticks_off()
     ax.yaxis.set_major_formatter(lambda share, _: percent(share))
     ax.legend(frameon=False, loc="best")
     label = _ACROSS[across]
-    return finish(ax, f"Right answers against {label}", f"accuracy against {label}: {', '.join(words)}{without}")
+    return finish(ax, f"Right answers against {label}", f"accuracy against {label}: {', '.join(words)}{baseline}")
 
 
-_LOOKS = ((GREY, ":"), (BLUE, "-"), (VERMILLION, "--"), (ORANGE, "-."), (SKY, "-"))
+_INFLUENCE_STYLES = ((GREY, ":"), (BLUE, "-"), (VERMILLION, "--"), (ORANGE, "-."), (SKY, "-"))
 
 
 @draws
 def influence_functions(
-    estimators: Mapping[str, MEstimator], population: str = "normal", *, reach: float = 6.0, ax: Axes | None = None
+    estimators: Mapping[str, MEstimator], population: str = "normal", *, x_max: float = 6.0, ax: Axes | None = None
 ) -> Axes:
-    """Draw how far a value at x pulls each estimator: bounded for robust ones, without bound for the mean.
+    """Draw the influence function of each estimator, which is bounded for robust ones and unbounded for the mean.
 
     Parameters
     ----------
     estimators : mapping of str to MEstimator
         Up to five estimators of `toolkit.central.robust`.
     population : str, default "normal"
-        The law of the values: "normal" or "t3".
-    reach : float, default 6.0
-        Values from -reach to reach are drawn.
+        The distribution of the values, "normal" or "t3".
+    x_max : float, default 6.0
+        Values from -x_max to x_max are drawn.
 
     Examples
     --------
@@ -86,16 +86,18 @@ def influence_functions(
     >>> show.robust.influence_functions({"mean": Mean(), "Huber": Huber(1.345)})
     <Picture: influence at the normal law: mean without bound, Huber at most 1.64>
     """
-    if not 1 <= len(estimators) <= len(_LOOKS):
-        reject(f"`estimators` must be one to {len(_LOOKS)}", len(estimators), "they are drawn in one picture")
-    ax, x, words = axes(ax), np.linspace(-reach, reach, 601), []
-    for (name, estimator), (colour, dash) in zip(estimators.items(), _LOOKS, strict=False):
+    if not 1 <= len(estimators) <= len(_INFLUENCE_STYLES):
+        reject(
+            f"`estimators` must be one to {len(_INFLUENCE_STYLES)}", len(estimators), "they are drawn in one picture"
+        )
+    ax, x, words = axes(ax), np.linspace(-x_max, x_max, 601), []
+    for (name, estimator), (colour, dash) in zip(estimators.items(), _INFLUENCE_STYLES, strict=False):
         curve = influence(estimator, population)
         ax.plot(x, curve(x), color=colour, linestyle=dash, linewidth=2.2, label=name)
         most = curve.gross_error_sensitivity
         words.append(f"{name} at most {most:.2f}" if np.isfinite(most) else f"{name} without bound")
     ax.axhline(0, color=GREY, linewidth=0.8)
-    ax.set(xlabel="a value at x", ylabel="influence", xlim=(-reach, reach), ylim=(-1.1 * reach / 2, 1.1 * reach / 2))
+    ax.set(xlabel="a value at x", ylabel="influence", xlim=(-x_max, x_max), ylim=(-1.1 * x_max / 2, 1.1 * x_max / 2))
     ax.legend(frameon=False, loc="upper left")
     law = {"normal": "the normal law", "t3": "Student's law with 3 degrees of freedom"}.get(population, population)
     return finish(ax, f"Influence at {law}", f"influence at {law}: {', '.join(words)}")
@@ -110,12 +112,12 @@ def sensitivities(
     beta: Number,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw local, smooth and global sensitivity of statistics of the same values: for assumed data, never people's.
+    """Draw local, smooth and global sensitivity of statistics of the same assumed values, never of people's data.
 
     Parameters
     ----------
     statistics : mapping of str to str or (str, dict)
-        Names that `smooth_sensitivity` knows, alone or with options: ("trimmed", {"trim": 10}).
+        Statistics of `smooth_sensitivity`, by name or with options, as in ("trimmed", {"trim": 10}).
     values : array_like
         The assumed data.
     bounds : tuple of numbers
@@ -130,20 +132,24 @@ def sensitivities(
     <Picture: median: local 0, smooth 60.7, global 100>
     """
     if not statistics:
-        reject("`statistics` must name at least one", "none", "each is a row of the picture")
+        reject("`statistics` must not be empty", "none", "name at least one statistic")
     ax, words = axes(ax, height=1.2 + 0.55 * len(statistics)), []
     low, high = limits(bounds)
     for row, (name, statistic) in enumerate(statistics.items()):
-        known, options = statistic if isinstance(statistic, tuple) else (statistic, {})
+        method, options = statistic if isinstance(statistic, tuple) else (statistic, {})
         trim = options.get("trim")
-        local = float(local_sensitivity(known, values, bounds=bounds, trim=trim))
-        smooth = float(smooth_sensitivity(known, values, bounds=bounds, beta=beta, trim=trim))
-        whole = float(high - low) / (1 if trim is None else len(values) - 2 * trim)
-        ax.plot([local, whole], [row, row], color=GREY, linewidth=1)
-        marks = {"local": (local, "o", BLUE), "smooth": (smooth, "D", ORANGE), "global": (whole, "s", VERMILLION)}
-        for label, (place, mark, colour) in marks.items():
-            ax.plot([place], [row], mark, color=colour, markersize=8, label=label if row == 0 else None)
-        words.append(f"{name}: local {local:.3g}, smooth {smooth:.3g}, global {whole:.3g}")
+        local = float(local_sensitivity(method, values, bounds=bounds, trim=trim))
+        smooth = float(smooth_sensitivity(method, values, bounds=bounds, beta=beta, trim=trim))
+        global_sensitivity = float(high - low) / (1 if trim is None else len(values) - 2 * trim)
+        ax.plot([local, global_sensitivity], [row, row], color=GREY, linewidth=1)
+        marks = {
+            "local": (local, "o", BLUE),
+            "smooth": (smooth, "D", ORANGE),
+            "global": (global_sensitivity, "s", VERMILLION),
+        }
+        for label, (sensitivity, mark, colour) in marks.items():
+            ax.plot([sensitivity], [row], mark, color=colour, markersize=8, label=label if row == 0 else None)
+        words.append(f"{name}: local {local:.3g}, smooth {smooth:.3g}, global {global_sensitivity:.3g}")
     ax.set_xscale("symlog", linthresh=float(high - low) / 1000)
     ax.set_yticks(range(len(statistics)), list(statistics))
     ax.set(ylim=(len(statistics) - 0.5, -0.5), xlim=(0, None), xlabel="how far one person moves it")
@@ -158,7 +164,7 @@ def sensitivity_along(values: Any, *, bounds: tuple[Number, Number], beta: Numbe
     Parameters
     ----------
     values : array_like
-        The other values: assumed, never people's.
+        The other values, assumed and never people's data.
     bounds : tuple of numbers
         Lowest and highest value.
     beta : number
@@ -172,17 +178,17 @@ def sensitivity_along(values: Any, *, bounds: tuple[Number, Number], beta: Numbe
     to 30.3, the global is 100>
     """
     low, high = map(float, limits(bounds))
-    ax, places = axes(ax), np.linspace(low, high, 201)
+    ax, positions = axes(ax), np.linspace(low, high, 201)
     lines = {
-        "local": [float(local_sensitivity("median", [*values, float(x)], bounds=bounds)) for x in places],
-        "smooth": [smooth_sensitivity("median", [*values, float(x)], bounds=bounds, beta=beta) for x in places],
+        "local": [float(local_sensitivity("median", [*values, float(x)], bounds=bounds)) for x in positions],
+        "smooth": [smooth_sensitivity("median", [*values, float(x)], bounds=bounds, beta=beta) for x in positions],
     }
-    for (name, heights), (colour, dash) in zip(lines.items(), ((BLUE, "-"), (ORANGE, "--")), strict=True):
-        ax.plot(places, heights, color=colour, linestyle=dash, linewidth=2.2, label=name)
+    for (name, sensitivities), (colour, dash) in zip(lines.items(), ((BLUE, "-"), (ORANGE, "--")), strict=True):
+        ax.plot(positions, sensitivities, color=colour, linestyle=dash, linewidth=2.2, label=name)
     ax.axhline(high - low, color=VERMILLION, linestyle=":", linewidth=2.2, label="global")
     ax.set_yscale("symlog", linthresh=(high - low) / 1000)
     ax.set(xlabel="where the one value lies", ylabel="how far one person moves the median", ylim=(0, None))
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    local, smooth = (f"{min(heights):.3g} to {max(heights):.3g}" for heights in lines.values())
+    local, smooth = (f"{min(sensitivities):.3g} to {max(sensitivities):.3g}" for sensitivities in lines.values())
     alt = f"one value moves from {low:g} to {high:g}: the local sensitivity of the median goes from {local}, "
     return finish(ax, "One value moves", f"{alt}the smooth from {smooth}, the global is {high - low:g}")

@@ -1,4 +1,4 @@
-"""Totals of every week as pictures: how errors grow with the number of weeks, and what was published."""
+"""Figures of running totals: errors by number of periods, and the published totals."""
 
 from collections.abc import Sequence
 
@@ -12,13 +12,13 @@ from toolkit.core.loss import Pure, Zcdp
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, draws, finish
 
 SHARE, FRESH, BINARY, BELOW, BEST, ROOT, EQUAL = NAMES
-_LOOKS = {SHARE: (GREY, ":"), FRESH: (BLUE, "-"), BINARY: (VERMILLION, "--"), BELOW: (ORANGE, "-.")}
-_LOOKS |= {BEST: (INK, "-"), ROOT: (SKY, "--"), EQUAL: (SKY, "-")}
+_STYLES = {SHARE: (GREY, ":"), FRESH: (BLUE, "-"), BINARY: (VERMILLION, "--"), BELOW: (ORANGE, "-.")}
+_STYLES |= {BEST: (INK, "-"), ROOT: (SKY, "--"), EQUAL: (SKY, "-")}
 
 
 @draws
 def errors(loss: Pure | Zcdp, *, up_to: int = 1024, ax: Axes | None = None) -> Axes:
-    """Draw the largest standard deviation of every way to publish totals against the number of periods.
+    """Draw the largest standard deviation of every method of publishing totals against the number of periods.
 
     Parameters
     ----------
@@ -35,17 +35,17 @@ def errors(loss: Pure | Zcdp, *, up_to: int = 1024, ax: Axes | None = None) -> A
     """
     ax, most = axes(ax, width=7.6, height=4.2), whole(up_to, "up_to", least=2)
     periods = np.unique(np.round(np.geomspace(1, most, 36)).astype(int))
-    ways = [SHARE, FRESH, BINARY, BELOW, BEST, *(() if isinstance(loss, Pure) else (ROOT, EQUAL))]
-    for name in ways:
-        colour, dash = _LOOKS[name]
-        heights = [error(name, loss, int(count)).largest for count in periods]
-        ax.plot(periods, heights, color=colour, linestyle=dash, linewidth=2, label=name)
+    methods = [SHARE, FRESH, BINARY, BELOW, BEST, *(() if isinstance(loss, Pure) else (ROOT, EQUAL))]
+    for name in methods:
+        colour, dash = _STYLES[name]
+        deviations = [error(name, loss, int(count)).largest for count in periods]
+        ax.plot(periods, deviations, color=colour, linestyle=dash, linewidth=2, label=name)
     words = []
-    for name in ways[2:]:
-        place = crossing(loss, FRESH, name, up_to=most)
-        if place is not None:
-            ax.plot([place], [error(name, loss, place).largest], "o", color=_LOOKS[name][0], markersize=7)
-            words.append(f"{name} first below {FRESH} with {place}")
+    for name in methods[2:]:
+        first = crossing(loss, FRESH, name, up_to=most)
+        if first is not None:
+            ax.plot([first], [error(name, loss, first).largest], "o", color=_STYLES[name][0], markersize=7)
+            words.append(f"{name} first below {FRESH} with {first}")
     ax.set(xscale="log", yscale="log", xlabel="number of periods", ylabel="largest standard deviation")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     alt = f"errors of totals over up to {most:,} periods, {loss}: {'; '.join(words) or 'no way below fresh noise'}"
@@ -54,17 +54,17 @@ def errors(loss: Pure | Zcdp, *, up_to: int = 1024, ax: Axes | None = None) -> A
 
 @draws
 def published(
-    estimates: Sequence[Estimate], truth: object = None, *, what: str = "total", ax: Axes | None = None
+    estimates: Sequence[Estimate], truth: object = None, *, label: str = "total", ax: Axes | None = None
 ) -> Axes:
-    """Draw what was published period by period, with 95 % intervals.
+    """Draw the published totals of each period with their 95 % intervals.
 
     Parameters
     ----------
     estimates : sequence of Estimate
         The published numbers, in order.
     truth : array_like, optional
-        The true numbers, of invented data.
-    what : str, default "total"
+        The true numbers, if the data are invented.
+    label : str, default "total"
         Label of the numbers.
 
     Examples
@@ -76,15 +76,15 @@ def published(
     <Picture: 4 published numbers, 95 % intervals up to ± ...>
     """
     if not estimates:
-        reject("there must be something published", "no estimate", "each is a point of the picture")
+        reject("`estimates` must not be empty", "no estimate", "publish a total first")
     ax, weeks = axes(ax), np.arange(1, len(estimates) + 1)
     values = np.array([float(estimate) for estimate in estimates])
-    reach = np.array([float(estimate.interval().high) - float(estimate) for estimate in estimates])
-    ax.fill_between(weeks, values - reach, values + reach, color=SKY, alpha=0.35, linewidth=0)
+    margin = np.array([float(estimate.interval().high) - float(estimate) for estimate in estimates])
+    ax.fill_between(weeks, values - margin, values + margin, color=SKY, alpha=0.35, linewidth=0)
     ax.plot(weeks, values, color=BLUE, linewidth=2, label="published")
     if truth is not None:
         ax.plot(weeks, floats(truth, "truth"), color=INK, linestyle=":", linewidth=2, label="truth")
-    ax.set(xlabel="period", ylabel=what, xlim=(0.5, len(weeks) + 0.5))
+    ax.set(xlabel="period", ylabel=label, xlim=(0.5, len(weeks) + 0.5))
     ax.legend(frameon=False, loc="upper left")
-    alt = f"{len(weeks):,} published numbers, 95 % intervals up to ± {reach.max():.3g}"
+    alt = f"{len(weeks):,} published numbers, 95 % intervals up to ± {margin.max():.3g}"
     return finish(ax, "Published every period", alt)

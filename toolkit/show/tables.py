@@ -1,4 +1,4 @@
-"""Released tables and rows of estimates: a dot and a bar, or a cross and a note where no share fits the reports."""
+"""Figures of released tables, and rows with an estimate and its interval, which other figures share."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def table(
     """
     labels = [label if isinstance(label, tuple) else (label,) for label in estimate.labels]
     if len(labels) > _MOST_ROWS or not labels:
-        reject(f"a picture holds 1 to {_MOST_ROWS} cells", len(labels), "draw fewer, or see to_frame()")
+        reject(f"a figure must have 1 to {_MOST_ROWS} cells", len(labels), "draw fewer, or use to_frame()")
     values, interval = np.atleast_1d(estimate.value).astype(float), estimate.interval(level)
     low, high = (np.atleast_1d(limit) for limit in interval)
     keys = list(dict.fromkeys(label[-1] for label in labels))
