@@ -38,10 +38,6 @@ REMAINING: dict[str, set[str]] = {
     "core/inference/contrasts.py": {"reach"},
     "core/inference/digits.py": {"written"},
     "core/inference/fit.py": {"seen"},
-    "show/promises.py": {"reach"},
-    "show/robust.py": {"reach"},
-    "show/widgets/collector_view.py": {"reach"},
-    "show/widgets/explorer.py": {"reach"},
 }
 UNCLEAR: dict[str, int] = {
     "analysis/latent/joint.py": 2,
@@ -52,7 +48,6 @@ UNCLEAR: dict[str, int] = {
     "planning/models/two_groups.py": 1,
     "survey/results/__init__.py": 1,
     "survey/results/registration.py": 1,
-    "teaching/explorers/learning_explorer.py": 2,
 }
 
 

@@ -423,7 +423,7 @@ def test_a_class_below_ten_sees_its_estimate_when_the_last_has_answered(people, 
     names = done(FOLDER / "15_a_class_answers.ipynb", PEOPLE=people)
     names["collector"].close()
     assert (names["survey"].minimum, names["survey"].step) == (people, people)
-    assert [reports for reports, *_ in names["view"].grown] == [people]
+    assert [reports for reports, *_ in names["view"].history] == [people]
     assert len(names["reports"]) == people
 
 

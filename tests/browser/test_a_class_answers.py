@@ -90,7 +90,7 @@ def test_thirty_phones_answer_over_tls_and_the_estimate_grows(room, tmp_path, pa
     trust = ssl.create_default_context(cafile=str(tmp_path / "class" / "certificate.pem"))
     bodies = reports(room.survey, ["yes"] * 12 + ["no"] * 17, np.random.default_rng(30))
     view = CollectorView(room)
-    assert (room.url.startswith(f"https://{HERE}:"), view.grown) == (True, [])
+    assert (room.url.startswith(f"https://{HERE}:"), view.history) == (True, [])
     taps(page.context.browser, room.url)
     for first in range(0, 29, 5):
         some = bodies[first : first + 5]
@@ -99,14 +99,14 @@ def test_thirty_phones_answer_over_tls_and_the_estimate_grows(room, tmp_path, pa
         assert told == [(True, {"stored": body["key"]}) for body in some]
         view.refresh()
     assert room.status().stored == 30
-    assert [step[0] for step in view.grown] == [10, 15, 20, 25]  # the last five wait until it is closed
+    assert [step[0] for step in view.history] == [10, 15, 20, 25]  # the last five wait until it is closed
     said, bars = projected(page.context.browser, view)
     assert "Have you ever copied homework?" in said
     assert ("30 reports" in said, bars) == (True, 4)
     assert "from 25 of 30 answers. The others are added in steps of 5, and the last at the end." in said
     with pytest.warns(UserWarning, match="Here are 25 of 30 reports"):
         yes = room.reports()["copied"].eq("yes").sum()
-    assert view.grown[-1][2] == pytest.approx(100 * (yes / 25 - 0.25) / 0.5)
+    assert view.history[-1][2] == pytest.approx(100 * (yes / 25 - 0.25) / 0.5)
     with pytest.raises(ssl.SSLCertVerificationError):
         sent(room.url, ssl.create_default_context(), bodies[0])
     with pytest.raises(ConnectionError, match="the network has changed"):

@@ -106,8 +106,8 @@ def test_not_even_in_memory_is_the_order_in_which_reports_came(card):
     card.simulate(["yes", "no"] * 20, np.random.default_rng(3))
     for number in ("f" * 32, "0" * 32, "8" * 32):
         card._receive(card, message(1, number), [])
-    assert list(card._kept) == sorted(card._kept)
-    assert len(card._kept) == 43
+    assert list(card._reports_by_number) == sorted(card._reports_by_number)
+    assert len(card._reports_by_number) == 43
 
 
 def test_the_estimate_is_the_design_s_own(card):
@@ -221,9 +221,9 @@ def test_a_text_and_a_design_are_enough_and_the_function_is_the_class():
 @pytest.mark.parametrize(
     ("question", "error", "message"),
     [
-        ("Cheated?", TypeError, "needs a Question, or a text and a design, got str"),
-        (("a", "b", "c"), TypeError, "needs a Question, or a text and a design, got tuple"),
-        (Question("faculty", "Which?", options=["law", "arts"]), ValueError, "as they are"),
+        ("Cheated?", TypeError, "must be a Question, or a text and a design, got str"),
+        (("a", "b", "c"), TypeError, "must be a Question, or a text and a design, got tuple"),
+        (Question("faculty", "Which?", options=["law", "arts"]), ValueError, "unchanged"),
         (("Hours?", numeric.local_laplace((0, 1), 1e-9)), ValueError, "for answers in a browser"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from tests.survey.results.test_printing import DRINKS, frame
 from tests.survey.samples import cheated, faculty, survey
 from toolkit.local.numeric import square_wave
-from toolkit.show.widgets.collector_view import CollectorView, _bars, _only_question, _private, watch
+from toolkit.show.widgets.collector_view import CollectorView, _bars, _heading, _private, watch
 from toolkit.survey.collector import Collector
 from toolkit.survey.questions.question import Question
 from toolkit.survey.results import estimate
@@ -41,7 +41,7 @@ def test_the_count_grows_with_the_reports_when_the_browser_asks(collector):
     view = watch(collector)
     assert view.table["count"] == 0
     answer(collector, 7)
-    view._look_again(view, {"kind": "refresh"}, [])
+    view._refresh_on_event(view, {"kind": "refresh"}, [])
     assert view.table["count"] == 7
     assert repr(view) == "<CollectorView: 'Exams', open, reports: 7>"
 
@@ -69,12 +69,12 @@ def test_estimates_appear_at_the_minimum_and_not_before(collector):
     )
 
 
-def test_on_the_projector_stands_the_title_or_the_only_question_in_the_first_language():
+def test_on_the_projector_stands_the_title_or_the_heading_in_the_first_language():
     both = Question("cheated", {"de": "Geschummelt?", "en": "Cheated?"}, design=cheated().design)
     words = {"consent": {"de": "Wir …", "en": "We …"}, "languages": ["de", "en"]}
-    assert _only_question(Survey({"de": "Prüfungen", "en": "Exams"}, (both,), **words)) == "Geschummelt?"
-    assert _only_question(survey(cheated())) == "Have you ever cheated on an exam?"
-    assert _only_question(survey()) == "Exams"
+    assert _heading(Survey({"de": "Prüfungen", "en": "Exams"}, (both,), **words)) == "Geschummelt?"
+    assert _heading(survey(cheated())) == "Have you ever cheated on an exam?"
+    assert _heading(survey()) == "Exams"
 
 
 def test_what_arrives_as_it_is_and_what_arrives_randomized_is_said():
@@ -144,15 +144,15 @@ def test_the_state_and_the_promise_of_the_link_are_said(collector):
 def test_a_link_that_no_phone_can_reach_says_so(collector, url, near):
     collector._store.set_setting("public url", url)
     view = watch(Collector(collector.database))
-    assert view.describe()["reach"].startswith("This link works on this computer only.") == near
+    assert view.describe()["network"].startswith("This link works on this computer only.") == near
     assert (view.table["qr"]["size"] == 0) == near, "a code that no phone can open is worse than none"
 
 
 def test_who_comes_too_late_is_told_and_not_invited(collector):
-    assert watch(collector).describe()["reach"].startswith("No server for it is running on this computer.")
+    assert watch(collector).describe()["network"].startswith("No server for it is running on this computer.")
     collector.close()
     said = watch(collector).describe()
-    assert (said["reach"], said["access"]) == ("Nobody can answer any more.", "")
+    assert (said["network"], said["access"]) == ("Nobody can answer any more.", "")
 
 
 def test_without_a_server_there_is_no_link_and_no_code(collector):
@@ -171,18 +171,18 @@ def test_the_saved_picture_holds_no_link(collector):
 @pytest.mark.slow
 def test_what_was_shown_step_by_step_is_kept_and_drawn(collector):
     view = CollectorView(collector)
-    assert (view.grown, view.table["grown"], len(view.picture().axes)) == ([], [], 1)
+    assert (view.history, view.table["history"], len(view.picture().axes)) == ([], [], 1)
     for _ in range(2):
         answer(collector, 25)
         view.refresh()
     view.refresh()
-    assert [step[0] for step in view.grown] == [40]
+    assert [step[0] for step in view.history] == [40]
     estimate = collector.results()["cheated"]
-    assert view.grown[-1][2] == pytest.approx(100 * estimate.value)
-    assert 0 <= view.grown[-1][1] <= view.grown[-1][3] <= 100
-    assert view.table["grown"] == view.grown
+    assert view.history[-1][2] == pytest.approx(100 * estimate.value)
+    assert 0 <= view.history[-1][1] <= view.history[-1][3] <= 100
+    assert view.table["history"] == view.history
     assert len(view.picture().axes[1].collections[0].get_segments()) == 1
-    assert view.table["asked"] == "Exams"
+    assert view.table["heading"] == "Exams"
 
 
 def class_of(people, tmp_path, yes=2):
@@ -215,7 +215,7 @@ def test_a_class_sees_its_result_after_closing(people, before, tmp_path, monkeyp
     view.refresh()
     row = view.table["rows"][0]
     assert view.describe()["result"] == f"Estimate {row[2]}, 95 % interval {row[4]}, from all {people} answers."
-    assert view.grown[-1][0] == people
+    assert view.history[-1][0] == people
 
 
 def test_an_estimate_that_no_share_can_have_is_called_chance(tmp_path, monkeypatch):

@@ -288,9 +288,9 @@ def test_the_code_has_quoted_names_and_the_question_the_epsilon_that_was_shown()
 
 
 def test_a_widget_that_asks_for_no_number_cannot_be_guessed_and_has_no_code():
-    with pytest.raises(ValueError, match="`guess` needs a widget that asks for a number"):
+    with pytest.raises(ValueError, match="`guess` must be False for a widget without a question"):
         Small(guess=True)
-    assert Small().codes == {} == Small().asked
+    assert Small().codes == {} == Small().prompt
     assert Small(prediction=3.0).verdict() == ""
 
 

@@ -46,7 +46,7 @@ def test_a_bar_has_a_segment_a_charge_and_their_sum_is_what_was_spent(ledger):
     (measure,) = ledger_table(ledger)["measures"]
     assert measure["segments"] == [0.25, 0.1]
     assert measure["earlier"] == 0
-    assert measure["told"] == "0.35 of 1 spent"
+    assert measure["caption"] == "0.35 of 1 spent"
 
 
 def test_many_charges_are_shown_by_the_latest_and_the_sum_of_the_earlier():
@@ -111,7 +111,7 @@ def test_a_closed_view_looks_no_more(ledger, monkeypatch):
 
 def test_what_is_no_ledger_is_refused_and_leaves_nothing_to_be_closed():
     """A view that was never whole is closed with the others: an error there would be printed in the notebook."""
-    with pytest.raises(TypeError, match="`ledger` must be a Ledger, got list: a view looks at charges"):
+    with pytest.raises(TypeError, match="`ledger` must be a Ledger, got list: make one with Ledger"):
         show.show_ledger([1])
     gc.collect()
 
@@ -138,7 +138,7 @@ def test_the_still_picture_grows_with_its_lines(charges, height):
     ledger = Ledger(Pure(1))
     for number in range(charges):
         ledger.charge(Pure("1/100"), f"count {number}")
-    figure = ledger_view._still(ledger_table(ledger))
+    figure = ledger_view._draw_ledger(ledger_table(ledger))
     assert figure.get_size_inches()[1] == pytest.approx(height)
     assert figure.axes[0].get_ylim() == (3.2, -0.7)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.show.widgets.explorer import STATIC, exports, imports, joined
+from toolkit.show.widgets.explorer import STATIC, bundle, exports, imports
 from toolkit.teaching import explorers
 
 EXPLORERS = Path(explorers.__file__).parent / "static"
@@ -44,7 +44,7 @@ def test_a_module_imports_what_it_uses_of_the_others_and_nothing_else(name):
 
 @pytest.mark.parametrize("name", SHARED)
 def test_joined_modules_have_no_import_left_and_every_name_once(name):
-    code = joined(FILES[name])
+    code = bundle(FILES[name])
     assert not re.search(r"^import ", code, flags=re.MULTILINE)
     names = re.findall(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", code, flags=re.MULTILINE)
     assert len(names) == len(set(names))
@@ -53,14 +53,14 @@ def test_joined_modules_have_no_import_left_and_every_name_once(name):
 def test_a_name_that_is_not_exported_is_noticed(tmp_path):
     (tmp_path / "parts.js").write_text("export const one = 1;\nconst two = 2;\n")
     (tmp_path / "whole.js").write_text('import { one } from "./parts.js";\nexport default one;\n')
-    assert joined(tmp_path / "whole.js") == "export const one = 1;\nconst two = 2;\n\nexport default one;\n"
+    assert bundle(tmp_path / "whole.js") == "export const one = 1;\nconst two = 2;\n\nexport default one;\n"
     (tmp_path / "whole.js").write_text('import { two } from "./parts.js";\n')
     with pytest.raises(RuntimeError, match=r"whole.js imports two, which parts.js does not export"):
-        joined(tmp_path / "whole.js")
+        bundle(tmp_path / "whole.js")
 
 
 def test_a_circle_of_modules_is_noticed(tmp_path):
     (tmp_path / "a.js").write_text('import { b } from "./b.js";\nexport const a = 1;\n')
     (tmp_path / "b.js").write_text('import { a } from "./a.js";\nexport const b = 1;\n')
     with pytest.raises(RuntimeError, match=r"a.js imports itself, by way of b.js"):
-        joined(tmp_path / "a.js")
+        bundle(tmp_path / "a.js")

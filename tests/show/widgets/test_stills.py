@@ -6,7 +6,7 @@ import pytest
 
 from toolkit.show.canvas import BLUE, GREY, SKY, new_figure
 from toolkit.show.widgets import ledger_view
-from toolkit.show.widgets.explorer import bars, icons, say
+from toolkit.show.widgets.explorer import bars, icons, write_sentences
 from toolkit.teaching import explorers
 from toolkit.teaching.explorers import budget_explorer, mechanism_explorer, tradeoff_explorer
 from toolkit.teaching.explorers.design_explorer import point
@@ -39,12 +39,12 @@ def test_a_hundred_people_stand_in_rows_of_twenty_and_the_first_are_filled(ax):
 
 
 def test_sentences_are_broken_into_lines_and_kept_apart(ax):
-    say(ax, 1, "one two three four", "five", width=9)
+    write_sentences(ax, 1, "one two three four", "five", width=9)
     assert texts(ax) == ["one two\nthree\nfour\n\nfive"]
 
 
 def test_bars_stand_below_each_other_with_their_numbers_beyond_their_ends(ax):
-    bars(ax, {"one": 2.0, "other": 3.0}, BLUE, 1, gap=0.5, reach=4)
+    bars(ax, {"one": 2.0, "other": 3.0}, BLUE, 1, gap=0.5, x_max=4)
     assert boxes(ax) == [[0, 2], [0, 3]]
     assert [patch.get_y() + patch.get_height() / 2 for patch in ax.patches] == pytest.approx([0, 1])
     assert [(text.get_position(), text.get_text()) for text in ax.texts] == [((2.5, 0), "2.0"), ((3.5, 1), "3.0")]
@@ -90,7 +90,7 @@ def test_noise_is_stacked_and_what_lies_beyond_is_counted_at_the_edges(ax):
 
 
 def test_a_bar_of_a_ledger_begins_grey_with_the_earlier_charges_and_then_changes_colours(ax):
-    ledger_view._bar(ax, 0, {"earlier": 0.2, "segments": [0.1, 0.3, 0.05], "symbol": "ε", "told": "0.65 of 1 spent"})
+    ledger_view._bar(ax, 0, {"earlier": 0.2, "segments": [0.1, 0.3, 0.05], "symbol": "ε", "caption": "0.65 of 1 spent"})
     assert [box for place in boxes(ax) for box in place] == pytest.approx([0, 0.2, 0.2, 0.1, 0.3, 0.3, 0.6, 0.05, 0, 1])
     assert ax.texts[0].get_position()[1] < ax.patches[0].get_y()  # above it, as the axis goes down
     drawn = new_figure(width=4, height=3).subplots().bar(range(4), 1, color=[GREY, BLUE, SKY, BLUE])
@@ -108,7 +108,7 @@ def test_a_point_above_the_axis_stands_hollow_at_its_upper_edge(ax):
 
 
 def test_intervals_reach_as_far_to_either_side_as_the_margins_and_never_further_than_a_hundred_points(ax):
-    margins = dict(zip(tradeoff_explorer.WAYS, (0.01, 0.02, 0.5, 3.0), strict=True))
+    margins = dict(zip(tradeoff_explorer.TRUST_MODELS, (0.01, 0.02, 0.5, 3.0), strict=True))
     tradeoff_explorer._intervals(ax, {"margins": margins})
     assert [end for box in boxes(ax) for end in box] == pytest.approx([-1, 2, -2, 4, -50, 100, -100, 200])
     assert ax.get_xlim() == pytest.approx((-112, 112))
@@ -119,12 +119,12 @@ def test_intervals_reach_as_far_to_either_side_as_the_margins_and_never_further_
 def test_curves_are_those_of_the_nearest_epsilon_and_the_setting_itself_is_marked(ax):
     across = range(len(tradeoff_explorer.EPSILONS)), range(len(tradeoff_explorer.PREVALENCES))
     cells = [[[0.01 * i + 0.001 * j] * len(tradeoff_explorer.SIZES) for j in across[1]] for i in across[0]]
-    margins = dict.fromkeys(tradeoff_explorer.WAYS, cells)
+    margins = dict.fromkeys(tradeoff_explorer.TRUST_MODELS, cells)
     setting = {"epsilon": 0.72, "prevalence": tradeoff_explorer.PREVALENCES[2], "n": 300, "goal": 0.03}
     i = tradeoff_explorer.EPSILONS.index(0.7)
     for margin, lowest in ((0.25, 0.15), (0.001, 0.08)):
         ax.clear()
-        row = setting | {"margins": dict.fromkeys(tradeoff_explorer.WAYS, margin)}
+        row = setting | {"margins": dict.fromkeys(tradeoff_explorer.TRUST_MODELS, margin)}
         tradeoff_explorer._curves(ax, {"margins": margins}, row)
         curves = [line for line in ax.lines if len(line.get_xdata()) == len(tradeoff_explorer.SIZES)]
         assert [set(line.get_ydata()) for line in curves] == [{100 * (0.01 * i + 0.002)}] * 4

@@ -13,11 +13,11 @@ from toolkit.teaching.explorers.learning_explorer import (
     STRENGTHS,
     base,
     compute,
+    default_strengths,
     invented,
     learning_row,
     learning_table,
-    most_strength,
-    own_strengths,
+    max_strength,
     plain,
     reading,
     right,
@@ -32,7 +32,7 @@ def test_what_is_stored_is_what_the_learners_do():
     assert found["base"] == pytest.approx(base(), abs=0.011)
     assert found["plain"][0] == pytest.approx(plain(PEOPLE[0]), abs=0.05)
     for way in (0, 1):
-        own = right(METHODS[way], PEOPLE[0], EPSILONS[3], own_strengths(EPSILONS[3])[way])
+        own = right(METHODS[way], PEOPLE[0], EPSILONS[3], default_strengths(EPSILONS[3])[way])
         assert found["own"][way][0][3] == pytest.approx(own, abs=0.05)
     for way, people, strength, epsilon in ((0, 0, 4, 3), (1, 1, 2, 5)):
         cell = METHODS[way], PEOPLE[people], EPSILONS[epsilon], STRENGTHS[strength]
@@ -56,7 +56,7 @@ def test_what_is_said_of_c_is_what_the_learner_takes():
         assert row["own"] == pytest.approx(own, rel=1e-5)
         said = {"C": 1000, "classes": (False, True), "bounds": (0, 1), "missing": "drop"}
         model = PrivateLogisticRegression(epsilon, **said)
-        assert pytest.approx(most_strength(epsilon), rel=1e-5) == model.fit(rows, ill).C_
+        assert pytest.approx(max_strength(epsilon), rel=1e-5) == model.fit(rows, ill).C_
 
 
 def test_the_sentences_name_the_numbers():
@@ -96,6 +96,6 @@ def test_what_stands_on_the_grid_is_read_and_all_else_is_fitted(monkeypatch):
     assert between["curves"] == row["curves"]
     made = compute()
     assert made["right"][1][0][4][3] == round(-1 - PEOPLE[0] - EPSILONS[3] - STRENGTHS[4], 2)
-    assert made["own"][1][2][3] == round(-1 - PEOPLE[2] - EPSILONS[3] - own_strengths(EPSILONS[3])[1], 2)
+    assert made["own"][1][2][3] == round(-1 - PEOPLE[2] - EPSILONS[3] - default_strengths(EPSILONS[3])[1], 2)
     assert made["base"] == grid["base"]
     assert made["plain"] == [-people for people in PEOPLE]

@@ -102,7 +102,7 @@ def test_a_setting_between_the_steps_of_the_sliders_is_played_at_once(game):
     game.sums, game.noise = 333, 2.5
     assert (game.row["sums"], game.row["noise"]) == (333, 2.5)
     assert game.row["right"] == played(333, 2.5)
-    assert game.found == game.row["right"][0].count("1")
+    assert game.correct == game.row["right"][0].count("1")
     assert game.table is game_table()
 
 
@@ -114,6 +114,6 @@ def test_the_still_picture_fills_those_who_are_found_out(game):
         assert list(curve.get_xdata()) == [0.25, *NOISES[1:]]
         assert (point.get_xdata()[0], point.get_ydata()[0]) == (place, game.row["mean"])
     found, hidden = people.lines
-    assert len(found.get_xdata()) == game.found
-    assert len(hidden.get_xdata()) == PEOPLE - game.found
+    assert len(found.get_xdata()) == game.correct
+    assert len(hidden.get_xdata()) == PEOPLE - game.correct
     assert found.get_markerfacecolor() != hidden.get_markerfacecolor()

@@ -12,7 +12,7 @@ from toolkit.teaching.explorers.tradeoff_explorer import (
     GOALS,
     PREVALENCES,
     SIZES,
-    WAYS,
+    TRUST_MODELS,
     _curves,
     compute,
     local_epsilon,
@@ -38,7 +38,7 @@ def test_margins_and_people_are_those_of_the_plan(epsilon, n, prevalence, goal):
     row = tradeoff_row(epsilon, n, prevalence, goal)
     ways = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, n=n).trust_models(DELTA)}
     people = people_needed(epsilon, prevalence, goal)
-    for way in WAYS:
+    for way in TRUST_MODELS:
         assert row["margins"][way] == pytest.approx(ways[way].margin, rel=1e-5)
         assert row["needed"][way] == people[way]
     assert row["alone"] == pytest.approx(ways["shuffled"].local_epsilon, rel=1e-5)
@@ -53,10 +53,12 @@ def test_what_is_kept_of_shuffling_is_what_is_computed(epsilon, n):
 
 def test_what_is_computed_afresh_has_the_order_of_what_is_kept(monkeypatch):
     monkeypatch.setattr(tradeoff_explorer, "local_epsilon", lambda *setting: setting)
-    monkeypatch.setattr(tradeoff_explorer, "people_needed", lambda *setting: {way: (way, *setting) for way in WAYS})
+    monkeypatch.setattr(
+        tradeoff_explorer, "people_needed", lambda *setting: {way: (way, *setting) for way in TRUST_MODELS}
+    )
     fresh = compute()
     assert fresh["local"] == [[(epsilon, n) for n in SIZES] for epsilon in EPSILONS]
-    for way in WAYS:
+    for way in TRUST_MODELS:
         assert fresh["needed"][way] == [
             [[(way, epsilon, x, goal) for goal in GOALS] for x in PREVALENCES] for epsilon in EPSILONS
         ]
@@ -65,7 +67,7 @@ def test_what_is_computed_afresh_has_the_order_of_what_is_kept(monkeypatch):
 def test_the_grid_that_is_kept_has_the_shape_of_the_grid():
     kept = stored()
     assert [len(row) for row in kept["local"]] == [len(SIZES)] * len(EPSILONS)
-    for way in WAYS:
+    for way in TRUST_MODELS:
         assert {len(cells) for row in kept["needed"][way] for cells in row} == {len(GOALS)}
         assert [len(row) for row in kept["needed"][way]] == [len(PREVALENCES)] * len(EPSILONS)
 
@@ -73,7 +75,7 @@ def test_the_grid_that_is_kept_has_the_shape_of_the_grid():
 def test_hypothetical_outcomes_are_normal_errors_of_which_95_percent_stay_within_the_margin():
     outcomes = np.ravel(tradeoff_table()["outcomes"])
     assert kstest(outcomes, norm(scale=1 / norm.ppf(0.975)).cdf).pvalue > 0.01
-    assert np.shape(tradeoff_table()["outcomes"]) == (40, len(WAYS))
+    assert np.shape(tradeoff_table()["outcomes"]) == (40, len(TRUST_MODELS))
 
 
 def test_each_way_is_at_least_as_precise_as_the_next_and_needs_no_more_people():
@@ -81,7 +83,7 @@ def test_each_way_is_at_least_as_precise_as_the_next_and_needs_no_more_people():
     # People are searched to three digits for the shuffled; of seven people a curator's noise may ask for one
     # more.
     for what, slack, more in (("margins", 1e-5, 1e-9), ("needed", 2e-3, 1)):
-        flat = {way: [x for row in table[what][way] for cell in row for x in cell] for way in WAYS}
+        flat = {way: [x for row in table[what][way] for cell in row for x in cell] for way in TRUST_MODELS}
         for before, after in (("direct", "central"), ("central", "shuffled"), ("shuffled", "local")):
             assert all(a <= b * (1 + slack) + more for a, b in zip(flat[before], flat[after], strict=True)), (
                 what,
@@ -126,6 +128,8 @@ def test_half_the_epsilon_needs_about_four_times_the_people_locally():
 def test_in_the_picture_the_dot_of_each_way_lies_on_its_curve(epsilon):
     axes = Figure().subplots()
     _curves(axes, tradeoff_table(), tradeoff_row(epsilon, 1000, 0.1, 0.03))
-    for curve, dot in zip(axes.lines[: 2 * len(WAYS) : 2], axes.lines[1 : 2 * len(WAYS) : 2], strict=True):
+    for curve, dot in zip(
+        axes.lines[: 2 * len(TRUST_MODELS) : 2], axes.lines[1 : 2 * len(TRUST_MODELS) : 2], strict=True
+    ):
         at = list(curve.get_xdata()).index(1000)
         assert dot.get_ydata()[0] == pytest.approx(curve.get_ydata()[at], rel=1e-4)

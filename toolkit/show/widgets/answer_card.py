@@ -1,4 +1,4 @@
-"""A question that is answered inside the notebook: the browser randomizes, and only the report reaches the kernel."""
+"""A question that is answered in the notebook; the browser randomizes, and only the report reaches the kernel."""
 
 import re
 import secrets
@@ -69,16 +69,16 @@ WORDS = {
 
 
 def card_face(question: Question, language: str | None) -> dict[str, Any]:
-    """All that the browser gets: one question in one language, and the words around it."""
-    spoken = language or (next(iter(question.text)) if not isinstance(question.text, str) else "en")
-    page = shown_question(question, [spoken])
+    """Return all data that the browser gets: a question in one language, and the texts around it."""
+    code = language or (next(iter(question.text)) if not isinstance(question.text, str) else "en")
+    page = shown_question(question, [code])
     low, high = page["bounds"] or (None, None)
     most = page["randomizer"].get("most")
     words = {name: text.replace("{low}", f"{low}").replace("{high}", f"{high}") for name, text in WORDS.items()}
     return {
         **{name: page[name] for name in ("name", "kind", "mode", "randomizer", "bounds", "scale")},
-        **{name: page[name] and page[name][spoken] for name in ("text", "help", "odds", "instructions")},
-        **{name: [option["label"][spoken] for option in page[name]] for name in ("options", "reports")},
+        **{name: page[name] and page[name][code] for name in ("text", "help", "odds", "instructions")},
+        **{name: [option["label"][code] for option in page[name]] for name in ("options", "reports")},
         "wheel": _wheel(question),
         "most": most,
         "words": {**words, "most": words["most"].replace("{most}", f"{most}")},
@@ -86,13 +86,14 @@ def card_face(question: Question, language: str | None) -> dict[str, Any]:
 
 
 def _wheel(question: Question) -> list[dict[str, Any]] | None:
-    """The sectors of a guided question: their sizes, and what they say for each true answer."""
+    """Return the sizes of the wheel's sectors and their instruction for each true answer; None if there is no wheel."""
     if question.mode != "guided" or question.design is None or not has_matrix(question.design):
         return None
-    return [{"size": end - start, "says": list(says)} for start, end, says in sectors(question.design)]
+    return [{"size": end - start, "says": list(instructions)} for start, end, instructions in sectors(question.design)]
 
 
 def card_picture(face: dict[str, Any]) -> Figure:
+    """Draw a card as a still figure, for readers without a kernel."""
     title = textwrap.wrap(face["text"], 62, max_lines=2, placeholder=" …")
     odds = textwrap.wrap(" ".join(face["odds"]), 94, max_lines=4, placeholder=" …")
     inches = 1.0 + 0.2 * len(title) + 0.16 * len(odds)
@@ -102,16 +103,16 @@ def card_picture(face: dict[str, Any]) -> Figure:
     ax.spines[:].set_color(_LINE)
     _write(ax, 0.15, inches - 0.12, "\n".join(title), fontsize=11, fontweight="bold", color=INK)
     _write(ax, 0.15, inches - 0.22 - 0.2 * len(title), "\n".join(odds), fontsize=8, color=GREY, linespacing=1.4)
-    left = 0.18
+    x = 0.18
     for label in _buttons(face):
         width = 0.22 + 0.085 * len(label)
-        if left + width > 4.6:
-            _write(ax, left, 0.4, "…", fontsize=9, color=GREY)
+        if x + width > 4.6:
+            _write(ax, x, 0.4, "…", fontsize=9, color=GREY)
             break
         box = "round,pad=0.03,rounding_size=0.06"
-        ax.add_patch(FancyBboxPatch((left, 0.2), width, 0.24, boxstyle=box, facecolor="white", edgecolor=_LINE))
-        _write(ax, left + width / 2, 0.32, label, ha="center", va="center", fontsize=9, color=INK)
-        left += width + 0.16
+        ax.add_patch(FancyBboxPatch((x, 0.2), width, 0.24, boxstyle=box, facecolor="white", edgecolor=_LINE))
+        _write(ax, x + width / 2, 0.32, label, ha="center", va="center", fontsize=9, color=INK)
+        x += width + 0.16
     _write(ax, 5.85, 0.1, "run the cell to answer", ha="right", va="bottom", fontsize=8, color=GREY)
     return figure
 
@@ -121,6 +122,7 @@ def _write(ax: Axes, x: float, y: float, text: str, **style: Any) -> None:
 
 
 def _buttons(face: dict[str, Any]) -> list[str]:
+    """Return the labels of the buttons on a card."""
     if face["mode"] == "guided":
         return [face["words"]["turn"]]
     if face["kind"] == "number":
@@ -135,18 +137,18 @@ _FIELDS = {"kind", "q", "r", "id"}
 
 
 class AnswerCard(anywidget.AnyWidget):
-    """One question for the person at this notebook: the true answer stays in the browser, a report arrives.
+    """A question for the person at this notebook; the true answer stays in the browser and only a report is sent.
 
-    Reports come as messages with a random number each: kept once, however often they are sent, and confirmed.
-    "Next person" clears the card, for a laptop that is handed round. The card is code that the notebook sends
-    to the browser: who answers trusts this code, and that nobody looks at the screen before it is cleared.
+    Each report has a random number. It is confirmed, and stored once even if it is sent several times. "Next person"
+    clears the card, for a laptop that is handed round. The card runs code that the notebook sends to the browser, so
+    respondents must trust this code, and that nobody looks at the screen before it is cleared.
 
     Parameters
     ----------
     question : Question or tuple of str and Randomizer
-        A question with a design, or the two things that matter: a text and a design.
+        A question with a design, or a text and a design.
     language : str, optional
-        Language of a question in several languages; by default its first.
+        The language to show; by default the first language of the question.
 
     Examples
     --------
@@ -161,26 +163,28 @@ class AnswerCard(anywidget.AnyWidget):
     _esm = browser_code("answer_card.js")
     _css = browser_style("answer_card.css")
 
-    card = traitlets.Dict(read_only=True).tag(sync=True)  # what is shown, and the integers to draw with
-    receipt = traitlets.Dict({"id": "", "number": 0}, read_only=True).tag(sync=True)  # which report was confirmed last
+    card = traitlets.Dict(read_only=True).tag(sync=True)  # the face of the card, and the integers to draw with
+    receipt = traitlets.Dict({"id": "", "number": 0}, read_only=True).tag(
+        sync=True
+    )  # the report that was confirmed last
 
     def __init__(self, question: Question | tuple[str, Randomizer], *, language: str | None = None) -> None:
         self.question, self._design = _with_design(question)
-        self._kept: dict[str, Any] = {}
+        self._reports_by_number: dict[str, Any] = {}
         self._confirmed = 0
-        self._lock = Lock()  # messages may come in another thread than the notebook's cells
+        self._lock = Lock()  # messages may arrive in another thread than that of the cells
         super().__init__()
         self.set_trait("card", card_face(self.question, language))
         self.on_msg(self._receive)
 
     @property
     def reports(self) -> list[Any]:
-        """What has arrived, sorted: in the order of arrival it would say who sent what."""
+        """The reports, sorted, as their order of arrival would reveal who sent which."""
         with self._lock:
-            return sorted(self._kept.values())
+            return sorted(self._reports_by_number.values())
 
     def estimate(self) -> Estimate:
-        """Estimate from the reports what is true of the people behind them.
+        """Estimate the true answers of the respondents from the reports.
 
         Returns
         -------
@@ -193,22 +197,23 @@ class AnswerCard(anywidget.AnyWidget):
         return self._design._estimate_sent(reports)
 
     def simulate(self, answers: object, rng: Rng = None) -> None:
-        """Let imagined people answer, without a browser, by the browser's rule.
+        """Simulate reports without a browser, by the same rule as in the browser.
 
         Parameters
         ----------
         answers : array_like
-            True answers, as the design's `randomize` takes them; only their reports are kept.
+            True answers, as for `randomize` of the design; only their reports are stored.
         rng : numpy.random.Generator, optional
             A generator, for reproducible simulations; by default the system's randomness.
         """
         draw, truths = drawer(check_rng(rng)), _truths(self._design, answers)
-        self._keep({secrets.token_hex(16): self._design._draw_report(truth, draw) for truth in truths})
+        self._store({secrets.token_hex(16): self._design._draw_report(truth, draw) for truth in truths})
 
     def _receive(self, _widget: object, content: Any, _buffers: object) -> None:
-        """A message from the browser, or from anybody who can send one: what is not a report is dropped unread."""
-        if self._is_report(content) and self._keep({content["id"]: content["r"]}):
-            self._confirmed += 1  # so that the receipt is news even where a report comes a second time
+        """Store a report from the browser and confirm it; any other message is ignored."""
+        if self._is_report(content) and self._store({content["id"]: content["r"]}):
+            # The counter changes the receipt even if the same report arrives again, so that the browser is notified.
+            self._confirmed += 1
             self.set_trait("receipt", {"id": content["id"], "number": self._confirmed})
 
     def _is_report(self, content: object) -> bool:
@@ -218,23 +223,23 @@ class AnswerCard(anywidget.AnyWidget):
         has_number = isinstance(content["id"], str) and _NUMBER.fullmatch(content["id"]) is not None
         return has_name and has_number and accepts(self.question, content["r"])
 
-    def _keep(self, reports: dict[str, Any]) -> bool:
-        """Keep each report once, sorted by random number; whether these reports are now kept under their numbers."""
+    def _store(self, reports: dict[str, Any]) -> bool:
+        """Store each report once, sorted by random number; return whether each is stored under its number."""
         with self._lock:
-            self._kept = dict(sorted({**reports, **self._kept}.items()))
-            return all(self._kept[number] == report for number, report in reports.items())
+            self._reports_by_number = dict(sorted({**reports, **self._reports_by_number}.items()))
+            return all(self._reports_by_number[number] == report for number, report in reports.items())
 
     def __repr__(self) -> str:
         question = f"{self.question.name}: {self.question.kind}, {self.question.mode}"
-        return f"<AnswerCard {question}, epsilon {self._design.epsilon:.4g}, {len(self._kept)} reports>"
+        return f"<AnswerCard {question}, epsilon {self._design.epsilon:.4g}, {len(self._reports_by_number)} reports>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """The live card, and for every other reader a picture of it."""
+        """Return the live card, and a still figure for viewers that cannot run it."""
         live = super()._repr_mimebundle_(**kwargs)
         if live is None:
             return None
         with warnings.catch_warnings():
-            # Of a script that the picture's font lacks; the live card has it.
+            # The font of the figure lacks some scripts, which the live card can show.
             warnings.filterwarnings("ignore", "Glyph .* missing")
             words = " ".join([self.card["text"], *self.card["odds"]])
             picture, metadata = png_bundle(card_picture(self.card), repr(self), words)
@@ -255,19 +260,20 @@ def answer_card(question: Question | tuple[str, Randomizer], *, language: str | 
 
 
 def _with_design(question: object) -> tuple[Question, Randomizer]:
+    """Return the question of a card and its design."""
     if isinstance(question, tuple) and len(question) == 2:
         question = Question("answer", question[0], design=question[1])
     if not isinstance(question, Question):
-        rule = "an answer card needs a Question, or a text and a design"
-        reject(rule, type(question).__name__, "see the example", TypeError)
+        rule = "`question` must be a Question, or a text and a design"
+        reject(rule, type(question).__name__, "see the example of AnswerCard", TypeError)
     if question.design is None:
-        consequence = "its answers would reach the kernel as they are"
-        reject("an answer card needs a question with a design", "a plain one", consequence)
+        consequence = "its answers would reach the kernel unchanged"
+        reject("`question` must have a design", "a plain question", consequence)
     return question, question.design
 
 
 def _truths(design: Randomizer, answers: Any) -> list[Any]:
-    """Answers, however given, as what `report` takes: codes, lists of ticked codes, places on the grid."""
+    """Encode answers as codes, lists of ticked codes, or indices on the grid, by the kind of the design."""
     if design.asks == "ticks":
         table, _ = read_ticks(answers, design.options)
         return [np.flatnonzero(row).tolist() for row in table]

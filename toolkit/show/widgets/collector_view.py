@@ -1,4 +1,4 @@
-"""A running collection in a notebook: the link and its QR code, how many have answered, and the estimates so far."""
+"""A live view of a running collection: the link and its QR code, the number of reports, and the estimates so far."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from toolkit.show.canvas import BLUE, INK
-from toolkit.show.widgets.explorer import Explorer, browser_code, makes, say, still
+from toolkit.show.widgets.explorer import Explorer, browser_code, makes, still_figure, write_sentences
 from toolkit.survey.client import qr_path
 from toolkit.survey.collector import Collector, Status
 from toolkit.survey.questions.question import Question, is_share
@@ -19,28 +19,28 @@ from toolkit.survey.serving.access import access_promise
 from toolkit.survey.spec import TRIED_OUT, Survey
 from toolkit.survey.storage.stepwise_disclosure import first_disclosure
 
-_HERE = ("127.0.0.1", "localhost", "::1")
+_LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 _STATES = {
     "draft": "The collection is not open yet.",
     "open": "The collection is open.",
     "paused": "The collection is paused: phones keep their reports and try again.",
     "closed": "The collection is closed.",
 }
-_NEAR = (
+_LOCAL_ONLY = (
     "This link works on this computer only. For phones, collect with host, certificate and private_key, "
     "or behind a proxy."
 )
-_NOWHERE = "No server for it is running on this computer. To start one, collect with the same database."
-_OVER = "Nobody can answer any more."
+_NOT_SERVED = "No server for it is running on this computer. To start one, collect with the same database."
+_CLOSED = "Nobody can answer any more."
 
 
 class CollectorView(Explorer):
-    """How many have answered, and what do they say so far? With the link and its QR code.
+    """How many people have answered, and the estimates so far, with the link and its QR code.
 
-    The view asks again every two seconds while it is on the screen. Estimates appear when the survey's
-    minimum is reached, as before they would mislead, and move in steps, so that nobody who looks on can tell
-    one person's report. What was shown of the first hidden yes/no question is kept in `grown` and drawn step
-    by step. Do not stop a collection because you like the number.
+    The view updates every two seconds while it is on the screen. Estimates appear when the survey's minimum number of
+    reports is reached, as they would mislead before, and change in steps, so that nobody who watches can infer one
+    person's report. `history` holds the estimates of the first randomized yes/no question that were shown, and the view
+    draws them. Do not stop a collection because you like the number.
 
     Parameters
     ----------
@@ -57,25 +57,25 @@ class CollectorView(Explorer):
 
     def __init__(self, collector: Collector) -> None:
         self._collector, self._status = collector, collector.status()
-        self.grown: list[list[float]] = []
-        super().__init__(table=self._look())
-        self.on_msg(self._look_again)
+        self.history: list[list[float]] = []
+        super().__init__(table=self._read())
+        self.on_msg(self._refresh_on_event)
 
     def refresh(self) -> None:
-        """Look at the collection again; where nothing has come there is nothing to read."""
+        """Update the view if the status of the collection has changed."""
         status = self._collector.status()
         if status != self._status:
             self._status = status
-            self.table = self._look()
+            self.table = self._read()
 
-    def _look(self) -> dict[str, Any]:
+    def _read(self) -> dict[str, Any]:
         results = self._collector.results()
-        step = _yes(results)
-        if step and step not in self.grown:
-            self.grown.append(step)
+        step = _first_yes_no(results)
+        if step and step not in self.history:
+            self.history.append(step)
         table = collector_table(self._collector, self._status, results)
         table["sentences"]["result"] = _result(self._status, self._collector.survey, results)
-        return {**table, "grown": list(self.grown)}
+        return {**table, "history": list(self.history)}
 
     def setting(self) -> str:
         return f"{self.table['title']!r}, {self.table['state']}, reports: {self.table['count']:,}"
@@ -84,25 +84,25 @@ class CollectorView(Explorer):
         return dict(self.table["sentences"])
 
     def picture(self) -> Figure:
-        # Without the link, which would lead nowhere when somebody reads the saved notebook.
-        canvas = still(4.2 if self.grown else 1.9, self.table["title"], "link and its QR code")
-        parts = canvas.subplots(2, 1, height_ratios=[1, 1.3]) if self.grown else [canvas.add_subplot()]
-        if self.grown:
-            _growth(parts[1], self.grown)
-        ax = parts[0]
+        # A saved notebook does not show the link, which no longer works when somebody reads it.
+        canvas = still_figure(4.2 if self.history else 1.9, self.table["title"], "link and its QR code")
+        panels = canvas.subplots(2, 1, height_ratios=[1, 1.3]) if self.history else [canvas.add_subplot()]
+        if self.history:
+            _draw_history(panels[1], self.history)
+        ax = panels[0]
         ax.axis("off")
         ax.set(xlim=(0, 1), ylim=(1, 0))
         ax.text(0, 0.06, f"{self.table['count']:,} reports", fontsize=20, va="top", color=INK)
-        say(ax, 0.45, self.table["sentences"]["state"], self.table["sentences"]["private"], width=100)
+        write_sentences(ax, 0.45, self.table["sentences"]["state"], self.table["sentences"]["private"], width=100)
         return canvas
 
-    def _look_again(self, *_news: object) -> None:
+    def _refresh_on_event(self, *_event: object) -> None:
         self.refresh()
 
 
 @makes(CollectorView)
 def watch(collector: Collector) -> CollectorView:
-    """Watch a collection: its link, how many have answered, and the estimates so far.
+    """Watch a collection: its link, the number of reports, and the estimates so far.
 
     Examples
     --------
@@ -121,15 +121,15 @@ def display_collector(collector: Collector) -> None:
 
 
 def collector_table(collector: Collector, status: Status, results: Results) -> dict[str, Any]:
-    """What is shown now: plain text and numbers."""
+    """Return the data of the view as plain text and numbers."""
     survey = collector.survey
     return {
         "title": survey.name,
-        "asked": _only_question(survey),
+        "heading": _heading(survey),
         "state": status.state,
         "count": status.stored,
         "url": status.url or "",
-        "qr": _code(status.url),
+        "qr": _qr_code(status.url),
         "head": ["question", "answer", "estimate", "standard error", "95 % interval", "people"],
         "rows": [row for question in results.estimated for row in _rows(results, question)],
         "spans": [bar for question in results.estimated for bar in _bars(results, question)],
@@ -137,8 +137,8 @@ def collector_table(collector: Collector, status: Status, results: Results) -> d
     }
 
 
-def _only_question(survey: Survey) -> str:
-    """What stands on the projector: the question if there is one only, else the title."""
+def _heading(survey: Survey) -> str:
+    """Return the text for the projector: the question if there is only one, otherwise the title."""
     text = survey.questions[0].text
     if len(survey.questions) > 1:
         return survey.name
@@ -146,7 +146,7 @@ def _only_question(survey: Survey) -> str:
 
 
 def _yes_no_question(results: Results) -> Question | None:
-    """The first hidden yes/no question that has an estimate."""
+    """Return the first randomized yes/no question that has an estimate."""
     for question in results.estimated:
         rows = table_rows(results, question.name) if question.randomized else ()
         if len(rows) == 1 and rows[0].option != "mean":
@@ -154,8 +154,8 @@ def _yes_no_question(results: Results) -> Question | None:
     return None
 
 
-def _yes(results: Results) -> list[float]:
-    """Reports, lower end, estimate and upper end of the first hidden yes/no question, in per cent, if there is one."""
+def _first_yes_no(results: Results) -> list[float]:
+    """Return count, low, estimate and high of the first randomized yes/no question, in percent, or an empty list."""
     question = _yes_no_question(results)
     if question is None:
         return []
@@ -166,17 +166,17 @@ def _yes(results: Results) -> list[float]:
 
 
 def _result(status: Status, survey: Survey, results: Results) -> str:
-    """The estimate of the first hidden yes/no question in one sentence, or from how many answers on it is shown."""
+    """Describe the estimate of the first randomized yes/no question, or the number of answers at which it appears."""
     question = _yes_no_question(results)
     if question is None:
-        hidden = any(question.randomized for question in survey.questions)
-        is_coming = status.state == "open" and hidden and survey.waves == 1 and not results.group_estimates
+        has_randomized = any(question.randomized for question in survey.questions)
+        is_coming = status.state == "open" and has_randomized and survey.waves == 1 and not results.group_estimates
         return (
             f"The estimate is shown from {first_disclosure(survey):,} answers on, or at the end." if is_coming else ""
         )
     row = table_rows(results, question.name)[0]
-    number, marked, _ = row.estimate.partition("*")  # the mark of estimates that no share can have
-    beyond = " (outside 0 to 100 % by chance)" if marked else ""
+    number, mark, _ = row.estimate.partition("*")  # the mark of estimates that no share can have
+    beyond = " (outside 0 to 100 % by chance)" if mark else ""
     estimate = f"Estimate {number.strip()}{beyond}, 95 % interval {row.interval}"
     if status.state == "closed":
         return f"{estimate}, from all {row.n:,} answers."
@@ -186,34 +186,34 @@ def _result(status: Status, survey: Survey, results: Results) -> str:
     return f"{estimate}, from {row.n:,} of {status.stored:,} answers. {steps}"
 
 
-def _growth(ax: Axes, grown: list[list[float]]) -> None:
-    """The estimate and its interval, step by step."""
-    counts, low, middle, high = zip(*grown, strict=True)
-    places = range(len(grown))
-    ax.vlines(places, low, high, color=BLUE, linewidth=8, alpha=0.55)
-    ax.plot(places, middle, "o", color=INK, markersize=5, clip_on=False)
-    ax.set_xticks(places, [f"{count:,.0f}" for count in counts])
-    ax.set(ylim=(0, 100), xlim=(-0.6, len(grown) - 0.4), ylabel="%, 95 % interval", xlabel="reports")
+def _draw_history(ax: Axes, history: list[list[float]]) -> None:
+    """Draw the estimate and its interval at each step."""
+    counts, low, middle, high = zip(*history, strict=True)
+    positions = range(len(history))
+    ax.vlines(positions, low, high, color=BLUE, linewidth=8, alpha=0.55)
+    ax.plot(positions, middle, "o", color=INK, markersize=5, clip_on=False)
+    ax.set_xticks(positions, [f"{count:,.0f}" for count in counts])
+    ax.set(ylim=(0, 100), xlim=(-0.6, len(history) - 0.4), ylabel="%, 95 % interval", xlabel="reports")
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _code(url: str | None) -> dict[str, int | str]:
-    """The QR code of a link that phones can open; there is none for others, which would only be tried in vain."""
-    return qr_path(url) if url and not _near(url) else {"size": 0, "path": ""}
+def _qr_code(url: str | None) -> dict[str, int | str]:
+    """Return the QR code of a link, empty if phones cannot open it."""
+    return qr_path(url) if url and not _is_local(url) else {"size": 0, "path": ""}
 
 
-def _near(url: str) -> bool:
-    return urlsplit(url).hostname in _HERE
+def _is_local(url: str) -> bool:
+    return urlsplit(url).hostname in _LOOPBACK_HOSTS
 
 
 def _sentences(status: Status, collector: Collector, results: Results) -> dict[str, str]:
     survey = collector.survey
     cap = "" if status.cap is None else f" At most {status.cap:,} are taken."
-    tried = f" {TRIED_OUT}" if survey.rehearsal else ""
+    rehearsal = f" {TRIED_OUT}" if survey.rehearsal else ""
     heading = ["In all:" if status.state == "closed" else "So far:"] if results.group_estimates else []
     return {
-        "state": f"{_STATES[status.state]}{cap}{tried}",
-        "reach": _reach(status),
+        "state": f"{_STATES[status.state]}{cap}{rehearsal}",
+        "network": _network_exposure(status),
         "access": "" if status.state == "closed" else access_promise(survey.access, survey.waves),
         "private": _private(survey),
         "so_far": " ".join([*heading, *(note for note in results.notes() if note != TRIED_OUT)]),
@@ -221,35 +221,36 @@ def _sentences(status: Status, collector: Collector, results: Results) -> dict[s
 
 
 def _private(survey: Survey) -> str:
-    """What arrives randomized, and what arrives as it is."""
-    hidden = [question.name for question in survey.questions if question.randomized]
+    """Describe which answers arrive randomized and which arrive unchanged."""
+    randomized = [question.name for question in survey.questions if question.randomized]
     plain = [question.name for question in survey.questions if not question.randomized]
-    if not hidden:
+    if not randomized:
         return "Answers arrive here as they are given."
     rest = f"; answers to {', '.join(plain)} arrive as they are." if plain else "."
-    return f"Answers to {', '.join(hidden)} arrive here randomized{rest}"
+    return f"Answers to {', '.join(randomized)} arrive here randomized{rest}"
 
 
-def _reach(status: Status) -> str:
+def _network_exposure(status: Status) -> str:
+    """Describe who can open the link, empty if everybody can."""
     if status.state == "closed":
-        return _OVER
+        return _CLOSED
     if status.url is None:
-        return _NOWHERE
-    return _NEAR if _near(status.url) else ""
+        return _NOT_SERVED
+    return _LOCAL_ONLY if _is_local(status.url) else ""
 
 
 def _rows(results: Results, question: Question) -> list[list[str]]:
-    """The lines of a question, as in the results table; its name stands in the first."""
-    lines = [
+    """Return the rows of a question, as in the results table, with its name in the first row only."""
+    rows = [
         [question.name, "" if row.option == "mean" else row.option, row.estimate, row.se, row.interval, f"{row.n:,}"]
         for row in table_rows(results, question.name)
     ]
-    return [line if place == 0 else ["", *line[1:]] for place, line in enumerate(lines)]
+    return [row if index == 0 else ["", *row[1:]] for index, row in enumerate(rows)]
 
 
 def _bars(results: Results, question: Question) -> list[list[float | None]]:
-    """Lower end, estimate and upper end of each line, as parts of the scale (0 to 1, or the bounds), if any."""
+    """Return low, estimate and high of each row as fractions of the scale (0 to 1, or the bounds), None if infinite."""
     low, high = map(float, question.bounds if question.bounds and not is_share(question) else (0, 1))
-    frames = [one.estimate.to_frame() for one in results.group_estimates if one.question == question.name]
-    ends = [line for frame in frames for line in frame[["low", "estimate", "high"]].astype(float).to_numpy().tolist()]
-    return [[(one - low) / (high - low) if math.isfinite(one) else None for one in line] for line in ends]
+    frames = [group.estimate.to_frame() for group in results.group_estimates if group.question == question.name]
+    rows = [row for frame in frames for row in frame[["low", "estimate", "high"]].astype(float).to_numpy().tolist()]
+    return [[(value - low) / (high - low) if math.isfinite(value) else None for value in row] for row in rows]

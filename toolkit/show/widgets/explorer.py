@@ -1,4 +1,4 @@
-"""What all explorers share: a table that Python sends once, code that draws it in the browser, a still picture."""
+"""The base class of all widgets, which draw a table from Python in the browser and have a still figure."""
 
 import inspect
 import json
@@ -22,24 +22,24 @@ VERDICT = "You guessed {guess} {unit}; at this setting it is {truth}."
 QUESTION = """\
 from toolkit import Question, warner
 Question("name", "Have you ever …?", design=warner(epsilon={epsilon}))"""
-"""Warner's design as a question, for explorers whose epsilon is that of one answer."""
+"""Code of a question with Warner's design, for explorers whose epsilon is that of one answer."""
 
-Made = TypeVar("Made", bound=Callable[..., anywidget.AnyWidget])
+Factory = TypeVar("Factory", bound=Callable[..., anywidget.AnyWidget])
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What is to be predicted of the setting that the sliders have, and in which unit."""
+    """A question about the current setting that the user is asked to predict, with the unit of the answer."""
 
     question: str
     unit: str
 
 
-def makes(widget: type[anywidget.AnyWidget]) -> Callable[[Made], Made]:
-    """Add to the docstring of a function that makes a widget the parameters of its class, and what is returned."""
+def makes(widget: type[anywidget.AnyWidget]) -> Callable[[Factory], Factory]:
+    """Add the parameters of a widget's class and the return value to the docstring of a function that makes it."""
     parameters = inspect.cleandoc(widget.__doc__ or "").partition("Parameters\n")[2].partition("\n\n")[0]
 
-    def document(function: Made) -> Made:
+    def document(function: Factory) -> Factory:
         summary, examples, code = inspect.cleandoc(function.__doc__ or "").partition("\n\nExamples\n")
         returns = f"Returns\n-------\n{widget.__name__}\n    The live widget, which a notebook shows."
         function.__doc__ = f"{summary}\n\nParameters\n{parameters}\n\n{returns}{examples}{code}"
@@ -48,45 +48,45 @@ def makes(widget: type[anywidget.AnyWidget]) -> Callable[[Made], Made]:
     return document
 
 
-def still(height: float, setting: str, live: str = "sliders") -> Figure:
-    """An empty still picture under its setting, with what there is for those who run the cell."""
+def still_figure(height: float, setting: str, live: str = "sliders") -> Figure:
+    """Return an empty still figure, titled by its setting and by what running the cell adds."""
     canvas = new_figure(width=8.2, height=height)
     canvas.suptitle(f"{setting}; run the cell for the {live}", x=0.01, ha="left", fontsize=10, color=GREY)
     return canvas
 
 
-def bars(ax: Axes, sizes: Mapping[str, float], colours: object, decimals: int | None, gap: float, reach: float) -> None:
-    """A bar for each name, with its number `gap` beyond the end, on an axis from 0 to `reach`."""
+def bars(ax: Axes, sizes: Mapping[str, float], colours: object, decimals: int | None, gap: float, x_max: float) -> None:
+    """Draw a bar for each name, with its number `gap` beyond its end, on an axis from 0 to `x_max`."""
     ax.barh(range(len(sizes)), list(sizes.values()), color=colours, height=0.6)
-    for place, size in enumerate(sizes.values()):
-        ax.text(size + gap, place, figure(size, decimals), va="center", fontsize=9, color=INK)
+    for row, size in enumerate(sizes.values()):
+        ax.text(size + gap, row, figure(size, decimals), va="center", fontsize=9, color=INK)
     ax.set_yticks(range(len(sizes)), list(sizes))
-    ax.set(ylim=(len(sizes) - 0.5, -0.5), xlim=(0, reach), xticks=[])
+    ax.set(ylim=(len(sizes) - 0.5, -0.5), xlim=(0, x_max), xticks=[])
     ax.spines[["top", "right", "bottom"]].set_visible(False)
 
 
 def icons(ax: Axes, yes: int) -> None:
-    """A hundred people in five rows of twenty: the first `yes` filled, the others hollow, and room for words below."""
-    across, down = [i % 20 for i in range(100)], [i // 20 for i in range(100)]
+    """Draw a hundred people in five rows of twenty, the first `yes` filled, with space for text below."""
+    x, y = [i % 20 for i in range(100)], [i // 20 for i in range(100)]
     hollow: dict[str, Any] = {
         "markeredgecolor": VERMILLION,
         "markerfacecolor": "none",
         "markeredgewidth": 1.6,
         "markersize": 7.5,
     }
-    ax.plot(across[:yes], down[:yes], "o", color=BLUE, markersize=8)
-    ax.plot(across[yes:], down[yes:], "o", **hollow)
-    bare(ax)
+    ax.plot(x[:yes], y[:yes], "o", color=BLUE, markersize=8)
+    ax.plot(x[yes:], y[yes:], "o", **hollow)
+    hide_axis(ax)
 
 
-def bare(ax: Axes) -> None:
-    """Room for a hundred people above and words below, without an axis."""
+def hide_axis(ax: Axes) -> None:
+    """Hide the axis, and set its limits for a hundred people above and text below."""
     ax.set(xlim=(-0.6, 20), ylim=(17, -0.7), xticks=[], yticks=[], aspect="equal", anchor="NW")
     ax.spines[:].set_visible(False)
 
 
-def say(ax: Axes, top: float, *sentences: str, width: int = 52) -> None:
-    """Sentences from the left edge downwards, in lines of `width` characters."""
+def write_sentences(ax: Axes, top: float, *sentences: str, width: int = 52) -> None:
+    """Write sentences below each other from the left edge, in lines of `width` characters."""
     text = "\n\n".join(textwrap.fill(sentence, width) for sentence in sentences)
     ax.text(ax.get_xlim()[0], top, text, va="top", fontsize=9.5, color=INK)
 
@@ -95,23 +95,25 @@ _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
 
 
-def joined(path: Path) -> str:
-    """A module with all that it imports in front of it; files share one scope, and import under the exported name."""
-    return "\n".join(_in_order(path.resolve(), []).values())
+def bundle(path: Path) -> str:
+    """Return an ES module preceded by all modules that it imports; they share one scope and rename no import."""
+    return "\n".join(_modules_in_order(path.resolve(), []).values())
 
 
 def exports(code: str) -> set[str]:
+    """Return the names that a module exports."""
     return set(_EXPORT.findall(code))
 
 
 def imports(code: str) -> dict[str, set[str]]:
-    """The names that a module takes from others, by the other's address."""
+    """Return the names that a module imports from each other module, by its path."""
     return {source: set(re.findall(r"\w+", names)) for names, source in _IMPORT.findall(code)}
 
 
-def _in_order(path: Path, waiting: list[Path]) -> dict[Path, str]:
-    if path in waiting:
-        raise RuntimeError(f"{path.name} imports itself, by way of {waiting[-1].name}")
+def _modules_in_order(path: Path, importers: list[Path]) -> dict[Path, str]:
+    """Return the code of a module and of its imports by path, each after what it imports."""
+    if path in importers:
+        raise RuntimeError(f"{path.name} imports itself, by way of {importers[-1].name}")
     code = path.read_text(encoding="utf-8")
     modules: dict[Path, str] = {}
     for source, names in imports(code).items():
@@ -119,7 +121,9 @@ def _in_order(path: Path, waiting: list[Path]) -> dict[Path, str]:
         missing = names - exports(other.read_text(encoding="utf-8"))
         if missing:
             raise RuntimeError(f"{path.name} imports {', '.join(sorted(missing))}, which {other.name} does not export")
-        modules |= {key: text for key, text in _in_order(other, [*waiting, path]).items() if key not in modules}
+        modules |= {
+            key: text for key, text in _modules_in_order(other, [*importers, path]).items() if key not in modules
+        }
     return modules | {path: _IMPORT.sub("", code)}
 
 
@@ -127,26 +131,26 @@ STATIC = Path(__file__).parent / "static"
 
 
 def browser_code(path: str | Path) -> str:
-    """The ES module of a widget, with the parts that it imports; a bare name is a file of this folder."""
-    return joined(STATIC / path)
+    """Return the ES module of a widget with its imports; a relative path refers to `static`."""
+    return bundle(STATIC / path)
 
 
 def browser_style(name: str) -> str:
-    """The CSS of a widget: what all of them wear, then its own file."""
-    return "\n".join((STATIC / part).read_text(encoding="utf-8") for part in ("theme.css", name))
+    """Return the CSS of a widget: the common theme, then its own file."""
+    return "\n".join((STATIC / file).read_text(encoding="utf-8") for file in ("theme.css", name))
 
 
 class Explorer(anywidget.AnyWidget):
-    """A widget that answers one question while a slider moves; drawn in the browser, computed by the toolkit.
+    """A widget that answers one question while sliders move; the toolkit computes and the browser draws.
 
-    A subclass has `_esm = browser_code("its_name.js")`, its own synced traits (`Between`, `Whole`, `OneOf`), and the
-    three methods below. It fills `table` once; `row` is for what was typed exactly and stands in no table. Neither may
-    hold more than plain numbers, text, lists and dicts, because both go to the browser.
+    A subclass sets `_esm = browser_code("its_name.js")`, defines synced traits (`Between`, `Whole`, `OneOf`) and
+    overrides `setting`, `describe` and `picture`. It fills `table` once; `row` is for typed settings that are not in
+    the table. Both are sent to the browser, so they hold plain numbers, texts, lists and dicts only.
 
-    With `guess=True` the live widget asks for a prediction before it shows the answer, and draws both beside each
-    other; what was predicted is found again in `prediction`. The still picture of a saved notebook shows the answer:
-    nobody can guess there. Where `asks` is set, `truth` has the number that is asked for; `maker` is the function of
-    `toolkit.show` that makes such a widget, for the code that can be copied.
+    With `guess=True` the live widget asks for a prediction before it shows the answer and then draws both; `prediction`
+    holds what the user predicted. The still figure of a saved notebook always shows the answer. A class with `asks`
+    overrides `truth`, the number to predict. `maker` is the function of `toolkit.teaching.explorers` that makes the
+    widget, for the code that users can copy.
     """
 
     _css = browser_style("kit.css")
@@ -159,7 +163,7 @@ class Explorer(anywidget.AnyWidget):
     row = traitlets.Dict().tag(sync=True)
     guess = traitlets.Bool(default_value=False).tag(sync=True)
     prediction = traitlets.Float(default_value=None, allow_none=True).tag(sync=True)
-    asked = traitlets.Dict(read_only=True).tag(sync=True)
+    prompt = traitlets.Dict(read_only=True).tag(sync=True)
     codes = traitlets.Dict(read_only=True).tag(sync=True)
 
     def __init__(self, **settings: object) -> None:
@@ -167,42 +171,42 @@ class Explorer(anywidget.AnyWidget):
         self.on_msg(self._send_picture)
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Methods of an explorer mean the same in all of them, and say it."""
+        """Give the overriding methods the docstrings of this class."""
         super().__init_subclass__(**options)
         for name in ("truth", "setting", "describe", "picture"):
             if name in vars(cls):
                 getattr(cls, name).__doc__ = getattr(Explorer, name).__doc__
 
-    @traitlets.default("asked")
-    def _what_is_asked(self) -> dict[str, str]:
+    @traitlets.default("prompt")
+    def _default_prompt(self) -> dict[str, str]:
         return {"question": self.asks.question, "unit": self.asks.unit, "verdict": VERDICT} if self.asks else {}
 
     @traitlets.default("codes")
-    def _what_can_be_copied(self) -> dict[str, str]:
-        gaps = ", ".join(f"{name}={{{name}}}" for name in self.settings())
-        code = self.maker and f"from toolkit.teaching import explorers\nexplorers.{self.maker}({gaps})"
+    def _default_codes(self) -> dict[str, str]:
+        arguments = ", ".join(f"{name}={{{name}}}" for name in self.settings())
+        code = self.maker and f"from toolkit.teaching import explorers\nexplorers.{self.maker}({arguments})"
         return {kind: text for kind, text in {"code": code, "question": self.as_question}.items() if text}
 
     @traitlets.validate("guess")
-    def _can_be_guessed(self, proposal: Any) -> bool:
+    def _validate_guess(self, proposal: Any) -> bool:
         if proposal["value"] and self.asks is None:
-            reject("`guess` needs a widget that asks for a number", True, "this one has nothing to predict")
+            reject("`guess` must be False for a widget without a question", True, "this one has nothing to predict")
         return bool(proposal["value"])
 
     @classmethod
     def settings(cls) -> list[str]:
-        """Name what the sliders set.
+        """Return the names of the settings.
 
         Returns
         -------
         list of str
-            The names, as the function that makes the widget takes them.
+            The names, which are also the parameters of the function that makes the widget.
         """
         kinds = Between, Whole, OneOf
         return [name for name, trait in cls.class_traits().items() if isinstance(trait, kinds)]
 
     def code(self, kind: str = "code") -> str:
-        """Write code for what is shown now.
+        """Write code for the current setting.
 
         Parameters
         ----------
@@ -219,30 +223,30 @@ class Explorer(anywidget.AnyWidget):
         return code.format(**{name: json.dumps(getattr(self, name)) for name in self.settings()})
 
     def truth(self) -> tuple[float, str]:
-        """Compute the number that a guess is compared with.
+        """Compute the number that the user is asked to predict.
 
         Returns
         -------
         tuple of float and str
-            The number, and how the sentences write it.
+            The number, and its text in sentences.
         """
         raise NotImplementedError
 
     def verdict(self) -> str:
-        """Compare what was guessed with what it is.
+        """Compare the prediction with the truth.
 
         Returns
         -------
         str
-            A sentence; empty if nothing was guessed.
+            A sentence, empty if nothing was predicted.
         """
         if self.asks is None or self.prediction is None:
             return ""
-        guess = figure(self.prediction, 3).rstrip("0").rstrip(".")  # as somebody typed it
+        guess = figure(self.prediction, 3).rstrip("0").rstrip(".")  # without trailing zeros, as it was typed
         return VERDICT.format(guess=guess, unit=self.asks.unit, truth=self.truth()[1])
 
     def _send_picture(self, _widget: object, content: object, _buffers: object) -> None:
-        """Draw the setting that the browser shows, which Python may not have heard of yet, and send it."""
+        """Draw the setting in the message, which may be newer than the synced one, and send the image."""
         if not isinstance(content, dict) or content.get("kind") != "picture":
             return
         setting = content.get("setting") or {}
@@ -251,17 +255,17 @@ class Explorer(anywidget.AnyWidget):
         self.send({"kind": "picture", "name": f"{self.maker or 'picture'}.png"}, [png(self.picture())])
 
     def setting(self) -> str:
-        """Describe what is set now in a few words.
+        """Describe the current setting in a few words.
 
         Returns
         -------
         str
-            The words, the same each time: the repr of the widget has them.
+            The description, which is also in the repr of the widget.
         """
         raise NotImplementedError
 
     def describe(self) -> dict[str, str]:
-        """Write the sentences that are shown now.
+        """Write the sentences for the current setting.
 
         Returns
         -------
@@ -271,38 +275,40 @@ class Explorer(anywidget.AnyWidget):
         raise NotImplementedError
 
     def picture(self) -> Figure:
-        """Draw what is shown now as a still picture, for readers without a kernel.
+        """Draw the current setting as a still figure, for readers without a kernel.
 
         Returns
         -------
         matplotlib.figure.Figure
-            The picture.
+            The figure.
         """
         raise NotImplementedError
 
-    def _board(
+    def _panels(
         self, height: float, setting: str, rows: Any, ratios: list[float], **titles: str
     ) -> tuple[Figure, dict[str, Axes]]:
-        """A still picture with the parts that `rows` name, and titles of some of them."""
-        canvas = still(height, setting)
-        parts = canvas.subplot_mosaic(rows, height_ratios=ratios)
+        """Return a still figure with the panels that `rows` name, some of them with titles."""
+        canvas = still_figure(height, setting)
+        panels = canvas.subplot_mosaic(rows, height_ratios=ratios)
         for name, title in titles.items():
-            parts[name].set_title(title, loc="left", fontsize=11)
-        return canvas, parts
+            panels[name].set_title(title, loc="left", fontsize=11)
+        return canvas, panels
 
-    def _write(self, parts: Mapping[str, Axes], width: int = 52, **places: Sequence[str]) -> None:
-        """Write sentences, by name: below the icons of people, or in parts that hold nothing else."""
+    def _write(self, panels: Mapping[str, Axes], width: int = 52, **sentences_by_panel: Sequence[str]) -> None:
+        """Write sentences by name, below the icons of people or in panels of their own."""
         sentences = self.describe()
-        for part, names in places.items():
-            if part != "people":
-                parts[part].axis("off")
-            say(parts[part], 5.3 if part == "people" else 1, *(sentences[name] for name in names), width=width)
+        for panel, names in sentences_by_panel.items():
+            if panel != "people":
+                panels[panel].axis("off")
+            write_sentences(
+                panels[panel], 5.3 if panel == "people" else 1, *(sentences[name] for name in names), width=width
+            )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.setting()}>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """The live widget, and for every other reader a picture of how it starts."""
+        """Return the live widget, and a still figure for viewers that cannot run it."""
         live = super()._repr_mimebundle_(**kwargs)
         if live is None:
             return None
@@ -311,7 +317,7 @@ class Explorer(anywidget.AnyWidget):
 
 
 class Between(traitlets.Float[float, float]):
-    """A number between two ends, synced; refused with a reason where it is not. `strict`: the ends are out, too."""
+    """A synced number between two limits, which are excluded if `strict`."""
 
     def __init__(self, least: float, most: float, consequence: str, *, strict: bool = False) -> None:
         super().__init__((least + most) / 2 if strict else least)
@@ -320,7 +326,7 @@ class Between(traitlets.Float[float, float]):
 
     def validate(self, obj: object, value: object) -> float:
         number = float(super().validate(obj, value))
-        exact(number, str(self.name))  # refuses what is not finite
+        exact(number, str(self.name))  # rejects infinity and NaN
         inside = self.least < number < self.most if self.strict else self.least <= number <= self.most
         if not inside:
             rule = f"`{self.name}` must lie {'strictly ' if self.strict else ''}between {self.least} and {self.most}"
@@ -329,7 +335,7 @@ class Between(traitlets.Float[float, float]):
 
 
 class Whole(traitlets.Int[int, int]):
-    """A whole number of at least `least`, synced."""
+    """A synced integer from `least` to `most`."""
 
     def __init__(self, least: int = 1, most: int = 10**9) -> None:
         super().__init__(least)
@@ -344,6 +350,8 @@ class Whole(traitlets.Int[int, int]):
 
 
 class OneOf(traitlets.Unicode[str, str | bytes]):
+    """A synced choice between texts."""
+
     def __init__(self, *allowed: str) -> None:
         super().__init__(allowed[0])
         self.allowed = allowed

@@ -1,4 +1,4 @@
-"""What has been spent of a privacy budget, on what, and what remains: a bar and a table that stay up to date."""
+"""A live view of a privacy budget: a bar of what is spent and a table of the charges."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.core.checks import reject
 from toolkit.core.loss import Loss, shown
 from toolkit.show.canvas import BLUE, GREY, INK, SKY
-from toolkit.show.widgets.explorer import Explorer, browser_code, makes, say, still
+from toolkit.show.widgets.explorer import Explorer, browser_code, makes, still_figure, write_sentences
 from toolkit.texts.figures import fill, short
 
 WORDS = {
@@ -23,29 +23,29 @@ WORDS = {
     "state": "Charges: {count}. {neighbors}. A charge is never taken back.",
 }
 _NOTHING = "Nothing has been charged yet."
-_ROWS = 8  # lines that are told apart; all earlier ones are one
+_ROWS = 8  # the latest rows, shown one by one; earlier ones are summed up
 
 
 @dataclass(frozen=True)
 class ChargeRow:
-    """Charges one after the other for the same thing: a line of the table and a segment of the bar."""
+    """Consecutive charges with the same label: a row of the table and a segment of the bar."""
 
     first: int
     last: int
-    what: str
+    label: str
     amounts: tuple[Fraction, ...]
 
 
 class LedgerView(Explorer):
-    """What has been spent of a privacy budget, and what remains? As a bar and a table.
+    """What has been spent of a privacy budget, and what remains, as a bar and a table.
 
-    The view looks at the ledger again after every cell that runs in this notebook, and when its button is
-    pressed (for charges of other processes). It reads; it cannot charge.
+    The view reads the ledger again after every cell of the notebook, and when its button is pressed, for charges by
+    other processes. It cannot charge.
 
     Parameters
     ----------
     ledger : Ledger
-        The ledger to look at.
+        The ledger to show.
 
     Examples
     --------
@@ -54,20 +54,20 @@ class LedgerView(Explorer):
     """
 
     _esm = browser_code("ledger_view.js")
-    _shell: Any = None  # also where a view was refused: it is closed all the same
+    _shell: Any = None  # `close` is also called for a view whose ledger was rejected
 
     def __init__(self, ledger: Ledger) -> None:
         if not isinstance(ledger, Ledger):
-            reject("`ledger` must be a Ledger", type(ledger).__name__, "a view looks at charges", TypeError)
+            reject("`ledger` must be a Ledger", type(ledger).__name__, "make one with Ledger(ceiling)", TypeError)
         self._ledger = ledger
         super().__init__(table=ledger_table(ledger))
-        self.on_msg(self._look_again)
+        self.on_msg(self._refresh_on_event)
         self._shell = get_ipython()
         if self._shell is not None:
-            self._shell.events.register("post_run_cell", self._look_again)
+            self._shell.events.register("post_run_cell", self._refresh_on_event)
 
     def refresh(self) -> None:
-        """Look at the ledger again."""
+        """Read the ledger again."""
         self.table = ledger_table(self._ledger)
 
     def setting(self) -> str:
@@ -77,16 +77,16 @@ class LedgerView(Explorer):
         return dict(self.table["sentences"])
 
     def picture(self) -> Figure:
-        return _still(self.table)
+        return _draw_ledger(self.table)
 
     def close(self) -> None:
-        """Look no more."""
+        """Close the view and stop following the ledger."""
         if self._shell is not None:
-            self._shell.events.unregister("post_run_cell", self._look_again)
+            self._shell.events.unregister("post_run_cell", self._refresh_on_event)
             self._shell = None
         super().close()
 
-    def _look_again(self, *_news: object) -> None:
+    def _refresh_on_event(self, *_event: object) -> None:
         self.refresh()
 
 
@@ -106,115 +106,120 @@ def show_ledger(ledger: Ledger) -> LedgerView:
 
 
 def ledger_table(ledger: Ledger) -> dict[str, Any]:
-    """A bar for each measure of the ceiling, with a segment per line of like charges, and the latest lines as rows."""
+    """Return the data of the view: a bar for each measure of the ceiling, and the latest charges as rows."""
     entries = ledger.entries()
-    lines = _lines(entries)
+    rows = _charge_rows(entries)
     spent, ceiling, remaining = ledger.spent, ledger.ceiling, ledger.remaining
     return {
         "summary": f"spent {spent} of {ceiling}, remaining {remaining}",
         "count": len(entries),
-        "earlier": sum(line.last - line.first + 1 for line in lines[:-_ROWS]),
-        "measures": [_measure(lines, ledger, place) for place in range(len(parts(ceiling)))],
+        "earlier": sum(row.last - row.first + 1 for row in rows[:-_ROWS]),
+        "measures": [_measure(rows, ledger, index) for index in range(len(parts(ceiling)))],
         "head": ["", "for what", *symbols(ceiling)],
-        "rows": [_row(line) for line in lines[-_ROWS:]],
+        "rows": [_cells(row) for row in rows[-_ROWS:]],
         "sentences": _sentences(entries, ledger),
     }
 
 
-def _lines(entries: Sequence[Entry]) -> list[ChargeRow]:
-    lines: list[ChargeRow] = []
+def _charge_rows(entries: Sequence[Entry]) -> list[ChargeRow]:
+    """Add up consecutive charges with the same label."""
+    rows: list[ChargeRow] = []
     for entry in entries:
-        what = f"{entry.label or 'no label'}{f' ({entry.mechanism})' if entry.mechanism else ''}"
+        label = f"{entry.label or 'no label'}{f' ({entry.mechanism})' if entry.mechanism else ''}"
         amounts = parts(entry.charged)
-        if lines and lines[-1].what == what:
-            before = lines.pop()
-            amounts = tuple(a + b for a, b in zip(before.amounts, amounts, strict=True))
-            lines.append(ChargeRow(before.first, entry.number, what, amounts))
+        if rows and rows[-1].label == label:
+            previous = rows.pop()
+            amounts = tuple(a + b for a, b in zip(previous.amounts, amounts, strict=True))
+            rows.append(ChargeRow(previous.first, entry.number, label, amounts))
         else:
-            lines.append(ChargeRow(entry.number, entry.number, what, amounts))
-    return lines
+            rows.append(ChargeRow(entry.number, entry.number, label, amounts))
+    return rows
 
 
-def _measure(lines: Sequence[ChargeRow], ledger: Ledger, place: int) -> dict[str, Any]:
-    """One bar: shares of the ceiling, the earliest charge first."""
-    limit = parts(ledger.ceiling)[place]
-    charged = [line.amounts[place] for line in lines]
+def _measure(rows: Sequence[ChargeRow], ledger: Ledger, index: int) -> dict[str, Any]:
+    """Return the bar of one measure: its segments as shares of the ceiling, the earliest charge first."""
+    limit = parts(ledger.ceiling)[index]
+    charged = [row.amounts[index] for row in rows]
     early, latest = sum(charged[:-_ROWS], Fraction(0)), charged[-_ROWS:]
     return {
-        "symbol": symbols(ledger.ceiling)[place],
+        "symbol": symbols(ledger.ceiling)[index],
         "earlier": short(float(early / limit)) if limit else 0.0,
         "segments": [short(float(amount / limit)) if limit else 0.0 for amount in latest],
-        "told": f"{shown(sum(charged, Fraction(0)))} of {shown(limit)} spent",
+        "caption": f"{shown(sum(charged, Fraction(0)))} of {shown(limit)} spent",
     }
 
 
-def _row(line: ChargeRow) -> list[str]:
-    several = line.last - line.first + 1
-    number = str(line.last) if several == 1 else f"{line.first}–{line.last}"
-    what = line.what if several == 1 else f"{line.what}, {several:,} times"
-    return [number, what, *(shown(part) for part in line.amounts)]
+def _cells(row: ChargeRow) -> list[str]:
+    """Return the cells of a table row."""
+    count = row.last - row.first + 1
+    number = str(row.last) if count == 1 else f"{row.first}–{row.last}"
+    label = row.label if count == 1 else f"{row.label}, {count:,} times"
+    return [number, label, *(shown(amount) for amount in row.amounts)]
 
 
 def _sentences(entries: Sequence[Entry], ledger: Ledger) -> dict[str, str]:
     relations = {"replace": "Neighbors: one record changes", "add_remove": "Neighbors: one person comes or goes"}
     values = {
-        "spent": _tied(ledger.spent),
-        "ceiling": _tied(ledger.ceiling),
-        "remaining": _tied(ledger.remaining),
+        "spent": _unbroken(ledger.spent),
+        "ceiling": _unbroken(ledger.ceiling),
+        "remaining": _unbroken(ledger.remaining),
         "count": f"{len(entries):,}",
         "neighbors": relations.get(ledger.neighbors or "", "Neighbors: not said"),
-        "last": _tied(entries[-1].charged) if entries else "",
+        "last": _unbroken(entries[-1].charged) if entries else "",
         "times": _times(entries[-1], ledger) if entries else "",
     }
     sentences = fill(WORDS, values)
     return sentences if entries else {**sentences, "next": _NOTHING}
 
 
-def _tied(loss: Loss) -> str:
-    """A loss whose symbol and number stay on one line."""
+def _unbroken(loss: Loss) -> str:
+    """Format a loss so that no line break separates its symbol and number."""
     return str(loss).replace(" = ", "\u00a0=\u00a0")
 
 
 def _times(last: Entry, ledger: Ledger) -> str:
-    """How many more of the last charge fit into what remains."""
+    """Return how many more charges like the last one the remaining budget allows."""
     pairs = zip(parts(ledger.remaining), parts(last.charged), strict=True)
-    return f"{min((left // price for left, price in pairs if price), default=0):,}"
+    return f"{min((amount // price for amount, price in pairs if price), default=0):,}"
 
 
-def _still(table: dict[str, Any]) -> Figure:
+def _draw_ledger(table: dict[str, Any]) -> Figure:
+    """Draw the view as a still figure."""
     rows, measures = len(table["rows"]) + 1, table["measures"]
     height = max(2.2 + 0.3 * len(measures), 0.9 + 0.26 * rows)
-    canvas = still(height, table["summary"], "live view")
+    canvas = still_figure(height, table["summary"], "live view")
     bar, charges = canvas.subplots(1, 2, width_ratios=[1, 1.1])
-    for place, measure in enumerate(measures):
-        _bar(bar, place, measure)
+    for row, measure in enumerate(measures):
+        _bar(bar, row, measure)
     bar.set(xlim=(0, 1.004), ylim=(len(measures) + 2.2, -0.7), xticks=[], yticks=[])
     bar.spines[:].set_visible(False)
-    say(bar, len(measures) - 0.2, *table["sentences"].values(), width=48)
+    write_sentences(bar, len(measures) - 0.2, *table["sentences"].values(), width=48)
     _charges(charges, table)
     bar.set_title("What is left?", loc="left", fontsize=11)
     charges.set_title("What was it spent on?", loc="left", fontsize=11)
     return canvas
 
 
-def _bar(ax: Axes, place: int, measure: dict[str, Any]) -> None:
-    left = 0.0
+def _bar(ax: Axes, row: int, measure: dict[str, Any]) -> None:
+    """Draw a bar whose segments are the charges, with an outline for the ceiling."""
+    start = 0.0
     for i, share in enumerate([measure["earlier"], *measure["segments"]]):
         colour = GREY if i == 0 else (SKY, BLUE)[i % 2]
-        ax.barh(place, share, left=left, height=0.5, color=colour, edgecolor="white", linewidth=0.8)
-        left += share
-    ax.barh(place, 1, height=0.5, facecolor="none", edgecolor=INK, linewidth=1)
-    ax.text(0, place - 0.36, f"{measure['symbol']}: {measure['told']}", va="bottom", color=INK, fontsize=9.5)
+        ax.barh(row, share, left=start, height=0.5, color=colour, edgecolor="white", linewidth=0.8)
+        start += share
+    ax.barh(row, 1, height=0.5, facecolor="none", edgecolor=INK, linewidth=1)
+    ax.text(0, row - 0.36, f"{measure['symbol']}: {measure['caption']}", va="bottom", color=INK, fontsize=9.5)
 
 
 def _charges(ax: Axes, table: dict[str, Any]) -> None:
+    """Write the table of charges; long labels are cut off."""
     ax.axis("off")
     ax.set(xlim=(0, 1), ylim=(max(len(table["rows"]) + 1.5, 6), -0.6))
     measures = len(table["measures"])
     longest = 44 - 6 * measures
-    places = [0.05, 0.08, *(1 - 0.15 * (measures - 1 - i) for i in range(measures))]
+    positions = [0.05, 0.08, *(1 - 0.15 * (measures - 1 - i) for i in range(measures))]
     for down, cells in enumerate([table["head"], *table["rows"]]):
-        for column, (across, text) in enumerate(zip(places, cells, strict=True)):
+        for column, (across, text) in enumerate(zip(positions, cells, strict=True)):
             side = "right" if column != 1 else "left"
             short_text = text if len(text) <= longest else f"{text[:longest]}…"
             ax.text(across, down, short_text, ha=side, va="center", color=GREY if down == 0 else INK, fontsize=9)

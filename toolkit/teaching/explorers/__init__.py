@@ -1,8 +1,8 @@
-"""Widgets of the course: each answers one question while a slider moves."""
+"""Widgets of the course, each of which answers one question while sliders move."""
 
 from toolkit.core.extras import check_extras
 
-check_extras("matplotlib", "anywidget", "pandas")  # before any of them is imported
+check_extras("matplotlib", "anywidget", "pandas")  # a clear error before any of them is imported
 
 from toolkit.teaching.explorers.budget_explorer import budget
 from toolkit.teaching.explorers.composition_explorer import composition

@@ -1,4 +1,4 @@
-"""Computes afresh what an explorer keeps in `static`: `python -m toolkit.teaching.explorers composition_explorer`."""
+"""Recompute the numbers that an explorer stores in `static`: `python -m toolkit.teaching.explorers NAME`."""
 
 import json
 import sys

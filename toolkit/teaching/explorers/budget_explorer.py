@@ -1,7 +1,7 @@
-"""What does epsilon mean to one person? Odds, guesses, beliefs and bets, over several questions and years.
+"""An explorer of what epsilon means to one person: odds, guesses, beliefs and bets, over questions and years.
 
-Python composes the losses and sends the factor by which they may shift the odds. The one step left to the
-browser is to multiply odds by a factor (Bayes' rule), and a test holds it against `Design.posterior`.
+Python composes the losses and sends the factor by which they may shift the odds. The browser only multiplies odds by
+this factor (Bayes' rule), and a test compares the result with `Design.posterior`.
 """
 
 import itertools
@@ -46,27 +46,26 @@ WORDS = {
 }
 
 _LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
-_FULL = 100.0  # an epsilon that leaves nothing to tell apart, where the factor still is a number
+_FULL = 100.0  # a cap of epsilon, beyond which nothing is hidden and the factor would overflow
 _COINS = warner("3/4").epsilon
 
 
 class BudgetExplorer(Explorer):
-    """What does epsilon mean to one person? The loss of one answer, and what many answers come to.
+    """An explorer of what epsilon means to one person, for one answer and for many.
 
-    All that the widget says is about the worst that can be concluded from everything released, by anyone,
-    with any other knowledge. What is set in the browser is found again in `epsilon`, `questions`, `years`,
-    `prior` and `loss`.
+    The sentences bound what anybody can conclude from everything released, whatever else they know. The attributes
+    `epsilon`, `questions`, `years`, `prior` and `loss` follow the sliders.
 
     Parameters
     ----------
     epsilon : float, default 1.0
         Privacy loss of one answer, from 0.01 to 10; small is private.
     questions : int, default 1
-        Answers that a person gives per year; up to 50.
+        Answers that a person gives per year, up to 50.
     years : int, default 1
-        For how many years; up to 10.
+        Number of years, up to 10.
     prior : float, default 0.1
-        How strongly an observer believed in the secret before, strictly between 0 and 1.
+        The belief of an observer in the secret before the answers, strictly between 0 and 1.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
 
@@ -94,7 +93,7 @@ class BudgetExplorer(Explorer):
 
     @property
     def loss(self) -> Pure:
-        """What all answers cost together."""
+        """The privacy loss of all answers together."""
         return _totals(self.epsilon, self.questions * self.years)[-1]
 
     def truth(self) -> tuple[float, str]:
@@ -111,10 +110,10 @@ class BudgetExplorer(Explorer):
         row = self.row
         titles = {"people": "What can be learned about one person?", "years": "And if they are asked again?"}
         setting = f"epsilon {row['epsilon']:.3g} an answer, questions a year: {row['questions']}, years: {self.years}"
-        canvas, parts = self._board(4.1, setting, [["people", "years"], ["people", "words"]], [2.2, 1.3], **titles)
-        icons(parts["people"], int(self.truth()[0]))
-        _beliefs(parts["years"], row, self.years, self.prior)
-        self._write(parts, people=("icons", "odds", "belief", "bet"), words=("total", "each"))
+        canvas, panels = self._panels(4.1, setting, [["people", "years"], ["people", "words"]], [2.2, 1.3], **titles)
+        icons(panels["people"], int(self.truth()[0]))
+        _beliefs(panels["years"], row, self.years, self.prior)
+        self._write(panels, people=("icons", "odds", "belief", "bet"), words=("total", "each"))
         return canvas
 
     @traitlets.observe("epsilon", "questions")
@@ -139,7 +138,7 @@ def budget(
 
 @lru_cache(maxsize=1)
 def budget_table() -> dict[str, Any]:
-    """For each epsilon the total and the factor of every number of answers that questions and years make."""
+    """Return the total and the factor for each epsilon and each number of answers, questions times years."""
     answers = sorted({questions * years for questions in QUESTIONS for years in YEARS})
     rows = [[_totals(epsilon, answers[-1])[count - 1].epsilon for count in answers] for epsilon in EPSILONS]
     return {
@@ -156,7 +155,7 @@ def budget_table() -> dict[str, Any]:
 
 
 def budget_row(epsilon: float, questions: int) -> dict[str, Any]:
-    """The same for one epsilon and one number of questions, with an entry a year."""
+    """Return the totals and factors after each year for one epsilon and one number of questions."""
     counts = [questions * years for years in YEARS]
     totals = [_totals(epsilon, counts[-1])[count - 1].epsilon for count in counts]
     return {
@@ -169,7 +168,7 @@ def budget_row(epsilon: float, questions: int) -> dict[str, Any]:
 
 
 def reading(words: dict[str, str], row: dict[str, Any], years: int, prior: float) -> dict[str, str]:
-    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     factor = row["factor"][years - 1]
     highest = believed(prior, factor)
     values = {
@@ -189,14 +188,14 @@ def reading(words: dict[str, str], row: dict[str, Any], years: int, prior: float
 
 
 def believed(prior: float, factor: float) -> float:
-    """The belief whose odds are those of `prior` times `factor`."""
+    """Return the belief whose odds are those of `prior` times `factor`."""
     odds = prior / (1 - prior) * factor
     return odds / (1 + odds)
 
 
 @lru_cache(maxsize=64)
 def _totals(epsilon: float, answers: int) -> tuple[Pure, ...]:
-    """What 1, 2, … answers cost together."""
+    """Return the losses of 1, 2, … answers together."""
     return tuple(itertools.accumulate(itertools.repeat(Pure(epsilon), answers), operator.add))
 
 
@@ -205,14 +204,14 @@ def _factor(total: float) -> float:
 
 
 def _each(answers: int) -> str:
-    """What each answer may cost if all together may cost what two coins cost: three digits, rounded down."""
+    """Return the epsilon of each answer if all together may cost as much as two coins, rounded down to three digits."""
     share = _COINS / answers
     digits = 2 - math.floor(math.log10(share))
     return f"{math.floor(share * 10**digits) / 10**digits:.{digits}f}"
 
 
 def _beliefs(ax: Axes, row: dict[str, Any], years: int, prior: float) -> None:
-    """The highest and the lowest belief by years; dashed: before."""
+    """Draw the highest and the lowest belief by years, and the prior as a dashed line."""
     high, low = ([100 * believed(prior, factor**sign) for factor in row["factor"]] for sign in (1, -1))
     ax.plot(YEARS, high, color=BLUE, linewidth=2.5)
     ax.plot(YEARS, low, color=BLUE, linewidth=1.5, linestyle=":")

@@ -1,4 +1,4 @@
-"""What do many releases cost together? The same totals by four rules, and what they mean for one person.
+"""An explorer of the total loss of many releases, by four composition rules.
 
 Python composes the losses on a grid and sends totals, odds and guesses; the browser looks them up.
 """
@@ -22,10 +22,10 @@ from toolkit.texts.figures import at_most, bound, figure, fill, short
 
 STATIC = Path(__file__).parent / "static"
 
-# Totals of many equal releases on the grid of the composition explorer: seconds to compute, so kept in
+# Totals of many equal releases on the grid of the explorer take seconds to compute, so they are stored in
 # `static/composed.json`.
 #
-# The numbers are those of `compose`, and a test computes some of them again. To renew the file after a change of a
+# The numbers are those of `compose`, and a test recomputes some of them. To update the file after a change of a
 # rule in `toolkit.core.composition`, run `python -m toolkit.teaching.explorers composition_explorer`.
 
 RELEASES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 52, 75, 100, 150, 200, 300, 365)
@@ -36,6 +36,7 @@ FILE = STATIC / "composed.json"
 
 
 def totals(releases: int, epsilon: float, delta: float) -> list[float]:
+    """Return the total epsilon of equal releases by each rule."""
     losses = [Pure(epsilon)] * releases
     by_rule = (compose(losses, None if rule == "basic" else delta, rule) for rule in RULES)
     return [short(loss.epsilon) for loss in by_rule if isinstance(loss, Pure | Approx)]
@@ -43,13 +44,13 @@ def totals(releases: int, epsilon: float, delta: float) -> list[float]:
 
 @lru_cache(maxsize=1)
 def stored() -> dict[tuple[int, float, float], list[float]]:
-    """The totals as they were computed last, by number of releases, epsilon and delta."""
+    """Return the stored totals by number of releases, epsilon and delta."""
     numbers = iter(json.loads(FILE.read_text(encoding="utf-8")))
     return {(k, epsilon, delta): next(numbers) for delta in DELTAS for epsilon in EPSILONS for k in RELEASES}
 
 
 def compute() -> list[list[float]]:
-    """The whole grid, afresh, in the order of `stored`."""
+    """Compute the whole grid in the order of `stored`."""
     return [totals(k, epsilon, delta) for delta in DELTAS for epsilon in EPSILONS for k in RELEASES]
 
 
@@ -64,23 +65,23 @@ WORDS = {
     "One release alone: {one}.",
 }
 
-_FULL = 100.0  # an epsilon that leaves nothing to tell apart, where the factor still is a number
+_FULL = 100.0  # a cap of epsilon, beyond which nothing is hidden and the factor would overflow
 _STYLES = {"added up": (GREY, "--"), "advanced": (ORANGE, "-."), "zCDP": (SKY, ":"), "optimal": (BLUE, "-")}
 
 
 class CompositionExplorer(Explorer):
-    """What do many releases about the same people cost together? With sliders for their number, epsilon and delta.
+    """An explorer of the total loss of many releases about the same people.
 
-    What is set in the browser is found again in `releases`, `epsilon`, `delta` and `loss`.
+    The attributes `releases`, `epsilon`, `delta` and `loss` follow the sliders.
 
     Parameters
     ----------
     releases : int, default 52
-        Number of releases from the same data; up to 365.
+        Number of releases from the same data, up to 365.
     epsilon : float, default 0.1
         Privacy loss of each, from 0.01 to 2; small is private.
     delta : float, default 1e-6
-        What a probability may exceed the best total by, from 1e-12 to 0.01; small is private.
+        The probability by which the best total may be exceeded, from 1e-12 to 0.01; small is private.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
 
@@ -121,10 +122,10 @@ class CompositionExplorer(Explorer):
         row = self.row
         titles = {"totals": "What do they cost together?", "people": "What does that mean for one person?"}
         setting = f"{row['releases']:,} releases, epsilon {row['epsilon']:.3g} each"
-        canvas, parts = self._board(3.9, setting, [["totals", "people"], ["words", "people"]], [2.7, 1], **titles)
-        _totals(parts["totals"], row)
-        icons(parts["people"], math.ceil(row["cell"][5] - 1e-9))
-        self._write(parts, people=("icons", "odds"), words=("total", "slack"))
+        canvas, panels = self._panels(3.9, setting, [["totals", "people"], ["words", "people"]], [2.7, 1], **titles)
+        _totals(panels["totals"], row)
+        icons(panels["people"], math.ceil(row["cell"][5] - 1e-9))
+        self._write(panels, people=("icons", "odds"), words=("total", "slack"))
         return canvas
 
     @traitlets.observe("releases", "epsilon", "delta")
@@ -149,6 +150,7 @@ def composition(
 
 @lru_cache(maxsize=1)
 def composition_table() -> dict[str, Any]:
+    """Return the cells by delta, epsilon and number of releases."""
     return {
         "releases": list(RELEASES),
         "epsilons": list(EPSILONS),
@@ -159,21 +161,21 @@ def composition_table() -> dict[str, Any]:
 
 
 def composition_row(releases: int, epsilon: float, delta: float) -> dict[str, Any]:
-    """One setting: its cell, and the cells along the number of releases for the curves."""
+    """Return the cell of one setting, and the cells along the number of releases for the curves."""
     cell, curve = _cell(releases, epsilon, delta), [_cell(k, epsilon, delta) for k in RELEASES]
     return {"releases": releases, "epsilon": epsilon, "delta": delta, "cell": cell, "curve": curve}
 
 
 @lru_cache(maxsize=4096)
 def _cell(releases: int, epsilon: float, delta: float) -> list[float]:
-    """The totals of the four rules, the factor of the odds by the best, and how many of 100 guesses may be right."""
+    """Return the totals of the four rules, and the factor of the odds and the right guesses of 100 by the best rule."""
     sums = stored().get((releases, epsilon, delta)) or totals(releases, epsilon, delta)
     right = min(advantage(sums[0]), advantage(min(sums), delta))
     return [*sums, short(math.exp(min(*sums, _FULL))), short(50 + 50 * right)]
 
 
 def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
-    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     *sums, factor, right = row["cell"]
     values = {
         "releases": figure(row["releases"], 0),
@@ -189,9 +191,9 @@ def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
 
 
 def _totals(ax: Axes, row: dict[str, Any]) -> None:
-    """The total over the number of releases, one line per rule, with the chosen point."""
-    for place, (name, (colour, dash)) in enumerate(_STYLES.items()):
-        ax.plot(RELEASES, [cell[place] for cell in row["curve"]], color=colour, linestyle=dash, linewidth=2, label=name)
+    """Draw the total against the number of releases, one line per rule, with the current setting as a point."""
+    for index, (name, (colour, dash)) in enumerate(_STYLES.items()):
+        ax.plot(RELEASES, [cell[index] for cell in row["curve"]], color=colour, linestyle=dash, linewidth=2, label=name)
     ax.plot([row["releases"]], [min(row["cell"][:4])], "o", color=VERMILLION, markersize=9)
     ax.set(xlim=(0, 1.02 * RELEASES[-1]), ylim=(0, None), xlabel="releases", ylabel="total ε")
     ax.legend(frameon=False, fontsize=9, labelcolor=INK)

@@ -1,7 +1,7 @@
-"""How private is each person, and how precise is the survey? Warner's design, with a slider for epsilon.
+"""An explorer of the privacy of each person and the precision of a survey, with Warner's design.
 
-Python computes, the browser looks up. The one step left to the browser is to divide a margin by the root of
-the number of respondents, and a test holds it against `Design.variance`.
+Python computes a table, and the browser looks up its rows. The browser only divides a margin by the root of the number
+of respondents, and a test compares the result with `Design.variance`.
 """
 
 import math
@@ -29,7 +29,7 @@ EPSILONS = tuple(i / 20 for i in range(2, 101))
 PREVALENCES = tuple(i / 100 for i in (*range(1, 11), 12, 15, *range(20, 100, 5)))
 SIZES = (50, 70, *(lead * 10**power for power in (1, 2, 3) for lead in (10, 15, 20, 30, 50, 70)), 100_000)
 DEVICES = (("a die, true on 5–6", "2/3"), ("two coins", "3/4"), ("a die, true on 3–6", "5/6"))
-"""Devices people know, and the p of the Warner design that each realizes."""
+"""Familiar devices, and the p of the Warner design that each realizes."""
 
 WORDS = {
     "icons": "Of 100 people whose true answer is yes, on average {yes} report yes and {no} report no.",
@@ -40,16 +40,16 @@ WORDS = {
     "people": "To be as precise as {n} direct answers, ask {needed} people: {multiplier} times as many.",
 }
 
-_LEAST, _MOST = EPSILONS[0], EPSILONS[-1]  # the ends of the slider, which bound the number box too
-_TALLEST = 50  # points; wider margins say nothing, and would flatten the curve
+_LEAST, _MOST = EPSILONS[0], EPSILONS[-1]  # the limits of the slider and of the number box
+_MAX_MARGIN = 50  # points; wider margins are useless and would flatten the curve
 _DIRECT = Design([[1, 0], [0, 1]], 1, ("no", "yes"), name="direct")
 
 
 class DesignExplorer(Explorer):
-    """How private is each person, and how precise is the survey? Warner's design, with a slider for epsilon.
+    """An explorer of the privacy of each person and the precision of a survey, with Warner's design.
 
-    Python computes a table from real designs and sends it once; moving a slider needs no kernel. What is set
-    in the browser is found again in `epsilon`, `n`, `prevalence` and `design` when the slider is let go.
+    Python computes a table from designs and sends it once, so moving a slider needs no kernel. The attributes
+    `epsilon`, `n`, `prevalence` and `design` follow the sliders when they are released.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class DesignExplorer(Explorer):
 
     @property
     def design(self) -> Design:
-        """The design that is shown now."""
+        """The design of the current setting."""
         return warner(epsilon=self.epsilon)
 
     def truth(self) -> tuple[float, str]:
@@ -103,15 +103,15 @@ class DesignExplorer(Explorer):
         titles = {"people": "How private is each person?", "margins": "How precise is the survey?"}
         guess = f"{percent(self.prevalence, 1)} guessed to be yes"
         setting = f"epsilon {row['epsilon']:.3g}, {self.n:,} respondents, {guess}"
-        canvas, parts = self._board(3.9, setting, [["people", "margins"], ["people", "words"]], [2.7, 1], **titles)
-        icons(parts["people"], round(100 * row["p"]))
-        _margins(parts["margins"], self.table, row, self._column, self.n)
-        self._write(parts, people=("icons", "odds", "belief"), words=("margin", "people"))
+        canvas, panels = self._panels(3.9, setting, [["people", "margins"], ["people", "words"]], [2.7, 1], **titles)
+        icons(panels["people"], round(100 * row["p"]))
+        _margins(panels["margins"], self.table, row, self._column, self.n)
+        self._write(panels, people=("icons", "odds", "belief"), words=("margin", "people"))
         return canvas
 
     @traitlets.observe("epsilon", "prevalence")
     def _compute(self, _change: object) -> None:
-        """Send the table where the prevalence is new to it, and the row of this very epsilon."""
+        """Send the row of the current epsilon, and a new table if the prevalence is not in it yet."""
         if self.prevalence not in self.table.get("prevalences", ()):
             self.table = explorer_table(sorted({*PREVALENCES, self.prevalence}))
         self.row = table_row(self.epsilon, tuple(self.table["prevalences"]))
@@ -131,14 +131,14 @@ def design(epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1, gues
 
 
 def explorer_table(prevalences: Iterable[float], *, words: dict[str, str] = WORDS) -> dict[str, Any]:
-    """The whole table: one row per epsilon, in each row one entry per prevalence."""
-    columns, reach = tuple(prevalences), float(ndtri(0.975))
+    """Return the whole table, with a row for each epsilon and in it an entry for each prevalence."""
+    columns, z = tuple(prevalences), float(ndtri(0.975))
     devices = {name: warner(p=p) for name, p in DEVICES}
     epsilons = sorted({*EPSILONS, *(design.epsilon for design in devices.values())})
     return {
         "rows": [table_row(epsilon, columns) for epsilon in epsilons],
         "prevalences": list(columns),
-        "direct": [short(reach * _spread(_DIRECT, x)) for x in columns],
+        "direct": [short(z * _sd(_DIRECT, x)) for x in columns],
         "sizes": list(SIZES),
         "devices": [{"name": n, "epsilon": d.epsilon, "how": d.devices()[0].instructions} for n, d in devices.items()],
         "words": words,
@@ -147,23 +147,23 @@ def explorer_table(prevalences: Iterable[float], *, words: dict[str, str] = WORD
 
 @lru_cache(maxsize=512)
 def table_row(epsilon: float, prevalences: tuple[float, ...]) -> Row:
-    """The Warner design of this epsilon in numbers; margins are those of a single respondent."""
-    design, reach = warner(epsilon=epsilon), float(ndtri(0.975))
-    spreads = [_spread(design, x) for x in prevalences]
+    """Return the row of Warner's design with this epsilon; its margins are for one respondent."""
+    design, z = warner(epsilon=epsilon), float(ndtri(0.975))
+    sds = [_sd(design, x) for x in prevalences]
     beliefs = [design.posterior(x)[1] for x in prevalences]
     return {
         "epsilon": epsilon,
         "p": float(design.matrix[1, 1]),
         "factor": float(design.weights[1, 1] / design.weights[0, 1]),
-        "margin": [short(reach * spread) for spread in spreads],
-        "multiplier": [short((s / _spread(_DIRECT, x)) ** 2) for s, x in zip(spreads, prevalences, strict=True)],
+        "margin": [short(z * sd) for sd in sds],
+        "multiplier": [short((s / _sd(_DIRECT, x)) ** 2) for s, x in zip(sds, prevalences, strict=True)],
         "after_no": [short(belief[0]) for belief in beliefs],
         "after_yes": [short(belief[1]) for belief in beliefs],
     }
 
 
 def reading(table: dict[str, Any], row: Row, prevalence: float, n: int) -> dict[str, str]:
-    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     column = table["prevalences"].index(prevalence)
     yes = round(100 * row["p"])
     values = {
@@ -183,21 +183,21 @@ def reading(table: dict[str, Any], row: Row, prevalence: float, n: int) -> dict[
 
 
 def _margins(ax: Axes, table: dict[str, Any], row: Row, column: int, n: int) -> None:
-    """The margin over epsilon, with the chosen point; dashed: asking directly."""
+    """Draw the margin against epsilon with the current setting as a point, and asking directly as a dashed line."""
     points = 100 / math.sqrt(n)
     direct = points * table["direct"][column]
-    margins = [points * each["margin"][column] for each in table["rows"]]
-    ax.plot([each["epsilon"] for each in table["rows"]], margins, color=BLUE, linewidth=2.5)
+    margins = [points * row_of_epsilon["margin"][column] for row_of_epsilon in table["rows"]]
+    ax.plot([row_of_epsilon["epsilon"] for row_of_epsilon in table["rows"]], margins, color=BLUE, linewidth=2.5)
     ax.axhline(direct, color=GREY, linestyle="--", linewidth=1.5)
     ax.text(5, direct + 1, "asking directly", ha="right", va="bottom", color=INK, fontsize=9)
-    ax.set(ylim=(0, _TALLEST), ylabel="95 % margin, ± points")
+    ax.set(ylim=(0, _MAX_MARGIN), ylabel="95 % margin, ± points")
     ax.set_xlabel("epsilon (left: more private; right: more precise)")
     point(ax, row["epsilon"], points * row["margin"][column])
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def point(ax: Axes, x: float, y: float) -> None:
-    """The chosen point; above the axis, which has its limits already, it stands at the upper edge, hollow."""
+    """Draw the current setting as a point, hollow at the upper edge if it lies above the limits of the axis."""
     top = ax.get_ylim()[1]
     if y <= top:
         ax.plot([x], [y], "o", color=VERMILLION, markersize=9)
@@ -206,5 +206,5 @@ def point(ax: Axes, x: float, y: float) -> None:
     ax.text(x, 0.93 * top, "  ↑ off the axis", va="top", fontsize=9, color=INK)
 
 
-def _spread(design: Design, prevalence: float) -> float:
+def _sd(design: Design, prevalence: float) -> float:
     return math.sqrt(float(design.variance(prevalence, n=1)))

@@ -1,6 +1,6 @@
-"""How often is a private classifier right? By how many people it learns from, epsilon, and the penalty.
+"""An explorer of the accuracy of private classifiers, by number of people, epsilon and penalty.
 
-Of invented people, so that accuracies can be shown at all: of people's data they would be releases.
+All people are invented, because accuracies on real people's data would be releases.
 """
 
 import json
@@ -21,9 +21,9 @@ from toolkit.texts.figures import figure, fill, short
 
 STATIC = Path(__file__).parent / "static"
 
-# How often private classifiers are right, for the learning explorer, kept in `static/learned.json`.
+# The accuracies of private classifiers take long to compute, so they are stored in `static/learned.json`.
 #
-# Invented people with twenty yes/no answers, which speak for an illness or against it. To renew the file after a
+# Invented people give twenty yes/no answers, which are evidence for or against an illness. To update the file after a
 # change of `toolkit.learning`, run `python -m toolkit.teaching.explorers learning_explorer`; a test fits some again.
 
 PEOPLE = (250, 500, 1000, 2000, 5000, 10_000, 20_000)
@@ -41,19 +41,19 @@ _WEIGHTS = np.random.default_rng(_SEED).permutation(np.linspace(-3, 3, COLUMNS))
 
 @lru_cache(maxsize=16)
 def invented(n: int, group: int = 0) -> tuple[Array, Mask]:
-    """The answers of n people, and who of them is ill."""
+    """Return the answers of n people, and whether each of them is ill."""
     rng = np.random.default_rng([_SEED, n, group])
     rows = (rng.random((n, COLUMNS)) < _SHARES).astype(float)
     return rows, rng.random(n) < 1 / (1 + np.exp(-(rows - _SHARES) @ _WEIGHTS))
 
 
 def tested() -> tuple[Array, Mask]:
-    """Those whose illness is predicted."""
+    """Return the people whose illness is predicted."""
     return invented(_TESTED, 1)
 
 
 def right(method: str, people: int, epsilon: float, strength: float) -> float:
-    """Of 100 others, how many are classified rightly: the mean of some fits to the same people."""
+    """Return the accuracy on other people in percent, averaged over some fits to the same people."""
     from toolkit.learning import PrivateLogisticRegression  # scikit-learn is an extra
 
     rng = np.random.default_rng([_SEED, METHODS.index(method), people, *np.array([epsilon, strength]).view(np.int64)])
@@ -65,44 +65,48 @@ def right(method: str, people: int, epsilon: float, strength: float) -> float:
 
 
 def plain(people: int) -> float:
-    """The same without privacy, by scikit-learn's own classifier as it comes."""
+    """Return the accuracy without privacy in percent, of scikit-learn's classifier with its defaults."""
     from sklearn.linear_model import LogisticRegression
 
     return float(100 * LogisticRegression().fit(*invented(people)).score(*tested()))
 
 
 def base() -> float:
-    """The same if all of them are said to be what is more frequent."""
+    """Return the accuracy in percent of always predicting the more frequent class."""
     share = float(np.mean(tested()[1]))
     return 100 * max(share, 1 - share)
 
 
 @lru_cache(maxsize=1)
 def stored() -> dict[str, Any]:
-    """The grid as it was computed last: `plain[people]`, `own[method][people][epsilon]` with the C that a
-    method takes by itself, `right[method][people][strength][epsilon]`.
+    """Return the stored accuracies.
+
+    They are `plain[people]`, `own[method][people][epsilon]` with the default C of each method, and
+    `right[method][people][strength][epsilon]`.
     """
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
 def compute() -> dict[str, Any]:
-    def curve(way: int, n: int, strength: float | None = None) -> list[float]:
-        strengths = [strength or own_strengths(epsilon)[way] for epsilon in EPSILONS]
-        return [round(right(METHODS[way], n, *pair), 2) for pair in zip(EPSILONS, strengths, strict=True)]
+    """Compute the whole grid in the form of `stored`."""
 
-    grid = [[[curve(way, n, strength) for strength in STRENGTHS] for n in PEOPLE] for way in range(len(METHODS))]
-    own = [[curve(way, n) for n in PEOPLE] for way in range(len(METHODS))]
+    def curve(method: int, n: int, strength: float | None = None) -> list[float]:
+        strengths = [strength or default_strengths(epsilon)[method] for epsilon in EPSILONS]
+        return [round(right(METHODS[method], n, *pair), 2) for pair in zip(EPSILONS, strengths, strict=True)]
+
+    grid = [[[curve(method, n, strength) for strength in STRENGTHS] for n in PEOPLE] for method in range(len(METHODS))]
+    default_curves = [[curve(method, n) for n in PEOPLE] for method in range(len(METHODS))]
     without = [round(plain(n), 2) for n in PEOPLE]
-    return {"base": round(base(), 2), "plain": without, "own": own, "right": grid}
+    return {"base": round(base(), 2), "plain": without, "own": default_curves, "right": grid}
 
 
-def own_strengths(epsilon: float) -> tuple[float, float]:
-    """The C of each method where none is said, for twenty columns and the intercept."""
+def default_strengths(epsilon: float) -> tuple[float, float]:
+    """Return the default C of each method for twenty columns and the intercept."""
     return epsilon / 2, 0.2 * epsilon / (COLUMNS + 1)
 
 
-def most_strength(epsilon: float) -> float:
-    """The largest C that noise in the objective of the logistic loss leaves, at this epsilon."""
+def max_strength(epsilon: float) -> float:
+    """Return the largest C that is possible with noise in the objective of the logistic loss."""
     return 4 * math.expm1(min(epsilon * 63 / 64 / 2, 700.0))
 
 
@@ -123,19 +127,19 @@ NAMES = ("without privacy", "objective", "on the weights", "most frequent")
 
 
 class LearningExplorer(Explorer):
-    """How often is a private classifier right, by people, epsilon and penalty? With sliders.
+    """An explorer of the accuracy of private classifiers, by number of people, epsilon and penalty.
 
-    Logistic regression on twenty yes/no answers of invented people. What is set in the browser is found again
-    in `people`, `epsilon`, `strength` and `accuracies`.
+    The classifiers are logistic regressions on twenty yes/no answers of invented people. The attributes `people`,
+    `epsilon`, `strength` and `accuracies` follow the sliders.
 
     Parameters
     ----------
     people : int, default 2000
-        Number of people that it learns from, from 250 to 20,000.
+        Number of people in the training data, from 250 to 20,000.
     epsilon : float, default 1.0
         Privacy loss of the fit, from 0.1 to 4; small is private.
     strength : float, default 0.3
-        C, how little weights are penalized, from 0.001 to 10.
+        C, the inverse strength of the penalty, from 0.001 to 10.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
 
@@ -158,7 +162,7 @@ class LearningExplorer(Explorer):
 
     @property
     def accuracies(self) -> dict[str, float]:
-        """Of 100 others, how many are classified rightly, in each way."""
+        """The accuracy of each method on other people, in percent."""
         return dict(zip(NAMES, self.row["right"], strict=True))
 
     def truth(self) -> tuple[float, str]:
@@ -174,9 +178,9 @@ class LearningExplorer(Explorer):
         row = self.row
         titles = {"bars": "Right for how many of 100 others?", "curve": "What would more ε bring?"}
         setting = f"{row['people']:,} people, epsilon {row['epsilon']:.3g}, C {row['strength']:.3g}"
-        canvas, parts = self._board(5.0, setting, [["bars", "curve"], ["left", "right"]], [1, 1.1], **titles)
-        bars(parts["bars"], self.accuracies, [GREY, BLUE, VERMILLION, GREY], 1, gap=1, reach=115)
-        ax = parts["curve"]
+        canvas, panels = self._panels(5.0, setting, [["bars", "curve"], ["left", "right"]], [1, 1.1], **titles)
+        bars(panels["bars"], self.accuracies, [GREY, BLUE, VERMILLION, GREY], 1, gap=1, x_max=115)
+        ax = panels["curve"]
         for curve, colour, dash, name in zip(row["curves"], (BLUE, VERMILLION), ("-", "--"), NAMES[1:3], strict=True):
             ax.plot(EPSILONS, curve, color=colour, linestyle=dash, linewidth=2, label=name)
         ax.plot(row["epsilon"], row["right"][1], "o", color=BLUE)
@@ -186,7 +190,7 @@ class LearningExplorer(Explorer):
         ax.set(xlabel="ε", ylim=(45, 100))
         ax.legend(frameon=False, fontsize=9, loc="lower right")
         ax.spines[["top", "right"]].set_visible(False)
-        self._write(parts, 46, left=("right", "fits"), right=("curve", "penalty"))
+        self._write(panels, 46, left=("right", "fits"), right=("curve", "penalty"))
         return canvas
 
     @traitlets.observe("people", "epsilon", "strength")
@@ -211,7 +215,7 @@ def learning(
 
 @lru_cache(maxsize=1)
 def learning_table() -> dict[str, Any]:
-    """Rows by people, C and epsilon."""
+    """Return the rows by number of people, C and epsilon."""
     rows = [[[learning_row(n, e, c) for e in EPSILONS] for c in STRENGTHS] for n in PEOPLE]
     steps = {"people": list(PEOPLE), "epsilons": list(EPSILONS), "strengths": list(STRENGTHS)}
     return {**steps, "rows": rows, "words": WORDS}
@@ -219,20 +223,20 @@ def learning_table() -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def learning_row(people: int, epsilon: float, strength: float) -> dict[str, Any]:
-    """One setting: how often each way is right, along epsilon by the nearest curves of the grid."""
-    grid, here = stored(), _nearest(PEOPLE, people)
-    curves = [way[here][_nearest(STRENGTHS, strength)] for way in grid["right"]]
+    """Return the accuracies of one setting, and along epsilon those of the nearest point of the grid."""
+    grid, index = stored(), _nearest(PEOPLE, people)
+    curves = [method[index][_nearest(STRENGTHS, strength)] for method in grid["right"]]
     on_grid = people in PEOPLE and epsilon in EPSILONS
     if on_grid and strength in STRENGTHS:
         private = [curve[EPSILONS.index(epsilon)] for curve in curves]
     else:
         private = [short(right(method, people, epsilon, strength)) for method in METHODS]
     if on_grid:
-        own = [way[here][EPSILONS.index(epsilon)] for way in grid["own"]]
+        by_default = [method[index][EPSILONS.index(epsilon)] for method in grid["own"]]
     else:
-        ways = zip(METHODS, own_strengths(epsilon), strict=True)
-        own = [short(right(method, people, epsilon, strength)) for method, strength in ways]
-    without = grid["plain"][here] if people in PEOPLE else short(plain(people))
+        defaults = zip(METHODS, default_strengths(epsilon), strict=True)
+        by_default = [short(right(method, people, epsilon, default)) for method, default in defaults]
+    without = grid["plain"][index] if people in PEOPLE else short(plain(people))
     return {
         "people": people,
         "epsilon": epsilon,
@@ -240,18 +244,18 @@ def learning_row(people: int, epsilon: float, strength: float) -> dict[str, Any]
         "fits": FITS,
         "right": [without, *private, grid["base"]],
         "curves": curves,
-        "own": [short(strength) for strength in own_strengths(epsilon)],
-        "own_right": own,
-        "most": short(most_strength(epsilon)),
+        "own": [short(strength) for strength in default_strengths(epsilon)],
+        "own_right": by_default,
+        "most": short(max_strength(epsilon)),
     }
 
 
 def _nearest(steps: Sequence[float], value: float) -> int:
-    return min(range(len(steps)), key=lambda place: abs(steps[place] - value))
+    return min(range(len(steps)), key=lambda index: abs(steps[index] - value))
 
 
 def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
-    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     names = ("plain", "objective", "output", "base", "own_right", "own_output_right")
     shares = zip(names, (*row["right"], *row["own_right"]), strict=True)
     values = {

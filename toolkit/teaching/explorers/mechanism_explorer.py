@@ -1,8 +1,8 @@
-"""How does noise hide one person, and how far off is a release? Laplace and Gaussian noise, with sliders.
+"""An explorer of Laplace and Gaussian noise: how it hides one person, and the error of a release.
 
-Everything is told in units of the noise: its law then has one shape, and what changes is how far apart two
-neighbors are. The steps left to the browser are to multiply by the scale and by the sensitivity; a test
-holds them against the mechanisms.
+Everything is in units of the noise, so that its distribution has one shape and only the distance of two neighbors
+changes. The browser only multiplies by the scale and by the sensitivity, and a test compares the results with the
+mechanisms.
 """
 
 import math
@@ -44,28 +44,27 @@ _LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
 _CLASSIC = 1.0  # the largest epsilon for which the classic formula is proven
 _DOTS, _DRAWS = 40, 40
 _NOISE = tuple(i / 4 for i in range(-24, 45))
-"""Places of releases, in units of the noise; the neighbor is at most 5 away."""
+"""Released values, in units of the noise; the neighbor's true value is at most 5 away."""
 
 
 class MechanismExplorer(Explorer):
-    """How does noise hide one person, and how far off is a release? With sliders.
+    """An explorer of how noise hides one person, and of the error of a release.
 
-    What is set in the browser is found again in `law`, `epsilon`, `delta`, `sensitivity`, `level` and
-    `mechanism`.
+    The attributes `law`, `epsilon`, `delta`, `sensitivity`, `level` and `mechanism` follow the sliders.
 
     Parameters
     ----------
     law : {"laplace", "analytic", "classic"}
-        Laplace noise; or Gaussian noise, the least that is private, or by the textbooks' formula, which is proven
-        up to epsilon 1 (beyond, the explorer stays at 1).
+        Laplace noise, the least Gaussian noise that is private, or Gaussian noise by the textbook formula, which is
+        proven up to epsilon 1 (beyond, the explorer stays at 1).
     epsilon : float, default 1.0
         Privacy loss, from 0.1 to 5; small is private.
     sensitivity : float, default 1.0
-        How far one person can move the statistic.
+        The largest change of the statistic by one person.
     delta : float, default 1e-6
-        For Gaussian noise, what probabilities may exceed the bound by, in all.
+        For Gaussian noise, the total probability by which the bound may be exceeded.
     level : float, default 0.95
-        How often the noise is to stay within the error that is shown.
+        The probability with which the noise stays within the displayed error.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
 
@@ -99,7 +98,7 @@ class MechanismExplorer(Explorer):
 
     @property
     def mechanism(self) -> Mechanism:
-        """The mechanism that is shown now."""
+        """The mechanism of the current setting."""
         return _mechanism(self.law, self.row["epsilon"], self.delta, self.sensitivity)
 
     def truth(self) -> tuple[float, str]:
@@ -118,12 +117,12 @@ class MechanismExplorer(Explorer):
         rows = [["two", "dots"], ["ratio", "words"], ["private", "words"]]
         titles = {"two": "How private is one person?", "dots": "How far off is a release?"}
         setting = f"{row['law']}, epsilon {row['epsilon']:.3g}, sensitivity {row['sensitivity']:.3g}"
-        canvas, parts = self._board(4.3, setting, rows, [2, 1.4, 0.5], **titles)
-        _neighbors(parts["two"], self.table["shapes"][shape], 1 / row["ratio"])
-        _losses(parts["ratio"], row)
+        canvas, panels = self._panels(4.3, setting, rows, [2, 1.4, 0.5], **titles)
+        _neighbors(panels["two"], self.table["shapes"][shape], 1 / row["ratio"])
+        _losses(panels["ratio"], row)
         dots = [dot * row["ratio"] * row["sensitivity"] for dot in self.table["dots"][shape]]
-        _dots(parts["dots"], dots, row["error"])
-        self._write(parts, private=["ratio"], words=["error", "scale", "others"])
+        _dots(panels["dots"], dots, row["error"])
+        self._write(panels, private=["ratio"], words=["error", "scale", "others"])
         return canvas
 
     @traitlets.observe("law", "epsilon", "sensitivity", "delta", "level")
@@ -154,7 +153,7 @@ def mechanism(
 
 @lru_cache(maxsize=1)
 def mechanism_table() -> dict[str, Any]:
-    """Every law at every epsilon and delta: its noise for sensitivity 1, and the error by sensitivity and level."""
+    """Return the noise of every law, epsilon and delta, and its error by sensitivity and level."""
     laws = [(law, delta) for law in LAWS for delta in (DELTAS if law != "laplace" else DELTAS[:1])]
     # One mechanism of each shape of noise; its sensitivity is below 1, so that its error is that of real numbers.
     standards = {"laplace": _mechanism("laplace", 0.5, 1e-6, 0.5), "gaussian": _mechanism("analytic", 0.5, 1e-6, 0.5)}
@@ -176,7 +175,7 @@ def mechanism_table() -> dict[str, Any]:
 
 
 def mechanism_row(law: str, epsilon: float, delta: float, sensitivity: float, level: float) -> dict[str, Any]:
-    """One setting; `asked` is the epsilon that was set, `epsilon` the one that is shown."""
+    """Return the row of one setting; `asked` is the epsilon of the slider, `epsilon` the one that is used."""
     used = min(epsilon, _CLASSIC) if law == "classic" else epsilon
     proven = [name for name in LAWS if name != "classic" or used <= _CLASSIC]
     errors = {name: short(_mechanism(name, used, delta, sensitivity).error(level)) for name in proven}
@@ -193,7 +192,7 @@ def mechanism_row(law: str, epsilon: float, delta: float, sensitivity: float, le
 
 
 def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
-    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     pure, classic = row["law"] == "laplace", row["errors"].get("classic")
     values = {
         "factor": bound(row["factor"]),
@@ -221,10 +220,10 @@ def _epsilons(law: str) -> tuple[float, ...]:
 
 
 def _standard_row(law: str, epsilon: float, delta: float) -> dict[str, Any]:
-    """What does not depend on the sensitivity: scale / sensitivity, the promised factor, loss / epsilon by place."""
+    """Return what is independent of the sensitivity: scale / sensitivity, the factor, and loss / epsilon by value."""
     mechanism = _mechanism(law, epsilon, delta, 1)
-    places = np.array(_NOISE) * mechanism.scale
-    shares = np.log(mechanism.density(places) / mechanism.density(places - 1)) / epsilon
+    positions = np.array(_NOISE) * mechanism.scale
+    shares = np.log(mechanism.density(positions) / mechanism.density(positions - 1)) / epsilon
     return {
         "epsilon": epsilon,
         "ratio": short(mechanism.scale),
@@ -240,24 +239,25 @@ def _grid_row(law: str, epsilon: float, delta: float) -> dict[str, Any]:
 
 
 def _shape(mechanism: Mechanism) -> list[float]:
-    """The density at `_NOISE`, over that in the middle."""
-    heights: Array = mechanism.density(np.array(_NOISE) * mechanism.scale) / mechanism.density(0)
-    return [short(height) for height in heights.tolist()]
+    """Return the density at `_NOISE`, divided by the density at 0."""
+    densities: Array = mechanism.density(np.array(_NOISE) * mechanism.scale) / mechanism.density(0)
+    return [short(density) for density in densities.tolist()]
 
 
 def _quantiles(mechanism: Mechanism) -> list[float]:
-    """Noise that is equally likely to be between any two neighbors, in units of the scale."""
+    """Return equally spaced quantiles of the noise, in units of the scale."""
     levels = [(2 * i + 1) / _DOTS - 1 for i in range(_DOTS)]
     return [short(math.copysign(mechanism.error(abs(level)) / mechanism.scale, level)) for level in levels]
 
 
 def _draws(mechanism: Mechanism) -> list[float]:
-    """Noise of hypothetical releases, the same each time, in units of the scale."""
+    """Return simulated noise with a fixed seed, in units of the scale."""
     rng = np.random.default_rng(8)
     return [short(float(mechanism.release(0.0, rng=rng).value) / mechanism.scale) for _ in range(_DRAWS)]
 
 
 def _neighbors(ax: Axes, shape: list[float], shift: float) -> None:
+    """Draw the distributions of a release on two neighbors."""
     ax.plot(_NOISE, shape, color=BLUE, linewidth=2.5, label="with one record")
     ax.plot([x + shift for x in _NOISE], shape, color=VERMILLION, linewidth=2, linestyle="--", label="with another")
     ax.legend(frameon=False, fontsize=9, loc="upper right")
@@ -267,7 +267,7 @@ def _neighbors(ax: Axes, shape: list[float], shift: float) -> None:
 
 
 def _losses(ax: Axes, row: dict[str, Any]) -> None:
-    """The ratio of the two likelihoods, on a logarithmic scale; dashed: what epsilon promises."""
+    """Draw the log ratio of the two likelihoods, with the bound by epsilon as dashed lines."""
     ax.plot(_NOISE, row["shares"], color=INK, linewidth=2)
     for end in (-1, 1):
         ax.axhline(end, color=GREY, linestyle="--", linewidth=1.2)
@@ -278,18 +278,18 @@ def _losses(ax: Axes, row: dict[str, Any]) -> None:
 
 
 def _dots(ax: Axes, values: list[float], error: float) -> None:
-    """Quantiles as stacked dots, with the error of the level."""
-    reach = 1.4 * error
+    """Draw quantiles as stacked dots, with a band for the error."""
+    x_max = 1.4 * error
     stacks: dict[int, int] = {}
-    size = 2 * reach / 31
+    size = 2 * x_max / 31
     for value in values:
-        column = round(min(max(value, -reach), reach) / size)
+        column = round(min(max(value, -x_max), x_max) / size)
         stacks[column] = stacks.get(column, 0) + 1
         ax.plot([column * size], [stacks[column] - 0.5], "o", color=BLUE, markersize=8)
     ax.axvspan(-error, error, color=GREY, alpha=0.18, linewidth=0)
     for side, words in ((-1, "← {} beyond"), (1, "{} beyond →")):
-        if beyond := sum(side * value > reach for value in values):
-            place, align = (0.5 + side / 2, 0.9), "left" if side < 0 else "right"
-            ax.annotate(words.format(beyond), place, ha=align, xycoords="axes fraction")
-    ax.set(xlim=(-reach, reach), ylim=(0, max(8, max(stacks.values()) + 1)), yticks=[], xlabel="noise")
+        if beyond := sum(side * value > x_max for value in values):
+            position, align = (0.5 + side / 2, 0.9), "left" if side < 0 else "right"
+            ax.annotate(words.format(beyond), position, ha=align, xycoords="axes fraction")
+    ax.set(xlim=(-x_max, x_max), ylim=(0, max(8, max(stacks.values()) + 1)), yticks=[], xlabel="noise")
     ax.spines[["top", "right", "left"]].set_visible(False)

@@ -1,7 +1,7 @@
-"""Move one salary: what does each statistic do, and what noise does each need? Of invented salaries.
+"""An explorer of the effect of one salary on statistics, and of the noise that each statistic needs.
 
-Python computes statistics and errors on a grid and sends them; the browser looks them up. That errors are
-shown at all is only because nobody's data are behind them: of people's data they would be private.
+Python computes statistics and errors on a grid, and the browser looks them up. The errors can be shown because the
+salaries are invented; on real people's data they would be private.
 """
 
 import math
@@ -40,15 +40,15 @@ _HUBER, _TRIM, _STEP = Huber(20), 50, 0.5
 
 
 class OutlierExplorer(Explorer):
-    """Move one salary: what does each statistic do, and what noise does each need? With sliders.
+    """An explorer of the effect of one salary on statistics, and of the noise that each statistic needs.
 
-    Five hundred invented people earn around 30 thousand; one more is moved. Bounds are 0 and 1,000 thousand.
-    What is set in the browser is found again in `salary`, `epsilon`, `statistics` and `noise`.
+    Five hundred invented people earn around 30 thousand, and a slider sets the salary of one more. The bounds are 0 and
+    1,000 thousand. The attributes `salary`, `epsilon`, `statistics` and `noise` follow the sliders.
 
     Parameters
     ----------
     salary : float, default 30.0
-        Salary of the one, in thousands, from 0 to 1000.
+        Salary of that person, in thousands, from 0 to 1000.
     epsilon : float, default 1.0
         Privacy loss of each release, from 0.25 to 4; small is private.
     guess : bool, default False
@@ -71,12 +71,12 @@ class OutlierExplorer(Explorer):
 
     @property
     def statistics(self) -> dict[str, float]:
-        """The four statistics of the salaries that are shown."""
+        """The four statistics of the current salaries."""
         return dict(zip(NAMES, self.row["values"], strict=True))
 
     @property
     def noise(self) -> dict[str, float]:
-        """The root mean square of what privacy adds to each."""
+        """The root mean square of the noise of each statistic."""
         return dict(zip(NAMES, self.row["noise"], strict=True))
 
     def truth(self) -> tuple[float, str]:
@@ -91,12 +91,12 @@ class OutlierExplorer(Explorer):
     def picture(self) -> Figure:
         titles = {"values": "What does each statistic do?", "noise": "What noise does each need?"}
         setting = f"one salary of {self.salary:.4g}, epsilon {self.epsilon:.3g}"
-        canvas, parts = self._board(4.2, setting, [["values", "noise"], ["left", "right"]], [1.1, 1], **titles)
+        canvas, panels = self._panels(4.2, setting, [["values", "noise"], ["left", "right"]], [1.1, 1], **titles)
         sizes = {"values": (self.statistics, BLUE, 1), "noise": (self.noise, VERMILLION, 2)}
-        for part, (numbers, colour, decimals) in sizes.items():
+        for panel, (numbers, colour, decimals) in sizes.items():
             most = max(numbers.values())
-            bars(parts[part], numbers, colour, decimals, gap=0.02 * most, reach=1.2 * most)
-        self._write(parts, 42, left=("values", "moved"), right=("noise", "why"))
+            bars(panels[panel], numbers, colour, decimals, gap=0.02 * most, x_max=1.2 * most)
+        self._write(panels, 42, left=("values", "moved"), right=("noise", "why"))
         return canvas
 
     @traitlets.observe("salary", "epsilon")
@@ -119,7 +119,7 @@ def outlier(salary: float = 30.0, *, epsilon: float = 1.0, guess: bool = False) 
 
 @lru_cache(maxsize=1)
 def outlier_table() -> dict[str, Any]:
-    """Rows by salary and epsilon; `lowest` are the statistics where the one earns nothing."""
+    """Return the rows by salary and epsilon; `lowest` holds the statistics for a salary of 0."""
     rows = [[outlier_row(salary, epsilon) for epsilon in EPSILONS] for salary in SALARIES]
     return {
         "salaries": list(SALARIES),
@@ -132,7 +132,7 @@ def outlier_table() -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def outlier_row(salary: float, epsilon: float) -> dict[str, Any]:
-    """One setting: the four statistics, and the root mean square of the noise on each."""
+    """Return the four statistics of one setting, and the root mean square of the noise of each."""
     others = np.round(np.exp(np.log(30) + 0.6 * ndtri((np.arange(_PEOPLE - 1) + 0.5) / (_PEOPLE - 1))), 1)
     values = np.append(others, salary)
     trimmed = SmoothSensitivity.for_epsilon(epsilon, "trimmed", n=_PEOPLE, bounds=(0, TOP), trim=_TRIM)
@@ -157,18 +157,18 @@ def outlier_row(salary: float, epsilon: float) -> dict[str, Any]:
 
 
 def _error(statistic: object, values: object, truth: float, epsilon: float) -> float:
-    """The root mean square error of a choice by inverse sensitivity, from its law."""
+    """Return the root mean square error of the inverse sensitivity mechanism, from its distribution."""
     mechanism = InverseSensitivity.for_epsilon(epsilon, statistic, bounds=(0, TOP), step=_STEP)
     grid = np.arange(mechanism.bounds.span + 1) * _STEP
     return float(np.sqrt(mechanism.probabilities(values) @ (grid - truth) ** 2))
 
 
 def reading(table: dict[str, Any], row: dict[str, Any]) -> dict[str, str]:
-    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     short_names = ("mean", "trimmed", "huber", "median")
     values = {name: figure(value, 1) for name, value in zip(short_names, row["values"], strict=True)}
     noise = {f"{name}_noise": figure(size, 2) for name, size in zip(short_names, row["noise"], strict=True)}
-    moved = [now - lowest for now, lowest in zip(row["values"], table["lowest"], strict=True)]
+    moved = [current - lowest for current, lowest in zip(row["values"], table["lowest"], strict=True)]
     change = {"mean_moved": figure(moved[0], 1), "median_moved": figure(moved[3], 1)}
     setting = {"salary": f"{row['salary']:,.4g}", "epsilon": f"{row['epsilon']:.4g}"}
     return fill(table["words"], values | noise | change | setting)

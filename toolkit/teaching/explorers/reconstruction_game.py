@@ -1,6 +1,6 @@
-"""How many secrets do published sums give away? You publish, the attacker computes, and you see whose secret is out.
+"""A game in which the user publishes noisy sums and an attacker computes the secrets of people from them.
 
-Every game was played in Python, see `played`; the browser only shows it.
+Every game is played in Python by `played`, and the browser only shows the result.
 """
 
 import json
@@ -20,16 +20,16 @@ from toolkit.core.arrays import Mask
 from toolkit.core.loss import Pure
 from toolkit.planning.disclosure import guess_rate
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION
-from toolkit.show.widgets.explorer import Between, Explorer, Prediction, Whole, bare, browser_code, makes
+from toolkit.show.widgets.explorer import Between, Explorer, Prediction, Whole, browser_code, hide_axis, makes
 from toolkit.teaching.attacks.reconstruction import answers, queries, reconstruct
 from toolkit.texts.figures import at_most, bound, figure, fill, short
 
 STATIC = Path(__file__).parent / "static"
 
-# The games that the reconstruction game shows: played by the attack itself, and kept in `static/games.json`.
+# The games take long to play, so they are stored in `static/games.json`.
 #
-# Random groups of people, the number of secrets in each through the Laplace mechanism, and
-# `toolkit.teaching.attacks.reconstruction` on what was published. A test plays some games again. To renew the file
+# In each game the Laplace mechanism releases the number of secrets in random groups of people, and
+# `toolkit.teaching.attacks.reconstruction` attacks the releases. A test plays some games again. To update the file
 # after a change of the attack or of the mechanism, run `python -m toolkit.teaching.explorers reconstruction_game`.
 
 PEOPLE = 100
@@ -42,7 +42,7 @@ _SEED = 2003
 
 
 def played(sums: int, noise: float) -> list[str]:
-    """Who is found out in each game: a "1" for everybody whose secret the attacker has right."""
+    """Play all games of a setting; return a text for each, with a "1" for each person whose secret is found."""
     return ["".join("1" if right else "0" for right in _game(game, sums, noise)) for game in range(GAMES)]
 
 
@@ -55,20 +55,20 @@ def _game(game: int, sums: int, noise: float) -> Mask:
 
 @lru_cache(maxsize=GAMES)
 def _people(game: int) -> tuple[Mask, Mask]:
-    """The secrets of one game, and its groups: the first of them are the same, however many sums are published."""
+    """Return the secrets and all groups of one game; a setting publishes the sums of the first groups."""
     rng = np.random.default_rng([_SEED, game])
     return rng.integers(0, 2, PEOPLE).astype(bool), queries(PEOPLE, SUMS[-1], rng)
 
 
 @lru_cache(maxsize=1)
 def stored() -> dict[tuple[int, float], list[str]]:
-    """The games as they were played last, by number of sums and noise."""
+    """Return the stored games by number of sums and noise."""
     games = iter(json.loads(FILE.read_text(encoding="utf-8")))
     return {(sums, noise): [f"{int(game, 16):0{PEOPLE}b}" for game in next(games)] for sums in SUMS for noise in NOISES}
 
 
 def compute() -> list[list[str]]:
-    """All games afresh, in the order of `stored`, a hexadecimal number each."""
+    """Play all games in the order of `stored`, each as a hexadecimal number."""
     return [[f"{int(game, 2):x}" for game in played(sums, noise)] for sums in SUMS for noise in NOISES]
 
 
@@ -82,14 +82,14 @@ WORDS = {
     "bare": "Exact sums promise nothing: ε is infinite.",
 }
 
-_NONE = 0.25  # where no noise at all stands on a logarithmic axis
+_NONE = 0.25  # the position of no noise on a logarithmic axis
 
 
 class ReconstructionGame(Explorer):
-    """You publish how many of random groups of people have a secret; the attacker computes who does.
+    """A game in which you publish the number of secrets in random groups, and an attacker computes who has one.
 
-    A hundred people have a secret each, yes or no. You choose how many sums to publish and how much Laplace
-    noise each one gets. What is set in the browser is found again in `sums`, `noise`, `found` and `loss`.
+    A hundred people have a secret each, yes or no. You choose the number of published sums and the Laplace noise on
+    each of them. The attributes `sums`, `noise`, `correct` and `loss` follow the sliders.
 
     Parameters
     ----------
@@ -116,13 +116,13 @@ class ReconstructionGame(Explorer):
         super().__init__(table=game_table(), sums=sums, noise=noise, guess=guess)
 
     @property
-    def found(self) -> int:
-        """How many of the 100 secrets the attacker has right, in the game that is shown first."""
+    def correct(self) -> int:
+        """The number of secrets that the attacker finds in the first game."""
         return int(self.row["found"][0])
 
     @property
     def loss(self) -> Pure:
-        """Loss of all sums together, for one person who changes, comes or goes; infinite without noise."""
+        """The loss of all sums together, for one person who changes, joins or leaves; infinite without noise."""
         return _loss(self.sums, self.noise)
 
     def truth(self) -> tuple[float, str]:
@@ -136,10 +136,12 @@ class ReconstructionGame(Explorer):
 
     def picture(self) -> Figure:
         titles = {"people": "Whose secret is out?", "curve": "How much noise stops it?"}
-        canvas, parts = self._board(4.1, self.setting(), [["people", "curve"], ["people", "words"]], [2.6, 1], **titles)
-        _people_found(parts["people"], self.row["right"][0])
-        _curve(parts["curve"], self.row, [game_row(self.sums, level) for level in NOISES])
-        self._write(parts, people=("found", "games", "noise"), words=["promise"])
+        canvas, panels = self._panels(
+            4.1, self.setting(), [["people", "curve"], ["people", "words"]], [2.6, 1], **titles
+        )
+        _draw_people(panels["people"], self.row["right"][0])
+        _curve(panels["curve"], self.row, [game_row(self.sums, level) for level in NOISES])
+        self._write(panels, people=("found", "games", "noise"), words=["promise"])
         return canvas
 
     @traitlets.observe("sums", "noise")
@@ -155,7 +157,7 @@ def reconstruction(sums: int = 400, *, noise: float = 3.0, guess: bool = False) 
     --------
     >>> from toolkit.teaching import explorers
     >>> game = explorers.reconstruction(400, noise=1)
-    >>> game, game.found
+    >>> game, game.correct
     (<ReconstructionGame: 400 sums, noise 1>, 100)
     """
     return ReconstructionGame(sums, noise, guess=guess)
@@ -163,25 +165,25 @@ def reconstruction(sums: int = 400, *, noise: float = 3.0, guess: bool = False) 
 
 @lru_cache(maxsize=1)
 def game_table() -> dict[str, Any]:
-    """All games of the grid: `rows[sums][noise]`."""
+    """Return all games of the grid as `rows[sums][noise]`."""
     rows = [[game_row(sums, noise) for noise in NOISES] for sums in SUMS]
     return {"sums": list(SUMS), "noises": list(NOISES), "rows": rows, "words": WORDS}
 
 
 @lru_cache(maxsize=1024)
 def game_row(sums: int, noise: float) -> dict[str, Any]:
-    """The games of one setting: who was found out ("1" for right), how many, and what the sums promise."""
+    """Return the games of one setting: each person's outcome ("1" for found), the counts, and the privacy loss."""
     right = stored().get((sums, noise)) or played(sums, noise)
     right_guesses = [game.count("1") for game in right]
-    promised = _loss(sums, noise).epsilon
+    epsilon = _loss(sums, noise).epsilon
     return {
         "sums": sums,
         "noise": noise,
         "right": right,
         "found": right_guesses,
         "mean": short(sum(right_guesses) / len(right_guesses)),
-        "epsilon": short(promised) if noise else None,
-        "limit": short(100 * guess_rate(min(promised, 100.0))),
+        "epsilon": short(epsilon) if noise else None,
+        "limit": short(100 * guess_rate(min(epsilon, 100.0))),
     }
 
 
@@ -190,37 +192,37 @@ def _loss(sums: int, noise: float) -> Pure:
 
 
 def reading(table: dict[str, Any], row: dict[str, Any], game: int = 0) -> dict[str, str]:
-    """The sentences of one setting and one game; the browser fills the same words with the same numbers."""
-    bare = row["epsilon"] is None
+    """Return the sentences of one setting and one game; the browser fills the same templates with the same numbers."""
+    exact = row["epsilon"] is None
     values = {
         "found": row["found"][game],
         "games": len(row["found"]),
         "mean": figure(row["mean"], 0),
         "noise": f"{row['noise']:.4g}",
-        "epsilon": "" if bare else bound(row["epsilon"]),
+        "epsilon": "" if exact else bound(row["epsilon"]),
         "limit": at_most(row["limit"]),
     }
     sentences = fill(table["words"], values)
     promises = {name: sentences.pop(name) for name in ("promise", "vain", "bare")}
-    return {**sentences, "promise": promises["bare" if bare else "vain" if values["limit"] == "100" else "promise"]}
+    return {**sentences, "promise": promises["bare" if exact else "vain" if values["limit"] == "100" else "promise"]}
 
 
-def _people_found(ax: Axes, right: str) -> None:
-    """A hundred people in five rows of twenty: filled where the attacker is right."""
+def _draw_people(ax: Axes, right: str) -> None:
+    """Draw a hundred people in five rows of twenty, filled where the attacker is right."""
     for bit, face, edge in (("1", BLUE, BLUE), ("0", "none", VERMILLION)):
-        places = [i for i, outcome in enumerate(right) if outcome == bit]
-        look: dict[str, Any] = {
+        indices = [i for i, outcome in enumerate(right) if outcome == bit]
+        style: dict[str, Any] = {
             "markeredgecolor": edge,
             "markerfacecolor": face,
             "markeredgewidth": 1.6,
             "markersize": 7.5,
         }
-        ax.plot([i % 20 for i in places], [i // 20 for i in places], "o", **look)
-    bare(ax)
+        ax.plot([i % 20 for i in indices], [i // 20 for i in indices], "o", **style)
+    hide_axis(ax)
 
 
 def _curve(ax: Axes, row: dict[str, Any], levels: list[dict[str, Any]]) -> None:
-    """The mean of the games over the noise, with the chosen point; no noise stands at the left end of the axis."""
+    """Draw the mean of the games against the noise, with the current setting as a point and no noise at the left."""
     noises = [max(level["noise"], _NONE) for level in levels]
     ax.plot(noises, [level["mean"] for level in levels], color=BLUE, linewidth=2.5)
     ax.axhline(50, color=GREY, linestyle="--", linewidth=1.5)

@@ -1,7 +1,6 @@
-"""Privacy, precision, people: what does the same promise cost when each person keeps it, a shuffler, or a curator?
+"""An explorer of precision and sample size under four trust models: direct, curator, shuffler and local.
 
-All margins stand in the table, computed by the same functions as `plan(...).trust_models()`; the browser looks them
-up.
+All margins are in a table, computed by the same functions as `plan(...).trust_models()`, and the browser looks them up.
 """
 
 import json
@@ -27,12 +26,12 @@ from toolkit.texts.figures import figure, fill, in_points, short, three_digits
 
 STATIC = Path(__file__).parent / "static"
 
-# What takes minutes to compute for the grid of the tradeoff explorer, kept in `static/ways.json`.
+# The numbers on the grid take minutes to compute, so they are stored in `static/ways.json`.
 #
-# The numbers are those of `plan(...).trust_models()`, and a test computes some of them again. To renew the file after a
+# They are those of `plan(...).trust_models()`, and a test recomputes some of them. To update the file after a
 # change of `toolkit.local.shuffling.amplification`, run `python -m toolkit.teaching.explorers tradeoff_explorer`.
 
-WAYS = ("direct", "central", "shuffled", "local")
+TRUST_MODELS = ("direct", "central", "shuffled", "local")
 DELTA = 1e-6
 EPSILONS = (0.1, 0.15, 0.2, *(i / 10 for i in (*range(3, 11), *range(12, 20, 2), *range(20, 51, 5))))
 SIZES = (*(lead * 10**power for power in (2, 3, 4) for lead in (1, 2, 3, 5, 7)), 100_000)
@@ -42,27 +41,30 @@ FILE = STATIC / "ways.json"
 
 
 def local_epsilon(epsilon: float, n: int) -> float:
-    """What each report may lose on its own if n of them are shuffled and may lose (epsilon, delta) together."""
-    ways = plan(warner, prevalence=0.5, epsilon=epsilon, n=n).trust_models(DELTA)
-    return next(way.local_epsilon for way in ways if way.name == "shuffled")
+    """Return the loss that each of n reports may have by itself if all shuffled have (epsilon, delta)."""
+    models = plan(warner, prevalence=0.5, epsilon=epsilon, n=n).trust_models(DELTA)
+    return next(model.local_epsilon for model in models if model.name == "shuffled")
 
 
 def people_needed(epsilon: float, prevalence: float, goal: float) -> dict[str, float]:
-    """How many people have a margin of `goal`, in each way."""
-    ways = plan(warner, prevalence=prevalence, epsilon=epsilon, margin=goal).trust_models(DELTA)
-    return {way.name: way.n_needed for way in ways}
+    """Return the number of people for a margin of `goal` under each trust model."""
+    models = plan(warner, prevalence=prevalence, epsilon=epsilon, margin=goal).trust_models(DELTA)
+    return {model.name: model.n_needed for model in models}
 
 
 def stored() -> dict[str, Any]:
-    """The grid as it was computed last: `local[epsilon][n]`, and `needed[way][epsilon][prevalence][goal]`."""
+    """Return the stored numbers `local[epsilon][n]` and `needed[model][epsilon][prevalence][goal]`."""
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
 def compute() -> dict[str, Any]:
+    """Compute the whole grid in the form of `stored`."""
     people = [[[people_needed(epsilon, x, goal) for goal in GOALS] for x in PREVALENCES] for epsilon in EPSILONS]
     return {
         "local": [[local_epsilon(epsilon, n) for n in SIZES] for epsilon in EPSILONS],
-        "needed": {way: [[[needed[way] for needed in cells] for cells in row] for row in people] for way in WAYS},
+        "needed": {
+            model: [[[needed[model] for needed in cells] for cells in row] for row in people] for model in TRUST_MODELS
+        },
     }
 
 
@@ -85,10 +87,10 @@ _OUTCOMES = 40
 
 
 class TradeoffExplorer(Explorer):
-    """What does the same promise cost when each person keeps it, a shuffler, or a curator? With sliders.
+    """An explorer of precision and sample size under four trust models: direct, curator, shuffler and local.
 
-    A yes/no question by Warner's design; delta is 1e-6 for the shuffled reports. What is set in the browser
-    is found again in `epsilon`, `n`, `prevalence`, `margin` and `plan`.
+    The question is a yes/no question with Warner's design; delta is 1e-6 for the shuffled reports. The attributes
+    `epsilon`, `n`, `prevalence`, `margin` and `plan` follow the sliders.
 
     Parameters
     ----------
@@ -127,7 +129,7 @@ class TradeoffExplorer(Explorer):
 
     @property
     def plan(self) -> Plan:
-        """The plan that is shown now: `plan.compare()` has all its numbers."""
+        """The plan of the current setting; `plan.compare()` has all its numbers."""
         return plan(warner, prevalence=self.prevalence, epsilon=self.epsilon, n=self.n)
 
     def truth(self) -> tuple[float, str]:
@@ -145,10 +147,10 @@ class TradeoffExplorer(Explorer):
         titles = {"bars": "How precise are these people?", "curves": "How many people are needed?"}
         guess = f"{100 * self.prevalence:.0f} % guessed to be yes"
         setting = f"epsilon {self.epsilon:.3g}, {self.n:,} respondents, {guess}"
-        canvas, parts = self._board(4.2, setting, [["bars", "curves"], ["left", "right"]], [1.7, 1], **titles)
-        _intervals(parts["bars"], self.row)
-        _curves(parts["curves"], self.table, self.row)
-        self._write(parts, 46, left=("margins", "trust"), right=("needed", "order"))
+        canvas, panels = self._panels(4.2, setting, [["bars", "curves"], ["left", "right"]], [1.7, 1], **titles)
+        _intervals(panels["bars"], self.row)
+        _curves(panels["curves"], self.table, self.row)
+        self._write(panels, 46, left=("margins", "trust"), right=("needed", "order"))
         return canvas
 
     @traitlets.validate("prevalence", "margin")
@@ -157,7 +159,7 @@ class TradeoffExplorer(Explorer):
         allowed = PREVALENCES if name == "prevalence" else GOALS
         if value not in allowed:
             rule = f"`{name}` must be one of {', '.join(map(str, allowed))}"
-            reject(rule, value, "the table holds these; `plan` takes any")
+            reject(rule, value, "use `plan` for other values")
         return value
 
     @traitlets.observe("epsilon", "n", "prevalence", "margin")
@@ -182,16 +184,18 @@ def tradeoff(
 
 @lru_cache(maxsize=1)
 def tradeoff_table() -> dict[str, Any]:
-    """Margins and numbers of people in four ways, by epsilon and prevalence, then by n or by the margin to reach."""
+    """Return margins and numbers of people for each trust model, by epsilon, prevalence, and n or the wanted margin."""
     file = stored()
     grid = [[_cell(epsilon, x, row) for x in PREVALENCES] for epsilon, row in zip(EPSILONS, file["local"], strict=True)]
-    draws = np.random.default_rng(6).standard_normal((_OUTCOMES, len(WAYS))) / float(ndtri(0.975))
+    draws = np.random.default_rng(6).standard_normal((_OUTCOMES, len(TRUST_MODELS))) / float(ndtri(0.975))
     return {
         "epsilons": list(EPSILONS),
         "sizes": list(SIZES),
         "prevalences": list(PREVALENCES),
         "goals": list(GOALS),
-        "margins": {way: [[[short(m) for m in cell[way]] for cell in row] for row in grid] for way in WAYS},
+        "margins": {
+            model: [[[short(m) for m in cell[model]] for cell in row] for row in grid] for model in TRUST_MODELS
+        },
         "needed": file["needed"],
         "alone": [[short(local) for local in row] for row in file["local"]],
         "outcomes": [[round(float(z), 4) for z in draw] for draw in draws],
@@ -200,47 +204,49 @@ def tradeoff_table() -> dict[str, Any]:
     }
 
 
-def _cell(epsilon: float, prevalence: float, locals_: list[float]) -> dict[str, list[float]]:
-    """The margin of each way for every number of people."""
+def _cell(epsilon: float, prevalence: float, local_epsilons: list[float]) -> dict[str, list[float]]:
+    """Return the margin of each trust model for every number of people."""
     local = Case(warner, prevalence, 0.95).accuracy(epsilon)
     return {
         "direct": local.without_noise().margin(np.array(SIZES)).tolist(),
         "central": Curated(local.without_noise(), 1 / epsilon).margin(np.array(SIZES)).tolist(),
-        "shuffled": [local.with_noise(_noise(alone)).margin(n) for n, alone in zip(SIZES, locals_, strict=True)],
+        "shuffled": [local.with_noise(_noise(alone)).margin(n) for n, alone in zip(SIZES, local_epsilons, strict=True)],
         "local": local.margin(np.array(SIZES)).tolist(),
     }
 
 
 @lru_cache(maxsize=1024)
 def _noise(epsilon: float) -> float:
-    """The variance that Warner's design adds to one report, which is the same for every prevalence."""
+    """Return the variance that Warner's design adds to one report, which is the same for every prevalence."""
     return float(Case(warner, 0.5, 0.95).accuracy(epsilon).here.noise[0])
 
 
 @lru_cache(maxsize=256)
 def tradeoff_row(epsilon: float, n: int, prevalence: float, margin: float) -> dict[str, Any]:
-    """One setting: from the table where it stands there, else from two plans."""
+    """Return the row of one setting, from the table if it is there, otherwise from two plans."""
     row = {"epsilon": epsilon, "n": n, "prevalence": prevalence, "goal": margin}
     if epsilon in EPSILONS and n in SIZES:
         table = tradeoff_table()
         i, j, k, goal = EPSILONS.index(epsilon), PREVALENCES.index(prevalence), SIZES.index(n), GOALS.index(margin)
-        margins = {way: table["margins"][way][i][j][k] for way in WAYS}
-        needed = {way: table["needed"][way][i][j][goal] for way in WAYS}
+        margins = {model: table["margins"][model][i][j][k] for model in TRUST_MODELS}
+        needed = {model: table["needed"][model][i][j][goal] for model in TRUST_MODELS}
         return {**row, "margins": margins, "needed": needed, "alone": table["alone"][i][k]}
-    ways = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, n=n).trust_models(DELTA)}
+    models = {
+        model.name: model for model in plan(warner, prevalence=prevalence, epsilon=epsilon, n=n).trust_models(DELTA)
+    }
     return {
         **row,
-        "margins": {name: short(way.margin) for name, way in ways.items()},
+        "margins": {name: short(model.margin) for name, model in models.items()},
         "needed": people_needed(epsilon, prevalence, margin),
-        "alone": short(ways["shuffled"].local_epsilon),
+        "alone": short(models["shuffled"].local_epsilon),
     }
 
 
 def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
-    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     values = {
-        **{way: in_points(100 * row["margins"][way]) for way in WAYS},
-        **{f"{way}_n": figure(three_digits(row["needed"][way]), 0) for way in WAYS},
+        **{model: in_points(100 * row["margins"][model]) for model in TRUST_MODELS},
+        **{f"{model}_n": figure(three_digits(row["needed"][model]), 0) for model in TRUST_MODELS},
         "alone": figure(row["alone"]),
         "goal": figure(100 * row["goal"], 0),
     }
@@ -248,23 +254,23 @@ def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
 
 
 def _intervals(ax: Axes, row: dict[str, Any]) -> None:
-    for place, way in enumerate(WAYS):
-        reach = min(100 * row["margins"][way], 100)
-        ax.barh(place, 2 * reach, left=-reach, height=0.5, color=_STYLES[way][0])
+    for row_index, model in enumerate(TRUST_MODELS):
+        margin = min(100 * row["margins"][model], 100)
+        ax.barh(row_index, 2 * margin, left=-margin, height=0.5, color=_STYLES[model][0])
     ax.axvline(0, color=INK, linestyle="--", linewidth=1.2)
-    name_rows(ax, [NAMES[way] for way in WAYS])
+    name_rows(ax, [NAMES[model] for model in TRUST_MODELS])
     widest = 112 * min(max(row["margins"].values()), 1)
     ax.set(xlim=(-widest, widest), xlabel="95 % interval: points from the truth")
     ax.spines[["top", "right", "left"]].set_visible(False)
 
 
 def _curves(ax: Axes, table: dict[str, Any], row: dict[str, Any]) -> None:
-    place = min(range(len(EPSILONS)), key=lambda i: abs(EPSILONS[i] - row["epsilon"]))
-    for way in WAYS:
-        colour, dash = _STYLES[way]
-        curve = [100 * margin for margin in table["margins"][way][place][PREVALENCES.index(row["prevalence"])]]
-        ax.plot(SIZES, curve, color=colour, linestyle=dash, linewidth=2.5, label=NAMES[way])
-        ax.plot([row["n"]], [100 * row["margins"][way]], "o", color=colour, markersize=6)
+    nearest = min(range(len(EPSILONS)), key=lambda i: abs(EPSILONS[i] - row["epsilon"]))
+    for model in TRUST_MODELS:
+        colour, dash = _STYLES[model]
+        curve = [100 * margin for margin in table["margins"][model][nearest][PREVALENCES.index(row["prevalence"])]]
+        ax.plot(SIZES, curve, color=colour, linestyle=dash, linewidth=2.5, label=NAMES[model])
+        ax.plot([row["n"]], [100 * row["margins"][model]], "o", color=colour, markersize=6)
     ax.axhline(100 * row["goal"], color=INK, linewidth=1)
     ax.set(xscale="log", yscale="log", xlabel="respondents", ylabel="95 % margin, ± points")
     ax.set_ylim(min(0.15, 80 * min(row["margins"].values())), 100)

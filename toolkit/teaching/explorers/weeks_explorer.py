@@ -1,4 +1,4 @@
-"""A year of weeks: a total is published every week. How far off is each way to do it, for one loss in all?"""
+"""An explorer of the errors of totals that are published every week, by method, for one loss in all."""
 
 import math
 from functools import lru_cache
@@ -38,10 +38,10 @@ _POINTS = 40
 
 
 class WeeksExplorer(Explorer):
-    """How far off is a total that is published every week, by each way to add noise? With sliders.
+    """An explorer of the errors of totals that are published every week, by method, for one loss in all.
 
-    One record in one week is protected, under "add_remove". What is set in the browser is found again in
-    `weeks`, `epsilon` and `errors`.
+    One record in one week is protected, under "add_remove". The attributes `weeks`, `epsilon` and `errors` follow the
+    sliders.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class WeeksExplorer(Explorer):
 
     @property
     def errors(self) -> dict[str, float]:
-        """The largest standard deviation of every way."""
+        """The largest standard deviation of every method."""
         return dict(zip(NAMES, self.row["errors"], strict=True))
 
     def truth(self) -> tuple[float, str]:
@@ -82,19 +82,19 @@ class WeeksExplorer(Explorer):
         return reading(self.table["words"], self.row)
 
     def picture(self) -> Figure:
-        row, errors = self.row, dict(list(self.errors.items())[1:])  # the first dwarfs the others
+        row, errors = self.row, dict(list(self.errors.items())[1:])  # the first is much larger than the others
         titles = {"bars": "How far off, at most?", "weeks": "And after every week?"}
         setting = f"{row['weeks']} weeks, epsilon {row['epsilon']:.3g} in all"
-        canvas, parts = self._board(4.6, setting, [["bars", "weeks"], ["left", "right"]], [1.1, 1], **titles)
+        canvas, panels = self._panels(4.6, setting, [["bars", "weeks"], ["left", "right"]], [1.1, 1], **titles)
         most = max(errors.values())
-        bars(parts["bars"], errors, BLUE, None, gap=0.02 * most, reach=1.2 * most)
-        ax = parts["weeks"]
+        bars(panels["bars"], errors, BLUE, None, gap=0.02 * most, x_max=1.2 * most)
+        ax = panels["weeks"]
         for curve, colour, dash, name in zip(row["curves"], (VERMILLION, BLUE), ("--", "-"), NAMES[1:4:2], strict=True):
             ax.plot(row["places"], curve, color=colour, linestyle=dash, linewidth=2, label=name)
         ax.set(xlabel="week", ylim=(0, None))
         ax.legend(frameon=False, fontsize=9)
         ax.spines[["top", "right"]].set_visible(False)
-        self._write(parts, 46, left=("errors", "root"), right=("weeks", "level"))
+        self._write(panels, 46, left=("errors", "root"), right=("weeks", "level"))
         return canvas
 
     @traitlets.observe("weeks", "epsilon")
@@ -117,20 +117,27 @@ def weeks(weeks: int = 52, *, epsilon: float = 1.0, guess: bool = False) -> Week
 
 @lru_cache(maxsize=1)
 def weeks_table() -> dict[str, Any]:
+    """Return the rows by number of weeks and epsilon."""
     rows = [[weeks_row(weeks, epsilon) for epsilon in EPSILONS] for weeks in WEEKS]
     return {"weeks": list(WEEKS), "epsilons": list(EPSILONS), "rows": rows, "words": WORDS}
 
 
 @lru_cache(maxsize=1024)
 def weeks_row(weeks: int, epsilon: float) -> dict[str, Any]:
-    """One setting: the errors of the five ways, and those of two of them after every week, for real noise."""
+    """Return the errors of the five methods, and those of two of them after every week, for continuous noise."""
     unit, tree = math.sqrt(2) / epsilon, best_factorization(Pure(1), weeks)
     trees = (Tree(weeks), binary(weeks), tree)
-    pure = [(weeks, np.ones(1)), *((float(one.l1_sensitivity()), one.error_factors) for one in trees)]
-    errors = [unit * moved * float(np.max(spread)) for moved, spread in pure]
+    pure = [
+        (weeks, np.ones(1)),
+        *((float(factorization.l1_sensitivity()), factorization.error_factors) for factorization in trees),
+    ]
+    errors = [unit * sensitivity * float(np.max(spread)) for sensitivity, spread in pure]
     errors.append(float(_root(weeks).max()) / math.sqrt(2 * _rho(epsilon)))
     places = np.unique(np.round(np.linspace(1, weeks, min(weeks, _POINTS))).astype(int))
-    curves = [unit * float(one.l1_sensitivity()) * one.error_factors[places - 1] for one in (trees[0], tree)]
+    curves = [
+        unit * float(factorization.l1_sensitivity()) * factorization.error_factors[places - 1]
+        for factorization in (trees[0], tree)
+    ]
     return {
         "weeks": weeks,
         "epsilon": epsilon,
@@ -152,7 +159,7 @@ def _rho(epsilon: float) -> float:
 
 
 def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
-    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     values = {
         **dict(zip(("share", "fresh", "binary", "tree", "root"), map(figure, row["errors"]), strict=True)),
         "weeks": figure(row["weeks"], 0),

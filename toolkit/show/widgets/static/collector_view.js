@@ -37,14 +37,14 @@ function invitation() {
 
 /** The same for a projector, as large as the screen: the question, the code, the link, the count, how the estimate grew, and the result. */
 function projector() {
-  const [scanned, count, grown] = [code(), counter(), growth()];
+  const [scanned, count, history] = [code(), counter(), growth()];
   const asked = html("p", { class: "asked" });
   const link = html("p", { class: "link" });
   const reach = html("p", { class: "reach" });
   const result = html("p", { class: "result" });
   const close = html("button", { type: "button" }, "Close");
   const room = html("dialog", { class: "projector", "aria-label": "Answer here" },
-    scanned.element, html("div", {}, asked, link, reach, count.element, result, grown.element, close));
+    scanned.element, html("div", {}, asked, link, reach, count.element, result, history.element, close));
   const open = html("button", { type: "button" }, "Show large");
   open.addEventListener("click", () => {
     room.showModal();
@@ -55,13 +55,13 @@ function projector() {
   return {
     element: html("div", { class: "player" }, open, room),
     draw(reading) {
-      const { numbers: { url, state, count: answers, asked: text = "" }, sentences } = reading;
+      const { numbers: { url, state, count: answers, heading: text = "" }, sentences } = reading;
       open.disabled = state === "closed" ? !answers : !url; // a closed collection shows its result
       asked.textContent = text;
       link.textContent = url;
-      reach.textContent = sentences.reach;
+      reach.textContent = sentences.network;
       result.textContent = sentences.result ?? "";
-      [scanned, count, grown].forEach((part) => part.draw(reading));
+      [scanned, count, history].forEach((part) => part.draw(reading));
     },
     stop: () => room.close(),
   };
@@ -136,13 +136,13 @@ function growth() {
   }
   return {
     element,
-    draw({ numbers: { grown = [] } }) {
-      element.style.display = grown.length ? "" : "none";
-      if (!grown.length) return;
-      const shown = grown.slice(-12);
+    draw({ numbers: { history = [] } }) {
+      element.style.display = history.length ? "" : "none";
+      if (!history.length) return;
+      const shown = history.slice(-12);
       steps.replaceChildren(...shown.flatMap(step));
       write(title, shown.some(off) ? RINGED : TITLE);
-      const [count, low, middle, high] = grown[grown.length - 1].map((value) => figure(Math.max(value, 0), 0));
+      const [count, low, middle, high] = history[history.length - 1].map((value) => figure(Math.max(value, 0), 0));
       set(element, { "aria-label": `After ${count} reports: ${middle} %, between ${low} and ${high} %` });
     },
   };
@@ -175,7 +175,7 @@ function wide(made) {
 
 function panels() {
   return [
-    panel("Answer here", invitation(), said("reach"), said("access"), projector()),
+    panel("Answer here", invitation(), said("network"), said("access"), projector()),
     panel("Who has answered?", counter(), said("state"), said("private"), growth()),
     wide(panel("What do they say?", said("so_far"), estimates())),
   ];

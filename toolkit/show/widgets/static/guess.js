@@ -29,16 +29,16 @@ function beside() {
  * The part that asks: `value(reading)` is the true number, `text(value)` writes it as the sentences of the widget do.
  * `hide(hidden)` is told whether the answer is to be kept back.
  */
-export function guessing({ value, text }, asked, hide) {
-  const box = html("input", { type: "number", step: "any", "aria-label": `Your guess, ${asked.unit}`, "data-name": "guess-box" });
+export function guessing({ value, text }, prompt, hide) {
+  const box = html("input", { type: "number", step: "any", "aria-label": `Your guess, ${prompt.unit}`, "data-name": "guess-box" });
   const show = html("button", { type: "button", "data-name": "guess" }, "Show me");
   const again = html("button", { type: "button", "data-name": "guess-again" }, "Guess again");
-  const form = html("div", { class: "player" }, html("span", {}, "I guess"), box, html("span", {}, asked.unit), show);
+  const form = html("div", { class: "player" }, html("span", {}, "I guess"), box, html("span", {}, prompt.unit), show);
   const [bars, words] = [beside(), html("div", { class: "verdict", role: "status" })];
   const reply = html("div", {}, words, bars.element, html("div", { class: "player" }, again));
   return {
     name: "prediction",
-    element: html("div", { class: "guessing" }, html("h4", {}, asked.question), form, reply),
+    element: html("div", { class: "guessing" }, html("h4", {}, prompt.question), form, reply),
     draw(reading, { prediction }) {
       const open = prediction === null || prediction === undefined;
       [form.hidden, reply.hidden] = [!open, open];
@@ -46,8 +46,8 @@ export function guessing({ value, text }, asked, hide) {
       if (open) return;
       const truth = value(reading);
       bars.show([prediction, truth], [plain(prediction), text(truth)]);
-      const values = { guess: plain(prediction), unit: asked.unit, truth: text(truth) };
-      write(words, asked.verdict.replace(/\{(\w+)\}/g, (_, key) => values[key]));
+      const values = { guess: plain(prediction), unit: prompt.unit, truth: text(truth) };
+      write(words, prompt.verdict.replace(/\{(\w+)\}/g, (_, key) => values[key]));
     },
     listen(choose) {
       const made = () => {

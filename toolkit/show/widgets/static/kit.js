@@ -238,7 +238,7 @@ export function explorer({ question, controls, panels, read, truth }) {
     const panes = html("div", { class: "panels" }, ...elements(answers));
     const below = settings.length ? [tools(model.get("codes") ?? {}, settings)] : [];
     const hide = (hidden) => [panes, ...elements(below)].forEach((element) => (element.hidden = hidden));
-    if (truth && model.get("guess")) inputs.push(guessing(truth, model.get("asked"), hide));
+    if (truth && model.get("guess")) inputs.push(guessing(truth, model.get("prompt"), hide));
     const names = inputs.map(({ name }) => name).filter(Boolean);
     const parts = [...inputs, ...answers, ...below];
     let [drawn, ours, telling] = [[], {}, undefined];

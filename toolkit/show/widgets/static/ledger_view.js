@@ -9,9 +9,9 @@ const [LEFT, WIDTH] = [16, 320];
 function budget(measures) {
   const frames = measures.map((_, i) => svg("rect", { x: LEFT, y: 18 + 46 * i, width: WIDTH, height: 18, class: "frame" }));
   const spent = measures.map(() => svg("g"));
-  const told = measures.map((_, i) => svg("text", { x: LEFT, y: 12 + 46 * i }));
+  const captions = measures.map((_, i) => svg("text", { x: LEFT, y: 12 + 46 * i }));
   const names = measures.map(({ symbol }, i) => svg("text", { x: 0, y: 31 + 46 * i, class: "value" }, symbol));
-  const element = picture(46 * measures.length, ...names, ...told, ...spent, ...frames);
+  const element = picture(46 * measures.length, ...names, ...captions, ...spent, ...frames);
   function segments({ earlier, segments: shares }, y) {
     let x = LEFT;
     return [earlier, ...shares].map((share, i) => {
@@ -24,10 +24,10 @@ function budget(measures) {
     element,
     draw({ numbers }) {
       numbers.measures.forEach((measure, i) => {
-        write(told[i], measure.told);
+        write(captions[i], measure.caption);
         spent[i].replaceChildren(...segments(measure, 18 + 46 * i));
       });
-      set(element, { "aria-label": numbers.measures.map(({ symbol, told: words }) => `${symbol}: ${words}`).join("; ") });
+      set(element, { "aria-label": numbers.measures.map(({ symbol, caption }) => `${symbol}: ${caption}`).join("; ") });
     },
   };
 }
