@@ -117,8 +117,8 @@ def _fixed_layout(figure: Figure) -> Iterator[None]:
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for ax in figure.axes:
-        bounds = [round(float(bound), 9) for bound in ax.get_position().bounds]
-        ax.set_position(bounds)
+        x, y, width, height = (round(float(bound), 9) for bound in ax.get_position().bounds)
+        ax.set_position((x, y, width, height))
         ax.set_in_layout(True)  # setting a position takes the axes out of the layout
     try:
         yield

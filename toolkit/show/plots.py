@@ -254,8 +254,11 @@ def _by_name(estimates: Any) -> Mapping[str, Estimate]:
         reject("`estimates` must be a mapping from names to estimates", "the results of a survey", remedy, TypeError)
     if isinstance(estimates, Estimate):
         reject("`estimates` must be several estimates", "one", 'write {"all": estimate}', TypeError)
-    if not isinstance(estimates, Mapping):
-        estimates = {str(position): estimate for position, estimate in enumerate(estimates, start=1)}
-    if other := [type(value).__name__ for value in estimates.values() if not isinstance(value, Estimate)]:
+    by_name: Mapping[str, Estimate] = (
+        estimates
+        if isinstance(estimates, Mapping)
+        else {str(position): estimate for position, estimate in enumerate(estimates, start=1)}
+    )
+    if other := [type(value).__name__ for value in by_name.values() if not isinstance(value, Estimate)]:
         reject("`estimates` must be estimates", other[0], "other values have no interval to draw", TypeError)
-    return estimates
+    return by_name
