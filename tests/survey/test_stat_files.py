@@ -77,7 +77,7 @@ def test_a_text_that_nobody_wrote_stays_a_text(tmp_path, suffix):
     assert (list(frame["note"]), "note" in meta.variable_value_labels) == ([""] * 4, False)
 
 
-def test_the_tries_of_a_check_about_the_device_have_labels_and_those_of_others_none(tmp_path):
+def test_only_the_tries_of_a_check_about_the_device_have_labels(tmp_path):
     for check, labels in ((True, ["no", "yes"]), ("device", ["no", "at the first try", "at the second try"])):
         frame = pd.DataFrame({"cheated": ["yes"] * 2, "understood": [0, 1], "REHEARSAL": True})
         path = write(frame, tmp_path / "r.sav", replace(survey(cheated(), check=check), rehearsal=True))

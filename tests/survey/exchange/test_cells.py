@@ -70,6 +70,14 @@ def test_what_is_missing_everywhere_must_be_no_report_of_any_question(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "argument", [{"codes": {"towns": {1: "arts"}}}, {"missing": {"x": [1]}}, {"columns": {"x": "city"}}]
+)
+def test_an_argument_for_a_question_that_was_not_asked_is_refused(tmp_path, argument):
+    with pytest.raises(ValueError, match=rf"`{next(iter(argument))}` must have questions as its keys \(city\), got '"):
+        read(tmp_path, "city\narts\n", CHOICE, **argument)
+
+
+@pytest.mark.parametrize(
     ("cells", "numbers"),
     [
         (["3,5", "12", "7,25"], [3.5, 12, 7.25]),
@@ -85,7 +93,7 @@ def test_a_comma_that_cannot_separate_thousands_is_a_decimal_mark(tmp_path, cell
     assert read(tmp_path, "age\n" + "".join(f'"{cell}"\n' for cell in cells), question) == numbers
 
 
-def test_marks_between_thousands_are_taken_away_where_the_decimal_mark_is_said(tmp_path):
+def test_marks_between_thousands_go_where_the_decimal_mark_is_given(tmp_path):
     assert read(tmp_path, "age;x\n1.234,5;a\n2.000;a\n", AGE, decimal=",") == [1234.5, 2000]
     assert read(tmp_path, 'age\n"1,234.5"\n"2,000"\n', AGE, decimal=".") == [1234.5, 2000]
 
@@ -129,7 +137,7 @@ def test_boxes_are_ticked_in_the_words_of_every_tool(tmp_path, rows, reports):
     assert read(tmp_path, f"tried_1,tried_2\n{rows}", TRIED) == reports
 
 
-def test_a_box_that_holds_the_name_of_its_option_is_ticked_whatever_it_is_called(tmp_path):
+def test_a_box_that_holds_the_name_of_its_option_is_ticked(tmp_path):
     asked = Question("tried", "Tried?", options=["1", "2", "0"], multiple=True)
     assert read(tmp_path, "tried_1,tried_2,tried_3\n1,2,0\n,2,\n,,0\n", asked) == ["[0,1,2]", "[1]", "[2]"]
     text = "tried_1,tried_2\n1,2\n1,2\n"

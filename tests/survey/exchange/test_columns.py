@@ -47,6 +47,12 @@ ADVICE = [
     ),
     ("tried,tried/beer,tried/wine\nbeer,,\n", "got 1 of 1 rows that differ", "tried", "[0]"),
     ("a/tried,b/tried\nbeer,wine\n", "one column must be that of 'tried'", "a/tried", "[0]"),
+    (
+        "tried_1,tried_2\nWine,Beer\n,Beer\n",
+        "must name its own option",
+        {"beer": "tried_2", "wine": "tried_1"},
+        "[0,1]",
+    ),
     ("Q7\nwine\n", r"where it has another name, say columns={'tried': '…'}", "Q7", "[1]"),
     ("Q7___1,Q7___2\n0,1\n", r"where it has another name, say columns={'tried': '…'}", "Q7", "[1]"),
 ]
@@ -57,7 +63,7 @@ def test_a_refusal_names_the_columns_that_can_be_named(tmp_path, text, message, 
     with pytest.raises(ValueError, match=message) as caught:
         read(tmp_path, text, DRINKS)
     assert "columns={'tried': " in str(caught.value)
-    assert read(tmp_path, text, DRINKS, columns={"tried": columns}) == [report]
+    assert read(tmp_path, text, DRINKS, columns={"tried": columns})[0] == report
 
 
 def test_a_code_that_may_be_an_option_or_its_position_is_refused(tmp_path):

@@ -167,7 +167,7 @@ def test_the_try_at_which_a_check_about_the_device_was_passed_comes_back(tmp_pat
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_where_a_report_comes_from_is_written_and_read_and_nothing_else_is_taken_for_it(tmp_path, suffix):
+def test_the_channel_of_a_report_comes_back_and_no_other_word_is_one(tmp_path, suffix):
     channels = ["paper", "phone", "phone"]
     frame = pd.DataFrame({"faculty": ["arts", "law", "law"], "cheated": ["yes", "no", "no"], "channel": channels})
     assert list(read_reports(write(frame, tmp_path / f"r{suffix}", ASKED))["channel"]) == channels
@@ -175,7 +175,7 @@ def test_where_a_report_comes_from_is_written_and_read_and_nothing_else_is_taken
     assert list(read_reports(write(frame, tmp_path / f"r{suffix}", ASKED))["channel"].isna()) == [True, False, False]
 
 
-def test_whether_the_check_was_passed_is_read_where_it_is_written_and_missing_elsewhere(tmp_path):
+def test_the_comprehension_check_is_read_and_missing_where_it_is_absent(tmp_path):
     checked, rows = survey(faculty(), cheated()), ["faculty,cheated,understood", "arts,yes,True", "law,no,0", "law,no,"]
     with_it, without = (
         table_file(tmp_path, "\n".join(rows)),
@@ -211,7 +211,7 @@ def test_boxes_hold_yes_and_no_and_nothing_else(tmp_path):
             read_reports(path, TICKS, missing=missing)
 
 
-def test_the_column_of_a_question_and_the_one_that_numbers_rows_can_be_named(tmp_path):
+def test_columns_of_questions_and_of_row_numbers_can_be_named(tmp_path):
     path = table_file(tmp_path, "nr,id,Q1,cheated\n1,7,arts,yes\n1,,law,no\n,,law,no\n")
     named = {"columns": {"faculty": "Q1"}}
     for unique in ("auto", "id", None):  # what is missing is no number
@@ -317,7 +317,7 @@ def test_reports_need_a_survey_and_columns_a_name_of_their_own(tmp_path):
             read_reports(tmp_path / f"twice.{suffix}", ASKED)
 
 
-def test_an_apostrophe_before_a_formula_is_taken_away_where_it_was_put_there(tmp_path):
+def test_an_apostrophe_before_a_formula_goes_where_we_wrote_it(tmp_path):
     asked = survey(Question("note", "Note?", free_text=True), check=False)
     frame = pd.DataFrame({"note": ["=1+1", "'=x", "plain"]})
     path = write(frame, tmp_path / "r.csv", asked)

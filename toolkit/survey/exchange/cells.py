@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +20,9 @@ _TICKED = frozenset({"1", "true", "yes", "y", "x", "checked", "ticked", "quoted"
 _NOT_TICKED = frozenset(
     {"0", "false", "no", "n", "unchecked", "not checked", "not ticked", "not quoted", "not selected", "unselected"}
 )
+_OTHER = object()
+"""The name of another option than that of the column."""
+
 _SECOND = "2"
 """Not ticked, where 1 is ticked and 0 does not occur."""
 
@@ -93,10 +96,12 @@ class CellReader:
         values = self.values(cells, labels)
         if strange := [cell for cell, value in zip(cells, values, strict=True) if value is STRANGE]:
             self._reject_cells(strange, len(cells))
-        is_text = any(isinstance(cell, str) and not cell.lstrip().startswith("[") for cell in cells)
-        if reports_sets(self.model) and is_text and [] not in values:
-            self._check_blank(is_blank=None in values, codes=f"{{{self.name!r}: {{'': []}}}}")
-        return [convert(value) for value in values]
+        by_cell = dict(zip(cells, values, strict=True))
+        is_text = any(isinstance(cell, str) and not cell.lstrip().startswith("[") for cell in by_cell)
+        if reports_sets(self.model) and is_text and [] not in by_cell.values():
+            self._check_blank(is_blank=None in by_cell.values(), codes=f"{{{self.name!r}: {{'': []}}}}")
+        converted = {cell: convert(value) for cell, value in by_cell.items()}
+        return [converted[cell] for cell in cells]
 
     def values(self, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[Any]:
         """Return the report in each cell, None or STRANGE; each different cell is read once."""
@@ -115,25 +120,35 @@ class CellReader:
 
     def boxes(self, columns: Sequence[Sequence[Any]], labels: Sequence[Mapping[Any, str]]) -> list[Any]:
         """Read one column for each option: for each row the positions of those that are ticked, or None."""
-        options = self.model.options
         words = [self._words(cells, by_code) for cells, by_code in zip(columns, labels, strict=True)]
-        meaning = self._meaning(words)
-        ticks = []
-        for texts, option in zip(words, options, strict=True):
-            by_word = {text: meaning.get(text, self._either(text) == option or STRANGE) for text in set(texts)}
-            ticks.append([None if text == "" and text not in meaning else by_word[text] for text in texts])
+        ticks = self._ticks(words)
         rows = list(zip(*ticks, strict=True))
-        if strange := sum(STRANGE in row for row in rows):
-            pairs = zip(chain(*ticks), chain(*columns), strict=True)
-            kind = kinds(cell for tick, cell in pairs if tick is STRANGE)
-            self._reject_boxes(f"{strange:,} of {len(rows):,} rows with something else ({kind})")
-        read = [[index for index, tick in enumerate(row) if tick] if set(row) != {None} else None for row in rows]
-        is_explicit = any(False in row for row in rows)
-        self._check_blank(is_blank=None in read and not is_explicit, codes=f"{{{self.name!r}: {{'': False}}}}")
-        if strange := sum(value is not None and not self.model._accepts(value) for value in read):
+        counts = Counter(rows)
+        for kind, reject_rows in ((_OTHER, self._reject_options), (STRANGE, self._reject_ticks)):
+            if strange := sum(count for row, count in counts.items() if kind in row):
+                pairs = zip(chain(*ticks), chain(*columns), strict=True)
+                kinds_of_cells = kinds(cell for tick, cell in pairs if tick is kind)
+                reject_rows(f"{strange:,} of {len(rows):,} rows with something else ({kinds_of_cells})")
+        read: dict[Any, Any] = {row: [index for index, tick in enumerate(row) if tick] for row in counts}
+        read |= {row: None for row in counts if set(row) == {None}}
+        is_explicit = any(False in row for row in counts)
+        self._check_blank(is_blank=None in read.values() and not is_explicit, codes=f"{{{self.name!r}: {{'': False}}}}")
+        accepted = {row: report is None or self.model._accepts(report) for row, report in read.items()}
+        if strange := sum(count for row, count in counts.items() if not accepted[row]):
             rule = f"each row of the columns of {self.name!r} must be a report of its design"
             reject(rule, f"{strange:,} of {len(rows):,} rows with other options ticked", _NOTHING)
-        return read
+        return [read[row] for row in rows]
+
+    def _ticks(self, words: Sequence[Sequence[str]]) -> list[list[Any]]:
+        """Return whether each box is ticked; None where that is missing."""
+        meaning, ticks = self._meaning(words), []
+        for texts, option in zip(words, self.model.options, strict=True):
+            by_word: dict[str, Any] = {"": None, **meaning}
+            for text in set(texts) - set(by_word):
+                name = self._either(text)
+                by_word[text] = STRANGE if name is None else name == option or _OTHER
+            ticks.append([by_word[text] for text in texts])
+        return ticks
 
     def _meaning(self, words: Sequence[Sequence[str]]) -> dict[str, bool]:
         """Return what words in columns of boxes mean; words that are not among them are names of options."""
@@ -149,10 +164,17 @@ class CellReader:
             if any("" in row and set(row) != {""} for row in rows):
                 return {}
             if any(meaning.get(text) is False for text in different):
-                self._reject_boxes("words that may be names of options")
+                self._reject_ticks("words that may be names of options")
         return meaning | by_caller
 
-    def _reject_boxes(self, received: str) -> NoReturn:
+    def _reject_options(self, received: str) -> NoReturn:
+        options = self.model.options
+        rule = f"each column of {self.name!r} must name its own option alone"
+        reject(
+            rule, received, f"{_NOTHING}; say which has which, columns={{{self.name!r}: {{{options[0]!r}: '…', …}}}}"
+        )
+
+    def _reject_ticks(self, received: str) -> NoReturn:
         rule = f"the columns of {self.name!r} must hold what is ticked, as 0 and 1"
         advice = f"say what they stand for, codes={{{self.name!r}: {{…: True, …: False}}}}"
         reject(rule, received, f"{_NOTHING}; {advice}, or that they are no answer, missing={{{self.name!r}: […]}}")
@@ -161,9 +183,12 @@ class CellReader:
         """Return cells as lower case texts, with labels in place of codes, and no text where an answer is missing."""
         by_code = {_key(code): _key(label) for code, label in labels.items()}
         codes, missing = {_key(code) for code in self.codes}, {_key(code) for code in self.missing}
-        keys = ["" if is_missing(cell) else _key(cell) for cell in cells]
-        texts = {key: key if key in codes else "" if key in missing else by_code.get(key, key) for key in set(keys)}
-        return ["" if texts[key] in GAPS else texts[key] for key in keys]
+        texts = {}
+        for cell in dict.fromkeys(cells):
+            key = "" if is_missing(cell) else _key(cell)
+            label = key if key in codes else "" if key in missing else by_code.get(key, key)
+            texts[cell] = "" if label in GAPS else label
+        return [texts[cell] for cell in cells]
 
     def _check_blank(self, *, is_blank: bool, codes: str) -> None:
         """Refuse empty cells that may be a report: a randomized set may be empty, and leaving it out biases shares."""

@@ -124,6 +124,8 @@ def read_reports(
     raw = read_table(path)
     asked = _survey_of(raw, survey)
     fields = _fields(raw, asked, columns or {})
+    for argument, by_question in {"columns": columns, "codes": codes, "missing": missing}.items():
+        _check_questions(argument, by_question, [field.name for field in fields])
     tool = tool_of(raw, source, [name for field in fields for name in field.columns])
     selection = select_rows(tool, raw, {field.name: field.columns for field in fields}, keep)
     if not all(selection.rows):
@@ -202,6 +204,12 @@ def _check_unique(frame: "pd.DataFrame", unique: str | None) -> None:
         )
 
 
+def _check_questions(argument: str, by_question: object, names: Sequence[str]) -> None:
+    if isinstance(by_question, Mapping) and (unknown := [str(name) for name in by_question if name not in names]):
+        rule = f"`{argument}` must have questions as its keys ({', '.join(names[:8])})"
+        reject(rule, ", ".join(map(repr, unknown[:4])), _NOTHING)
+
+
 @dataclass(frozen=True)
 class _Arguments:
     """What the caller, and the program that wrote the file, say about all cells."""
@@ -260,7 +268,9 @@ class _Field:
             self._check_agreement(
                 reports, reader.values(raw.cells(self.column, codes), raw.labels.get(self.column, {}))
             )
-        return [self.convert(report) for report in reports]
+        sets = [None if report is None else tuple(report) for report in reports]
+        converted = {report: self.convert(None if report is None else list(report)) for report in set(sets)}
+        return [converted[report] for report in sets]
 
     def _check_agreement(self, reports: Sequence[Any], texts: Sequence[Any]) -> None:
         """Refuse rows in which the column of a question and those of its options say different things."""

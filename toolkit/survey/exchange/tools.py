@@ -173,8 +173,9 @@ def _reasons(rules: Iterable[RowRule], raw: RawTable, names: Sequence[str]) -> l
 def _texts(raw: RawTable, name: str) -> list[str]:
     """Return a column as lower case texts, with labels in place of codes."""
     labels = {cell_key(code): cell_key(label) for code, label in raw.labels.get(name, {}).items()}
-    keys = ["" if is_missing(cell) else cell_key(cell) for cell in raw.frame[name]]
-    return [labels.get(key, key) for key in keys]
+    cells = raw.frame[name].tolist()
+    keys = {cell: "" if is_missing(cell) else cell_key(cell) for cell in set(cells)}
+    return [labels.get(keys[cell], keys[cell]) for cell in cells]
 
 
 def _is_empty(raw: RawTable, names: Sequence[str]) -> list[bool]:
