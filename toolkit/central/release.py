@@ -1,4 +1,4 @@
-"""`Additive`, mechanisms that add noise; and what every mechanism hands out: an estimate, or a preview of one."""
+"""`Additive`, the base class of mechanisms that add noise, with the estimates and previews that they return."""
 
 import html
 import math
@@ -32,7 +32,7 @@ def released(
     rng: Rng = None,
     labels: Sequence[str | int] | None = None,
 ) -> Estimate:
-    """Return an `Estimate` whose error is the noise alone: that of the data is not in it, and n stays private."""
+    """Return an `Estimate` whose error is that of the noise alone, without sampling error; n stays private."""
     number = cast("float | Array", value)  # whole numbers stay whole, in int64
     scalar, size = not isinstance(value, np.ndarray), np.size(value)
     names: tuple[str | int, ...] = ("value",) if scalar else tuple(range(size))
@@ -64,7 +64,7 @@ def released_choice(
     labels: tuple[Any, ...] = ("value",),
     axes: tuple[str, ...] = (),
 ) -> Estimate:
-    """Return a chosen number, or several with labels. No standard error is released: it would depend on the data."""
+    """Return a chosen number, or several with labels, without a standard error, which would depend on the data."""
     several = isinstance(value, Sequence)
     return Estimate(
         value=np.array(value) if isinstance(value, Sequence) else value,
@@ -80,7 +80,7 @@ def released_choice(
 
 
 def paid(loss: Loss | None, rng: Rng, *notes: str) -> dict[str, Any]:
-    """Return the loss and the notes of an estimate; a simulation has no loss, and a note that says so."""
+    """Return the loss and the notes of an estimate; a simulation has no loss and a note about it."""
     return {"loss": loss, "notes": notes} if rng is None else {"loss": None, "notes": (*notes, SIMULATED)}
 
 
@@ -105,9 +105,10 @@ def equal_diagonal(variance: float, size: int) -> Array:
 
 @dataclass(frozen=True)
 class CellNoise:
-    """What noise does to a cell, in the column's unit: its standard deviation, where a cell is one number; else the
-    standard error is about `per_value`, divided by the number of values, if they are spread evenly between the
-    bounds.
+    """The effect of noise on a cell in the unit of its column.
+
+    `sd` is its standard deviation if a cell is one number with noise. Otherwise the standard error is about `per_value`
+    divided by the number of values, if these are evenly spread between the bounds.
     """
 
     cells: int = 1
@@ -119,7 +120,7 @@ class CellNoise:
 
 @dataclass(frozen=True, repr=False)
 class Preview:
-    """Cost and noise of a mechanism, or of a statistic of a curator, before anything is spent.
+    """The cost and noise of a mechanism or of a curator's statistic, before anything is spent.
 
     Parameters
     ----------
@@ -217,7 +218,7 @@ class Preview:
 
 
 class Additive(ABC):
-    """A value goes in, the value with noise comes out. Each law adds its scale, its error, and the noise itself."""
+    """A mechanism that returns a value with noise; subclasses define its scale, its error and its law."""
 
     loss: Loss
     sensitivity: Fraction
@@ -238,14 +239,14 @@ class Additive(ABC):
 
     @abstractmethod
     def _integer_noise(self, size: int) -> tuple[LatticeSampler, int]:
-        """Return the sampler of noise for `size` whole numbers, and the number of its last bits to round away."""
+        """Return a sampler of noise for `size` whole numbers, and the number of low bits to round off."""
 
     @abstractmethod
     def _add_noise(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:
         """Return the value with noise, and the law of the noise."""
 
     def preview(self, level: Number = 0.95) -> Preview:
-        """Tell scale, error and cost, before anything is spent.
+        """Return scale, error and cost before anything is spent.
 
         Parameters
         ----------
@@ -260,7 +261,7 @@ class Additive(ABC):
         return Preview(type(self).__name__, self.loss, self.scale, self.error(level), check_level(level))
 
     def _describe(self) -> dict[str, Any]:
-        """Describe the mechanism for a document: by sensitivity and scale a reader can check the loss."""
+        """Describe the mechanism for a document, with the sensitivity and the scale that determine the loss."""
         name = type(self).__name__
         norm = f"L{getattr(self, 'norm', 'l2')[1:]}"
         words = {"mechanism": name, "words": f"{name} noise"}

@@ -1,4 +1,4 @@
-"""Choosing one of many privately: the exponential mechanism, permute-and-flip, report-noisy-max.
+"""Private selection of one of many candidates: exponential mechanism, permute-and-flip and report-noisy-max.
 
 A score says how good a candidate is, higher is better, and one person moves each score by at most
 `sensitivity`. All three draw exactly, from integers, in a time that does not depend on the scores. Scores are
@@ -66,7 +66,7 @@ _LN2 = Decimal("0.69314718055994530941723212145817656807550013436025525412068000
 
 @lru_cache(maxsize=1)
 def _tables() -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-    """2**-i/1024 in units of 2**-40, and 2**-j/2**20 in units of 2**-22, rounded up."""
+    """Return tables of 2**-i/1024 in units of 2**-40 and of 2**-j/2**20 in units of 2**-22, rounded up."""
     first = [exp_enclosure(Fraction(_LN2) * i / 2**_HALF, UNIT_BITS)[1] for i in range(1 << _HALF)]
     second = [exp_enclosure(Fraction(_LN2) * j / 2**_FRACTION, _SECOND)[1] for j in range(1 << _HALF)]
     return np.array(first, dtype=np.uint64), np.array(second, dtype=np.uint64)
@@ -96,7 +96,7 @@ class Odds:
         return np.asarray(gaps + (gaps < 0) * 2.0**64 if self.scores.whole else gaps)
 
     def logs(self, part: slice) -> npt.NDArray[np.int64]:
-        """Lower bounds of -log2 of e**(-rate * gap), in units of 2**-20: at most 2 below it, up to 2**46 units."""
+        """Return lower bounds of -log2 of e**(-rate * gap), in units of 2**-20, which are at most 2 units too low."""
         with np.errstate(over="ignore"):
             scaled = self.gaps(part) * self._rate
         # A gap is negative only where the base is 0; of whole numbers it is then very large.
@@ -104,7 +104,7 @@ class Odds:
 
     @cached_property
     def levels(self) -> npt.NDArray[np.int64]:
-        """Lower bounds of -log2 of the weights, in units of 2**-20, but for the constant `offset`.
+        """Return lower bounds of -log2 of the weights, in units of 2**-20, up to the constant `offset`.
 
         The upper half of a double's bits is its logarithm with a straight line in place of the curve between
         powers of 2. The line is never above the curve, and at most 0.0861 below.
@@ -125,7 +125,7 @@ class Odds:
         return 0 if self.base is None else _BIAS - _CURVE
 
     def envelope(self, part: slice) -> npt.NDArray[np.uint64]:
-        """Integers not below 2**unit_bits times the weights, in units of the largest; at least 2, also for a base of 0.
+        """Return integers not below 2**unit_bits times the weights, relative to the largest; at least 2.
 
         Read backwards, the same line gives a power of 2 that is never below the true one, and at most 1.0615 times it.
         """
@@ -135,14 +135,14 @@ class Odds:
 
     @cached_property
     def sums(self) -> npt.NDArray[np.uint64]:
-        """The envelope added up to the end of each part."""
+        """The cumulative sums of the envelope at the end of each part."""
         if self._all is not None:
             return np.array([self._all.sum()], dtype=np.uint64)
         return np.cumsum([self.envelope(part).sum() for part in self.parts()], dtype=np.uint64)
 
     @cached_property
     def _all(self) -> npt.NDArray[np.uint64] | None:
-        """The whole envelope where all candidates are one part; of more, it is computed again where it is needed."""
+        """The whole envelope if all candidates are one part, else None, as it is then computed where it is needed."""
         return self.envelope(slice(None)) if len(self.scores.entries) <= _PIECE else None
 
     def _at(self, i: int) -> int:
@@ -165,7 +165,7 @@ class Odds:
 
     @property
     def unit_bits(self) -> int:
-        """Fewer for very many candidates, so that the sum of the envelope stays below 2**64."""
+        """The bits of the envelope's unit, fewer for very many candidates so that the sum stays below 2**64."""
         return min(UNIT_BITS, 62 - len(self.scores.entries).bit_length())
 
     def exponent(self, i: int) -> Fraction:
@@ -179,7 +179,7 @@ class Odds:
         return word < _SURE and self._at(i) >= 2**20
 
     def acceptance(self, i: int, bits: int) -> tuple[int, int]:
-        """Bounds of 2**bits times the share of candidate i's envelope that is its weight.
+        """Return bounds of 2**bits times the acceptance probability of candidate i.
 
         The share is e**-x with x = exponent - ln2 * level / 2**20 - ln(base * 2**unit_bits / envelope). Each
         term is rounded to at least 20 digits more than asked.
@@ -203,7 +203,7 @@ class Odds:
 
 
 def upper_powers(logs: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """Integers above 2**(40 - log), each log in units of 2**-20, too large by a factor of 1 + 2**-20 and 2 at most."""
+    """Return integers above 2**(40 - log), for logs in units of 2**-20, by a factor between 1 + 2**-20 and 2."""
     first, second = _tables()
     product = np.take(first, (logs >> _HALF) & _MASK) * np.take(second, logs & _MASK)
     shift = np.minimum((logs >> _FRACTION) + _SECOND, WORD - 1).view(np.uint64)
@@ -211,13 +211,13 @@ def upper_powers(logs: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
 
 
 def lower_powers(logs: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """Integers below 2**(40 - log) by as little: the upper bound without what it may exceed by."""
+    """Return integers slightly below 2**(40 - log): the upper bound minus its largest excess."""
     bound = upper_powers(logs)
     return np.asarray(bound - np.minimum((bound >> np.uint64(19)) + np.uint64(2), bound))
 
 
 def check_base(base: PrivateValue, size: int) -> npt.NDArray[Any]:
-    """Weights of the candidates before any score: not negative, not all 0."""
+    """Check the weights of the candidates before any score, which are non-negative and not all 0."""
     if base.size != size:
         reject("`base` must have one weight for each candidate", f"{base.size} weights", f"there are {size} candidates")
     if base.entries.min() < 0 or base.entries.max() <= 0:
@@ -234,7 +234,7 @@ _EXACT = 2**50
 
 @dataclass(frozen=True, repr=False)
 class Selection:
-    """What the three have in common: a loss, a sensitivity of the scores, and the verb `choose`."""
+    """The base class of selection mechanisms, with a loss, a sensitivity of the scores, and a method `choose`."""
 
     loss: Pure
     sensitivity: Fraction = Fraction(1)
@@ -266,13 +266,13 @@ class Selection:
         return cls(Pure(positive(epsilon, "epsilon", NO_END)), sensible(sensitivity, "sensitivity", NO_NOISE))
 
     def _describe(self) -> dict[str, Any]:
-        """Describe the mechanism for a document: by sensitivity and rate a reader can check the loss."""
+        """Describe the mechanism for a document, with the sensitivity and the rate that determine the loss."""
         words = {"mechanism": type(self).__name__, "words": self._words or type(self).__name__}
         return words | {"sensitivity": str(self.sensitivity), "rate": str(self._rate)}
 
     @property
     def _rate(self) -> Fraction:
-        """Epsilon / (2 sensitivity): how fast the odds of a candidate fall with its score."""
+        """The rate epsilon / (2 sensitivity) at which the log-odds of a candidate fall with its score."""
         return Fraction(self.loss.amount) / (2 * self.sensitivity)
 
     def choose(self, candidates: Sequence[Any], scores: ArrayLike, *, rng: Rng = None) -> Any:
@@ -306,7 +306,7 @@ class Selection:
 @explain_call("Exponential.for_epsilon(1.0, sensitivity=1)", scores="how good each candidate is, one number each")
 @dataclass(frozen=True, repr=False)
 class Exponential(Selection):
-    """Choose with probability proportional to base * e**(epsilon score / (2 sensitivity)): Pure(epsilon).
+    """The exponential mechanism, with probabilities proportional to base * e**(epsilon score / (2 sensitivity)).
 
     Draws are exact: a candidate is drawn in proportion to an integer not below its weight, and kept with the share of
     that integer which is its weight, decided with as many digits as it takes. Nearly all are kept at once.
@@ -335,7 +335,7 @@ class Exponential(Selection):
 
     @classmethod
     def for_rho(cls, rho: Number, *, sensitivity: Number = 1) -> Self:
-        """Make the mechanism that costs at most Zcdp(rho), by less than a billionth: epsilon = sqrt(8 rho).
+        """Make the mechanism that costs Zcdp(rho) up to rounding down, with epsilon = sqrt(8 rho).
 
         Parameters
         ----------
@@ -472,7 +472,7 @@ class Exponential(Selection):
 @explain_call("PermuteAndFlip.for_epsilon(1.0, sensitivity=1)")
 @dataclass(frozen=True, repr=False)
 class PermuteAndFlip(Selection):
-    """Try candidates in random order, each with probability e**(epsilon (score - best) / (2 sensitivity)).
+    """Permute-and-flip: candidates in random order, each accepted with e**(epsilon (score - best) / (2 sensitivity)).
 
     It costs Pure(epsilon). Never worse than the exponential mechanism, at the same epsilon; its concentrated cost has
     no such discount: for two candidates whose equal scores may move apart it is nearly epsilon**2 / 2 when epsilon is
@@ -502,7 +502,7 @@ class PermuteAndFlip(Selection):
         return int(heads[int(below(len(heads), 1, rng)[0])])
 
     def _heads(self, odds: Odds, part: slice, rng: Rng) -> npt.NDArray[np.intp]:
-        """Whose coins say yes, counted from the start of the part."""
+        """Return which candidates of a part are accepted."""
         logs = odds.logs(part)
         uniform = words(len(logs), WORD, rng) >> np.uint64(WORD - UNIT_BITS)
         taken = uniform < lower_powers(logs + 2)
@@ -514,7 +514,7 @@ class PermuteAndFlip(Selection):
 @explain_call("NoisyMax.for_epsilon(1.0, sensitivity=1)")
 @dataclass(frozen=True, repr=False)
 class NoisyMax(Selection):
-    """Choose the highest score after Laplace noise of scale 2 sensitivity / epsilon on each: Pure(epsilon).
+    """Report-noisy-max: the highest score after Laplace noise of scale 2 sensitivity / epsilon on each.
 
     Only the winner is told, not its score; among equals the first. For fixed noise on the others a candidate
     wins when its own noise reaches a threshold, which one person moves by at most twice the sensitivity; on a
@@ -553,7 +553,7 @@ class NoisyMax(Selection):
 
 
 def root_below(square: Fraction) -> Fraction:
-    """Return the root, rounded down to 60 binary digits after its first."""
+    """Return a square root, rounded down to 60 binary digits after the first."""
     shift = 60 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
     return Fraction(math.isqrt(math.floor(square * 4**shift)), 2**shift)
 
@@ -576,7 +576,7 @@ def _item(candidates: Sequence[Any], index: int) -> Any:
 
 
 def _draw(odds: Odds, rng: Rng) -> int:
-    """Return a candidate in proportion to its weight: drawn by the envelope, kept by the share that is the weight."""
+    """Draw a candidate with probability proportional to its weight, by rejection sampling from the envelope."""
     total = int(odds.sums[-1])
     while True:
         index = odds.locate(int(below(total, 1, rng)[0]))
@@ -594,7 +594,7 @@ def _spacing(edges: npt.NDArray[Any]) -> int:
 
 
 def _first_steps(edges: npt.NDArray[Any], exponent: int) -> npt.NDArray[np.int64]:
-    """For each edge the first step of the grid not below it; the last edge belongs to the last interval."""
+    """Return for each edge the first step of the grid at or above it; the last edge belongs to the last interval."""
     low, high = (Fraction(edges[i].item()) / Fraction(2) ** exponent for i in (0, -1))
     if max(abs(low), abs(high)) > 2**53:
         reject("`exponent` must not be finer than 2**-53 of the outer edges", exponent, "floats are no finer")

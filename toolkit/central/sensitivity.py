@@ -1,4 +1,4 @@
-"""How far one person can move a statistic: the sensitivity that noise is made to hide.
+"""Sensitivity: the largest change of a statistic that one person can cause, which noise must hide.
 
 Two tables are neighbors if they differ in one person. "replace": one person's record changes, the number of records n
 is public. "add_remove": one person comes or goes, n is private. Every function here asks which of the two is meant.
@@ -30,7 +30,7 @@ Table: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True, repr=False)
 class WorstCase:
-    """The largest change that was found between neighbors, and where. The sensitivity is at least this.
+    """The largest change between neighbors that a search found, and where; a lower bound of the sensitivity.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def _some_pairs(
 
 
 def _distance(first: ArrayLike, second: ArrayLike, norm: str) -> Any:
-    """Between two results, exact for integers and fractions."""
+    """Return the distance between two results, exact for integers and fractions."""
     pairs = zip(np.atleast_1d(first).tolist(), np.atleast_1d(second).tolist(), strict=True)
     moves = [abs(a - b) for a, b in pairs]
     if norm == "l1" or len(moves) == 1:
@@ -188,7 +188,7 @@ Bounds = tuple[Number, Number]
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The largest move that one person can cause, in both norms.
+    """The largest change that one person can cause, in the L1 and the L2 norm.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class Sensitivity:
 
     @property
     def l2(self) -> Fraction:
-        """The length; an irrational root is rounded up at the sixtieth binary digit."""
+        """The L2 sensitivity; an irrational root is rounded up at the sixtieth binary digit."""
         return root_up(self.l2_squared)
 
     def rows(self, k: int) -> "Sensitivity":
@@ -235,7 +235,7 @@ class Sensitivity:
 
 
 def root_up(square: int | Fraction) -> Fraction:
-    """Return the root of a rational number, rounded up to 2**-60 where it is irrational."""
+    """Return the root of a rational number, rounded up to 2**-60 if it is irrational."""
     root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
     return root if root**2 == square else Fraction(math.isqrt(math.ceil(square * 4**60)) + 1, 2**60)
 
@@ -246,7 +246,7 @@ def count(*, neighbors: Neighbors) -> Sensitivity:
 
 
 def counts(*groups: Sequence[str], neighbors: Neighbors) -> Sensitivity:
-    """Several counts together; each group lists counts that exclude one another.
+    """Return the sensitivity of several counts together; each group lists counts that exclude one another.
 
     Coming or going moves one count of each group by 1. A new answer moves a group of several by 2, from one to another.
     """
@@ -289,7 +289,7 @@ def variance(bounds: Bounds, n: int, *, neighbors: Neighbors, ddof: int = 1) -> 
 
 
 def table_counts(cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
-    """Counts of cells that exclude one another.
+    """Return the sensitivity of the counts of disjoint cells.
 
     Under "replace" the two tables differ most where one person's rows before and after share no cell: where they do,
     taking the smaller count away moves it further.
@@ -300,7 +300,7 @@ def table_counts(cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
 
 
 def table_shares(cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
-    """Several sums per cell of terms that are not negative and add up to 1 for each row.
+    """Return the sensitivity of several sums per cell whose terms are non-negative and add up to 1 for each row.
 
     Two rows of one cell can differ in every term, so under "replace" one cell is no better than many.
     """
@@ -309,7 +309,7 @@ def table_shares(cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
 
 
 def table_sums(low: Fraction, high: Fraction, cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
-    """Sums of numbers from low to high; a row that is in no cell adds nothing.
+    """Return the sensitivity of sums of numbers from low to high in disjoint cells; rows in no cell add nothing.
 
     All is exact for one row per person, and for numbers of one sign. Of several rows of both signs under "replace" it
     is safe, and may be more than what is possible: p rows at `high` against q at `low` in a cell move it by (p high - q

@@ -1,4 +1,4 @@
-"""What all private learners share: what a fit costs, which ledger pays for it, and how both are shown.
+"""The base classes of private learners: the cost of a fit, the ledger that pays for it, and how both are displayed.
 
 A ledger is handed in by the user and is charged before any cell is read. Copies that scikit-learn makes of a
 learner, for a search or for cross-validation, share its ledger; a learner that is pickled leaves it behind.
@@ -40,7 +40,7 @@ def randomness_of(ledger: Any, rng: Rng) -> Rng:
 
 
 class LeftBehind:
-    """In place of a ledger that a pickle cannot carry: no further fit is paid for here."""
+    """A placeholder for a ledger that a pickle cannot contain, which refuses to pay for another fit."""
 
     def charge(self, *_: object, **__: object) -> None:
         rule = "a fit must be charged to the ledger of its learner"
@@ -51,7 +51,7 @@ class LeftBehind:
 
 
 class PrivateLearner(BaseEstimator):  # type: ignore[misc]
-    """A learner whose fit costs privacy. Parameters are stored as they are given and checked by `fit`."""
+    """A learner whose fit costs privacy; parameters are stored as given and checked by `fit`."""
 
     epsilon: Number | None
     rho: Number | None
@@ -107,7 +107,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return scale(self.bounds, self.row_norm, **about, missing=self.missing)
 
     def _released(self, cost: object, kind: str, compute: Callable[[Rng], Result]) -> Result:
-        """Charge the cost, or be refused; then compute. Of a failure nothing comes out but that there was one."""
+        """Charge the cost, then compute; if the computation fails, only the fact of the failure is revealed."""
         source = check_rng(self.rng)
         if self.ledger is not None:
             source = randomness_of(self.ledger, self.rng)
@@ -132,7 +132,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return rows
 
     def __sklearn_clone__(self) -> Any:
-        """Return a copy that is not fitted; its ledger is the same one, so that no copy has a budget of its own."""
+        """Return an unfitted copy with the same ledger, so that copies have no budget of their own."""
         return type(self)(**self.get_params(deep=False))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class PrivateSupervisedLearner(PrivateLearner):
     """A private learner of labels or targets."""
 
     def count_labeled(self, y: ArrayLike, *, epsilon: Number) -> Estimate:
-        """Count the rows that a fit would learn from, for Pure(epsilon).
+        """Count the rows from which a fit would learn, for Pure(epsilon).
 
         Such a row has one of the classes, or a target: the count shows whether `classes` are spelled as in y.
         The ledger pays; the repr then shows the count.

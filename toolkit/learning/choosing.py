@@ -1,4 +1,4 @@
-"""Choosing among learners privately: the best on rows that none was trained on, or the best of some runs."""
+"""Private selection among learners: the best on rows that none was trained on, or the best of several runs."""
 
 import math
 from collections.abc import Callable, Hashable, Sequence
@@ -31,7 +31,7 @@ def choose_classifier(
     ledger: Ledger | None = None,
     rng: Rng = None,
 ) -> Candidate:
-    """Choose one of some fitted classifiers, better ones likelier: by how many rows of X it labels as y does.
+    """Choose one of several fitted classifiers, with higher odds for those that label more rows of X as y does.
 
     One person moves each number of right answers by at most 1, under both relations, so that the exponential mechanism
     costs Pure(epsilon). For that a candidate's answer must depend on its row alone. A row that a candidate fails on, or
@@ -100,7 +100,7 @@ def _right(candidate: object, rows: DataFrame | ArrayLike, truth: Sequence[Hasha
 
 
 def _predicted(candidate: Any, rows: Any, count: int) -> list[Hashable] | None:
-    """What each answer is compared by; None where there is not one for each row."""
+    """Return a key for the comparison of each answer, or None if there is not one answer per row."""
     with suppress(Exception):
         return [key(answer) for answer in one_column(candidate.predict(rows), count).column.cells()]
     return None
@@ -121,7 +121,7 @@ def best_of(
     ledger: Ledger | None = None,
     rng: Rng = None,
 ) -> tuple[Any, Output]:
-    """Take the best of several runs, each Pure(epsilon), for Pure(3 epsilon), however many there are.
+    """Return the best of several runs, each Pure(epsilon), at the cost of Pure(3 epsilon) for any number of runs.
 
     After each run it ends with probability `stop`, so that there are 1 / stop runs in the mean. Their number
     is random and must stay unknown: if it is fixed, or told, each run costs epsilon. An observer of how long

@@ -1,4 +1,4 @@
-"""`PrivateLogisticRegression` and `PrivateSVC`: linear classifiers whose weights promise privacy."""
+"""`PrivateLogisticRegression` and `PrivateSVC`: linear classifiers with differentially private weights."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +34,7 @@ Noise = OutputPerturbation | ObjectivePerturbation | NoisyGradientDescent
 
 
 class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # type: ignore[misc]
-    """What both classifiers share: two given classes, rows by public scales, and where the noise goes."""
+    """The base class of both classifiers, with two public classes, rows by public scales, and noise."""
 
     def _margins(self) -> MarginLoss:
         raise NotImplementedError
@@ -127,7 +127,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
         )
 
     def decision_function(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803
-        """Compute the score of each row, above 0 for the second class; predictions cost nothing more.
+        """Compute the score of each row, which is positive for the second class; predictions cost no further privacy.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
 
 
 class PrivateLogisticRegression(PrivateLinearClassifier):
-    """Logistic regression that promises every person in the data differential privacy.
+    """Logistic regression with differential privacy for every person in the data.
 
     Penalized likelihood, w . w / 2 + C sum of ln(1 + e**(-y w . x)), of rows with a length of at most 1 by public
     scales. One person moves its minimum by at most 2 C; noise hides that. What a pipeline learns from the data before
@@ -304,7 +304,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
 
 
 class PrivateSVC(PrivateLinearClassifier):
-    """A linear support vector machine that promises differential privacy, with a Huberized hinge.
+    """A linear support vector machine with differential privacy and a Huberized hinge loss.
 
     As `PrivateLogisticRegression`, with the loss max(0, 1 - y w . x), whose corner is a parabola from 1 -
     width to 1 + width: noise in the objective needs a bounded curvature, which is 1 / (2 width).
@@ -364,7 +364,7 @@ class PrivateSVC(PrivateLinearClassifier):
 
 
 def default_strength(loss: Loss, size: int, method: str, curvature: float) -> float:
-    """C from public numbers alone.
+    """Return C from public numbers alone.
 
     "objective": curvature C is an eighth of epsilon, so that the determinants, ln(1 + curvature C), cost at
     most that, and the rest is left for the push. The others: where noise and penalty are about equally
@@ -386,7 +386,7 @@ def _check_rows(rows: int) -> None:
 
 
 def _two(classes: Sequence[Label]) -> tuple[Any, Any]:
-    """Return the two classes, as Python's own values."""
+    """Return the two classes as Python values."""
     if isinstance(classes, str) or not hasattr(classes, "__iter__"):
         reject("`classes` must be two labels", type(classes).__name__, "they are given, not found", TypeError)
     labels = [label.item() if isinstance(label, np.generic) else label for label in classes]

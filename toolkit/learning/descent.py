@@ -1,4 +1,4 @@
-"""Noisy gradient descent: noise on every step's sum of gradients, over everybody or over a random part.
+"""Noisy gradient descent, with noise on the sum of gradients over everybody or a random part in each step.
 
 A row's gradient is at most 1 long, so that nothing has to be clipped. It is rounded to whole steps, sums are exact, and
 discrete Gaussian noise is added. Only the sums are private: each place is public once its noise is drawn.
@@ -63,7 +63,7 @@ class NoisyGradientDescent:
 
     @property
     def _error(self) -> Fraction:
-        """(1 + e**epsilon) times the total variation between grid and normal law, over all steps."""
+        """The delta of the grid: (1 + e**epsilon) times the total variation from the normal law, over all steps."""
         ratio = Fraction(1 + math.exp(min(float(self.loss.amount), 700.0)))
         return ratio * self.steps * self.size / 2**60
 
@@ -73,7 +73,7 @@ class NoisyGradientDescent:
 
     @cached_property
     def sigma(self) -> float:
-        """Noise on each entry of a sum, in units of the longest gradient."""
+        """The standard deviation of the noise on each entry of a sum, in units of the longest gradient."""
         if self.rate == 1:
             assert not isinstance(self.loss, Pure)
             rho, times = zcdp_within(self.loss), 2 if self.neighbors == "replace" else 1
@@ -82,7 +82,7 @@ class NoisyGradientDescent:
         return max(sampled_sigma(float(self.loss.amount), delta, float(self.rate), self.steps), _LEAST)
 
     def weights(self, parts: Parts, rng: Rng) -> Array:
-        """Return the last place, from 0; rows are read at every step, so that only a part has to be in memory."""
+        """Descend from 0 and return the last weights; every step reads the rows in batches, to save memory."""
         longest = STEPS + math.isqrt(self.size) + 1  # a gradient in steps, with half a step for each entry
         noise = gaussian_sampler((Fraction(self.sigma) * longest) ** 2)
         weights, part = np.zeros(self.size), float(self.rate) * self.people
@@ -102,7 +102,7 @@ class NoisyGradientDescent:
 
 
 def sampled_epsilon(sigma: float, delta: float, rate: float, steps: int) -> float:
-    """What steps over random parts cost, by the Rényi accountant of `dp-accounting`; a little above."""
+    """Return an upper bound of the cost of steps over random parts, by the Rényi accountant of `dp-accounting`."""
     tool, rdp = extra("dp_accounting"), extra("dp_accounting.rdp.rdp_privacy_accountant")
     accountant = rdp.RdpAccountant(_ORDERS, tool.NeighboringRelation.ADD_OR_REMOVE_ONE)
     accountant.compose(tool.PoissonSampledDpEvent(rate, tool.GaussianDpEvent(sigma)), steps)

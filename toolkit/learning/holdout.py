@@ -1,4 +1,4 @@
-"""`Thresholdout`: a holdout for many questions, which answers with noise, and only where the training set misleads."""
+"""`Thresholdout`: a reusable holdout, which answers with noise only where the training set is misleading."""
 
 import os
 import threading
@@ -109,7 +109,7 @@ class Thresholdout:
 
     @property
     def used_loss(self) -> Pure:
-        """The formal loss of stopping now: of the answers so far, and of the round that is open."""
+        """The formal loss if no more questions are asked, for the answers so far and the open round."""
         each = 1 / (self.sigma * self.n)
         return Pure(2 * self.used * each + (each if self._bar.open else 0))
 
@@ -173,7 +173,7 @@ def _scores(scores: ArrayLike, name: str) -> TargetColumn:
 
 
 def _mean(scores: TargetColumn) -> Fraction:
-    """In whole numbers of 2**-20; what is no number counts as 0."""
+    """Convert scores to whole numbers of 2**-20; a score that is not a number counts as 0."""
     numbers: Array = quietly(scores.column.floats)
     cut = np.nan_to_num(np.clip(numbers, 0.0, 1.0), nan=0.0)
     return Fraction(int(np.rint(cut * _UNITS).astype(np.int64).sum()), _UNITS * scores.rows)

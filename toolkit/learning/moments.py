@@ -38,7 +38,7 @@ _SQUARED = {("replace", False): 2, ("add_remove", False): 1, ("replace", True): 
 
 @dataclass(frozen=True)
 class Moments:
-    """How the moments of rows with `size` columns are released, with or without a target."""
+    """The release of the second moments of rows with `size` columns, with or without a target."""
 
     loss: Loss
     size: int
@@ -56,7 +56,7 @@ class Moments:
 
     @cached_property
     def sensitivity(self) -> Fraction:
-        """In steps: that of the products, rounded up, and half a step and a little for each of two rows."""
+        """The sensitivity in steps: that of the products, rounded up, plus the rounding of two rows."""
         squared = Fraction(_SQUARED[self.neighbors, self.target])
         exact = Fraction(math.isqrt(math.ceil(squared * STEPS**2)) + 1)
         rounding = Fraction(math.isqrt(self.entries) + 1) * Fraction(1001, 1000)
@@ -68,11 +68,11 @@ class Moments:
 
     @property
     def sigma(self) -> float:
-        """The standard deviation of noise on the diagonal; off it, that by sqrt(2)."""
+        """The standard deviation of noise on the diagonal; noise off the diagonal is smaller by sqrt(2)."""
         return self.mechanism.scale / STEPS
 
     def release(self, parts: Iterable[tuple[Array, Array | None]], rng: Rng) -> tuple[Array, Array]:
-        """Return the matrix of moments and the moments with the target, with noise; one column per person."""
+        """Return the noisy matrix of moments and the moments with the target, from one column per person."""
         sums = np.zeros(self.entries, dtype=np.int64)
         for rows, target in parts:
             sums += whole_moments(rows, target)
@@ -102,7 +102,7 @@ def _whole(products: Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 
 class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type: ignore[misc]
-    """Least squares that promise every person in the data differential privacy.
+    """Linear regression with differential privacy for every person in the data.
 
     All that least squares need of the data are the sums of x x' and of x y. They are released with Gaussian
     noise, at once; what follows from them costs nothing more. So does the ridge that keeps noise from making
@@ -252,7 +252,7 @@ def _ends(bounds: object) -> tuple[float, float]:
 
 
 class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearner):  # type: ignore[misc]
-    """Directions of most variance, with differential privacy for every person in the data (Analyze Gauss).
+    """Principal components with differential privacy for every person in the data (Analyze Gauss).
 
     The sum of x x' over rows with a constant is released with symmetric Gaussian noise; one replaced row
     moves it by at most sqrt(2). Mean, covariance and components follow from it and cost nothing more. Columns
@@ -357,7 +357,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         return self
 
     def _people(self, matrix: Array, rows: Table) -> float:
-        """Return how many there are: public, or as the noisy moment of the constant says, at least one."""
+        """Return the number of people, which is public or the noisy moment of the constant, but at least 1."""
         if self.neighbors == "replace" and self.missing != "drop":
             return float(rows.count())
         return max(float(matrix[-1, -1]) * len(matrix), 1.0)

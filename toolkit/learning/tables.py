@@ -1,4 +1,4 @@
-"""Tables of any kind as numbers, and their rows brought to a length of at most 1 by public scales.
+"""Conversion of any table to rows of numbers whose length is at most 1 by public scales.
 
 What a table is follows from types and shapes; cells are read later, once they are paid for. A cell never decides
 an error: what is no number is missing. Scales are bounds of the columns, the length of a row, and a constant
@@ -38,7 +38,7 @@ class Table:
     """How many rows there are: for an engine to count, and private unless neighbors replace each other."""
 
     def read(self) -> Array:
-        """All numbers, NaN where they are missing; what fails is not told."""
+        """Return all numbers, with NaN for missing ones; errors are not reported."""
         return quietly(self.cells)
 
 
@@ -54,7 +54,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class TargetColumn:
-    """A column that is not read yet, and how many cells it has."""
+    """A column that has not been read, and its number of cells."""
 
     column: Column
     rows: int
@@ -82,7 +82,7 @@ def table(x: DataFrame | ArrayLike) -> Table:
 
 
 def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
-    """Rows and their targets; where `y` is a text, it names a column of the frame `x`, and the others are the rows."""
+    """Return rows and targets; if `y` is a text, it names a column of the frame `x`, and the others are the rows."""
     by_name = target and isinstance(y, str)
     if not by_name and engine_of(x) not in SOURCES:
         rows = table(x)
@@ -103,7 +103,7 @@ def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
 
 
 def numbers(cells: npt.NDArray[Any]) -> Array:
-    """Cells as floats, NaN where they are missing or no numbers; never an error."""
+    """Return cells as floats, with NaN for missing ones and for other types, and without errors."""
     if isinstance(cells, np.ma.MaskedArray):
         return np.where(np.ma.getmaskarray(cells), np.nan, numbers(cells.data))
     with np.errstate(all="ignore"):
@@ -126,7 +126,7 @@ def places(column: Column, classes: tuple[Any, ...]) -> Callable[[Column], Codes
 
 
 def one_column(y: Any, rows: int | None = None) -> TargetColumn:
-    """Return the target, one cell for each row. An entry of a list is a cell, whatever it is."""
+    """Return the target with one cell per row; each entry of a list is a cell."""
     if y is None:
         reject("a learner requires y to be passed, but the target y is None", "None", "nothing is learnt")
     if issparse(y):
@@ -202,7 +202,7 @@ def _cells(columns: Sequence[Column]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """From a person's numbers to a row of length at most 1, and from weights of such rows back.
+    """The map from a person's numbers to a row of length at most 1, and from weights of rows back.
 
     A column is cut to its bounds and brought to [-1, 1], a missing number is filled; a row longer than `row_norm` is
     shortened to it. The constant is as large as one of d equal columns, and is part of the row: (sqrt(d) x, 1) / sqrt(d
@@ -232,7 +232,7 @@ class Scale:
         return max(self._unit * entry, 1 / math.sqrt(self.size) if self.intercept else 0.0)
 
     def rows(self, cells: Array) -> Array:
-        """One column per person, one row per weight; every column has a length of at most 1."""
+        """Scale cells to one column per person, with one row per weight; every column has a length of at most 1."""
         rows = np.empty((self.size, len(cells)))
         cut = rows[: len(self.low)]
         missing = np.isnan(cells)
@@ -249,11 +249,11 @@ class Scale:
         return rows
 
     def filled(self, cells: Array) -> Array:
-        """Numbers that a score can be computed from: none is missing, none too large."""
+        """Return numbers from which a score can be computed: none is missing or too large."""
         return np.clip(np.where(np.isnan(cells), self.fill, cells), -_FAR, _FAR)
 
     def linear(self, weights: Array) -> tuple[Array, float]:
-        """Coefficients and intercept in the units of the data, for rows that were not cut."""
+        """Return coefficients and intercept in the units of the data, for rows that were not clipped."""
         slopes = weights[: len(self.low)] * (self._unit * _INSIDE / self.row_norm) / self.half
         constant = weights[-1] * _INSIDE / math.sqrt(self.size) if self.intercept else 0.0
         return slopes, float(constant - slopes @ self.middle)
@@ -309,7 +309,7 @@ def _pairs(bounds: Any, features: int, names: Sequence[str] | None) -> list[tupl
 
 
 def ends(pair: Any, name: str, consequence: str) -> tuple[float, float]:
-    """Two public numbers, the lower first, within ±1e100."""
+    """Check two public numbers within ±1e100, the lower first."""
     low, high = map(float, limits(pair, name, consequence))
     if not -_FAR <= low < high <= _FAR:
         reject(f"`{name}` must lie within ±{_FAR:g}, and apart as floats", f"{low:g} and {high:g}", consequence)

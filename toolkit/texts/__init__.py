@@ -1,1 +1,1 @@
-"""Every sentence that people read, once: one file per language in `languages/`, one loader, one voice."""
+"""All sentences that people read: one file per language in `languages/`, one loader, one class that formats them."""

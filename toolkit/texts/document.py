@@ -1,4 +1,4 @@
-"""A document of headings, paragraphs, lists, tables and pictures: as Markdown, HTML, Word or PDF."""
+"""Documents of headings, paragraphs, lists, tables and pictures, in Markdown, HTML, Word or PDF."""
 
 import base64
 import html
@@ -35,7 +35,7 @@ _LEADING = re.compile(r"^(?=[#\-+>])|^(?=\d+[.)])")
 
 @dataclass(frozen=True)
 class Block:
-    """One part of a document: "h1", "h2", "h3", "p", "li", "code", "table" (head first), "picture" (words and PNG)."""
+    """A block of a document: "h1", "h2", "h3", "p", "li", "code", "table" (head first) or "picture" (text and PNG)."""
 
     kind: str
     text: str = ""
@@ -45,14 +45,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Document:
-    """Blocks in their order, the title first, which `save` writes in the form that a file's name asks for."""
+    """A document: blocks in order, the title first, which `save` writes in the format of the file's suffix."""
 
     blocks: tuple[Block, ...]
     language: str = "en"
 
     @classmethod
     def from_markdown(cls, text: str, language: str = "en") -> "Document":
-        """Read Markdown as this package writes it: headings, paragraphs, lists and tables."""
+        """Read the Markdown that this package writes: headings, paragraphs, lists and tables."""
         blocks: list[Block] = []
         for line in text.splitlines():
             level = len(line) - len(line.lstrip("#"))
@@ -67,7 +67,7 @@ class Document:
         return cls(tuple(blocks), language)
 
     def markdown(self) -> str:
-        """Return it as Markdown; pictures are their words."""
+        """Return the document as Markdown, with pictures replaced by their alt text."""
         parts: list[str] = []
         for index, block in enumerate(self.blocks):
             near = index and block.kind == "li" == self.blocks[index - 1].kind
@@ -75,7 +75,7 @@ class Document:
         return "\n".join(parts) + "\n"
 
     def html(self) -> str:
-        """Return it as one HTML file that loads nothing else, and prints well."""
+        """Return the document as a printable HTML file that loads no other files."""
         body: list[str] = []
         for index, block in enumerate(self.blocks):
             before, after = (self.blocks[i].kind if 0 <= i < len(self.blocks) else "" for i in (index - 1, index + 1))
@@ -90,7 +90,7 @@ class Document:
         return f"<!doctype html><html {where}><head>{head}</head><body>{''.join(body)}</body></html>"
 
     def save(self, path: str | Path) -> Path:
-        """Write it to a .md, .html, .docx or .pdf file; the last needs a Chromium or LibreOffice on this machine."""
+        """Write the document to a .md, .html, .docx or .pdf file; PDF needs Chromium or LibreOffice on this machine."""
         target = Path(path)
         suffix = target.suffix.lower()
         makers: dict[str, Callable[[], str | bytes]] = {
@@ -117,7 +117,7 @@ class Document:
         return out.getvalue()
 
     def _pdf(self) -> bytes:
-        """Printed by a browser, or by LibreOffice; neither loads anything."""
+        """Return the document as PDF, printed by a browser or by LibreOffice; neither loads other files."""
         browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
         office = shutil.which("soffice") or shutil.which("libreoffice")
         if browser is None and office is None:
@@ -141,7 +141,7 @@ class Document:
 
 
 def _legal(text: str) -> str:
-    """Without what no XML file can hold."""
+    """Remove characters that XML does not allow."""
     return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -150,7 +150,7 @@ def _escaped(text: str) -> str:
 
 
 def _marked(block: Block) -> list[str]:
-    """Return a block as lines of Markdown, in which nothing that was said is a mark."""
+    """Return a block as lines of Markdown, with all markup in its text escaped."""
     if block.kind == "code":
         return ["```", *block.text.splitlines(), "```"]
     text = _LEADING.sub(r"\\", _in_line(block.text))

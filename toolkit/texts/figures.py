@@ -1,4 +1,4 @@
-"""English figures for widgets: `show/widgets/static/kit.js` says the same digits in the browser."""
+"""English number formats for widgets, with the same digits as `show/widgets/static/kit.js` in the browser."""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ _BEYOND = 100_000  # a factor above it promises nothing, whatever it is
 
 
 def figure(value: float, decimals: int | None = None) -> str:
-    """Return a number in about three digits by default, thousands apart; below 1 with one decimal at least."""
+    """Format a number with about three digits and thousands separators; below 1 with at least one decimal."""
     if decimals is None:
         decimals = 2 if value < 10 else 1 if value < 100 else 0
     elif 0 < value < 1:
@@ -24,7 +24,7 @@ def bound(factor: float) -> str:
 
 
 def chance(percent: float) -> str:
-    """Return a chance in per cent that is never rounded to impossible or to certain; below 2 with a decimal."""
+    """Format a probability in per cent without rounding to impossible or certain; below 2 % with a decimal."""
     if 0 < percent < 0.1:
         return "under 0.1"
     if percent < 2:
@@ -45,7 +45,7 @@ def at_least(percent: float) -> str:
 
 
 def three_digits(value: float) -> float:
-    """Return a number with all digits but the first three zero: more would pretend."""
+    """Format a number with all digits after the third set to zero, because more would suggest false precision."""
     unit: int = 10 ** max(0, math.floor(math.log10(value)) - 2)
     return math.floor(value / unit + 0.5) * unit
 
@@ -65,5 +65,5 @@ def fill(words: Mapping[str, str], values: Mapping[str, object]) -> dict[str, st
 
 
 def short(value: float) -> float:
-    """Return six digits: what the browser needs, in half the bytes."""
+    """Round to six digits, which is enough for the browser and halves the number of bytes."""
     return float(f"{value:.6g}")

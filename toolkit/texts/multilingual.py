@@ -1,4 +1,4 @@
-"""Words in one or more languages: what people read in a survey is plain text, nothing else.
+"""Plain text in one or more languages, as people read it in a survey.
 
 Markup has no meaning here: a page shows every character as it is. Line breaks are kept; control characters
 are refused.
@@ -37,7 +37,7 @@ _SCRIPTS = dict.fromkeys(("arab", "hebr", "thaa", "nkoo", "syrc"), True) | dict.
 
 
 class Frozen(Mapping[K, V]):
-    """A dictionary that cannot be changed, so that what holds it stays what was checked."""
+    """A read-only dictionary, so that its checked contents cannot change."""
 
     __slots__ = ("_items",)
 
@@ -64,11 +64,11 @@ Text: TypeAlias = Frozen[str, str]
 """Language code → words."""
 
 Words: TypeAlias = str | Mapping[str, str]
-"""What may be given: words by language, or a plain string in the survey's first language."""
+"""Accepted words: a mapping by language, or a plain string in the survey's first language."""
 
 
 def checked_words(value: object, name: str, longest: int) -> str | Text:
-    """Return words as given; refuse what is not text: control characters, nothing at all, or too much."""
+    """Check that words are plain text: no control characters, not empty, not too long."""
     if isinstance(value, str):
         return checked_string(value, name, longest)
     if not isinstance(value, Mapping):
@@ -120,7 +120,7 @@ def _hidden(character: str) -> bool:
 
 
 def looks(text: str) -> str:
-    r"""Return a text as it is seen: without what is not, and with Latin letters for those that look like them."""
+    r"""Return a text as readers see it: without invisible characters, and with Latin letters for lookalikes."""
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
     plain = unicodedata.normalize("NFKC", " ".join(_VARIANT.sub("", text).split())).translate(_TWINS)
@@ -128,7 +128,7 @@ def looks(text: str) -> str:
 
 
 def checked_language(code: object) -> str:
-    """Return a language code such as "en", "de-AT" or "zh-Hant"; refuse anything else."""
+    """Check a language code such as "en", "de-AT" or "zh-Hant"."""
     if not isinstance(code, str) or not _CODE.fullmatch(code):
         reject(
             "a language must be a code such as en, de or pt-BR", repr(code)[:40], "browsers and screen readers go by it"
@@ -137,13 +137,13 @@ def checked_language(code: object) -> str:
 
 
 def right_to_left(language: str) -> bool:
-    """Return whether a language is written from right to left; a script in the code, as "ku-Arab", decides."""
+    """Return whether a language is written from right to left; a script in the code, as in "ku-Arab", decides."""
     first, *rest = language.lower().split("-")
     return next((_SCRIPTS[part] for part in rest if part in _SCRIPTS), first in _RIGHT_TO_LEFT)
 
 
 def isolated(pattern: str) -> str:
-    r"""Return a pattern whose slots are set apart by Unicode's isolates, as their values may run the other way."""
+    r"""Return a pattern with Unicode isolates around its slots, whose values may have the other direction."""
     return _SLOT.sub(lambda slot: f"\u2068{slot.group()}\u2069", pattern)
 
 

@@ -1,4 +1,4 @@
-"""What is received for an answer, how often, and what that proves at most, in words, for every randomizer.
+"""Plain sentences on what is received for an answer, how often, and what it proves, for every randomizer.
 
 `describe()` of designs and oracles, the consent text, the page and the form on paper all say these.
 """
@@ -16,7 +16,7 @@ from toolkit.texts.phrases import fields
 from toolkit.texts.voice import Voice
 
 Name: TypeAlias = Callable[[str | int], str]
-"""How an option or a report is shown."""
+"""A function that formats an option or a report."""
 
 WEAK_EPSILON = 3.0
 """Up to this epsilon a guess between two equally likely answers is right at most 96 times in 100; above it all
@@ -31,7 +31,7 @@ _CARDS = 8  # cards of a deck that are listed one by one
 
 
 def sentences(design: Any, voice: Voice, name: Name, *, ratio: bool = True) -> list[str]:
-    """Return the odds of one randomizer in words, and what its reports prove; with `ratio` also by which factor."""
+    """Describe the odds of a randomizer and what its reports prove; with `ratio`, also by which factor."""
     if design.matrix is None:
         odds = _WITHOUT_MATRIX.get(design.name, _by_name)(design, voice)
         return [odds, epsilon_bound(design.epsilon, voice, ratio=ratio)]
@@ -44,7 +44,7 @@ def asks_innocent(design: Any) -> bool:
 
 
 def describe(design: Any) -> str:
-    """Return a randomizer in plain English words, with its epsilon rounded up."""
+    """Describe a randomizer in plain English, with its epsilon rounded up."""
     voice = Voice()
     innocent = [voice.say("innocent_answer")] if asks_innocent(design) else []
     epsilon = "infinite" if math.isinf(design.epsilon) else f"at most {voice.rounded_up(design.epsilon)}"
@@ -79,7 +79,7 @@ def outcomes(design: Any, voice: Voice, name: Name) -> list[str]:
 
 
 def _pair(design: Any, voice: Voice, name: Name) -> str:
-    """Both answers by how often the last report comes; the other report is what remains."""
+    """Describe how often the last report is received for each of two answers."""
     (_, if_first), (_, if_last) = design.weights.tolist()
     first, last = (voice.quoted(name(option)) for option in design.options)
     report = voice.quoted(name(design.report_options[-1]))
@@ -126,7 +126,7 @@ def _row(design: Any, truth: int, voice: Voice, name: Name) -> str:
 
 
 def _proofs(design: Any, voice: Voice, name: Name, ratio: bool) -> list[str]:
-    """One bound for all reports; or, where a report rules answers out, what each of them leaves possible."""
+    """State one bound for all reports or, if a report rules answers out, what each report leaves possible."""
     if math.isfinite(design.epsilon):
         return [epsilon_bound(design.epsilon, voice, ratio=ratio)]
     if len(design.report_options) > _SHOWN:  # of which there are at least as many as answers
@@ -184,7 +184,7 @@ def _hybrid(design: Any, voice: Voice) -> str:
 
 
 def _laplace(design: Any, voice: Voice) -> str:
-    """Return how often the noise is at most its scale: 1 - 2 r**(m+1) / (1+r) for whole steps, about 63 in 100."""
+    """Return the probability that the noise is at most its scale: 1 - 2 r**(m+1) / (1+r) in whole steps, about 0.63."""
     size, ratio = design.scale / design.steps * (design.high - design.low), math.exp(-1 / design.scale)
     within = 1 - 2 * ratio ** (math.floor(design.scale) + 1) / (1 + ratio)
     often = voice.times(min(99, round(100 * within)), 100, about=True)
@@ -203,7 +203,7 @@ def _scrambled(design: Any, voice: Voice) -> str:
 
 
 def _exactly(value: Fraction, voice: Voice) -> str:
-    """Return a number of a deck in full: decimals if it has few, else as a fraction."""
+    """Format a number of a deck exactly: as decimals if it has few, else as a fraction."""
     for places in range(6):
         if (value * 10**places).denominator == 1:
             return voice.number(Decimal(int(value * 10**places)).scaleb(-places))

@@ -29,13 +29,13 @@ OWN = "promise_"
 """With this before its name, a researcher gives a sentence of the promise in a language without a file."""
 
 STATION = "station"
-"""The table of what is said on a device of the researchers."""
+"""The table of sentences for devices of the researchers."""
 
 WAVES = (
     *("total_waves", "total_same", "waves", "waves_stored", "waves_phone", "waves_links", "odds_waves"),
     *("new_draws", "review_person", "already_waves", "stored_token_waves"),
 )
-"""What is said only where the same people are asked several times."""
+"""The names of sentences for surveys that ask the same people several times."""
 
 _IF_NEEDED = frozenset({"rehearsal", "until", "claims", "innocent_answer", *WAVES})  # what not every survey says
 
@@ -110,7 +110,7 @@ def _sentences(language: str, also: tuple[str, ...]) -> Mapping[str, str]:
 
 
 def _set_apart(words: dict[str, str], language: str) -> dict[str, str]:
-    """Where writing runs from right to left, a number or a label that is filled in may run the other way."""
+    """Isolate the slots of phrases in languages written from right to left, whose values may run from left to right."""
     return {name: isolated(text) for name, text in words.items()} if right_to_left(language) else words
 
 
@@ -127,7 +127,7 @@ def station_words(language: str) -> Mapping[str, str]:
 
 
 def raw_words(language: str, custom: Mapping[str, str]) -> dict[str, str]:
-    """Return the page's words as they are written, the researcher's before ours; some may be missing."""
+    """Return the words of the page without further processing, where the researcher's words take precedence."""
     base = base_language(language)
     return {**(_file(base)["page"] if base else {}), **custom}
 
@@ -152,19 +152,19 @@ def _complete(language: str, custom: Mapping[str, str]) -> dict[str, str]:
 
 
 def label(option: str | int, text: Text | None, language: str, words: Mapping[str, str]) -> str:
-    """Return the given label; else a common answer such as yes in that language; else the option's own name."""
+    """Return the given label, or a common answer such as yes in that language, or the option's name."""
     if text is not None and language in text:
         return text[language]
     return words[_COMMON[option]] if isinstance(option, str) and option in _COMMON else str(option)
 
 
 def speaks_for_itself(option: str | int) -> bool:
-    """Return whether an option needs no label in any language: a number, or an answer that we can say."""
+    """Return whether an option needs no label in any language, because it is a number or a common answer."""
     return isinstance(option, int) or option in _COMMON or not any(character.isalpha() for character in option)
 
 
 def rehearsal_mark(language: str) -> str:
-    """Return what stands before a heading of a rehearsal; English in a language without a file."""
+    """Return the prefix of headings in a rehearsal, in English for a language without a file."""
     return phrases(base_language(language) or "en")["rehearsal"]
 
 

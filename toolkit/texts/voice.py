@@ -44,7 +44,7 @@ class Voice:
         return self.say("quote", words=quotable(words, self.phrases["quote"]))
 
     def joined(self, parts: Sequence[str], word: str = "and") -> str:
-        """Join words to a list in a sentence, as in "one, two and three"."""
+        """Join words to a list in a sentence, such as "one, two and three"."""
         *most, last = parts
         return self.phrases["comma"].join(most) + self.phrases[word] + last if most else last
 
@@ -81,7 +81,7 @@ class Voice:
         return self.number(round_up(value, 3))
 
     def number(self, value: int | float | Decimal) -> str:
-        """Return digits with the language's decimal and thousands marks; a float in three digits."""
+        """Format digits with the decimal and thousands separators of the language; a float with three digits."""
         exact = Decimal(f"{value:.3g}") if isinstance(value, float) else Decimal(value)
         sign, digits = ("−" if exact < 0 else ""), f"{abs(exact).normalize():f}"
         whole, point, rest = digits.partition(".")
@@ -91,7 +91,7 @@ class Voice:
 
 
 def frequency(share: Fraction) -> tuple[int, int, bool]:
-    """Return a probability as a count, out of how many, and whether that is exact; small numbers if they do."""
+    """Return a probability as a count out of a number, and whether this is exact; small numbers if possible."""
     if share.denominator <= 20:
         return share.numerator, share.denominator, True
     of = 100

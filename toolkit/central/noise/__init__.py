@@ -1,1 +1,1 @@
-"""How noise is scaled, laid on a public grid, and described as a law."""
+"""The scale, the public grid and the laws of noise."""

@@ -1,1 +1,1 @@
-"""What publishing tables needs beside noise: unknown keys, ranges, quantiles, top k, tables that agree."""
+"""Releases of unknown keys, ranges, quantiles, the top k, and tables that agree."""

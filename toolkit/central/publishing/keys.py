@@ -1,6 +1,7 @@
-"""What is not known before a release, from counts with noise: `KeyThreshold`, keys that nobody has listed, of which
-those are released that enough people share; `RangeFinder`, limits for a column of unknown size, by powers of two;
-`TopK`, the most frequent of some options, by rounds of the exponential mechanism.
+"""Releases from noisy counts of keys, limits and ranks that are unknown in advance.
+
+`KeyThreshold` releases keys that enough people share, `RangeFinder` finds limits of a column by powers of two, and
+`TopK` finds the most frequent options by rounds of the exponential mechanism.
 
 The upper tails of whole noise say how improbable it is that noise alone reaches a threshold. They decide a delta, so
 every number is a fraction that is never below the truth.
@@ -50,7 +51,7 @@ _ROOT_OF_TWO_PI = Fraction("2.50662827463100050241576528481104525300698674060993
 
 
 def geometric_tail(scale: Fraction) -> Tail:
-    """Pr[Z >= k] = q**k / (1 + q), q = e**(-1/scale): of the discrete Laplace law."""
+    """Return Pr[Z >= k] = q**k / (1 + q), q = e**(-1/scale), for the discrete Laplace law."""
     floor = Fraction(exp_enclosure(1 / scale, _BITS)[0], 2**_BITS)
 
     def tail(k: int) -> Fraction:
@@ -83,12 +84,12 @@ def threshold_words(noise: Laplace | Gaussian) -> str:
 
 
 def tail_of(noise: Laplace | Gaussian) -> Tail:
-    """Return the tail of the whole noise that a mechanism adds to whole numbers; its sensitivity is at least 1."""
+    """Return the tail of the integer noise that a mechanism adds to whole numbers; its sensitivity is at least 1."""
     return geometric_tail(noise._exact_scale) if isinstance(noise, Laplace) else rounded_normal_tail(noise.variance)
 
 
 def least_reach(tail: Tail, enough: Callable[[Fraction], bool]) -> int:
-    """Return the least k of at least 1 whose tail is small enough."""
+    """Return the smallest k >= 1 whose tail probability is small enough."""
     return least_whole(lambda k: enough(tail(k)), 0, 1)
 
 
@@ -97,7 +98,7 @@ _SHOWS = "the chance that a rare key shows"
 
 @dataclass(frozen=True)
 class KeyThreshold:
-    """Whole noise on the count of every key that occurs; a key is released if count + noise reaches a threshold.
+    """Integer noise on the count of every key that occurs, which releases the keys whose noisy count is large enough.
 
     A person counts in at most `keys` keys, at most `rows` times in each. With L = keys * rows (twice that under
     "replace") the noise is discrete Laplace with q = e**(-epsilon / L), and the threshold is rows + k for the least k
@@ -134,7 +135,7 @@ class KeyThreshold:
     def for_loss(
         cls, epsilon: Number, delta: Number, *, neighbors: str, keys: int = 1, rows: int = 1
     ) -> "KeyThreshold":
-        """Laplace noise that costs Approx(epsilon, delta)."""
+        """Make the mechanism with Laplace noise that costs Approx(epsilon, delta)."""
         return cls(Approx(positive(epsilon, "epsilon", NO_END), proper(delta, _SHOWS)), neighbors, keys, rows)
 
     @classmethod
@@ -145,7 +146,7 @@ class KeyThreshold:
 
     @property
     def people(self) -> int:
-        """How many people a neighbor differs by: one, or the one who goes and the one who comes."""
+        """The number of people by which neighbors differ: 1 for "add_remove" and 2 for "replace"."""
         return 2 if self.neighbors == "replace" else 1
 
     @cached_property
@@ -158,7 +159,7 @@ class KeyThreshold:
 
     @cached_property
     def threshold(self) -> int:
-        """The least noisy count that is released."""
+        """The smallest noisy count that is released."""
         slack, most = self.loss.slack, Fraction(1)
         least = 1 - slack if self.rho is None else 1 / (1 + slack / 2)
         if isinstance(self.noise, Laplace):
@@ -174,8 +175,9 @@ class KeyThreshold:
         return words | self.noise._describe_noise() | {"threshold": self.threshold, "keys a person": self.keys}
 
     def release(self, counts: Mapping[Any, int] | Iterable[tuple[Any, int]], rng: Rng = None) -> Estimate:
-        """Return the keys whose noisy counts reach the threshold, largest first. `counts` may come one after the
-        other; equal noisy counts are told in its order, which must follow from the keys alone.
+        """Return the keys whose noisy counts reach the threshold, largest first.
+
+        `counts` may be an iterator. Keys with equal noisy counts keep its order, which must depend on the keys alone.
         """
         source, law = check_rng(rng), self.noise._integer_law
         items = iter(counts.items() if isinstance(counts, Mapping) else counts)
@@ -215,7 +217,7 @@ _FARTHEST = 300
 
 @dataclass(frozen=True)
 class RangeFinder:
-    """Limits are the outer edges of the bins, ending at 0 and ±2**e, whose noisy count reaches `threshold`.
+    """Limits of a column, at the outer edges 0 or ±2**e of the bins whose noisy count reaches `threshold`.
 
     The threshold is so high that with probability 1 - beta no empty bin reaches it: the least k with Pr[noise >= k] <=
     p, (1 - p)**bins = 1 - beta. A value beyond the outermost powers is in the outermost bin. If no bin reaches the
@@ -247,7 +249,7 @@ class RangeFinder:
 
     @cached_property
     def edges(self) -> tuple[Fraction, ...]:
-        """All ends of bins, from the lowest to the highest."""
+        """All edges of bins, in increasing order."""
         powers = [Fraction(2) ** power for power in range(self.first, self.last + 1)]
         return (*(-power for power in reversed(powers)), Fraction(0), *powers)
 
@@ -271,7 +273,7 @@ class RangeFinder:
         return [float(edge) for edge in self.edges[1:-1]], list(range(self.bins))
 
     def codes(self, values: Array) -> Steps:
-        """Return the bin of each value, its lower edge included; -1 for a missing one."""
+        """Return the bin of each value, which includes its lower edge, or -1 for a missing value."""
         return np.where(np.isnan(values), -1, np.searchsorted(self.cuts[0], values, side="right"))
 
     def limits(self, noisy: Steps) -> tuple[Fraction, Fraction]:
@@ -282,13 +284,13 @@ class RangeFinder:
         return self.edges[int(bins[0])], self.edges[int(bins[-1]) + 1]
 
     def choose(self, counts: Steps, rng: Rng = None) -> tuple[Fraction, Fraction]:
-        """Limits of the bins with these counts."""
+        """Return the limits of the bins with these counts."""
         return self.limits(np.asarray(self.noise.release(counts, rng=rng).value))
 
 
 @dataclass(frozen=True)
 class TopK:
-    """The best of all options, then the best of the others, and so on, with odds of e**(rate count).
+    """Top-k selection by repeated choice without replacement, with odds of e**(rate count).
 
     One person moves a count by at most `rows`, and those of k options by at most `together` in one direction. What
     makes the odds of a round add up to 1 moves by at most e**(rate rows), and what was chosen, over all rounds, by at
@@ -328,25 +330,25 @@ class TopK:
 
     @classmethod
     def for_rho(cls, rho: Number, k: int, *, neighbors: str, rows: int = 1, together: int | None = None) -> "TopK":
-        """Costs at most Zcdp(rho), by less than a billionth: k bounded_range**2 / 8."""
+        """Make the mechanism that costs Zcdp(rho) up to rounding down: k bounded_range**2 / 8."""
         unit = cls.for_epsilon(1, k, neighbors=neighbors, rows=rows, together=together)
         amount = root_below(8 * positive(rho, "rho", NO_END) / k) / unit.bounded_range
         return cls.for_epsilon(amount, k, neighbors=neighbors, rows=rows, together=unit.together)
 
     @property
     def rate(self) -> Fraction:
-        """How fast the odds rise with a count."""
+        """The increase of the log-odds per count."""
         both = self.together if self.neighbors == "replace" else 0
         return Fraction(self.loss.amount) / (self.k * self.rows + both)
 
     @property
     def bounded_range(self) -> Fraction:
-        """Within what the logarithms of a round's odds move: of counts that rise, or that rise and fall."""
+        """The bounded range of a round: the largest spread of the changes of its log-odds."""
         return (2 if self.neighbors == "replace" else 1) * self.rate * self.rows
 
     @property
     def zcdp(self) -> Zcdp:
-        """A round is of bounded range: it costs bounded_range**2 / 8."""
+        """The zCDP cost of all rounds, bounded_range**2 / 8 each."""
         return Zcdp(self.k * self.bounded_range**2 / 8)
 
     @property
@@ -367,5 +369,5 @@ class TopK:
         return selection
 
     def off_by(self, options: int) -> int:
-        """Counts that with probability 95 % no chosen option is below the best of those that were left."""
+        """Return the count by which, with probability 95 %, no chosen option falls short of the best remaining one."""
         return math.ceil((math.log(options) + math.log(20 * self.k)) / float(self.round._rate))

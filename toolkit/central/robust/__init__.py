@@ -1,4 +1,4 @@
-"""When the worst case is too much noise: local, smooth and inverse sensitivity, and robust estimators."""
+"""Robust statistics with local, smooth and inverse sensitivity, which need less noise than the worst case."""
 
 from toolkit.central.robust.estimators import Huber, Logistic, Mean, Median, MEstimator, Tukey
 from toolkit.central.robust.influence import (

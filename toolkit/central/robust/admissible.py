@@ -1,5 +1,4 @@
-"""Noise that may be scaled to a smooth sensitivity S: laws whose density changes little when shift and scale
-change a little.
+"""Noise laws for smooth sensitivities S: their density changes little under small shifts and scalings.
 
 A release is f + S Z. For neighbors f moves by at most the smaller of S and S', and S by at most a factor e**t, where t,
 the `smoothness`, is fixed before the data are seen. Each law here says the t that it needs, its loss, and its tail; why
@@ -70,7 +69,7 @@ class LazyUniform:
 
 
 def rounded_sum(center: Fraction, tail: Tail, rng: Rng = None) -> int:
-    """Return the whole number nearest to center + Z, halves up, for noise Z whose sign is a fair coin."""
+    """Return the integer nearest to center + Z, rounding halves up, for symmetric noise Z."""
     positive, uniform = bool(int(words(1, 8, rng)[0]) & 1), LazyUniform(rng)
     edge = center + Fraction(1, 2)
     start = math.floor(edge)
@@ -98,7 +97,7 @@ def _gallop(start: int, direction: int, holds: Callable[[int], bool]) -> tuple[i
 
 
 def normal_tail(square: Fraction) -> Enclosure:
-    """Return the enclosure of Pr[|N| > z] for standard normal N and z**2 = `square`.
+    """Return bounds of Pr[|N| > z] for standard normal N and z**2 = `square`.
 
     It is 1 - sqrt(2 z**2 / pi) e**(-z**2 / 2) (1 + z**2 / 3 + z**4 / 15 + ...). All terms are positive, and each
     operation on decimals is rounded correctly, so that a few hundred of them cost three digits; what is left out after
@@ -128,7 +127,7 @@ def normal_tail(square: Fraction) -> Enclosure:
 
 @lru_cache(maxsize=16)
 def pi(digits: int) -> Decimal:
-    """Pi to this many digits, by Machin's formula in integers."""
+    """Return pi to a number of digits, by Machin's formula in integers."""
     unit = 10 ** (digits + 10)
     value = 4 * (4 * _inverse_tangent(5, unit) - _inverse_tangent(239, unit))
     return Context(prec=digits).divide(Decimal(value), Decimal(unit))
@@ -183,25 +182,25 @@ class PowerLaw:
 
     @cached_property
     def factor(self) -> Fraction:
-        """c: the width of the noise in units of S."""
+        """The width c of the noise in units of S."""
         return Fraction(self.m + 1) / (Fraction(self.loss.amount) - self.smoothness)
 
     @property
     def sd(self) -> float:
-        """In units of S."""
+        """The standard deviation in units of S."""
         return float(self.factor) * math.sqrt(2 / ((self.m - 1) * (self.m - 2)))
 
     def quantile(self, level: float) -> float:
-        """What |Z| exceeds with probability 1 - level, in units of S."""
+        """Return the two-sided quantile: the error that |Z| exceeds with probability 1 - level, in units of S."""
         return float(self.factor) * float((1 - level) ** (-1 / self.m) - 1)
 
     def density(self, z: ArrayLike) -> Array:
-        """In units of S, for lessons."""
+        """Return the density in units of S, for teaching."""
         width = float(self.factor)
         return np.asarray(self.m / (2 * width) * (1 + np.abs(z) / width) ** -(self.m + 1.0))
 
     def tail(self, distance: Fraction, smooth: Fraction) -> Enclosure:
-        """(C / (C + distance))**m with C = c S: enclosed in integers."""
+        """Return bounds of (C / (C + distance))**m in integers, with C = c S."""
         width = self.factor * smooth
         share = width / (width + distance)
 
@@ -282,7 +281,7 @@ class SmoothGaussian:
 
     @property
     def squared(self) -> Fraction:
-        """c**2: 50 ln(2 / delta) / epsilon**2, rounded up."""
+        """The squared width c**2 = 50 ln(2 / delta) / epsilon**2, rounded up."""
         return 50 * log_up(2 / self.loss.slack) / Fraction(self.loss.amount) ** 2
 
     @property
@@ -307,7 +306,7 @@ def _check_proper(loss: Approx) -> None:
 
 
 def log_up(number: Fraction) -> Fraction:
-    """ln, rounded up at the thirtieth digit."""
+    """Return the natural logarithm, rounded up at the thirtieth digit."""
     context = Context(prec=40)
     value = context.ln(context.divide(Decimal(number.numerator), Decimal(number.denominator)))
     return Fraction(math.ceil(Fraction(value) * 10**30) + 1, 10**30)

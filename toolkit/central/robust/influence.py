@@ -30,7 +30,7 @@ _ROUNDS = 1000
 
 @dataclass(frozen=True)
 class RegressionInfluence:
-    """Coefficients, and how far one more row pulls them, as `regression` returns them.
+    """Coefficients and the influence of one more row on them, as `regression` returns them.
 
     Parameters
     ----------
@@ -61,14 +61,14 @@ class RegressionInfluence:
     __repr__ = concise
 
     def __call__(self, x: ArrayLike, y: float) -> Array:
-        """M**-1 psi(y - x beta) w(x) x."""
+        """Return M**-1 psi(y - x beta) w(x) x, the influence of each row."""
         row = np.asarray(x, dtype=float)
         score = self.estimator.psi(y - row @ self.coefficients) * _weights(row[None, :], self.clip)[0]
         return np.asarray(np.linalg.solve(self.matrix, score * row))
 
 
 def regression(estimator: MEstimator, rows: ArrayLike, y: ArrayLike, *, clip: Number) -> RegressionInfluence:
-    """Fit by weighting each residual u with psi(u) / u, again and again.
+    """Fit by iteratively reweighted least squares, with weights psi(u) / u for residuals u.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ _FAR = 60.0
 
 @dataclass(frozen=True)
 class Influence:
-    """What is known of an estimator at a population or a sample, as `influence` returns it.
+    """The influence of one value on an estimator at a population or a sample, as `influence` returns it.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class Influence:
     __repr__ = concise
 
     def __call__(self, x: ArrayLike) -> Array:
-        """IF(x) = psi(x - T) / M."""
+        """Return IF(x) = psi(x - T) / M."""
         return np.asarray(self.estimator.psi(np.asarray(x, dtype=float) - self.at) / self.slope)
 
 
@@ -292,7 +292,7 @@ def fixed_scale_influence(estimator: MEstimator, values: ArrayLike, x: Number, r
 
 
 def sample(values: ArrayLike) -> Array:
-    """Values as floats: one-dimensional, finite, at least one."""
+    """Check values and return them as a one-dimensional array of finite floats."""
     numbers = floats(values, "values")
     if numbers.ndim != 1 or not len(numbers) or not np.all(np.isfinite(numbers)):
         reject("`values` must be finite numbers, at least one", f"shape {numbers.shape}", "settle missing ones first")
@@ -309,7 +309,7 @@ def _density(population: str, x: float) -> float:
 
 
 def _moments(estimator: MEstimator, population: str) -> tuple[float, float]:
-    """E psi' and E psi**2 under a symmetric law, between the kinks; the median's slope is the jump of 2 at 0."""
+    """Return E psi' and E psi**2 under a symmetric law; the median's slope is the jump of 2 at 0."""
     from scipy.integrate import quad
 
     if isinstance(estimator, Mean):
@@ -329,15 +329,16 @@ def _moments(estimator: MEstimator, population: str) -> tuple[float, float]:
 
 
 def _slope(estimator: MEstimator, away: Array, at: float) -> float:
-    """Return the mean of psi', at a kink the middle of the slopes on both sides: rounding does not choose one."""
+    """Return the mean of psi', with the mean of both one-sided slopes at a kink."""
     step = 1e-9 * max(estimator._kinks, default=0.0) + 1e-12 * abs(at)
     return float((estimator.slope(away - step) + estimator.slope(away + step)).mean() / 2)
 
 
 def _middle_of_zeros(estimator: MEstimator, values: Array, share: Array, low: float, high: float) -> float:
-    """Halfway between where a falling sum of scores comes down to just above 0 and to just below: where it
-    is flat, each place in between is a zero, and rounding would choose one. Beyond the values by their
-    spread, all scores have one sign.
+    """Find the zero of a decreasing sum of scores; if it is zero on an interval, return the middle.
+
+    Rounding would otherwise select a point of the interval. Outside the values by more than their range all scores have
+    the same sign.
     """
     from scipy.optimize import brentq
 
@@ -363,13 +364,13 @@ def _weighted_median(values: Array, share: Array) -> float:
 
 
 def _quotients(estimator: MEstimator, away: Array) -> Array:
-    """psi(u) / u, near 0 the slope there."""
+    """Return psi(u) / u, or the slope of psi near 0."""
     near = np.abs(away) < 1e-12
     return np.where(near, estimator.slope(0.0), estimator.psi(away) / np.where(near, 1.0, away))
 
 
 def _from_the_median(estimator: MEstimator, values: Array, share: Array) -> float:
-    """Each value weighted by psi(u) / u, again and again, from the median on."""
+    """Find the location by iterative reweighting with psi(u) / u, starting from the median."""
     at = _weighted_median(values, share)
     for _ in range(500):
         away = values - at

@@ -1,4 +1,4 @@
-"""Inverse sensitivity: the exponential mechanism on the number of people who would have to change."""
+"""Inverse sensitivity: an exponential mechanism scored by the number of people who would have to change."""
 
 import math
 from collections.abc import Callable
@@ -31,9 +31,10 @@ from toolkit.frames.sums import QUANTILE_BITS, Bounds, format_number
 
 
 def quantile_lengths(steps: Steps, span: int, q: Fraction) -> Steps:
-    """For each step the least number of changes that make it a quantile: at most a share q of the values below it, at
-    most a share 1 - q above. A value that should not be below is best replaced by the step itself; to remove it, or
-    to add others, is never better.
+    """Return for each step the least number of changes that make it a quantile.
+
+    At most a share q of the values may lie below a quantile, and at most a share 1 - q above it. Replacing a value on
+    the wrong side by the step itself is optimal; removing or adding values is never better.
     """
     counts = np.bincount(steps, minlength=span + 1).astype(np.int64)
     upto = np.cumsum(counts)
@@ -44,7 +45,7 @@ def quantile_lengths(steps: Steps, span: int, q: Fraction) -> Steps:
 
 
 def _share_down(q: Fraction, n: int) -> int:
-    """Return the largest whole number that is at most q n: ceil(b - q n) = b - floor(q n) for whole b."""
+    """Return the largest integer that is at most q n: ceil(b - q n) = b - floor(q n) for integer b."""
     return q.numerator * n // q.denominator
 
 
@@ -95,7 +96,7 @@ def _to_lower(steps: Steps, span: int, cutoff: int, unit: int, rounds: int) -> S
 
 
 def function_lengths(values: Array, bounds: Bounds, function: Callable[[Array], float], most: int) -> Steps:
-    """Return the same for a function of sorted values that never falls when a value rises; at most `most` + 1.
+    """Return the least numbers of changes for an increasing function of sorted values, at most `most` + 1.
 
     With k changes it can be brought as low as where the k largest are at the lower bound, and as high as where the k
     smallest are at the upper. A function that fails, or is not finite, counts as the lower bound.
@@ -256,7 +257,7 @@ class InverseSensitivity:
 
     @property
     def zcdp(self) -> Zcdp:
-        """Epsilon**2 / 8 of each choice, as of every exponential mechanism."""
+        """The zCDP cost, epsilon**2 / 8 per choice, as for every exponential mechanism."""
         return Zcdp(self.groups * Fraction(self._selection.zcdp.amount))
 
     @property
@@ -310,7 +311,7 @@ class InverseSensitivity:
         return self._selection.probabilities(-self.lengths(values))
 
     def release(self, values: Any, rng: Rng = None) -> Estimate:
-        """Release a point of the grid, without an error: how far it is off depends on the data.
+        """Release a point of the grid, without a standard error because the error depends on the data.
 
         Parameters
         ----------
@@ -341,7 +342,7 @@ class InverseSensitivity:
 
     @property
     def _note(self) -> str:
-        """A bound on the error that needs no data: at least one candidate has the length 0."""
+        """A note with a bound on the error that needs no data, because at least one candidate has length 0."""
         length = (math.log(self.bounds.span + 1) + math.log(20)) / float(self._selection._rate)
         return (
             f"with probability 95 % it is the {self._target()} of a table that differs from this one in at "

@@ -1,4 +1,4 @@
-"""Propose, test, release: a bound on the local sensitivity is proposed, and tested privately before it is used."""
+"""Propose-test-release: a bound on the local sensitivity is proposed and tested privately before it is used."""
 
 import math
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from toolkit.frames.sums import Bounds
 
 @dataclass(frozen=True, repr=False)
 class ProposeTestRelease:
-    """Release with Laplace noise for a sensitivity of `proposed`, if that surely holds far around.
+    """A release with Laplace noise for a sensitivity of `proposed`, if a private test confirms this bound.
 
     It costs Approx(2 epsilon, delta), under "replace".
 
@@ -75,12 +75,12 @@ class ProposeTestRelease:
 
     @property
     def loss(self) -> Approx:
-        """What a release costs, whether the test passes or not."""
+        """The privacy loss of a release, whether the test passes or not."""
         return Approx(2 * exact(self.epsilon, "epsilon"), exact(self.delta, "delta"))
 
     @property
     def threshold(self) -> int:
-        """ln(1/delta) / epsilon, rounded up."""
+        """The threshold of the test: ln(1/delta) / epsilon, rounded up."""
         return math.ceil(log_up(1 / exact(self.delta, "delta")) / exact(self.epsilon, "epsilon"))
 
     def distance(self, values: ArrayLike) -> int:
@@ -103,7 +103,7 @@ class ProposeTestRelease:
         )
 
     def release(self, values: ArrayLike, rng: Rng = None) -> Estimate:
-        """Release the statistic with noise, or NaN where the test does not pass.
+        """Release the statistic with noise, or NaN if the test fails.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class ProposeTestRelease:
 
     @property
     def _allowed(self) -> int:
-        """The proposal in steps, times the divisor, rounded down."""
+        """The proposed sensitivity in steps times the divisor, rounded down."""
         return math.floor(exact(self.proposed, "proposed") / self.bounds.step * self.statistic.divisor)
 
     def _ordered(self, values: ArrayLike) -> Any:

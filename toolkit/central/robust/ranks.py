@@ -1,5 +1,4 @@
-"""Statistics of sorted values: median, order statistic, trimmed mean, distance of the quartiles; and how far
-others can bring one person to move them.
+"""Statistics of sorted values, such as the median, trimmed mean and interquartile range, with their local sensitivity.
 
 With values x(1) <= ... <= x(n) in [a, b], x(i) = a for i < 1 and b for i > n, each of them has a local
 sensitivity of the form
@@ -105,7 +104,7 @@ class RankStatistic:
     def _ends(
         self, window: tuple[int, int], ordered: npt.NDArray[Any], low: object, high: object, most: int
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return the values from rank `high` up, and those up to rank `low` + 1, as far as k = most looks."""
+        """Return the values from rank `high` up and those up to rank `low` + 1, as many as k = most needs."""
         first, last = window
         return (
             _values(ordered, low, high, range(last, last + most + 2)),
@@ -121,7 +120,7 @@ def _largest_gap(above: npt.NDArray[Any], below: npt.NDArray[Any], k: int) -> An
 
 
 def _values(ordered: npt.NDArray[Any], low: object, high: object, ranks: range) -> npt.NDArray[Any]:
-    """Return the values of these ranks, those outside 1 ... n at the bounds."""
+    """Return the values of these ranks, with the bounds for ranks outside 1 ... n."""
     inside = ordered[max(ranks.start, 1) - 1 : max(min(ranks.stop, len(ordered) + 1) - 1, 0)]
     before = min(max(1 - ranks.start, 0), len(ranks))
     entries = np.empty(len(ranks), dtype=ordered.dtype)

@@ -1,4 +1,4 @@
-"""Releases with noise that is scaled to the smooth sensitivity: of a median, a trimmed mean, a distance of quartiles.
+"""Releases with noise scaled to the smooth sensitivity of a median, a trimmed mean or an interquartile range.
 
 The scale depends on the data and stays inside: no standard error, no interval, no message tells it. Values
 are clamped and rounded to a public grid first; statistic and sensitivity are then exact rationals, and the
@@ -36,7 +36,7 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Summary:
-    """What noise is added to: the statistic and its smooth sensitivity, in steps of the grid; private.
+    """The statistic and its smooth sensitivity in steps of the grid, to which noise is added; private.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Summary:
 
 @dataclass(frozen=True, repr=False)
 class SmoothSensitivity:
-    """A statistic of sorted values with noise for its smooth sensitivity, under "replace".
+    """A release of a statistic of sorted values with noise for its smooth sensitivity, under "replace".
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class SmoothSensitivity:
         noise: str = "laplace",
         **options: Any,
     ) -> "SmoothSensitivity":
-        """Make the mechanism that costs Approx(epsilon, delta): for comparison, as the power law needs less noise.
+        """Make the mechanism that costs Approx(epsilon, delta), for comparison; the power law needs less noise.
 
         Parameters
         ----------
@@ -164,18 +164,18 @@ class SmoothSensitivity:
 
     @property
     def loss(self) -> Loss:
-        """What a release costs."""
+        """The privacy loss of a release."""
         return self.noise.loss
 
     @property
     def _ratio(self) -> Fraction:
-        """q, a binary fraction not below e**-t."""
+        """The ratio q, a binary fraction of at least e**-t."""
         digits = 16 + max(0, math.ceil(-math.log2(self.noise.smoothness)))
         return Fraction(exp_enclosure(self.noise.smoothness, digits)[1], 2**digits)
 
     @property
     def _farthest(self) -> int:
-        """The distance in people beyond which even the width of the bounds counts less than the floor."""
+        """The distance in people beyond which even the width of the bounds contributes less than the floor."""
         needed = math.log(self.bounds.span / self._floor) / -math.log(self._ratio)
         return min(self.statistic.n, math.ceil(needed) + 1)
 
@@ -191,7 +191,7 @@ class SmoothSensitivity:
         return self._summarize_steps(np.sort(np.maximum(steps, 0)))
 
     def _summarize_steps(self, ordered: Steps) -> Summary:
-        """Return the same for sorted steps from 0 to span."""
+        """Return the statistic and its smooth sensitivity for sorted steps from 0 to span."""
         reaches = np.array(self.statistic._sensitivities(ordered, 0, self.bounds.span, self._farthest), dtype=float)
         with np.errstate(divide="ignore"):
             heights = np.log(reaches) + np.arange(len(reaches)) * math.log(self._ratio)
@@ -201,7 +201,7 @@ class SmoothSensitivity:
         return Summary(value, _rounded_up(largest) / self.statistic.divisor)
 
     def release(self, values: ArrayLike, rng: Rng = None) -> Estimate:
-        """Release the statistic with noise; no error is told, as the scale is private.
+        """Release the statistic with noise; its standard error is private, because it depends on the data.
 
         Parameters
         ----------
@@ -257,8 +257,9 @@ class SmoothSensitivity:
 
 
 def _rounded_up(number: Fraction) -> Fraction:
-    """Return a number of at least 1 with fewer digits, at most 2**-128 above it. The ratio q is above e**-t by more
-    than such an error, so that what is rounded is t-smooth still.
+    """Round a number of at least 1 up to fewer digits, by at most 2**-128.
+
+    The ratio q exceeds e**-t by more than this error, so the rounded sensitivity is still t-smooth.
     """
     return Fraction(math.ceil(number * 2**128), 2**128)
 
@@ -269,7 +270,7 @@ _LOG_ERROR = Fraction(1, 2**30)  # twice the error of a logarithm in floats, wit
 
 @dataclass(frozen=True, repr=False)
 class ScaleBound:
-    """An upper bound of the noise's scale, itself with noise: ln S changes by at most t between neighbors.
+    """A noisy upper bound of the scale of the noise, where ln S changes by at most t between neighbors.
 
     Parameters
     ----------
@@ -292,7 +293,7 @@ class ScaleBound:
 
     @property
     def loss(self) -> Pure:
-        """What a release costs."""
+        """The privacy loss of a release."""
         return self.laplace.loss
 
     def release(self, values: ArrayLike, rng: Rng = None, *, level: Number = 0.95) -> float:

@@ -1,9 +1,8 @@
-"""Local and smooth sensitivity: how far one person moves a statistic of *these* values, and a bound on that
-which changes by at most a factor between neighbors.
+"""Local sensitivity, the effect of one person on a statistic of given values, and its smooth upper bound.
 
-Both depend on the data, so neither may be shown, nor may noise be scaled to the local one: a scale of 0 tells
-that the values agree. The functions here are for lessons and for planning with assumed data; the releases of
-`toolkit.central.robust.releases` keep what they compute to themselves. All is for "replace": n is public.
+Both depend on the data, so neither may be published, and noise may not be scaled to the local one: a scale of 0 reveals
+that the values agree. The functions of this module are for teaching and for planning with assumed data. The releases of
+`toolkit.central.robust.releases` never reveal what they compute. All functions are for "replace", where n is public.
 
 References: Nissim, Raskhodnikova and Smith, Smooth sensitivity and sampling in private data analysis (2007).
 """
@@ -31,7 +30,7 @@ MOST_TABLES = 100_000
 
 
 def tables(domain: Sequence[Any], n: int) -> list[Table]:
-    """All tables of n values of the domain, sorted; the order of rows does not count."""
+    """Return all tables of n values of the domain, sorted because the order of rows does not matter."""
     number = comb(len(domain) + n - 1, n)
     if number > MOST_TABLES:
         reject(f"`domain` must allow at most {MOST_TABLES:,} tables", f"{number:,}", "each is looked at")
@@ -92,7 +91,7 @@ def local_sensitivity(
     rank: int | None = None,
     trim: int | None = None,
 ) -> Any:
-    """Compute the largest change of the statistic when one of these values is replaced; exact.
+    """Compute the largest change of the statistic when one of these values is replaced.
 
     Parameters
     ----------
@@ -189,8 +188,10 @@ def smooth_sensitivity(
 
 
 def _largest(sensitivity_at: Callable[[int], Any], n: int, ratio: Any) -> Any:
-    """Max over k = 0 ... n of ratio**k reach(k), for a reach that never falls as k grows: from l to r it is at most
-    ratio**l reach(r); where that is not above the best so far, nothing between is looked at.
+    """Maximize ratio**k sensitivity_at(k) over k = 0 ... n, where the sensitivity is non-decreasing in k.
+
+    Between l and r the product is at most ratio**l sensitivity_at(r). Intervals whose bound does not exceed the best
+    value so far are skipped.
     """
     evaluated = {0: sensitivity_at(0), n: sensitivity_at(n)}
     best = max(evaluated[0], ratio**n * evaluated[n])

@@ -1,4 +1,4 @@
-"""A total that is published every period: one loss for all of them, and the smallest error that it allows."""
+"""Running totals that are published every period under one privacy loss, with the smallest possible error."""
 
 from toolkit.central.stream.comparison import Error, compare, crossing, error
 from toolkit.central.stream.factorization import Factorization

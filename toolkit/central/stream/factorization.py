@@ -39,16 +39,16 @@ class Factorization(ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """What is measured, in a phrase."""
+        """A phrase that describes the measurements."""
 
     @property
     @abstractmethod
     def error_factors(self) -> Array:
-        """The standard deviation of every period's published number, for noise of standard deviation 1."""
+        """The standard deviation of the published number of every period, for noise of standard deviation 1."""
 
     @abstractmethod
     def encode(self, counts: Sequence[int]) -> list[int]:
-        """Return what is measured at the last of the counts, before noise is added: a part of C x.
+        """Return the new measurements at the last of the counts, a part of C x, before noise is added.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class Factorization(ABC):
 
     @abstractmethod
     def l1_sensitivity(self, times: int = 1) -> Fraction:
-        """Return how far `times` periods, each moved by 1, move all measurements together in the L1 norm.
+        """Return the L1 sensitivity of all measurements together when the counts of `times` periods change by 1 each.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class Factorization(ABC):
 
     @abstractmethod
     def _l2_squared(self, times: int = 1) -> Fraction:
-        """Return the same in the L2 norm, squared."""
+        """Return the squared L2 sensitivity when the counts of `times` periods change by 1 each."""
 
     @property
     @abstractmethod
@@ -88,7 +88,7 @@ class Factorization(ABC):
     @property
     @abstractmethod
     def _settings(self) -> list[Any]:
-        """The kind and its parameters but for the periods, as a stream's file stores them."""
+        """The kind and the parameters except the periods, as a stream's file stores them."""
 
     @abstractmethod
     def _decoder(self) -> Decoder:

@@ -31,7 +31,7 @@ _GRAM_LIMIT = 1024
 
 
 def root(periods: int, window: int | None = None, unit: object = Fraction(1)) -> npt.NDArray[Any]:
-    """Return the first coefficients of the root of 1 + z + … + z**(window - 1), exact unless `one` is a float."""
+    """Return the first coefficients of the root of 1 + z + … + z**(window - 1), exact unless `unit` is a float."""
     return _product(_power(periods, 1, unit), _power(periods, 3, unit), periods, window)
 
 
@@ -61,7 +61,7 @@ def _product(plain: list[Any], spaced: list[Any], count: int, window: int | None
 
 @dataclass(frozen=True)
 class SquareRoot(Factorization):
-    """The square root of the matrix of totals, its columns brought to length 1 and rounded to 2**-24.
+    """The square root of the matrix of totals, with columns scaled to length 1 and rounded to 2**-24.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class SquareRoot(Factorization):
 
     @cached_property
     def _lengths(self) -> Array:
-        """The length of each column before it is brought to 1: column j has periods - j entries."""
+        """The length of each column before scaling; column j has periods - j entries."""
         return np.asarray(np.sqrt(np.cumsum(self._root**2))[::-1])
 
     def _column(self, period: int) -> npt.NDArray[np.int64]:
@@ -118,7 +118,7 @@ class SquareRoot(Factorization):
         return Fraction(widest * min(times, self.periods), self._unit)
 
     def _l2_squared(self, times: int = 1) -> Fraction:
-        """Return the squared move in the L2 norm: exact for one period, an upper bound for several.
+        """Return the squared L2 sensitivity, which is exact for one period and an upper bound for several.
 
         For several it is the sum over products of columns: of each column with those `times` that it has
         most in common with, of those `times` columns where that is largest. Beyond 1,024 periods it is the

@@ -201,12 +201,12 @@ class RunningTotal:
 
     @property
     def factorization(self) -> Factorization:
-        """The matrix factorization: what is measured with noise, and how totals are composed of it."""
+        """The matrix factorization, which determines what is measured and how totals are decoded."""
         return self._noise.factorization
 
     @property
     def period(self) -> int:
-        """The number of periods that are over."""
+        """The number of completed periods."""
         return len(self._measurements)
 
     @property
@@ -227,7 +227,7 @@ class RunningTotal:
         return f"user level: one person, in at most {self.per_person:,} of the periods"
 
     def group(self, k: int) -> Loss:
-        """Return what k records together lose, such as those of a person who comes k times: k epsilon, or k**2 rho.
+        """Return the loss of k records together, such as those of a person who comes k times: k epsilon, or k**2 rho.
 
         Parameters
         ----------
