@@ -23,7 +23,7 @@ from toolkit.frames import values
 from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.frame import SOURCES, Frame, column_of, engine_of
 
-_FAR = 1e100  # where no bounds are said, numbers are cut here: their squares are still floats
+_FAR = 1e100  # without bounds, numbers are clipped here, so that their squares are still floats
 _INSIDE = 1 - 2.0**-40  # more than the rounding of a length, so that no row is longer than 1
 
 

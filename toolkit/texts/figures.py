@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-_BEYOND = 100_000  # a factor above it promises nothing, whatever it is
+_BEYOND = 100_000  # a larger factor promises nothing
 
 
 def figure(value: float, decimals: int | None = None) -> str:

@@ -129,7 +129,7 @@ def _proofs(design: Any, voice: Voice, name: Name, ratio: bool) -> list[str]:
     """State one bound for all reports or, if a report rules answers out, what each report leaves possible."""
     if math.isfinite(design.epsilon):
         return [epsilon_bound(design.epsilon, voice, ratio=ratio)]
-    if len(design.report_options) > _SHOWN:  # of which there are at least as many as answers
+    if len(design.report_options) > _SHOWN:  # there are at least as many reports as answers
         return [voice.say("proves_some")]
     return [_proof(design, j, voice, name, ratio) for j in range(len(design.report_options))]
 

@@ -161,7 +161,7 @@ class PowerLaw:
     def __post_init__(self) -> None:
         positive(self.loss.amount, "epsilon", NO_END)
         if whole(self.m, "m") < 3:
-            reject("`t` must be below epsilon / 2", f"epsilon / {self.m}", "else the noise has no finite variance")
+            reject("`t` must be below epsilon / 2", f"epsilon / {self.m}", "otherwise the noise has no finite variance")
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, t: Number | None = None) -> "PowerLaw":
@@ -171,7 +171,7 @@ class PowerLaw:
         if t is not None:
             ratio = amount / positive(t, "t", "a sensitivity that may not change is the global one")
         if ratio <= 2:
-            reject("`t` must be below epsilon / 2", t, "else the noise has no finite variance")
+            reject("`t` must be below epsilon / 2", t, "otherwise the noise has no finite variance")
         if ratio.denominator != 1:
             reject("epsilon / `t` must be whole", float(ratio), "then the tail is a rational number")
         return cls(Pure(amount), int(ratio))

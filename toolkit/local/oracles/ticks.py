@@ -201,7 +201,7 @@ def tick_boxes(
         reject("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
     random_box = RandomBox(names, *odds(epsilon, inside=1, outside=1))
     capped = CappedBoxes(names, cap, flip, DENOMINATOR_LIMIT)
-    share = min(cap / len(names), 0.5)  # everyone ticks as many as allowed, spread evenly
+    share = min(cap / len(names), 0.5)  # everybody ticks the largest allowed number, evenly over the boxes
     by_one, by_cap = (float(boxes.variance(share, 1)[0]) for boxes in (random_box, capped))
     better = "random" if by_one <= by_cap else "capped"
     limit = f"at most {cap} tick{'' if cap == 1 else 's'}"
