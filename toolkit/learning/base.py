@@ -143,7 +143,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True  # missing numbers are allowed, so that no cell decides whether there is an error
+        tags.input_tags.allow_nan = True  # so that no cell decides whether there is an error
         tags.non_deterministic = True
         return tags
 

@@ -23,7 +23,7 @@ from toolkit.core.inference.special import gamma
 # M-estimators of regression with rows of bounded length, and their influence.
 #
 # beta solves the sum of psi(y - x beta) w(x) x = 0, where w(x) = min(1, clip / |x|) cuts every row to length `clip`:
-# Without it one distant row would change beta without limit, for every psi.
+# without it one distant row would change beta without limit, for every psi.
 
 _ROUNDS = 1000
 
