@@ -45,7 +45,6 @@ UNCLEAR: dict[str, int] = {
     "audit/running.py": 1,
     "core/covers.py": 1,
     "core/inference/contrasts.py": 1,
-    "planning/models/two_groups.py": 1,
     "survey/results/__init__.py": 1,
     "survey/results/registration.py": 1,
 }

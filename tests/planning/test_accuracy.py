@@ -102,9 +102,9 @@ def test_the_power_figure_of_blair_imai_and_zhou():
 )
 def test_only_one_question_of_yes_and_no_to_a_large_population_is_counted(family, prevalence, detect, field):
     accuracy = Case(family, prevalence, 0.95, detect, field=field).accuracy(1.0)
-    assert accuracy.counted is None
+    assert accuracy.exact_test is None
     assert accuracy.power(500) == accuracy.normal_power(500)
-    assert Case(warner, 0.1, 0.95, detect=0.2).accuracy(1.0).counted is not None
+    assert Case(warner, 0.1, 0.95, detect=0.2).accuracy(1.0).exact_test is not None
 
 
 def test_beyond_a_million_people_the_formula_stands_in():

@@ -19,8 +19,8 @@ def test_the_smallest_size_is_found_for_every_kind_of_goal(field):
         n = people_for(accuracy, target)
         assert target.reached(accuracy, n)
         assert not target.reached(accuracy, n - 1)
-        assert target.kept(accuracy, n)
-        assert not target.kept(accuracy, n - 1)
+        assert target.sustained(accuracy, n)
+        assert not target.sustained(accuracy, n - 1)
 
 
 def test_what_is_reached_exactly_is_reached():
@@ -37,8 +37,8 @@ def test_a_power_that_is_reached_by_chance_of_the_number_is_not_kept():
     """254 people have 80 %, 255 to 276 not all: the teeth of a saw."""
     accuracy, target = Case(forced("1/6", "1/6"), 0, 0.95, detect=0.1).accuracy(None), Target(power=0.8)
     assert target.reached(accuracy, 254)
-    assert not target.kept(accuracy, 254)
-    assert target.kept(accuracy, 277)
+    assert not target.sustained(accuracy, 254)
+    assert target.sustained(accuracy, 277)
     assert people_for(accuracy, target) == 277
 
 
@@ -99,9 +99,9 @@ def test_a_power_beyond_direct_questioning_is_said_to_be_so():
 @pytest.mark.parametrize(("tips", "least"), [(0.5, 1.9), (0.9, 1.2345)])
 def test_smaller_epsilons_are_looked_for_to_three_digits_while_the_tips_of_the_teeth_reach_the_power(tips, least):
     """A power that is kept from 1.2345 to 1.5 and from 1.9 on."""
-    counted = SimpleNamespace(ceiling=lambda _: tips)
-    case = SimpleNamespace(accuracy=lambda epsilon: SimpleNamespace(epsilon=epsilon, counted=counted))
-    target = SimpleNamespace(power=0.8, kept=lambda one, _: 1.2345 <= one.epsilon <= 1.5 or one.epsilon >= 1.9)
+    exact_test = SimpleNamespace(ceiling=lambda _: tips)
+    case = SimpleNamespace(accuracy=lambda epsilon: SimpleNamespace(epsilon=epsilon, exact_test=exact_test))
+    target = SimpleNamespace(power=0.8, sustained=lambda one, _: 1.2345 <= one.epsilon <= 1.5 or one.epsilon >= 1.9)
     assert least <= solving._lower_epsilon(case, target, 100, 2.0) <= least * 1.001
 
 

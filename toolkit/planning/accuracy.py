@@ -140,7 +140,7 @@ class Precision(Protocol):
     def field(self) -> Field: ...
 
     @property
-    def counted(self) -> ScoreTest | None: ...
+    def exact_test(self) -> ScoreTest | None: ...
 
     def margin(self, n: ArrayLike) -> Any: ...
 
@@ -201,7 +201,7 @@ class Accuracy:
     """The precision of n reports of one randomizer.
 
     `shift` is the distance between the truths that a test tells apart, and `other` the variance at the second one.
-    `counted` is the test whose power is exact, if there is one, and `counted_directly` that of direct questions.
+    `exact_test` is the test whose power is exact, if there is one, and `exact_test_directly` that of direct questions.
     """
 
     field: Field
@@ -210,8 +210,8 @@ class Accuracy:
     other: VarianceSources | None = None
     shift: Array | None = None
     sides: int = 2
-    counted: ScoreTest | None = None
-    counted_directly: ScoreTest | None = None
+    exact_test: ScoreTest | None = None
+    exact_test_directly: ScoreTest | None = None
     assured: Assured | None = None
     assured_directly: Assured | None = None
 
@@ -234,8 +234,8 @@ class Accuracy:
         """Return the power of the test of `prevalence` against `detect`: exact, or by the normal approximation."""
         if np.ndim(n):
             return np.array([self.power(people) for people in np.asarray(n).tolist()])
-        if self.counted is not None and n <= MOST_COUNTED:
-            return self.counted.power(int(n))
+        if self.exact_test is not None and n <= MOST_COUNTED:
+            return self.exact_test.power(int(n))
         return self.normal_power(n)
 
     def normal_power(self, n: ArrayLike) -> Any:
@@ -250,14 +250,14 @@ class Accuracy:
 
     def without_noise(self) -> "Accuracy":
         """Return the precision of direct questions, if everybody told the truth."""
-        return replace(self.with_noise(0.0), counted=self.counted_directly, assured=self.assured_directly)
+        return replace(self.with_noise(0.0), exact_test=self.exact_test_directly, assured=self.assured_directly)
 
     def with_noise(self, variance: float | Array) -> "Accuracy":
         """Replace the noise variance of one person's contribution."""
         noise = np.broadcast_to(variance, self.here.noise.shape)
         here = VarianceSources(noise, self.here.sampling)
         other = self.other and VarianceSources(noise, self.other.sampling)
-        return replace(self, here=here, other=other, counted=None, assured=None)
+        return replace(self, here=here, other=other, exact_test=None, assured=None)
 
 
 def critical(level: float, sides: int) -> float:
@@ -313,9 +313,9 @@ class Case:
             return Accuracy(self.field, self.level, here, assured=assured, assured_directly=direct_assured)
         truth, guess = (np.atleast_1d(np.asarray(share, dtype=float)) for share in (self.detect, self.prevalence))
         gap = np.abs(truth - guess)
-        counted, direct = self._counted(randomizer) or (None, None)
+        exact_test, direct = self._exact_tests(randomizer) or (None, None)
         other = spread_of(randomizer, self.detect, self.sd)
-        return Accuracy(self.field, self.level, here, other, gap, self.sides, counted, direct)
+        return Accuracy(self.field, self.level, here, other, gap, self.sides, exact_test, direct)
 
     def _assured(self, randomizer: Randomizer) -> tuple[Assured | None, Assured | None]:
         """Return the margin that most surveys keep, for this randomizer and for direct questions."""
@@ -328,7 +328,7 @@ class Case:
         assured = Assured(self.assurance, float(no + (yes - no) * share), float(yes - no))
         return assured, Assured(self.assurance, share, 1.0)
 
-    def _counted(self, randomizer: Randomizer) -> tuple[ScoreTest, ScoreTest] | None:
+    def _exact_tests(self, randomizer: Randomizer) -> tuple[ScoreTest, ScoreTest] | None:
         """Return the exact tests, if reports are binomial: one yes/no question to n people of a large population."""
         if not has_matrix(randomizer) or not self.field.is_binomial:
             return None

@@ -473,11 +473,11 @@ def _test_note(case: Case, accuracy: Accuracy, target: Target, n: int) -> tuple[
     test = f"{'two-sided' if case.sides == 2 else 'one-sided'} test at {100 * (1 - case.level):.3g} %"
     if not Target(power=target.power).counts(accuracy, n):
         return (f"{test}, power by the normal approximation",)
-    counted = f"{test}, power counted from the binomial law"
-    if target.power is None or accuracy.counted is None:
-        return (counted,)
-    first, stays = accuracy.counted.first(target.power), accuracy.counted.stays(target.power)
-    return (f"{counted}: {target.power:.3g} is first reached with {first:,} people and kept from {stays:,} on",)
+    message = f"{test}, power counted from the binomial law"
+    if target.power is None or accuracy.exact_test is None:
+        return (message,)
+    first, stays = accuracy.exact_test.first(target.power), accuracy.exact_test.stays(target.power)
+    return (f"{message}: {target.power:.3g} is first reached with {first:,} people and kept from {stays:,} on",)
 
 
 def _assurance(assurance: Number | None, detect: object) -> float | None:

@@ -43,14 +43,14 @@ class Target:
     def reached(self, accuracy: Precision, n: ArrayLike) -> bool:
         return self.shortfall(accuracy, n) <= 0
 
-    def kept(self, accuracy: Precision, n: int) -> bool:
+    def sustained(self, accuracy: Precision, n: int) -> bool:
         """Return whether n people and every larger number reach the target: an exact power is a sawtooth in n."""
         reached = self.reached(accuracy, n)
-        return reached and (not self.counts(accuracy, n) or accuracy.counted.keeps(float(self.power or 0), n))  # type: ignore[union-attr]
+        return reached and (not self.counts(accuracy, n) or accuracy.exact_test.keeps(float(self.power or 0), n))  # type: ignore[union-attr]
 
     def counts(self, accuracy: Precision, n: int) -> bool:
         """Return whether the power of n people is exact, and not approximated."""
-        return self.margin is None and accuracy.counted is not None and n <= MOST_COUNTED
+        return self.margin is None and accuracy.exact_test is not None and n <= MOST_COUNTED
 
     def __str__(self) -> str:
         return f"a power of {self.power:.3g}" if self.margin is None else in_words(self.margin, shares=self.shares)
@@ -80,7 +80,7 @@ def people_for(accuracy: Precision, target: Target) -> int:
         _explain_people(accuracy, target, most)
     people = least_whole(lambda n: target.reached(accuracy, n), 0, _guess(accuracy, target), most=most)
     if target.counts(accuracy, people):
-        return accuracy.counted.stays(float(target.power or 0))  # type: ignore[union-attr]
+        return accuracy.exact_test.stays(float(target.power or 0))  # type: ignore[union-attr]
     assured: Assured | None = getattr(accuracy, "assured", None)
     if assured is None or target.margin is None or not accuracy.field.is_binomial or people > MOST_COUNTED:
         return people
@@ -118,34 +118,34 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
     power is exact or subset sizes are whole, smaller values are tried in steps.
     """
     best = case.accuracy(float(case.field.questions_each)).without_noise()
-    counted = target.counts(best, n)
-    if not target.kept(best, n):
+    exact = target.counts(best, n)
+    if not target.sustained(best, n):
         # An exact power is not monotone, so that an epsilon that reaches it by chance may have been missed.
-        none = "no epsilon was found that keeps" if counted else "no epsilon reaches"
+        none = "no epsilon was found that keeps" if exact else "no epsilon reaches"
         remedy = f"even direct questioning has {target.attained(best, n)}; ask more people"
         reject(f"{none} the target with {n:,} people", target, remedy, OutOfReach)
 
-    def kept(epsilon: float) -> bool:
-        return target.kept(case.accuracy(epsilon), n)
+    def sustained(epsilon: float) -> bool:
+        return target.sustained(case.accuracy(epsilon), n)
 
     def missed(epsilon: float) -> float:
         accuracy = case.accuracy(epsilon)
-        if counted and accuracy.counted is not None:
-            return float(target.power or 0) - accuracy.counted.envelope(n)
+        if exact and accuracy.exact_test is not None:
+            return float(target.power or 0) - accuracy.exact_test.envelope(n)
         return max(target.shortfall(accuracy, n), -_MAX_SHORTFALL)
 
     low, high = _around(missed)
-    if low is None and not counted:
+    if low is None and not exact:
         return LEAST_EPSILON
     least = LEAST_EPSILON if low is None else MOST_EPSILON
     if low and high:
-        least = _root(missed, low, high, _NEAR if counted else _CLOSE)
-    if (high is None or counted) and not kept(least):  # the envelope is only an approximation of an exact power
+        least = _root(missed, low, high, _NEAR if exact else _CLOSE)
+    if (high is None or exact) and not sustained(least):  # the envelope is only an approximation of an exact power
         least = MOST_EPSILON
-        if not kept(least):
+        if not sustained(least):
             rule = f"the target with {n:,} people must need an epsilon of at most {MOST_EPSILON:g}"
             reject(rule, target, "ask more people", OutOfReach)
-    if counted:
+    if exact:
         return _lower_epsilon(case, target, n, least)
     return least if case.randomizer(least).matrix is not None else _less(missed, least)
 
@@ -168,14 +168,14 @@ def _lower_epsilon(case: Case, target: Target, n: int, least: float) -> float:
     power, epsilon = float(target.power or 0), least
     while (epsilon := epsilon * (1 - _STEP)) > LEAST_EPSILON:
         accuracy = case.accuracy(epsilon)
-        if target.kept(accuracy, n):
+        if target.sustained(accuracy, n):
             least = epsilon
-        elif accuracy.counted is None or accuracy.counted.ceiling(n) < power:
+        elif accuracy.exact_test is None or accuracy.exact_test.ceiling(n) < power:
             break
     missed = max((1 - _STEP) * least, LEAST_EPSILON)
     while least / missed - 1 > _NEAR:
         middle = math.sqrt(missed * least)
-        missed, least = (missed, middle) if target.kept(case.accuracy(middle), n) else (middle, least)
+        missed, least = (missed, middle) if target.sustained(case.accuracy(middle), n) else (middle, least)
     return least
 
 

@@ -115,9 +115,9 @@ class PeopleNeeded:
 
     def __repr__(self) -> str:
         binding = next(row for row in self.rows if row.binding)
-        what = f"{binding.question}, {binding.target} ({binding.group}) decides"
+        reason = f"{binding.question}, {binding.target} ({binding.group}) decides"
         size = f"{self.n:,} people, {self.invited:,} invited, for {len(self.rows)} wishes"
-        return f"<PeopleNeeded: {size}; {what}>"
+        return f"<PeopleNeeded: {size}; {reason}>"
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)

@@ -31,7 +31,7 @@ class Curated:
 
     direct: Accuracy
     total: float
-    counted: None = None
+    exact_test: None = None
 
     @property
     def field(self) -> Field:

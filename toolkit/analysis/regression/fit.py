@@ -191,8 +191,8 @@ class Fit:
         row = np.zeros(len(self.labels))
         for label, weight in weights.items():
             if label not in self.labels:
-                known = ", ".join(map(str, self.labels))
-                reject("a coefficient must be one of the labels", repr(label), f"they are {known}")
+                labels = ", ".join(map(str, self.labels))
+                reject("a coefficient must be one of the labels", repr(label), f"they are {labels}")
             row[self.labels.index(label)] = exact(weight, "weight")
         return row
 

@@ -127,7 +127,7 @@ def plan_slope(
     def reached(people: int) -> float:
         if len(x) > 2 or design.matrix.shape != (2, 2) or people > _COUNTED:
             return float(ndtr(abs(b) * math.sqrt(people / variance) - z))
-        return _counted(design, expit(a + b * x), float(chance[1]), people, z)
+        return _exact_power(design, expit(a + b * x), float(chance[1]), people, z)
 
     if n is None:
         target = checked_power(power, confidence)  # type: ignore[arg-type]  # it is given
@@ -138,7 +138,7 @@ def plan_slope(
     return SlopePlan(design, b, people, confidence, reached(people), variance)
 
 
-def _counted(design: Design, shares: Array, share: float, people: int, z: float) -> float:
+def _exact_power(design: Design, shares: Array, share: float, people: int, z: float) -> float:
     """Return the power of Wald's test of two log-odds, over all counts and random sizes of the groups."""
     points, weights = np.polynomial.hermite_e.hermegauss(5)
     power, (no, yes) = 0.0, design.matrix[:, 1]

@@ -159,7 +159,7 @@ def plan_two_groups(
 
 
 def _two(p: tuple[Number, Number]) -> tuple[float, float]:
-    chances = tuple(float(probability(one, "p")) for one in p)
+    chances = tuple(float(probability(chance, "p")) for chance in p)
     if len(chances) != 2 or chances[0] == chances[1]:
         reject("`p` must be two different probabilities", p, "write p=(0.7, 0.3), for example")
     return chances[0], chances[1]
