@@ -130,7 +130,7 @@ def test_draws_accept_epsilon_and_reject_what_is_a_fifth_off(
         assert goodness(counts, names, list(wrong), n) < 1e-6
 
 
-def test_the_exponential_law_is_the_formula_and_at_most_e_to_the_epsilon_from_its_neighbors() -> None:
+def test_the_exponential_law_is_the_formula_and_private() -> None:
     """All neighbors of [2, 0, 1, 5] with moves of -1, 0, 1 on each score: the largest ratio is below e**epsilon."""
     mechanism, scores = Exponential.for_epsilon("0.7"), np.array([2, 0, 1, 5])
     law = mechanism.probabilities(scores)

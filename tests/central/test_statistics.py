@@ -72,7 +72,7 @@ def test_means_and_variances_move_by_at_most_their_sensitivity(
 
 @pytest.mark.slow
 @given(columns, numbers, st.integers(0, 100), limits, relations, st.booleans())
-def test_sums_of_cells_move_by_at_most_their_sensitivity_where_their_numbers_are_private(
+def test_sums_of_cells_change_by_at_most_their_sensitivity(
     values: list[float], new: float, place: int, bounds: object, relation: str, vanishes: bool
 ) -> None:
     """Also when, under "replace", a value becomes missing and is dropped, or goes to another cell."""

@@ -393,7 +393,8 @@ def test_the_frame_is_read_only_after_the_charge() -> None:
     assert spent[-1] == Pure(0.5)
 
 
-def test_a_score_sees_a_copy_and_one_that_fails_or_is_not_finite_changes_nothing_that_is_seen() -> None:
+def test_a_score_gets_a_copy_and_failures_reveal_nothing() -> None:
+    """A score sees a copy and one that fails or is not finite changes nothing that is seen."""
     data = frame(rows=20)
     before = data.copy()
 
@@ -440,7 +441,7 @@ def test_dropped_values_count_neither_in_a_mean_nor_in_a_variance(neighbors: str
         assert float(found.interval(0.95).low) <= float(found) <= float(found.interval(0.95).high)
 
 
-def test_a_mean_is_counted_from_the_middle_of_the_bounds_also_where_that_is_between_two_steps() -> None:
+def test_a_mean_is_measured_from_the_middle_of_the_bounds() -> None:
     """2**32 + 1 steps of 1 between the bounds: counted from the wrong one of the two in the middle, the mean
     would be 1 off.
     """

@@ -65,9 +65,8 @@ def test_a_mean_has_the_error_of_one_vector_in_the_curator_too() -> None:
 
 
 @pytest.mark.parametrize(("missing", "most"), [("drop", 80), (30, 80), ("drop", 1)])
-def test_a_standard_deviation_is_the_root_of_the_variance_and_its_error_follows_the_slope(
-    missing: object, most: int
-) -> None:
+def test_a_standard_deviation_is_the_root_of_the_variance(missing: object, most: int) -> None:
+    """A standard deviation is the root of the variance and its error follows the slope."""
     said: dict[str, Any] = {"bounds": (0, most), "missing": missing, "epsilon": 1}
     data = frame().assign(hours=lambda d: d["hours"] * most / 80)
     keeper = Curator(data, Ledger(Pure(10), simulated=True), "replace")

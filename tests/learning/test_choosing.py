@@ -107,7 +107,7 @@ MIXED: list[Any] = [1, 0, "1", "x", 1.0, True, None, math.nan, np.int8(1), np.st
 @pytest.mark.slow
 @pytest.mark.parametrize("made", [list, objects, tuple], ids=["list", "objects", "tuple"])
 @pytest.mark.parametrize("columns", [list, objects], ids=["list", "objects"])
-def test_a_person_moves_every_score_by_at_most_what_is_charged_in_lists_of_numbers_and_texts(
+def test_a_person_changes_scores_by_at_most_the_charged_sensitivity(
     made: Any, columns: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All tables of two people beside ten others, with one replaced by any other row and label: what the

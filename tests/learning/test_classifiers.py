@@ -172,7 +172,8 @@ def test_a_pipeline_of_public_steps_ends_in_a_private_classifier(kind) -> None:
         last.fit(found, y)
 
 
-def test_cells_that_are_no_numbers_and_labels_that_are_no_classes_change_weights_and_nothing_else() -> None:
+def test_invalid_cells_and_labels_change_only_the_weights() -> None:
+    """Cells that are no numbers and labels that are no classes change weights and nothing else."""
     X, y = two_groups(40)  # noqa: N806
     hostile, labels = X.astype(object), y.astype(object)
     hostile[0, 0], hostile[1, 1], hostile[2, 0], hostile[3, 1] = np.nan, np.inf, "text", None

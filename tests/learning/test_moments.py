@@ -30,7 +30,7 @@ def test_rows_and_targets_at_sixty_degrees_reach_the_root_of_four_and_a_half() -
 
 
 @pytest.mark.parametrize(("sigma", "least"), [(0.1, 0.1 * math.sqrt(6)), (0.5, 0.5 * math.sqrt(6)), (0, 0.2)])
-def test_noisy_equations_are_solved_with_a_ridge_that_lifts_the_least_eigenvalue_to_the_noise(sigma, least) -> None:
+def test_the_ridge_lifts_the_least_eigenvalue_to_the_noise(sigma, least) -> None:
     """The largest eigenvalue of noise on a symmetric 3 x 3 matrix is about sigma sqrt(6)."""
     turned, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))
     matrix, products = turned @ np.diag([0.2, 1.0, 3.0]) @ turned.T, np.array([1.0, -2.0, 0.5])

@@ -105,7 +105,7 @@ def test_the_exact_density_of_objective_perturbation_keeps_to_epsilon(loss, ridg
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", [LOGISTIC, HuberHinge(0.5)], ids=["logistic", "hinge"])
-def test_in_the_plane_the_exact_density_with_cubic_noise_keeps_to_epsilon_and_half_the_noise_does_not(loss) -> None:
+def test_cubic_noise_is_private_in_the_plane_and_half_of_it_is_not(loss) -> None:
     """Two columns with bounds: entries of up to 1/sqrt(2). Log densities of the weights over pairs in which
     one row, at a corner, in the middle of an edge or at 0, is replaced by another.
     """

@@ -62,9 +62,7 @@ def test_normal_entries_have_the_spread_that_is_said() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 21, 1000])
-def test_a_push_four_times_as_long_as_the_longest_is_less_likely_than_e_to_minus_100_and_the_longest_is_not(
-    size,
-) -> None:
+def test_a_push_of_four_times_the_longest_is_negligible(size) -> None:
     """The length of a ball, and the radius of a cube, as the laws say."""
     ball, cube, normal = (
         Ball(Fraction(9), size),
@@ -94,7 +92,7 @@ def test_bounds_make_the_push_cubic_and_a_row_norm_alone_makes_it_round(monkeypa
     assert float(scale) * cell == pytest.approx(2 / math.sqrt(5) / left, rel=1e-6)
 
 
-def test_a_radius_is_the_sum_of_one_number_more_than_entries_and_is_kept_with_its_share(monkeypatch) -> None:
+def test_a_radius_is_a_sum_that_is_accepted_with_its_share(monkeypatch) -> None:
     """Of two entries: all draws that decide whether a radius is kept; (2 r + 1) of 2 r + 2 i for each i = 1, 2."""
     scripted = []
 

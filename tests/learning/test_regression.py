@@ -57,7 +57,8 @@ def test_few_people_give_something_finite_and_no_error() -> None:
         assert model.loss_ == Approx(1, 1e-6)
 
 
-def test_cells_and_targets_that_are_no_numbers_are_no_error_and_a_row_without_target_is_none() -> None:
+def test_invalid_cells_and_targets_raise_no_error() -> None:
+    """Cells and targets that are no numbers are no error and a row without target is none."""
     frame = pd.DataFrame({"a": [1.0, None, np.inf, 4.0]})
     said = {"rho": 1.0, "missing": "middle", "bounds": (0, 10), "target_bounds": (0, 60)}
     fits = []

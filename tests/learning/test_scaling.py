@@ -46,7 +46,8 @@ def test_no_entry_is_wider_than_said_and_one_is_as_wide(bounds, row_norm, interc
     assert widest == pytest.approx(scaling.widest, rel=1e-10)
 
 
-def test_a_column_goes_to_minus_one_and_one_and_the_constant_is_as_large_as_one_of_them() -> None:
+def test_a_column_is_scaled_to_minus_one_and_one() -> None:
+    """A column goes to minus one and one and the constant is as large as one of them."""
     rows = scale((0, 1), None, features=20).rows(np.array([[0.0, 1.0] * 10]))
     np.testing.assert_allclose(rows[:, 0], [*[-1, 1] * 10, 1] / np.sqrt(21), rtol=1e-10)
 

@@ -252,7 +252,7 @@ BROKEN = pl.DataFrame({"age": [20.0, 40.0], "pay": [1.0, 2.0], "text": ["1", "Bo
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
-def test_where_the_number_of_rows_is_private_an_engine_computes_nothing_before_the_charge(engine: str) -> None:
+def test_an_engine_computes_nothing_before_the_charge(engine: str) -> None:
     """A condition that fails at one value fails a count of the rows as well."""
     lazy = BROKEN.lazy().filter(pl.col("text").cast(pl.Float64) > 0).select("age", "pay")
     relation = duckdb.connect().from_arrow(BROKEN.to_arrow()).filter("CAST(text AS DOUBLE) > 0").select("age, pay")

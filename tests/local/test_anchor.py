@@ -215,7 +215,7 @@ def test_no_count_of_reports_is_called_full_compliance(harmless: int) -> None:
     assert "followed the instructions" not in told
 
 
-def test_the_score_interval_of_the_share_who_follow_is_wilsons_of_the_share_of_true_answers() -> None:
+def test_the_score_interval_of_followers_is_wilsons() -> None:
     """Of three options the true one is reported with chance p by followers, with 1/3 by the others."""
     anchor, true, n = k_ary(["x", "y", "z"], epsilon=2.0), 160, 300
     found = attention_counts(anchor, [true, 80, 60]).interval(method="wilson")
@@ -226,7 +226,8 @@ def test_the_score_interval_of_the_share_who_follow_is_wilsons_of_the_share_of_t
     assert tuple(found) == pytest.approx(tuple(limits), abs=1e-12)
 
 
-def test_a_corrected_share_that_lies_outside_says_so_and_names_no_method_that_is_not_there() -> None:
+def test_a_corrected_share_outside_zero_to_one_has_a_note() -> None:
+    """A corrected share that lies outside says so and names no method that is not there."""
     estimate = corrected_counts(CWISE, [[3, 10], [12, 75]])
     assert estimate.value < 0
     assert not estimate.interval().empty

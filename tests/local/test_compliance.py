@@ -138,7 +138,7 @@ def test_shares_must_be_shares_and_somebody_must_follow():
         Compliance(self_protective=0.5, random=0.5)
 
 
-def test_of_two_options_that_are_equally_far_off_the_first_is_told_whatever_rounding_says():
+def test_equal_biases_report_the_first_option():
     """Who answers at random moves 1/2 and 1/6 equally far towards 1/3: a millionth of a millionth more or
     less does not turn the sign.
     """

@@ -215,7 +215,7 @@ def test_where_all_reports_agree_the_error_is_that_of_the_nearest_shares() -> No
     assert found.cov == pytest.approx(design.covariance([0, 1 / 3, 2 / 3], 40))
 
 
-def test_where_nothing_hides_an_answer_equal_reports_have_the_error_of_one_more_person_for_each_option() -> None:
+def test_equal_reports_without_randomization_have_an_error() -> None:
     """Twenty of twenty say no: a share of yes of 1/22, as if one more had said each."""
     assert warner(1).estimate_counts([20, 0]).se == pytest.approx(math.sqrt(21 / 22**2 / 20))
 

@@ -99,9 +99,8 @@ def test_costs_are_those_of_all_series_enumerated(memo: Memo, reports: int) -> N
 
 
 @pytest.mark.parametrize("memo", OTHERS)
-def test_an_unchanged_truth_never_costs_more_than_the_permanent_answer_and_one_report_is_both_designs(
-    memo: Memo,
-) -> None:
+def test_an_unchanged_truth_costs_at_most_the_permanent_answer(memo: Memo) -> None:
+    """An unchanged truth never costs more than the permanent answer and one report is both designs."""
     costs = [memo.epsilon(reports) for reports in range(1, 12)]
     assert costs == sorted(costs)
     assert costs[-1] <= memo.permanent.epsilon

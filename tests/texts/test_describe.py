@@ -43,7 +43,7 @@ FACTOR = re.compile(r"(?:at most|up to) ([\d.,]+) times as likely")
 
 @pytest.mark.slow
 @each(name=MAKERS)
-def test_a_design_asked_for_by_its_epsilon_never_has_a_larger_one_nor_tells_a_smaller_factor(name: str) -> None:
+def test_a_design_for_an_epsilon_never_exceeds_it(name: str) -> None:
     """Thirty sizes a design. That its epsilon is that of its integers is held by the contracts."""
     for sixth in range(1, 31):
         design = MAKERS[name](sixth / 6)

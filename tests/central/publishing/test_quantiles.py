@@ -117,9 +117,7 @@ def test_no_cut_has_a_better_score_than_its_interval(low: int, high: int, monkey
         seen.clear()
 
 
-def test_a_cut_is_kept_by_how_much_worse_it_is_than_its_interval_which_is_halved_if_it_is_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_cuts_are_accepted_by_their_score_or_intervals_halved(monkeypatch: pytest.MonkeyPatch) -> None:
     """The exponent of what is flipped is the rate times the ranks that the cut is worse by; none is flipped for 0."""
     values = StepCounts(np.array([5, 0, 70, 3, 1]), 3, np.random.default_rng(4))
     (part,) = (mechanism := RecursiveQuantiles.for_epsilon("1/100", [Fraction(1, 3)], neighbors=AR)).parts

@@ -58,7 +58,7 @@ def test_the_errors_are_those_of_the_table(row: tuple[int, float, int, int, int,
 
 
 @pytest.mark.slow
-def test_noisy_descent_has_the_error_of_the_table_and_the_huber_location_is_its_own_target() -> None:
+def test_noisy_descent_has_the_error_of_the_table() -> None:
     """n = 10,000, Zcdp(1/2), 15 steps of 1.5 from 100,000: 23; 60 runs, 4.5 standard errors of 9 %."""
     rng = np.random.default_rng(2)
     values = incomes(10_000, rng)

@@ -81,7 +81,8 @@ def test_bad_arguments_are_refused() -> None:
         small(1).release([1.0])
 
 
-def test_the_test_compares_the_noisy_distance_and_the_release_has_noise_for_the_proposal() -> None:
+def test_the_noisy_distance_decides_and_the_proposal_scales_the_noise() -> None:
+    """The test compares the noisy distance and the release has noise for the proposal."""
     made = ProposeTestRelease(RankStatistic.from_name("median", 5), Bounds.of((2, 8)).with_step(1), 6, "1/2", "1/100")
     values = [3.0] * 5
     far = made.distance(values)

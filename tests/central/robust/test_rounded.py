@@ -40,7 +40,8 @@ def test_draws_follow_the_continuous_law_rounded_halves_up(name: str) -> None:
     assert chisquare(seen, 400 * law).pvalue > 1e-4
 
 
-def test_a_scale_far_below_the_grid_gives_the_nearest_whole_number_and_one_far_above_is_no_trouble() -> None:
+def test_scales_far_below_and_far_above_the_grid_work() -> None:
+    """A scale far below the grid gives the nearest whole number and one far above is no trouble."""
     for center in (Fraction(5, 2), Fraction(-5, 2), Fraction(7), Fraction(1, 3)):
         nearest = math.floor(center + Fraction(1, 2))
         drawn = {rounded_sum(center, lambda away: exp_of(away * 10**30), np.random.default_rng(i)) for i in range(20)}

@@ -121,7 +121,7 @@ def test_values_are_sorted_once_and_then_read_at_most_three_times(beta: float, m
         assert sum(looks) <= 3 * len(data)
 
 
-def test_noise_scaled_to_the_local_sensitivity_tells_two_neighbors_apart_with_certainty() -> None:
+def test_noise_for_the_local_sensitivity_reveals_a_neighbor() -> None:
     """A scale of 0 and one of 100: the event "exactly 0" has probability 1 on the one, 0 on the other."""
     one, other = [0, 0, 0, 0, 100], [0, 0, 0, 100, 100]
     assert distance(tuple(one), tuple(other)) == 1

@@ -113,7 +113,8 @@ def test_averaging_from_below_would_serve_nothing_under_zcdp() -> None:
 
 
 @pytest.mark.slow
-def test_under_pure_the_best_tree_beats_the_averaged_binary_one_and_averaging_gains_six_percent() -> None:
+def test_the_best_tree_beats_the_averaged_binary_one_under_pure() -> None:
+    """Under pure the best tree beats the averaged binary one and averaging gains six percent."""
     gains = {}
     for periods in MANY:
         way = best_factorization(Pure(1), periods)

@@ -208,7 +208,7 @@ def test_a_read_only_or_strided_array_is_welcome() -> None:
     assert warner("3/4").randomize(answers.astype(bool)[::-1]).dtype == bool
 
 
-def test_codes_of_every_width_are_counted_alike_and_labels_that_are_numbers_stay_labels() -> None:
+def test_codes_of_every_width_have_equal_counts() -> None:
     """Eight-byte codes are counted without a copy; what is out of range, missing or a label takes the same
     way as ever.
     """

@@ -137,7 +137,8 @@ def test_a_shape_that_no_share_makes_is_said_beside_the_interval():
     assert not estimate.to_frame()["empty"].any()
 
 
-def test_a_square_design_fits_when_all_estimates_are_shares_and_not_when_one_is_far_below():
+def test_a_square_design_fits_when_all_estimates_are_shares():
+    """A square design fits when all estimates are shares and not when one is far below."""
     assert JOINT.estimate_counts([849, 438, 402, 311]).fit.p == 1
     wrong = JOINT.estimate_counts([700, 300, 250, 50])
     assert wrong.fit.p < 0.01
@@ -194,7 +195,7 @@ def test_what_came_is_compared_with_what_the_design_makes():
     assert [impossible_count(np.array([300.0 - yes, yes]), matrix, "yes") for yes in (50, 250)] == ["", ""]
 
 
-def test_where_each_option_has_its_own_report_the_tail_is_exact_and_one_for_all_options():
+def test_designs_with_a_report_per_option_have_exact_tails():
     """One yes of ten, where a quarter is the least: the tail is 0.244. For three options it is 2 * 3 times
     the least tail.
     """

@@ -36,14 +36,16 @@ def test_scores_invert_the_matrix_for_square_and_wide_tables() -> None:
         assert np.allclose(score.sum(axis=1), 1, atol=1e-10)
 
 
-def test_those_without_an_option_divide_as_the_shares_do_and_evenly_where_nobody_is_left() -> None:
+def test_people_without_an_option_are_a_mixture_of_the_others() -> None:
+    """Those without an option divide as the shares do and evenly where nobody is left."""
     assert np.allclose(
         _mixtures(np.array([0.5, 0.3, 0.2]), 3), [[0, 0.6, 0.4], [5 / 7, 0, 2 / 7], [5 / 8, 3 / 8, 0]], atol=1e-12
     )
     assert np.allclose(_mixtures(np.array([1.0, 0, 0]), 3), [[0, 0.5, 0.5], [1, 0, 0], [1, 0, 0]], atol=1e-12)
 
 
-def test_intervals_of_any_table_rest_on_each_option_against_the_others_as_they_were_estimated() -> None:
+def test_intervals_compare_each_option_with_the_estimated_others() -> None:
+    """Intervals of any table rest on each option against the others as they were estimated."""
     matrix, counts = (
         Design([[7, 2, 1, 0], [2, 4, 3, 1], [1, 1, 3, 5]], 10, ("a", "b", "c"), (0, 1, 2, 3)).matrix,
         [9, 0, 4, 7],
@@ -119,9 +121,8 @@ def check(randomizer) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if example(name).matrix is not None])
-def test_the_mean_score_over_the_randomization_is_one_for_those_who_have_the_option_and_zero_for_others(
-    name: str,
-) -> None:
+def test_the_mean_score_is_one_for_the_option_and_zero_for_others(name: str) -> None:
+    """The mean score over the randomization is one for those who have the option and zero for others."""
     design = example(name)
     every = list(design.report_options)
     for place, option in enumerate(design.options):

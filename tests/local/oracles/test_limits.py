@@ -25,7 +25,7 @@ def test_what_was_made_by_hand_is_shown_beyond_the_epsilon_that_may_be_asked_for
 
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3, 4, 6])
-def test_no_unbiased_estimate_from_any_private_channel_has_a_smaller_variance_at_equal_shares(k: int) -> None:
+def test_no_private_channel_has_a_smaller_variance_at_equal_shares(k: int) -> None:
     """400 channels at random, half of them with two likelihoods only, as the best have: the best unbiased
     estimate of each at equal shares, which `scores` gives, against the limit at the channel's own epsilon.
     """

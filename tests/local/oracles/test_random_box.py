@@ -40,7 +40,7 @@ def test_a_box_that_nobody_was_asked_about_is_nan_and_the_others_are_as_they_wer
         boxes.estimate_counts([1, 1, 1], [2, 0, 2])
 
 
-def test_each_box_is_judged_by_its_own_reports_and_one_that_nobody_was_asked_about_not_at_all() -> None:
+def test_the_fit_of_each_box_uses_its_reports() -> None:
     """No yes among 40 people of whom a tenth lie has the chance 0.9**40, whatever the other 40 said of another box."""
     found = RandomBox(LABELS, 9, 1).estimate_counts([0, 20, 0], [40, 40, 0])
     assert np.allclose(found.fit.p, [0.9**40, 1, np.nan], rtol=1e-9, equal_nan=True)

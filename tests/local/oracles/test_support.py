@@ -15,7 +15,7 @@ def test_the_variance_is_that_of_a_binomial_seen_through_p_and_q() -> None:
     assert support.variance(np.array([0.2]), "fixed")[0] == pytest.approx(seen * (1 - seen) / 0.25 - 0.2 * 0.8)
 
 
-def test_covariances_of_exclusive_shares_follow_from_how_often_two_are_supported_together() -> None:
+def test_covariances_follow_from_joint_support() -> None:
     """Independent bits: Pr(both) = f_u pq + f_v pq + (1 - f_u - f_v) q**2, by the definition of covariance."""
     p, q, shares = 0.5, 0.2, np.array([0.5, 0.3, 0.2])
     both = shares[0] * p * q + shares[1] * p * q + shares[2] * q * q

@@ -114,7 +114,9 @@ def test_reports_that_lean_to_the_opposite_amplify_alike():
     assert shuffled(warner("1/4"), 1000, DELTA).epsilon == shuffled(warner("3/4"), 1000, DELTA).epsilon
 
 
-def test_anything_with_an_epsilon_is_bounded_by_clones_and_that_is_the_published_number():
+def test_clones_bound_anything_with_an_epsilon():
+    """Anything with an epsilon is bounded by clones and that is the published number."""
+
     class Other:
         epsilon = 1.0
 
@@ -134,7 +136,7 @@ def test_the_closed_forms_are_as_published_and_five_times_looser(n, epsilon, old
     assert clones_2023(epsilon, n, DELTA) > 4 * shuffled(warner(epsilon=epsilon), n, DELTA).epsilon
 
 
-def test_a_square_design_whose_lies_depend_on_the_truth_has_no_blanket_of_forced_reports():
+def test_lies_that_depend_on_the_truth_have_no_forced_blanket():
     """Each report is possible under each answer, but what is no truth is drawn from a law of that answer's own."""
     design = Design([[6, 3, 1], [1, 6, 3], [3, 1, 6]], 10, ("a", "b", "c"))
     assert shuffled(design, 1000, DELTA).basis == "clones"
@@ -236,9 +238,8 @@ def test_nothing_is_claimed_by_the_rough_search_alone(k, n, delta):
     ("k", "local", "n", "delta", "most"),
     [(128, 4, 10**6, 1e-3, 1), (5, 1, 100, 1e-3, 2), (5, 1, 10**4, 1e-6, 3), (16, 2, 1000, 1e-6, 2)],
 )
-def test_the_blanket_is_met_to_four_thousandths_from_above_by_few_looks_at_all_summands(
-    monkeypatch, k, local, n, delta, most
-):
+def test_the_blanket_is_solved_in_few_evaluations(monkeypatch, k, local, n, delta, most):
+    """The blanket is met to four thousandths from above by few looks at all summands."""
     looks, (pair,) = {}, _pairs(k_ary(k, epsilon=local))
 
     def counted(*args, **options):

@@ -26,7 +26,8 @@ from toolkit.local.shuffling.bounds import (
 @pytest.mark.slow
 @pytest.mark.parametrize("n", slowly([2, 3, 5], {5}))
 @pytest.mark.parametrize("options", [3, 4])
-def test_the_blanket_of_k_options_is_never_below_the_truth_and_the_third_answer_never_above(n, options):
+def test_the_blanket_encloses_the_truth_for_k_options(n, options):
+    """The blanket of k options is never below the truth and the third answer never above."""
     design = k_ary(options, epsilon=1.0)
     lie = Fraction(int(design.weights[0, 1]), design.denominator)
     pair = Pair.forced(1 - options * lie, lie, lie, (options - 2) * lie)

@@ -163,7 +163,7 @@ def test_compositions_may_be_asked_for_together_or_one_by_one(delta):
         (Fraction(1, 10**3), Fraction(1, 10**6)),
     ],
 )
-def test_of_a_billion_people_the_bound_keeps_the_margin_that_is_promised_against_rounding(own, other):
+def test_the_rounding_margin_holds_for_a_billion_people(own, other):
     """Above the exact sum by at least half of 1e-13 (30 + sqrt(n)), the bound on what rounding does; and by
     no more than 1e-7. Rare reports are counted as what they are: as the rest of a billion they would lose digits.
     """
