@@ -46,8 +46,8 @@ def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argpar
     return options
 
 
-def _nearest(word: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(word, list(known), 1)
+def _nearest(word: str, names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, list(names), 1)
     return f"did you mean {near[0]}? " if near else ""
 
 
@@ -67,8 +67,8 @@ def _sentence(problem: BaseException) -> str:
         text = str(problem)  # with the traceback of a server that failed to start
         return text.splitlines()[-1] if "Traceback" in text else text
     last = traceback.extract_tb(problem.__traceback__)[-1]
-    place = f"{type(problem).__name__} in {Path(last.filename).name}, line {last.lineno}"
-    return f"an error of the toolkit itself: {place}. Please report it, with what you typed."
+    location = f"{type(problem).__name__} in {Path(last.filename).name}, line {last.lineno}"
+    return f"an error of the toolkit itself: {location}. Please report it, with what you typed."
 
 
 def _parser() -> argparse.ArgumentParser:

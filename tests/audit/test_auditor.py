@@ -207,7 +207,7 @@ def test_the_bound_is_that_of_the_best_trial_with_the_error_shared_among_all():
         len(verdict.tried) - 1,
     ]
     bounds = [
-        epsilon_bound(trial.seen, trial.n, trial.other, trial.m, error=0.9 * 0.01 * trial.share)
+        epsilon_bound(trial.count, trial.n, trial.other, trial.m, error=0.9 * 0.01 * trial.share)
         for trial in verdict.tried
     ]
     assert verdict.epsilon == pytest.approx(max(bounds))

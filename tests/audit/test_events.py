@@ -94,7 +94,7 @@ def test_events_are_the_best_by_promise_and_by_excess_and_none_comes_twice():
     there, back = search(rng.normal(1, 1, (4000, 4)), rng.normal(0, 1, (4000, 4)), target=(1.0, 0.0))
     for events in (there, back):
         assert 1 <= len(events) <= 6
-        assert len({(event.feature, event.chosen.tobytes()) for event in events}) == len(events)
+        assert len({(event.feature, event.selected.tobytes()) for event in events}) == len(events)
 
 
 @pytest.mark.parametrize("column", [np.arange(10.0).repeat(5), np.random.default_rng(1).normal(size=5000)])

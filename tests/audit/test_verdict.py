@@ -32,4 +32,4 @@ def test_the_table_says_what_was_tried_and_nothing_in_it_is_taken_for_markup():
 def test_the_frame_has_the_strongest_trial_first():
     frame = verdict().to_frame()
     assert list(frame["epsilon"]) == [2.5, 0.1]
-    assert list(frame.columns) == ["pair", "event", "seen", "n", "other", "m", "epsilon", "delta", "p_value"]
+    assert list(frame.columns) == ["pair", "event", "count", "n", "other", "m", "epsilon", "delta", "p_value"]

@@ -1,4 +1,4 @@
-"""Is a mechanism as private as it claims? An audit of anything that can be run; exact answers where outputs are few."""
+"""Audits of privacy claims: statistical for any mechanism that can be run, exact where its output law is known."""
 
 from toolkit.audit.auditor import audit, exact_delta, exact_epsilon
 from toolkit.audit.bounds import advantage, clopper_pearson, delta_bound, epsilon_bound

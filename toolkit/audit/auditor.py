@@ -31,9 +31,9 @@ from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.rounding import log_up
 
 _DIGITS = Context(prec=60)
-_ALMOST = Fraction(1, 10**40)  # what 60 digits of e**epsilon may leave
+_ALMOST = Fraction(1, 10**40)  # tolerance for the rounding of e**epsilon to 60 digits
 _DRAWS = 20_000
-_ENOUGH = 10
+_MIN_EXPECTED = 10
 
 
 @dataclass(frozen=True)
@@ -108,13 +108,13 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
 def enumerate_laws(mechanism: object, pairs: dict[str, Pair], target: tuple[float, float] | None) -> ExactAudit | None:
     """Compare the exact epsilon of all pairs with the claim; None if the mechanism does not declare its law."""
     laws = [(law_of(mechanism, a), law_of(mechanism, b)) for a, b in pairs.values()]
-    known = [(a, b) for a, b in laws if a is not None and b is not None]
-    if not known:
+    declared = [(a, b) for a, b in laws if a is not None and b is not None]
+    if not declared:
         return None
-    epsilon = max(exact_epsilon(a, b) for a, b in known)
+    epsilon = max(exact_epsilon(a, b) for a, b in declared)
     violated = False
     if target is not None:
-        worst = max(exact_delta(a, b, target[0]) for a, b in known)
+        worst = max(exact_delta(a, b, target[0]) for a, b in declared)
         violated = worst > Fraction(target[1]) + _ALMOST
     return ExactAudit(epsilon, violated)
 
@@ -141,14 +141,14 @@ def _pearson(law: Law, outputs: list[Any]) -> float:
     pooled, observed, expected = [], 0, Fraction(0)
     for output in sorted(law, key=law.__getitem__):
         observed, expected = observed + counts[output], expected + len(outputs) * law[output]
-        if expected >= _ENOUGH:
+        if expected >= _MIN_EXPECTED:
             pooled.append((observed, expected))
             observed, expected = 0, Fraction(0)
     statistic = sum(float((count - mean) ** 2 / mean) for count, mean in pooled)
     return float(gammaincc((len(pooled) - 1) / 2, statistic / 2)) if len(pooled) > 1 else 1.0
 
 
-_FINALISTS = 3  # pairs that half of the runs choose and the other half look at
+_FINALISTS = 3  # pairs that half of the runs select and the other half examine
 _CONFIRMED = 2
 
 Outputs = dict[object, list[Any]]
@@ -160,11 +160,11 @@ class Candidate:
 
     name: str
     pair: Pair
-    there: list[Event]
+    forward: list[Event]
     back: list[Event]
 
     def best(self, measure: str) -> float:
-        return max(float(getattr(event, measure)) for event in (*self.there, *self.back))
+        return max(float(getattr(event, measure)) for event in (*self.forward, *self.back))
 
 
 @dataclass(frozen=True)
@@ -222,10 +222,10 @@ def identity(value: object) -> object:
     return (type(value), repr(value)) if has_text else id(value)
 
 
-_PACED = 4  # inputs on which a run is timed
+_TIMED_INPUTS = 4
 _FOR_SECOND = 0.4  # the share of the confirming runs that goes to the second pair of neighbors, if there is one
 _ZCDP_DELTA = 1e-3
-_FOR_DRAWS = 0.1  # the share of the error that is left to the comparison of draws with a told law
+_FOR_DRAWS = 0.1  # the share of the error for the comparison of outputs with a declared law
 
 Target = tuple[float, float]
 
@@ -329,7 +329,7 @@ def _affordable(run: Runner, pairs: dict[str, Pair], runs: int, seconds: float) 
     """Return the number of runs that fit into the time, estimated from a few runs before the others start."""
     if seconds == math.inf:
         return runs, ()
-    pace = run.pace(list(distinct(pairs.values()).values())[:_PACED], runs // 100)
+    pace = run.pace(list(distinct(pairs.values()).values())[:_TIMED_INPUTS], runs // 100)
     if pace * runs <= seconds:
         return runs, ()
     fewer = max(int(seconds / pace), 4 * FEWEST)
@@ -358,8 +358,8 @@ def _confirmed(
 
 
 def _shared(candidates: list[Candidate]) -> list[tuple[str, Event, Pair, float]]:
-    """Split the error among all events: half for the event that exceeds the claim most, the rest evenly."""
-    events = [(candidate.name, event, candidate.pair) for candidate in candidates for event in candidate.there]
+    """Split the error among all events, half for the event that exceeds the claim most and the rest evenly."""
+    events = [(candidate.name, event, candidate.pair) for candidate in candidates for event in candidate.forward]
     events += [
         (f"{candidate.name}, reversed", event, candidate.pair[::-1])
         for candidate in candidates

@@ -16,9 +16,9 @@ from toolkit.core.inference.special import betainc, betaincinv, kl_div
 from toolkit.core.loss import Approx, Loss, Pure
 from toolkit.core.search import bisect
 
-_LEAST = 1e-100
-_MARKED = 2000.0  # more than the logarithms of two floats can be below zero
-_POINTS, _ROUNDS = 33, 7  # the place of the peak, to 16**-7 of the range
+_MIN_P_VALUE = 1e-100
+_UNDERFLOW = 2000.0  # larger than any negative logarithm of the product of two floats
+_POINTS, _ROUNDS = 33, 7  # these locate the peak to 16**-7 of the range
 
 
 def clopper_pearson(count: ArrayLike, n: int, tail: float) -> tuple[Array, Array]:
@@ -71,10 +71,10 @@ def p_value(count: int, n: int, other: int, m: int, *, epsilon: float, delta: fl
         return _log_product(count, n, other, m, np.minimum(power * q + delta, 1.0), q)
 
     def fisher(log_value: float) -> float:
-        return max(_LEAST, min(1.0, (1 - log_value) * math.exp(max(log_value, -700.0))))
+        return max(_MIN_P_VALUE, min(1.0, (1 - log_value) * math.exp(max(log_value, -700.0))))
 
     most = (1 - delta) / power  # any larger q has p = 1, and only the other factor still falls
-    return fisher(_largest(log_product, 0.0, most, lambda found: fisher(found) > above))
+    return fisher(_largest(log_product, 0.0, most, lambda log_value: fisher(log_value) > above))
 
 
 def epsilon_bound(count: int, n: int, other: int, m: int, *, delta: float = 0.0, error: float) -> float:
@@ -160,7 +160,7 @@ def _log_product(count: int, n: int, other: int, m: int, p: Array, q: Array) -> 
         if np.isfinite(exact).all():
             return np.asarray(exact)
         beyond = -n * _divergence(count / n, p) - m * _divergence(other / m, q)
-    return np.asarray(np.where(np.isfinite(exact), exact, beyond - _MARKED))
+    return np.asarray(np.where(np.isfinite(exact), exact, beyond - _UNDERFLOW))
 
 
 def _divergence(share: float, p: Array) -> Array:

@@ -1,10 +1,9 @@
-"""How an output becomes a row of numbers: settled once, from the outputs of the search, and then the same for
-every run.
+"""The coding of outputs as rows of numbers, which is fixed by the outputs of the search and then used for every run.
 
-An output may be a number, a text, nothing, or a list, a mapping or an array of such. Its leaves are found by
-their paths. Each path has a column for its numbers, and one for its kind or label where these vary; the shape
-of the output has one where it varies. A coding is a function of one output. Were it chosen again for each
-batch, the audit would distinguish batches instead of inputs.
+An output may be a number, a text, None, or a list, a mapping or an array of these. Each leaf of an output has a path.
+Each path has a column for its numbers, and one for its kind or label where these vary; the shape of the output has a
+column where it varies. A coding is a function of one output. If it were chosen again for each batch, the audit would
+distinguish batches instead of inputs.
 """
 
 import math
@@ -24,13 +23,13 @@ from toolkit.core.arrays import Array
 Path = tuple[Hashable, ...]
 Look = Callable[[Any], float]
 
-# stands for "not a number", which compares with nothing; differences of such numbers are still floats
+# Replaces NaN, which does not compare; differences of two such numbers are still finite.
 NAN = 8e307
 WIDEST = 512
-_LARGEST = NAN / 4  # larger numbers are cut; infinity stands at twice that
-_OTHER = -1.0  # the code of every label that the search saw less than twice
+_LARGEST = NAN / 4  # larger numbers are clipped; infinity is coded as twice this
+_OTHER = -1.0  # the code of all labels that occurred less than twice in the search
 _ABSENT = "absent"
-_REPEATED = frozenset({str, bytes, bool, int, type(None)})  # kinds that are the same again and again
+_REPEATED = frozenset({str, bytes, bool, int, type(None)})  # kinds whose values often repeat
 _NUMBERS = (bool, int, float, Fraction, Decimal, np.number, np.bool_)
 _LEAVES = (str, bytes, type(None), *_NUMBERS)
 _IN_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -38,9 +37,11 @@ _IN_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 @dataclass(frozen=True)
 class Coding:
-    """What the columns of a table are. `paths` : where in an output the numbers of a column are; `labels` : for a path,
-    or for the shape (None), the code of each label that was seen there; `shape` : of the arrays that all outputs
-    were, if so; `looks` : further numbers to take from an output, by name, which come first.
+    """The meaning of the columns of a table.
+
+    `paths` are the paths of the numeric columns. `labels` maps a path, or None for the shape, to the code of each label
+    that occurs there. `shape` is the shape of the outputs if they all are arrays of one shape. `looks` are further
+    features of an output by name, which come first.
     """
 
     paths: tuple[Path, ...]
@@ -70,22 +71,27 @@ class Coding:
 
     @property
     def names(self) -> tuple[str, ...]:
-        kinds = ("the shape of the output" if path is None else f"the kind of {_place(path)}" for path in self.labels)
-        return (*(name for name, _ in self.looks), *map(_place, self.paths), *kinds)
+        kinds = (
+            "the shape of the output" if path is None else f"the kind of {_path_text(path)}" for path in self.labels
+        )
+        return (*(name for name, _ in self.looks), *map(_path_text, self.paths), *kinds)
 
     def table(self, outputs: Sequence[Any]) -> Array:
-        body = self._at_once(outputs)
+        body = self._array_table(outputs)
         if body is None:
             keys = [_key(output) for output in outputs]
             some = {key: output for key, output in zip(keys, outputs, strict=True) if key is not None}
-            known = {key: self._row(output) for key, output in some.items()}
-            rows = [self._row(output) if key is None else known[key] for key, output in zip(keys, outputs, strict=True)]
+            rows_by_key = {key: self._row(output) for key, output in some.items()}
+            rows = [
+                self._row(output) if key is None else rows_by_key[key]
+                for key, output in zip(keys, outputs, strict=True)
+            ]
             body = np.array(rows, dtype=np.float64)
         extra = [[_finite(float(look(output))) for output in outputs] for _, look in self.looks]
         return np.column_stack([*np.array(extra), body]) if extra else body
 
-    def _at_once(self, outputs: Sequence[Any]) -> Array | None:
-        """The same rows at once, where every output is an array of the shape that all had in the search."""
+    def _array_table(self, outputs: Sequence[Any]) -> Array | None:
+        """Return all rows in one step if every output is an array of the shape in the search, otherwise None."""
         array = _array(outputs) if self.shape is not None else None
         if array is None or array.shape[1:] != self.shape:
             return None
@@ -104,7 +110,7 @@ class Coding:
 
 
 def leaves_of(output: object) -> tuple[dict[Path, Any], Hashable]:
-    """The leaves of an output by their paths, and its shape: the containers, their lengths, the order of their keys."""
+    """Return the leaves of an output by path, and its shape: the containers, their lengths and the order of keys."""
     leaves, form = dict[Path, Any](), list[Hashable]()
     waiting: list[tuple[Path, Any]] = [((), output)]
     while waiting:
@@ -119,14 +125,14 @@ def leaves_of(output: object) -> tuple[dict[Path, Any], Hashable]:
 
 
 def _inside(part: object) -> dict[Hashable, Any] | None:
-    """What a container holds, by key or place; None for what is no container."""
+    """Return the items of a container by key or index, None for anything else."""
     if isinstance(part, _LEAVES):
         return None
     if isinstance(part, (list, tuple)):
         return dict(enumerate(part))
     if isinstance(part, dict):
         return part
-    if hasattr(part, "to_dict") and hasattr(part, "__array__"):  # data frames and series keep their labels
+    if hasattr(part, "to_dict") and hasattr(part, "__array__"):  # labels of data frames and series are kept
         part = part.to_dict()
     if isinstance(part, Mapping):
         return dict(part)
@@ -141,7 +147,7 @@ def _inside(part: object) -> dict[Hashable, Any] | None:
 
 
 def number(leaf: object) -> float | None:
-    """A leaf as a float that compares with all others; of a text the first number in it; None if there is none."""
+    """Return a leaf as a finite float, for a text the first number in it, or None if there is none."""
     if type(leaf) is float:
         return _finite(leaf)
     if isinstance(leaf, str):
@@ -171,7 +177,7 @@ def _kind(leaf: type) -> str | None:
     return leaf.__name__ if issubclass(leaf, _NUMBERS) else None
 
 
-def _place(path: Path) -> str:
+def _path_text(path: Path) -> str:
     return f"entry {', '.join(map(str, path))}" if path else "the output"
 
 
@@ -184,13 +190,13 @@ def _finite(value: float) -> float:
 
 
 def _codes(counts: Counter[Hashable]) -> dict[Hashable, float]:
-    """Codes in an order that does not tell which label came first; rare labels share one with those yet to come."""
+    """Return codes in an order independent of the outputs' order; rare labels share a code with unknown ones."""
     common = sorted((entry for entry, times in counts.items() if times > 1), key=repr)
     return {entry: float(code) for code, entry in enumerate([*common, _ABSENT])}
 
 
 def _key(output: Any) -> Hashable:
-    """The same for outputs whose leaves are, in kind (1 is True is 1.0) and value; None for other kinds."""
+    """Return a key that distinguishes kinds as well as values (1, True and 1.0 differ), None for other kinds."""
     kind = type(output)
     if kind in _REPEATED:
         return kind, output
@@ -201,7 +207,7 @@ def _key(output: Any) -> Hashable:
 
 
 def _tally(outputs: Sequence[Any]) -> Iterator[tuple[Any, int]]:
-    """Every output, and how often; those that come again once."""
+    """Yield the distinct outputs with their counts, where equality is easy to check, and all others one by one."""
     keys = [_key(output) for output in outputs]
     some = {key: output for key, output in zip(keys, outputs, strict=True) if key is not None}
     yield from ((some[key], times) for key, times in Counter(keys).items() if key is not None)
@@ -209,7 +215,7 @@ def _tally(outputs: Sequence[Any]) -> Iterator[tuple[Any, int]]:
 
 
 def _shape(outputs: Sequence[Any]) -> tuple[int, ...] | None:
-    """The shape that all outputs have, if each place holds numbers of one kind; else None."""
+    """Return the common shape of all outputs if each entry holds numbers of one kind, else None."""
     array = _array(outputs)
     if array is None:
         return None
@@ -219,7 +225,7 @@ def _shape(outputs: Sequence[Any]) -> tuple[int, ...] | None:
 
 
 def _array(outputs: Sequence[Any]) -> npt.NDArray[Any] | None:
-    """Outputs as one array, if they all are arrays, all lists, all tuples or all numbers, and all of one shape."""
+    """Return outputs as one array if they all are arrays, lists, tuples or numbers of one shape, otherwise None."""
     kinds = set(map(type, outputs))
     alike = len(kinds) == 1 and all(kind is np.ndarray or issubclass(kind, list | tuple) for kind in kinds)
     if not alike and not all(issubclass(kind, _NUMBERS) for kind in kinds):

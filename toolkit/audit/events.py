@@ -1,10 +1,10 @@
-"""Events that tell two neighbors apart, looked for in runs that are not used to confirm them.
+"""The search for events that distinguish two neighbors, in runs that are not used to confirm them.
 
 A feature turns each output into a number in which two neighbors may differ: entries, their differences, pairs of them,
-sums and extremes, the last bits of floats, all entries together as one label, and the likelihood ratio that a first
-half of the runs suggests. The numbers are cut into cells, and an event is a set of cells: a tail, or the cells that
-were likelier on one neighbor. Whatever event is found, its probabilities are estimated afterwards from fresh runs, so
-that looking at many costs nothing but power.
+sums and extremes, the last bits of floats, all entries together as one label, and the likelihood ratio estimated from
+half of the runs. The numbers are divided into cells, and an event is a set of cells: a tail, or the cells that were
+likelier on one neighbor. The probabilities of the events are estimated afterwards from fresh runs, so that searching
+many events costs only power.
 """
 
 import math
@@ -33,7 +33,7 @@ _ROUNDS = 8
 
 
 def features(first: Array, second: Array, names: Sequence[str], *, last_bits: bool) -> Iterator[tuple[str, Column]]:
-    """Ways to look at outputs like these, by what varies in them; their cells and weights are read from these runs."""
+    """Yield the features of outputs by name; their cells and weights are determined by these runs."""
     pooled = np.concatenate([first, second])
     varied = [i for i in range(min(pooled.shape[1], _MOST_ENTRIES)) if np.any(pooled[:, i] != pooled[0, i])] or [0]
     for i in varied:
@@ -57,12 +57,12 @@ def features(first: Array, second: Array, names: Sequence[str], *, last_bits: bo
 
 
 def cells(column: Array, edges: Array) -> npt.NDArray[np.intp]:
-    """The cell of each number: how many edges are not above it."""
+    """Return the cell of each number, which is the number of edges not above it."""
     return np.searchsorted(edges, column, side="right")
 
 
 def shares(column: Array, most: int) -> Array:
-    """Edges of cells: each value its own where they are at most `most`; else about equal shares."""
+    """Return the edges of cells: one per value for at most `most` values, otherwise of about equal shares."""
     values = np.unique(column)
     if len(values) <= most:
         return values
@@ -74,7 +74,7 @@ def _entry(i: int) -> Column:
 
 
 def _bits(i: int) -> Column:
-    """The places of the last and first bit that are set: floats near zero, and -0, can say what was added to them."""
+    """Return a feature of the lowest set bit and the exponent, as floats near zero can reveal what was added."""
 
     def column(table: Array) -> Array:
         mantissa, exponent = np.frexp(table[:, i])
@@ -91,8 +91,10 @@ def _difference(i: int, j: int) -> Column:
 
 
 def fingerprint(table: Array) -> Array:
-    """One number for each distinct row: a sum over entries of their bits, each stirred with a key of its own. The low
-    bits of small whole floats are all zero, and a product carries nothing downwards: they are shifted in between.
+    """Return a hash of each row: the sum over its entries of their bits, mixed with a key for each entry.
+
+    The low bits of small integers as floats are all zero and a product does not change that, so the bits are shifted in
+    between.
     """
     keys = np.random.default_rng(0).integers(1, 2**62, table.shape[1], dtype=np.uint64)
     mixed = np.ascontiguousarray(table + 0.0).view(np.uint64).reshape(table.shape) ^ keys
@@ -102,17 +104,18 @@ def fingerprint(table: Array) -> Array:
 
 
 def _together(pooled: Array, i: int, j: int) -> Column:
-    """Both entries, each cut into a few cells: what one says may matter only where the other is large."""
+    """Return a feature of two entries, each in a few cells, as one may matter only where the other is large."""
     edges = [shares(pooled[:, k], _FINE) for k in (i, j)]
     return lambda table: np.asarray(
         (len(edges[1]) + 1) * cells(table[:, i], edges[0]) + cells(table[:, j], edges[1]), dtype=float
     )
 
 
-def _likelihood(first: Array, second: Array, places: list[int]) -> Column:
-    """The log-likelihood ratio of all entries: of each by itself, from a few cells, weighed by logistic regression.
-    Weights of one are best if entries are independent; the weights allow for those that are not (B. Bichsel et al.,
-    DP-Sniper, 2021).
+def _likelihood(first: Array, second: Array, columns: list[int]) -> Column:
+    """Return the log-likelihood ratio of all entries as a feature.
+
+    The ratio of each entry is estimated from a few cells, and logistic regression finds their weights. Weights of one
+    are best if the entries are independent (B. Bichsel et al., DP-Sniper, 2021).
     """
     pooled = np.concatenate([first, second])
     edges = [shares(column, _COARSE) for column in pooled.T]
@@ -126,7 +129,7 @@ def _likelihood(first: Array, second: Array, places: list[int]) -> Column:
         return np.column_stack([log[cells(x, e)] for x, e, log in zip(table.T, edges, logs, strict=True)])
 
     weights = _logistic(ratios(pooled), np.arange(len(pooled)) < len(first))
-    return lambda table: np.asarray(np.round(ratios(table[:, places]) @ weights, 9))
+    return lambda table: np.asarray(np.round(ratios(table[:, columns]) @ weights, 9))
 
 
 def _logistic(ratios: Array, is_first: npt.NDArray[np.bool_]) -> Array:
@@ -134,9 +137,10 @@ def _logistic(ratios: Array, is_first: npt.NDArray[np.bool_]) -> Array:
     weights = np.ones(ratios.shape[1])
     for _ in range(_ROUNDS):
         chance = 1 / (1 + np.exp(-np.clip(ratios @ weights, -30, 30)))
-        slope = ratios.T @ (is_first - chance) - 10 * (weights - 1)
-        curve = (ratios * (chance * (1 - chance))[:, None]).T @ ratios + 10 * np.eye(len(weights))
-        weights = np.clip(weights + np.linalg.solve(curve, slope), -10, 10)
+        gradient = ratios.T @ (is_first - chance) - 10 * (weights - 1)
+        # This is the negative Hessian, so the step is added.
+        hessian = (ratios * (chance * (1 - chance))[:, None]).T @ ratios + 10 * np.eye(len(weights))
+        weights = np.clip(weights + np.linalg.solve(hessian, gradient), -10, 10)
     return weights
 
 
@@ -150,49 +154,53 @@ _RAREST = 4  # runs in the outermost cell of a tail, about
 
 _KEPT = 3
 
-_CAUTION = 4.0  # standard errors that a candidate is marked down by, so that chance alone does not win the search
+_CAUTION = 4.0  # standard errors subtracted from a candidate, so that chance alone does not win the search
 
-# and those where a fault is hoped for: what is rare has few runs for it, and a trial too many costs little
+# The same for the excess, where less caution is better: rare events have few runs, and one more trial costs little.
 _HOPE = 1.5
 
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """Cells of one feature: `promise` is a cautious guess of ln((p - delta) / q); `excess` is how many standard errors
-    p - delta - e**epsilon q is expected to be above 0, a little less cautious.
+    """A set of cells of one feature.
+
+    `promise` is a cautious estimate of ln((p - delta) / q). `excess` is a less cautious estimate of p - delta -
+    e**epsilon q in standard errors.
     """
 
     feature: str
     column: Column
     edges: Array
-    chosen: npt.NDArray[np.bool_]
+    selected: npt.NDArray[np.bool_]
     words: str
     promise: float
     excess: float
 
     def count(self, table: Array) -> int:
-        return int(self.chosen[cells(self.column(table), self.edges)].sum())
+        return int(self.selected[cells(self.column(table), self.edges)].sum())
 
 
 def search(
     first: Array, second: Array, names: Sequence[str], *, target: tuple[float, float], last_bits: bool
 ) -> tuple[list[Event], list[Event]]:
-    """Events likelier on the first input, and on the second: those of the best promise and of the largest excess. Every
-    other run says how the cells are cut and which are likelier where; the runs between say how good events are.
+    """Return the best events that are likelier on the first input, and those that are likelier on the second.
+
+    The best have the largest promise or excess. Every other run determines the cells and where they are likelier; the
+    runs between evaluate the events.
     """
-    there: list[Event] = []
+    forward: list[Event] = []
     back: list[Event] = []
     for name, column in features(first[::2], second[::2], names, last_bits=last_bits):
         a, b = column(first), column(second)
         edges = cut(a[::2], b[::2])
         counts = [np.bincount(cells(x[start::2], edges), minlength=len(edges) + 1) for x in (a, b) for start in (0, 1)]
-        there += _best(name, column, edges, (counts[0], counts[2]), (counts[1], counts[3]), target)
+        forward += _best(name, column, edges, (counts[0], counts[2]), (counts[1], counts[3]), target)
         back += _best(name, column, edges, (counts[2], counts[0]), (counts[3], counts[1]), target)
-    return _foremost(there), _foremost(back)
+    return _foremost(forward), _foremost(back)
 
 
 def _foremost(events: list[Event]) -> list[Event]:
-    """The best by either measure, the most promising first; those that look the same by both are one event."""
+    """Return the best events by either measure, the most promising first; of events with equal measures only one."""
     unlike = {(event.promise, event.excess): event for event in reversed(events)}.values()
     events_by_place: dict[int, Event] = {}
     for measure in ("promise", "excess"):
@@ -204,8 +212,9 @@ def _foremost(events: list[Event]) -> list[Event]:
 
 
 def cut(first: Array, second: Array) -> Array:
-    """Edges of cells: each value its own where they are few; else equal shares, ever smaller ones in the tails. A
-    frequent value has a cell of its own, and so has what lies beyond everything that the other input gave.
+    """Return the edges of cells: one per value if there are few, otherwise of equal shares that shrink in the tails.
+
+    A frequent value has a cell of its own, and so has the range beyond all outputs of the other input.
     """
     column = np.concatenate([first, second])
     values, counts = np.unique(column, return_counts=True)

@@ -1,8 +1,8 @@
-"""Record and replay: the same noise on a neighbor. What then differs is what one person moved.
+"""Record and replay: runs of a mechanism on two neighbors with the same noise.
 
-Noise hides a difference; with the noise frozen it lies open, after one run instead of thousands. For
-mechanisms that add noise the difference of the two outputs is the difference of the statistics, to be held
-against the declared sensitivity.
+Noise hides a difference, and with the same noise it is visible after one run instead of thousands. For mechanisms that
+add noise, the difference of the two outputs is the difference of the statistics, which must not exceed the declared
+sensitivity.
 """
 
 import copy
@@ -18,18 +18,18 @@ from toolkit.core.inference.digits import concise
 
 @dataclass(frozen=True)
 class Replay:
-    """One pair of neighbors under one noise.
+    """The result of running a mechanism on a pair of neighbors with the same noise.
 
     Parameters
     ----------
     pair : str
         Its name.
     moved : float
-        How far the output moved, in the norm; infinite where the outputs have two shapes, or one is no number.
+        The distance of the outputs in the norm; infinite if their shapes differ or one is not a number.
     sensitivity : float
-        How far it may move.
+        The declared sensitivity.
     same_flow : bool
-        Whether both runs used the same randomness; if not, the noise differed and `moved` says little.
+        Whether both runs used the same randomness; if not, the noise differed and `moved` means little.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def replay(
     norm : str
         "l1" or "l2".
     seeds : int
-        How many noises are tried.
+        The number of seeds.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def replay(
         reject("`mechanism` must take `rng`", "none", "its noise cannot be replayed", TypeError)
     declared = sensitivity if sensitivity is not None else getattr(mechanism, "sensitivity", None)
     if declared is None:
-        reject("`sensitivity` must be given", "none", "the movement is held against it", TypeError)
+        reject("`sensitivity` must be given", "none", "the distance is compared with it", TypeError)
     limit = float(exact(declared, "sensitivity"))
     pairs = named_pairs(neighbors) if neighbors is not None else pairs_for(mechanism)
     run, _ = protocol(mechanism)

@@ -1,8 +1,8 @@
-"""How anything is run many times, by protocol and never by what it is called, and on which pairs of inputs.
+"""Running any mechanism many times, and the pairs of neighboring inputs to run it on.
 
-It is an object with `randomize(answers, rng)`, an object with `release(value, rng)`, or a function of the input
-(and of `rng`, if it has a parameter of that name). One person can turn the inputs of a pair into each other:
-where a broken promise is likely to show.
+A mechanism is an object with `randomize(answers, rng)`, an object with `release(value, rng)`, or a function of the
+input (and of `rng`, if it has a parameter of that name). One person can change the first input of a pair into the
+second.
 """
 
 import inspect
@@ -27,7 +27,7 @@ _MOST_OPTIONS = 4
 
 
 def named_pairs(neighbors: object) -> dict[str, Pair]:
-    """Pairs with names: from one pair (a tuple of two), a list of pairs, or a mapping from names to pairs."""
+    """Return pairs by name, from one pair (a tuple of two), a list of pairs, or a mapping from names to pairs."""
     if isinstance(neighbors, Mapping):
         pairs = {str(name): pair for name, pair in neighbors.items()}
     elif isinstance(neighbors, tuple) and len(neighbors) == 2:
@@ -57,7 +57,7 @@ def pairs_for(mechanism: Any) -> dict[str, Pair]:
         sensitivity = float(mechanism.sensitivity)
         pairs: dict[str, Pair] = {"at 0": (0.0, sensitivity), "at 1000": (1000 * sensitivity, 1001 * sensitivity)}
         return pairs | ({"whole": (0, int(sensitivity))} if sensitivity == int(sensitivity) else {})
-    reject("`neighbors` must be given", "none", "nothing says what this mechanism can be asked about", TypeError)
+    reject("`neighbors` must be given", "none", "this mechanism declares no options, bounds or sensitivity", TypeError)
 
 
 def shapes(size: int, *, sensitivity: float = 1.0) -> dict[str, Pair]:
@@ -67,12 +67,12 @@ def shapes(size: int, *, sensitivity: float = 1.0) -> dict[str, Pair]:
     """
     k = whole(size, "size", least=2)
     level, half = np.full(k, 1.0), np.arange(k) < k // 2
-    one = np.arange(k) == 0
+    is_first = np.arange(k) == 0
     signs = {
-        "one above": np.where(one, 1, 0),
-        "one below": np.where(one, -1, 0),
-        "one above, the rest below": np.where(one, 1, -1),
-        "one below, the rest above": np.where(one, -1, 1),
+        "one above": np.where(is_first, 1, 0),
+        "one below": np.where(is_first, -1, 0),
+        "one above, the rest below": np.where(is_first, 1, -1),
+        "one below, the rest above": np.where(is_first, -1, 1),
         "half up, half down": np.where(half, -1, 1),
         "all above": np.full(k, 1),
         "all below": np.full(k, -1),
@@ -83,7 +83,7 @@ def shapes(size: int, *, sensitivity: float = 1.0) -> dict[str, Pair]:
 
 
 def replacements(values: Values, bounds: tuple[float, float], *, options: Sequence[Any] = ()) -> dict[str, Pair]:
-    """A column, and the same with its first record replaced: by a bound, by a value far outside, by `options`."""
+    """Return pairs of a column and the same with its first record replaced, by a bound, an outlier or an option."""
     column = floats(values, "values")
     low, high = bounds
     others = {
@@ -118,8 +118,10 @@ class Runner:
         return outputs
 
     def pace(self, values: Sequence[Any], most: int) -> float:
-        """Seconds that one run takes: of up to `most` runs on each value the fastest of three tries. How often it is
-        run depends on no clock, so that a generator is in the same state afterwards on any machine.
+        """Return the seconds per run, from the fastest of three tries of up to `most` runs on each value.
+
+        The number of runs does not depend on a clock, so that a generator is in the same state afterwards on any
+        machine.
         """
         size = min(_CHUNK // 4 if self._batch is not None else _PACED, most)
         return float(np.mean([min(self._timed(value, size) for _ in range(3)) for value in values])) / size
@@ -143,18 +145,18 @@ class Runner:
 
 
 def value_of(output: Any) -> Any:
-    """Of an estimate its value, of anything else the thing itself."""
+    """Return the value of an estimate, and anything else unchanged."""
     return output.value if isinstance(output, Estimate) else output
 
 
 def _cut(output: object) -> Any:
-    """The value; of a long array the entries that will be looked at: many runs are kept at once."""
+    """Return the value, truncated if it is a long array: the outputs of many runs are in memory together."""
     output = value_of(output)
     return output.ravel()[:WIDEST].copy() if isinstance(output, np.ndarray) and output.size > WIDEST else output
 
 
 def protocol(mechanism: object) -> tuple[Callable[[Any, Rng], Any], Callable[[Any, Rng], Any] | None]:
-    """One run on a value; and many runs on a list of values, where the mechanism randomizes each on its own."""
+    """Return a function for one run and, if each value is randomized by itself, one for a list of values."""
     if hasattr(mechanism, "randomize"):
         return mechanism.randomize, mechanism.randomize
     if hasattr(mechanism, "release"):
@@ -165,12 +167,13 @@ def protocol(mechanism: object) -> tuple[Callable[[Any, Rng], Any], Callable[[An
     if not takes_rng(mechanism):
         return (lambda value, _: mechanism(value)), None
     needed = inspect.signature(mechanism).parameters["rng"].default is inspect.Parameter.empty
-    own = np.random.default_rng() if needed else None  # a function that cannot do without a Generator gets one
-    return (lambda value, rng: mechanism(value, rng=own if rng is None else rng)), None
+    # A function whose `rng` has no default always gets a Generator.
+    default = np.random.default_rng() if needed else None
+    return (lambda value, rng: mechanism(value, rng=default if rng is None else rng)), None
 
 
 def takes_rng(mechanism: Any) -> bool:
-    """Whether it can be run with a given source of randomness."""
+    """Whether a mechanism accepts a source of randomness."""
     try:
         method = getattr(mechanism, "randomize", None) or getattr(mechanism, "release", None) or mechanism
         return "rng" in inspect.signature(method).parameters
@@ -179,13 +182,13 @@ def takes_rng(mechanism: Any) -> bool:
 
 
 def loss_of(mechanism: object) -> Loss | None:
-    """What a mechanism says that it costs, if it says so."""
+    """Return the loss that a mechanism declares, if it declares one."""
     loss = getattr(mechanism, "loss", None)
     return loss if isinstance(loss, Pure | Approx | Zcdp) else None
 
 
 def law_of(mechanism: Any, value: object) -> Law | None:
-    """Read the exact law of the output on a value, where the mechanism tells it.
+    """Return the exact law of the output on a value, if the mechanism declares it.
 
     Parameters
     ----------
@@ -197,7 +200,7 @@ def law_of(mechanism: Any, value: object) -> Law | None:
     Returns
     -------
     dict or None
-        From outputs to exact probabilities; None if it tells no law.
+        From outputs to exact probabilities; None if no law is declared.
 
     Examples
     --------

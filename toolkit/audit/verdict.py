@@ -23,7 +23,7 @@ class Trial:
         The pair of neighbors.
     event : str
         The event, in words.
-    seen : int
+    count : int
         How often the event occurred on the first input.
     n : int
         The number of runs on the first input.
@@ -42,13 +42,13 @@ class Trial:
 
     Examples
     --------
-    >>> Trial("10 and 11", "above 12", seen=90, n=1000, other=30, m=1000, epsilon=0.6, delta=0.01, p_value=1e-6).seen
+    >>> Trial("10 and 11", "above 12", count=90, n=1000, other=30, m=1000, epsilon=0.6, delta=0.01, p_value=1e-6).count
     90
     """
 
     pair: str
     event: str
-    seen: int
+    count: int
     n: int
     other: int
     m: int
@@ -130,7 +130,7 @@ class Verdict:
         DataFrame
             A row per trial, best first.
         """
-        names = ("pair", "event", "seen", "n", "other", "m", "epsilon", "delta", "p_value")
+        names = ("pair", "event", "count", "n", "other", "m", "epsilon", "delta", "p_value")
         rows = sorted(self.tried, key=lambda trial: (-trial.epsilon, trial.p_value))
         return extra("pandas").DataFrame(
             [[getattr(trial, name) for name in names] for trial in rows], columns=list(names)
@@ -148,7 +148,7 @@ class Verdict:
         ]
         best = max(self.tried, key=lambda trial: trial.epsilon, default=None)
         if best is not None:
-            text = f"{best.event}: {best.seen:,} of {best.n:,} against {best.other:,} of {best.m:,} ({best.pair})"
+            text = f"{best.event}: {best.count:,} of {best.n:,} against {best.other:,} of {best.m:,} ({best.pair})"
             rows.insert(2, ("best event", text))
         body = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows)
         return f"<table><tbody>{body}</tbody></table>"

@@ -68,8 +68,8 @@ def running_here() -> Iterator[None]:
     try:
         yield
     except StoreError as problem:
-        named = ", ".join(f"{server.url} (process {server.pid})" for server in servers()) or "nothing"
-        raise StoreError(f"{problem} --database names another one. Running here now: {named}.") from None
+        addresses = ", ".join(f"{server.url} (process {server.pid})" for server in servers()) or "nothing"
+        raise StoreError(f"{problem} --database names another one. Running here now: {addresses}.") from None
 
 
 def echo(*lines: str) -> None:

@@ -144,8 +144,8 @@ def _status(options: Options) -> None:
     kind = "rehearsal, " if collection.survey.rehearsal else ""
     cap = "" if status.cap is None else f" of at most {status.cap:,}"
     serving = f"served at {status.url}" if status.serving else "no server that you started is running on this machine"
-    seen = "" if status.state == "closed" else f" ({status.reports:,} of them shown so far, in steps)"
-    line = f"{kind}{status.state}: {status.stored:,} reports{cap}{seen}; {serving}"
+    disclosed = "" if status.state == "closed" else f" ({status.reports:,} of them shown so far, in steps)"
+    line = f"{kind}{status.state}: {status.stored:,} reports{cap}{disclosed}; {serving}"
     out = f"Uses of stations that are out, neither spent nor given back: {status.uses_out:,}"
     echo(line, *[out] * bool(status.uses_out), *_last_day(collection), *(f"log: {line}" for line in status.log))
 

@@ -73,8 +73,8 @@ def _plan_options(parser: argparse.ArgumentParser) -> None:
 def _plan(options: Options) -> None:
     from toolkit.planning.planner import plan
 
-    known = (*_PLAN, *_COUNTS, "sides")
-    values = {name: getattr(options, name) for name in known if getattr(options, name) is not None}
+    names = (*_PLAN, *_COUNTS, "sides")
+    values = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     try:
         solution = plan(_design(options.design, options.arguments), **values)
     except TypeError as problem:  # from a shell, an argument of the wrong type is a wrong value
@@ -88,9 +88,9 @@ def _design(name: str, arguments: Sequence[str]) -> Any:
     """Return a design of the catalogue, or its family if epsilon is to be solved for."""
     from toolkit.local.catalogue import check_arguments, makers, parameters
 
-    known = {key: maker for key, maker in makers().items() if key not in _UNPLANNED}
-    if name not in known:
-        reject(f"`design` must be one of {', '.join(known)}", repr(name)[:40], "try warner")
+    families = {key: maker for key, maker in makers().items() if key not in _UNPLANNED}
+    if name not in families:
+        reject(f"`design` must be one of {', '.join(families)}", repr(name)[:40], "try warner")
     pairs = [argument.partition("=") for argument in arguments]
     for key, sign, _ in pairs:
         if not sign:
@@ -98,13 +98,16 @@ def _design(name: str, arguments: Sequence[str]) -> Any:
                 "what a design takes must be written as NAME=VALUE", repr(key)[:40], "for example forced yes=1/6 no=1/6"
             )
     filled = {key: _values_from_text(value, whole=True) for key, _, value in pairs}
-    takes = parameters(known[name])
+    takes = parameters(families[name])
     waits = "epsilon" in takes and "epsilon" not in filled and (takes["epsilon"] or not filled)
-    own = " ".join(f"{key}=…" for key in takes if key != "epsilon")
+    arguments_text = " ".join(f"{key}=…" for key in takes if key != "epsilon")
     check_arguments(
-        known[name], [*filled, "epsilon"] if waits else filled, label=name, example=f"write toolkit plan {name} {own}"
+        families[name],
+        [*filled, "epsilon"] if waits else filled,
+        label=name,
+        example=f"write toolkit plan {name} {arguments_text}",
     )
-    return partial(known[name], **filled) if waits else known[name](**filled)
+    return partial(families[name], **filled) if waits else families[name](**filled)
 
 
 def _values_from_text(text: str, *, whole: bool = False) -> Any:

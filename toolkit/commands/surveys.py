@@ -87,9 +87,9 @@ def _reminders(survey: "Survey", language: str | None) -> list[str]:
     lines = ["", f"missing before it is served beyond this machine: {', '.join(absent)}"] if absent else []
     for question in survey.questions:
         if question.design is not None and question.instructions is not None:
-            own = question.instructions
-            own = own if isinstance(own, str) else own[code]
-            lines += ["", f"{question.name}, read: do these say the same?", f"  people do: {own}"]
+            instructions = question.instructions
+            instructions = instructions if isinstance(instructions, str) else instructions[code]
+            lines += ["", f"{question.name}, read: do these say the same?", f"  people do: {instructions}"]
             lines += [f"  we promise: {' '.join(odds(question, code, survey.words))}"]
     return lines
 
@@ -99,8 +99,8 @@ def _write_sheet(survey: "Survey", path: Path, language: str | None) -> None:
 
     if path.suffix not in (".md", ".html"):
         reject("`--dpia` must name a .md or .html file", path.name, "the sheet is written as one of them")
-    written = sheet if path.suffix == ".md" else sheet_html
-    path.write_text(written(survey, language), encoding="utf-8")
+    render = sheet if path.suffix == ".md" else sheet_html
+    path.write_text(render(survey, language), encoding="utf-8")
     echo(f"wrote {path}")
 
 

@@ -193,7 +193,7 @@ def belief_path(paths: Mapping[str, Belief | Sequence[Belief]], answer: str | in
     ax, words = axes(ax), []
     for (name, path), (colour, dash, _) in zip(paths.items(), cycle(_LOOKS)):
         people = [path] if isinstance(path, Belief) else list(path)
-        beliefs = np.array([one.beliefs[:, one.options.index(answer)] for one in people])
+        beliefs = np.array([person.beliefs[:, person.options.index(answer)] for person in people])
         low, middle, high = np.quantile(beliefs, [0.05, 0.5, 0.95], axis=0)
         questions, several = len(middle) - 1, len(people) > 1
         label = f"{name}, median of {len(people):,}" if several else name

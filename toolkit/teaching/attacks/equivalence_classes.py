@@ -23,22 +23,22 @@ _ORDERED = ("number", "whole", "truth", "moment", "day")
 
 
 def columns_of(frame: Any, columns: Any = None) -> dict[Any, Column]:
-    """The columns asked for, or all: of a frame of any engine, or of a mapping from names to arrays."""
-    known = None if isinstance(frame, Mapping) else Frame(frame)
-    present = list(frame) if known is None else [label for label in known.labels if label is not None]
+    """Return the requested columns, or all, of a frame of any engine or a mapping from names to arrays."""
+    table = None if isinstance(frame, Mapping) else Frame(frame)
+    present = list(frame) if table is None else [label for label in table.labels if label is not None]
     labels = present if columns is None else [columns] if isinstance(columns, str) else list(columns)
     missing = [label for label in labels if label not in present]
     if missing or not labels:
         names = (
             present
-            if known is None
-            else [name for name, one in zip(known.names, known.labels, strict=True) if one is not None]
+            if table is None
+            else [name for name, label in zip(table.names, table.labels, strict=True) if label is not None]
         )
         received = ", ".join(map(str, missing)) or "none"
         reject(f"`columns` must be among {', '.join(map(str, names))}", received, "they are compared")
-    if known is None:
+    if table is None:
         return {label: column(frame[label]) for label in labels}
-    in_memory = read_by_engine(lambda: next(known.batches(labels, whole=True)))
+    in_memory = read_by_engine(lambda: next(table.batches(labels, whole=True)))
     return {label: in_memory.column(label) for label in labels}
 
 
