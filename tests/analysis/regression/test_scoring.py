@@ -106,22 +106,25 @@ def test_newton_continues_where_scoring_stops() -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "converged", "curvature", "refused"),
+    ("remaining", "converged", "curvature", "slope", "reason"),
     [
-        (1.0, True, 0.5, None),
-        (1.0, True, 0.0, "none within 160 steps"),
-        (1.0, False, 0.5, "none within 160 steps"),
-        (1e-9, True, 0.5, "hardly any information left"),
-        (1e-9, False, 0.5, "still rises where nothing bends it"),
+        (1.0, True, 0.5, 0.0, None),
+        (1e-5, True, 1e-5, 1e-12, None),
+        (1.0, True, 0.0, 0.0, "level or rises in some direction"),
+        (1.0, False, 0.5, 0.0, "none within 160 steps"),
+        (1e-5, True, 1e-5, 1e-5, "still rises where coefficients grow without limit"),
+        (1e-9, False, 1e-9, 1e-9, "still rises where coefficients grow without limit"),
     ],
 )
-def test_a_maximum_is_reached_is_concave_and_not_flat(left, converged, curvature, refused) -> None:
+def test_a_maximum_is_stationary_and_concave(remaining, converged, curvature, slope, reason) -> None:
+    """A maximum may be weak; towards infinity score and information shrink together, so Newton's step stays long."""
     start = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
-    ascent = Maximization(Evaluation(np.ones(2), 0.0, np.zeros(2), np.diag([1.0, left])), converged, start)
-    if refused is None:
+    end = Evaluation(np.ones(2), 0.0, np.array([0.0, slope]), np.diag([1.0, remaining]))
+    ascent = Maximization(end, converged, start)
+    if reason is None:
         assert interior_maximum(lambda _: np.diag([1.0, curvature]), ascent, "").tolist() == [1, 1]
     else:
-        with pytest.raises(ValueError, match=refused):
+        with pytest.raises(ValueError, match=reason):
             interior_maximum(lambda _: np.diag([1.0, curvature]), ascent, "")
 
 

@@ -89,7 +89,8 @@ def _replicate_covariance(model: Any, params: Array) -> Array:
         people = replace(model.people, weights=weights[rows.used], sample_rows=None)
         replicate = replace(model, people=people)
         fit = finish_by_newton(replicate.evaluate, replicate.observed, maximize(replicate.evaluate, params))
-        return fit.point.params if fit.converged and not fit.flat else np.full(len(params), np.nan)
+        reached = is_maximum(fit, replicate.observed(fit.point.params))
+        return fit.point.params if reached else np.full(len(params), np.nan)
 
     cov, failures = spread(rows.sample, refit, params)
     if failures:
@@ -130,8 +131,10 @@ _STEPS = 100
 _LONGEST = 3.0  # the largest change of a coefficient of a standardized column in one step
 _HALVINGS = 40
 _CLOSE = 1e-16  # limit of score' information**-1 score, which is twice the gain of one more step
-_FLAT = 1e-3  # information at the maximum, relative to that at zero
+_FLAT = 1e-3  # information at the end, relative to that at the start
 _WEAK = 1.0  # information that leaves a standard error of 1 to a standardized column
+_ROUNDED = 1e-9  # information that rounding errors of the score would drown
+_NEAR = 0.01  # Newton's step at a maximum is shorter; towards a maximum at infinity it is about 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,10 +160,9 @@ class Maximization:
 
     @property
     def flat(self) -> bool:
-        """Whether the likelihood is so flat in some direction that a maximum cannot be told from an infinite slope.
+        """Whether the likelihood is far flatter in some direction than at the start.
 
-        That is so if less than 1/1000 of the information at the start remains, and too little for a standard error of
-        1.
+        Less than 1/1000 of the information remains, and too little for a standard error of 1.
         """
         remaining = least_remaining(self.start.information, self.point.information)
         return remaining < _FLAT and float(np.linalg.eigvalsh(self.point.information)[0]) < _WEAK
@@ -206,18 +208,30 @@ def line_search(evaluate: Evaluate, point: Evaluation, step: Array, exact: float
     return None
 
 
+def is_maximum(ascent: Maximization, information: Array) -> bool:
+    """Return whether an iteration ended at a maximum; `information` is the observed information there.
+
+    Where the log-likelihood rises for ever, it levels off like an exponential function. Score and information then
+    shrink together, and Newton's step keeps its length; at a maximum it vanishes, however little information is left.
+    """
+    if not ascent.converged or not np.isfinite(information).all() or np.linalg.eigvalsh(information)[0] <= _ROUNDED:
+        return False
+    return float(np.abs(np.linalg.solve(information, ascent.point.score)).max()) < _NEAR
+
+
 def interior_maximum(observed: Callable[[Array], Array], ascent: Maximization, advice: str) -> Array:
-    """Return the parameters of a maximum at finite coefficients; raise where there is none."""
+    """Return the parameters of a maximum at finite coefficients; raise with the reason where there is none."""
+    information = observed(ascent.point.params)
+    if is_maximum(ascent, information):
+        return ascent.point.params
     rule = "the likelihood must have its maximum at finite coefficients"
-    if ascent.flat and not ascent.converged:
-        consequence = f"the maximum is not at finite coefficients; {advice}"
-        reject(rule, "one that still rises where nothing bends it", consequence)
     if ascent.flat:
-        consequence = f"such a point cannot be told from a maximum at infinity; {advice}"
-        reject(rule, "one with hardly any information left in some direction", consequence)
-    if not ascent.converged or np.linalg.eigvalsh(observed(ascent.point.params))[0] <= 0:
-        reject(rule, "none within 160 steps", f"the coefficients would mean nothing; {advice}")
-    return ascent.point.params
+        consequence = f"the maximum is not at finite coefficients; {advice}"
+        reject(rule, "one that still rises where coefficients grow without limit", consequence)
+    if ascent.converged:
+        received = "a point from which it is level or rises in some direction"
+        reject(rule, received, f"the coefficients would mean nothing; {advice}")
+    reject(rule, "none within 160 steps", f"the coefficients would mean nothing; {advice}")
 
 
 def newton(
@@ -240,8 +254,12 @@ def newton(
         values, vectors = np.linalg.eigh(negative)
         least = max(1e-8 * np.abs(values).max(), 1e-200)
         step = vectors @ (vectors.T @ point.score / np.maximum(np.abs(values), least))
-        if abs(float(point.score @ step)) < 1e-14 and values[0] > 0:
+        gain = abs(float(point.score @ step))
+        if gain < 1e-14 and values[0] > 0:
             return point, True
+        # A long step for hardly any gain leads to infinity, where the likelihood only levels off.
+        if gain < 1e-12 and np.abs(step).max() > _NEAR:
+            return point, False
         higher = line_search(evaluate, point, step, exact)
         if higher is None:
             return point, bool(values[0] > 0 and abs(float(point.score @ step)) < 1e-9)
