@@ -1,6 +1,4 @@
-"""Seal the key of the exercises: `make answers` writes the hashes that `toolkit.teaching.check` compares
-with.
-"""
+"""Hash the answers of the exercises: `make answers` writes the hashes that `toolkit.teaching.check` compares."""
 
 import json
 import tomllib
@@ -15,26 +13,26 @@ SEALED = ROOT / "toolkit" / "teaching" / "static" / "answers.json"
 
 
 def sealed() -> str:
-    """The key as a file of hashes."""
+    """Return the hashed answers as JSON."""
     key = tomllib.loads(KEY.read_text(encoding="utf-8"))
     parts = {
-        name: [_part(name, place, part) for place, part in enumerate(entry["parts"])] for name, entry in key.items()
+        name: [_part(name, index, part) for index, part in enumerate(entry["parts"])] for name, entry in key.items()
     }
     return json.dumps(parts, indent=1, ensure_ascii=False) + "\n"
 
 
-def _part(exercise: str, place: int, part: dict[str, Any]) -> dict[str, Any]:
+def _part(exercise: str, index: int, part: dict[str, Any]) -> dict[str, Any]:
     digits, right = part.get("digits"), part["right"]
     accepted = right if isinstance(right, list) else [right]
-    told: dict[str, Any] = {"right": [seal(exercise, place, _plain(one, digits)) for one in accepted]}
+    hashed: dict[str, Any] = {"right": [seal(exercise, index, _plain(answer, digits)) for answer in accepted]}
     if digits is not None:
-        told["digits"] = digits
-    told["slips"] = part.get("slips", [])
-    told["hints"] = {
-        seal(exercise, place, _plain(one, HINTED if digits == 0 else digits)): said
-        for one, said in part.get("wrong", [])
+        hashed["digits"] = digits
+    hashed["slips"] = part.get("slips", [])
+    hashed["hints"] = {
+        seal(exercise, index, _plain(answer, HINTED if digits == 0 else digits)): hint
+        for answer, hint in part.get("wrong", [])
     }
-    return told
+    return hashed
 
 
 def _plain(answer: object, digits: int | None) -> str:

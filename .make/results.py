@@ -37,16 +37,19 @@ alt="Multiples of the baseline of each block, ours and peers, on a logarithmic a
 
 
 def main(names: list[str]) -> None:
-    """Run each, and write the page."""
+    """Run the benchmarks and write the page."""
     load = [os.getloadavg()[0]]
-    programs = {name: program or sys.executable for name, _, program in (one.partition("=") for one in names)}
-    there = sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py"))
+    programs = {name: program or sys.executable for name, _, program in (text.partition("=") for text in names)}
+    benchmarks = sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py"))
     rest = programs.pop("all", None)
-    parts = [part(name, programs.get(name, rest)) for name in there]
+    parts = [part(name, programs.get(name, rest)) for name in benchmarks]
     call = VERSIONS.format(names=("numpy", "scipy", "pandas", *PEERS))
     run = dict.fromkeys([*programs.values(), *([rest] if rest else [])])
-    told = [subprocess.run([one, "-c", call], capture_output=True, text=True, check=True).stdout for one in run]  # noqa: S603
-    versions = ", ".join(dict.fromkeys(line for one in told for line in one.splitlines()))
+    outputs = [
+        subprocess.run([program, "-c", call], capture_output=True, text=True, check=True).stdout  # noqa: S603
+        for program in run
+    ]
+    versions = ", ".join(dict.fromkeys(line for text in outputs for line in text.splitlines()))
     load.append(os.getloadavg()[0])
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     machine += f", load {load[0]:.0f} when it began and {load[1]:.0f} when it ended"
@@ -66,8 +69,8 @@ def picture(page: str) -> None:
     for title, name, times, limit in [*re.findall(line, page, re.MULTILINE), ("end", "", "", "")]:
         if title and rows and not rows[-1][1]:
             rows.pop()  # a title above nothing
-        said = re.sub(r"\s{2,}", ", ", re.sub(r"\s{2,}\d.*", "", name))
-        rows.append((title or said, float(times or 0), float(limit or "nan")))
+        label = re.sub(r"\s{2,}", ", ", re.sub(r"\s{2,}\d.*", "", name))
+        rows.append((title or label, float(times or 0), float(limit or "nan")))
     rows.pop()
     figure, ax = plt.subplots(figsize=(4, 0.27 * len(rows) + 0.6), layout="constrained")
     for y, (name, times, limit) in enumerate(rows):
@@ -82,7 +85,7 @@ def picture(page: str) -> None:
 
 
 def part(name: str, program: str | None) -> str:
-    """A section of the page."""
+    """Return the section of a benchmark."""
     path = ROOT / "benchmarks" / f"{name}.py"
     about = re.match(r'"""(.*?)(\n\n|""")', path.read_text(encoding="utf-8"), re.DOTALL)
     head = f"## {name}\n\n{' '.join(about[1].split()) if about else ''}\n\n"
@@ -90,7 +93,7 @@ def part(name: str, program: str | None) -> str:
 
 
 def output(path: Path, program: str) -> str:
-    """What a benchmark printed, and how it ended."""
+    """Run a benchmark; return its output and how it ended."""
     seconds = float(os.environ.get("SECONDS", "inf"))
     env = os.environ | {"PYTHONUNBUFFERED": "1"}
     call = [program, path, *ARGUMENTS.get(path.stem, ())]

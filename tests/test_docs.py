@@ -287,11 +287,11 @@ def test_what_a_formula_says_is_what_is_computed(name: str) -> None:
 
 @pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
 def test_every_package_is_in_the_reference_with_first_sentences() -> None:
-    """Every room is in the reference and every name has a first sentence."""
+    """Every package is in the reference and every name has a first sentence."""
     pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
-    shown = set(re.findall(r"^```\{room\} (\S+)$", pages, flags=re.MULTILINE))
+    shown = set(re.findall(r"^```\{module\} (\S+)$", pages, flags=re.MULTILINE))
     assert shown == set(reference.FACES)
-    assert {f"toolkit.{room}" for room in ROOMS} <= shown
+    assert {f"toolkit.{folder}" for folder in ROOMS} <= shown
     for face in reference.FACES:
         for name, value in reference.offered(face):
             assert len(reference._first_sentence(value)) > 10, f"{face}.{name}"
@@ -300,7 +300,7 @@ def test_every_package_is_in_the_reference_with_first_sentences() -> None:
 @pytest.mark.parametrize("name", ["analysis.LogisticFit", "local.numeric.SquareWave", "curator.Curator"])
 def test_what_a_class_has_from_one_without_a_page_is_described_with_it(name: str) -> None:
     face = f"toolkit.{name.rpartition('.')[0]}"
-    assert f".. autoclass:: toolkit.{name}\n   :inherited-members:\n" in reference.room(face)
+    assert f".. autoclass:: toolkit.{name}\n   :inherited-members:\n" in reference.module_page(face)
 
 
 @pytest.mark.slow
