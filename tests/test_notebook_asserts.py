@@ -265,8 +265,8 @@ MUTANTS = {
     "09: margins five per cent too large": Mutant(
         "09",
         "toolkit.analysis.regression.margins",
-        "means = np.array([row_weights @ effect.value for effect in averaged])",
-        "means = 1.05 * np.array([row_weights @ effect.value for effect in averaged])",
+        "means = np.array([row @ effect.value for row, effect in zip(row_shares, averaged, strict=True)])",
+        "means = 1.05 * np.array([row @ effect.value for row, effect in zip(row_shares, averaged, strict=True)])",
         "cell-23b",
     ),
     "09: a robust error that is not": Mutant(

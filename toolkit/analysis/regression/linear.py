@@ -167,8 +167,8 @@ def linear(
     >>> fit.value.round(1), fit.se.round(1)
     (array([ 8.3, 10.1]), array([0.7, 1.1]))
     """
-    left, right = sides(formula)
-    outcomes = [left] if left in names(data) else [name.strip(" `") for name in left.split("+")]
+    response, right = sides(formula)
+    outcomes = [response] if response in names(data) else [name.strip(" `") for name in response.split("+")]
     designs: Mapping[str, Any] = dict.fromkeys(outcomes, design)
     if isinstance(design, Mapping) and "weights" not in design:
         designs = design

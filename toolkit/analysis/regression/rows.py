@@ -402,8 +402,8 @@ def design_of(design: object, name: object) -> Any:
     questions = {question.name: question for question in design.questions}
     if not isinstance(name, str) or name not in questions:
         received = repr(name)[:40] if isinstance(name, str) else "reports without a name"
-        known = f"it has {', '.join(questions)}"[:200]
-        reject("with a survey the formula must name one of its questions", received, known)
+        remedy = f"it has {', '.join(questions)}"[:200]
+        reject("with a survey the formula must name one of its questions", received, remedy)
     question = questions[name]
     if question.design is not None or question.kind != "choice":
         return question.design
