@@ -43,8 +43,6 @@ UNCLEAR: dict[str, int] = {
     "analysis/mixed.py": 1,
     "core/covers.py": 1,
     "core/inference/contrasts.py": 1,
-    "survey/results/__init__.py": 1,
-    "survey/results/registration.py": 1,
 }
 
 
