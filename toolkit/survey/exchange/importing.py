@@ -20,7 +20,7 @@ from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.survey.exchange.cells import CellReader, OptionNames, number_in
 from toolkit.survey.exchange.columns import ColumnFinder, ColumnNames
 from toolkit.survey.exchange.raw_files import RawTable, read_table
-from toolkit.survey.exchange.tools import Selection, select_rows, tool_of
+from toolkit.survey.exchange.tools import RowSelection, select_rows, tool_of
 from toolkit.survey.exchange.xlsform import choice_names, numbered_names
 from toolkit.survey.questions.question import Question, answers_of
 from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, PERSON, PHONE, REHEARSAL, UNDERSTOOD
@@ -147,7 +147,7 @@ def read_reports(
     return frame
 
 
-def _selection_remarks(selection: Selection) -> list[str]:
+def _selection_remarks(selection: RowSelection) -> list[str]:
     """Return sentences about rows that were left out, and about forms that were not answered."""
     remarks = [f"{selection.message()}; {selection.advice()} reads them."] if selection.counts else []
     by_rows: dict[int, list[str]] = {}

@@ -88,7 +88,7 @@ def tool_of(raw: RawTable, source: str | None, reserved: Iterable[str]) -> Tool:
 
 
 @dataclass(frozen=True)
-class Selection:
+class RowSelection:
     """The rows that are people's answers, and for each question those in which its form was not answered."""
 
     rows: list[bool]
@@ -107,7 +107,7 @@ class Selection:
 
 def select_rows(
     tool: Tool, raw: RawTable, columns: Mapping[str, Sequence[str]], keep: Sequence[str] | str
-) -> Selection:
+) -> RowSelection:
     """Return which rows are people's answers; `columns` has those of each question.
 
     Where a file has several forms, a row is left out if none of the forms that ask a question was finished. In the
@@ -122,7 +122,7 @@ def select_rows(
     # A row stays if one of its forms stays.
     stays = [None in row for row in zip(*reasons, strict=True)] or [True] * len(raw.frame)
     counts = Counter(row[0] for row in zip(*reasons, strict=True) if None not in row)
-    selection = Selection(stays, {reason: counts[reason] for reason in REASONS if counts[reason]})
+    selection = RowSelection(stays, {reason: counts[reason] for reason in REASONS if counts[reason]})
     if not any(stays):
         rule = "at least one row must be a finished answer of a person"
         reject(rule, selection.message(), f"{_NOTHING}; say {selection.advice()} to read them")
