@@ -1,4 +1,4 @@
-"""Reports as SPSS and Stata files: numbers as they are, codes with labels, codes for what is missing."""
+"""SPSS and Stata files of reports, with labels for codes and declared codes for missing answers."""
 
 import hashlib
 import re
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SETS = ("capped_boxes", "subset", "unary")
-"""Randomizers whose report is a set of options: a column of 0 and 1 for each of them."""
+"""Randomizers whose report is a set of options, which has a column of 0 and 1 for each option."""
 
 _RESERVED = re.compile(
     r"all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with|byte|double|float|if|in|int|long|using|str\d+", re.IGNORECASE
 )
-"""Words of SPSS and Stata that name no column."""
+"""Words of SPSS and Stata that cannot be the name of a column."""
 
 
 class _Gap(str):
-    """Why a cell is empty; no text that somebody wrote is one."""
+    """The reason why a cell is empty, as a type of its own, so that no respondent's text is taken for one."""
 
     __slots__ = ()
 
@@ -44,15 +44,15 @@ _LIMITS = {
 
 
 def whole_number(value: Any) -> Any:
-    """Return a whole number as one, where a program made a float of it; all else as it is."""
+    """Return a whole number that a program stored as a float as an integer, and anything else unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def file_name(name: str, suffix: str) -> str:
-    """Return how a column is called in a file: as in the survey, unless the program knows no such name."""
+    """Return the name of a column in a file: that of the survey, unless the program does not allow it."""
     most = _LIMITS[suffix]["name"]
-    own = f"{name}_" if _RESERVED.fullmatch(name) else name
-    return own if len(own) <= most else f"{own[: most - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    allowed = f"{name}_" if _RESERVED.fullmatch(name) else name
+    return allowed if len(allowed) <= most else f"{allowed[: most - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def is_set(question: Question) -> bool:
@@ -69,7 +69,7 @@ def reports_sets(model: QuestionModel) -> bool:
 
 @dataclass
 class _StatFile:
-    """What goes into a file, column by column."""
+    """The columns of a file with their labels, the labels of their codes, and their codes for missing answers."""
 
     suffix: str
     columns: dict[str, Any] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class _StatFile:
     missing: dict[str, list[Any]] = field(default_factory=dict)
 
     def add(self, name: str, label: str, cells: list[Any], values: Mapping[Any, str] | None = None) -> None:
-        """Numbers, or texts; a word for why it is missing stands where nothing else does."""
+        """Add a column of numbers or texts, with a `_Gap` in each empty cell."""
         texts = any(isinstance(cell, str) and not isinstance(cell, _Gap) for cell in cells)
         self.labels[name] = _cut(label, _LIMITS[self.suffix]["label"], in_bytes=self.suffix == ".sav")
         if texts or (not values and all(isinstance(cell, str) for cell in cells)):
@@ -90,7 +90,7 @@ class _StatFile:
         self.missing[name] = list(codes.values())
 
     def _value_labels(self, values: Mapping[Any, str]) -> dict[Any, str]:
-        """Labels that fit; where two would be the same, the number of each before it."""
+        """Return labels that fit; if two would be the same, each gets its number."""
         most = _LIMITS[self.suffix]["value"]
         labels = {code: _cut(text, most, in_bytes=True) for code, text in values.items()}
         if len(set(labels.values())) == len(labels):
@@ -99,7 +99,7 @@ class _StatFile:
         return {code: _cut(f"{number}. {text}", most, in_bytes=True) for number, (code, text) in numbered}
 
     def frame(self) -> "pd.DataFrame":
-        """In Stata letters for what is missing stand among numbers: the cells of such a column are objects."""
+        """Return the columns; where Stata's letters for missing answers stand among numbers, cells are objects."""
         pd = extra("pandas", "collect")
         texts = {name for name, cells in self.columns.items() if any(isinstance(cell, str) for cell in cells)}
         kinds = {name: "float64" if name in self.values and name not in texts else object for name in self.columns}
@@ -107,7 +107,7 @@ class _StatFile:
 
 
 def _codes(cells: list[Any], values: Mapping[Any, str] | None) -> dict[str, float]:
-    """Two numbers below all others, as -9 and -8, or -99 and -98."""
+    """Return two codes below all numbers of a column, such as -9 and -8, or -99 and -98."""
     least, size = min((*(cell for cell in cells if not isinstance(cell, str)), *(values or ()), 0)), 10
     while least <= 2 - size:
         size *= 10
@@ -115,7 +115,7 @@ def _codes(cells: list[Any], values: Mapping[Any, str] | None) -> dict[str, floa
 
 
 def _cut(text: str, most: int, *, in_bytes: bool) -> str:
-    """On one line and no longer than the program allows."""
+    """Return a text on one line, cut to the length that the program allows."""
     line = " ".join(text.split())
     size = len(line.encode()) if in_bytes else len(line)
     if size <= most:
@@ -155,7 +155,7 @@ def write_stat(frame: "pd.DataFrame", path: Path, suffix: str, survey: Survey, l
 
 
 def _add_question(file: _StatFile, survey: Survey, question: Question, frame: "pd.DataFrame", language: str) -> None:
-    """One column; of a set of options one for each of them."""
+    """Add the column of a question, or for a set of options a column for each."""
     text, cells = text_in(question.text, language), _cells(question, frame)
     if question.randomized:
         text = f"RANDOMIZED, epsilon {question.loss.epsilon:.4g}: {text}"
@@ -172,7 +172,7 @@ def _add_question(file: _StatFile, survey: Survey, question: Question, frame: "p
 
 
 def _cells(question: Question, frame: "pd.DataFrame") -> list[Any]:
-    """Codes, numbers, texts and lists; where nothing is, why."""
+    """Return codes, numbers, texts and lists, with the reason in each empty cell."""
     text = question.kind == "text"
     empty = [is_missing(cell) for cell in frame[question.name]]
     different = frame[question.name].dropna().unique().tolist()

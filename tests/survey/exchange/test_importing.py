@@ -302,9 +302,7 @@ def test_reports_need_a_survey_and_columns_a_name_of_their_own(tmp_path):
     path = table_file(tmp_path, "faculty,cheated\narts,yes\n")
     with pytest.raises(ValueError, match=r"a file of reports must end in \.csv, .*, got '\.ods': nothing was read"):
         read_reports(tmp_path / "x.ods", ASKED)
-    with pytest.raises(
-        FileNotFoundError, match=r"the file must be there, got no file 'x\.csv' in .*: nothing was read"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"the file must exist, got no file 'x\.csv' in .*: nothing was read"):
         read_reports(tmp_path / "x.csv", ASKED)
     for given, received in ((None, "no codebook beside the file"), (3, "int")):
         with pytest.raises(TypeError, match=f"`survey` must be a Survey, or designs by column, got {received}"):
@@ -340,7 +338,7 @@ BAD = {
     "two columns": (b"faculty,a/cheated,b/cheated\narts,yes,no\n", "one column must be that of 'cheated'"),
     "ragged": (b"faculty,cheated\narts,yes,more\n", "each row must have 2 cells"),
     "open quote": (b'faculty,cheated\narts,"yes\n', "quotes do not match"),
-    "bytes": (b"faculty,cheated\narts,y\0es\n", "no text"),
+    "bytes": (b"faculty,cheated\narts,y\0es\n", "not text"),
     "empty": (b"", "must have a head and rows"),
     "head only": (b"faculty,cheated\n", "must have a head and rows"),
     "three heads": ("".join(QUALTRICS.splitlines(keepends=True)[:3]).encode(), "must have a head and rows"),

@@ -247,3 +247,18 @@ def test_another_file_is_refused(tmp_path):
         from_xlsform(tmp_path / "empty.xlsx", consent="Why.")
     with pytest.raises(ValueError, match=r"must end in \.xlsx"):
         write_xlsform(FORM, tmp_path / "form.xls")
+
+
+def test_boxes_of_our_own_form_are_read_from_kobo_s_separate_columns(tmp_path):
+    """Choices whose option is no valid name are called option2, and stand beside names that are."""
+    options = ["beer", "Wine, red", "none"]
+    asked = survey(Question("tried", "Tried?", options=options, multiple=True, required=False), check=False)
+    sheet = openpyxl.load_workbook(write_xlsform(asked, tmp_path / "form.xlsx"))["choices"]
+    column = [cell.value for cell in sheet[1]].index("name") + 1
+    names = [sheet.cell(row, column).value for row in range(2, 5)]
+    assert names == ["beer", "option2", "none"]
+    for head in (names, [f"option{number}" for number in (1, 2, 3)]):
+        columns = ";".join(f"page/tried/{name}" for name in head)
+        (tmp_path / "kobo.csv").write_text(f"_id;{columns}\n1;1;1;0\n2;0;0;0\n3;;;\n")
+        read = read_reports(tmp_path / "kobo.csv", asked)["tried"]
+        assert read.fillna("missing").tolist() == ["[0,1]", "[]", "missing"]

@@ -1,1 +1,1 @@
-"""Out to other programs and back: SPSS, Stata, codebooks, forms of others, reports for readers, registrations."""
+"""Exchange with other programs: their exports and forms, codebooks, and reports for readers."""

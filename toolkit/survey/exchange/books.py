@@ -1,4 +1,4 @@
-"""A codebook for people and archives: as a document, and as DDI-Codebook 2.5, with what computes each estimate."""
+"""Codebooks for people and archives: documents, and DDI-Codebook 2.5, with the lines that compute each estimate."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -26,11 +26,11 @@ SUFFIXES = (".json", ".md", ".html", ".docx", ".pdf", ".xml")
 _NAMESPACE = "ddi:codebook:2_5"
 _WIDEST = 12
 _REPORTS = (
-    "A column that is marked as randomized holds reports, which chance has changed, and no answers: what share of the "
-    "reports says yes is not what share of the people does. The estimator is given with each."
+    "A column that is marked as randomized holds reports, which chance has changed, and not answers: the share of "
+    "reports that say yes is not the share of people who do. Each such column comes with its estimator."
 )
 _CODES = (
-    "Codes stand in .sav and .dta files; all others hold the answers themselves. An answer that is a whole number of "
+    "Files in .sav and .dta have codes; all others hold the answers themselves. An answer that is a whole number of "
     "up to nine digits is its own code."
 )
 _EMPTY = (
@@ -50,7 +50,7 @@ def write_codebook(survey: Survey, path: str | Path, language: str | None = None
         A .json file, which `Survey.load` reads; a .md, .html, .docx or .pdf file for people; or .xml for an archive,
         as DDI-Codebook 2.5 with all languages. The lines of R, Stata and SPSS name a file of the same name.
     language : str, optional
-        Of labels and questions; by default the first of the survey.
+        The language of labels and questions; by default the first of the survey.
     remarks : sequence of str
         Sentences about the collection.
 
@@ -90,7 +90,7 @@ def write_codebook(survey: Survey, path: str | Path, language: str | None = None
 
 
 def program_lines(question: Question) -> dict[str, str]:
-    """Return what computes a question's estimate from the .sav or .dta file, by program; nothing if no line can."""
+    """Return the line that computes a question's estimate in each program; an empty mapping if no line can."""
     design = question.design
     if design is None:
         return {}
@@ -107,13 +107,13 @@ def program_lines(question: Question) -> dict[str, str]:
 
 
 def _by_program(name: str, lines: Callable[[str], dict[str, str]]) -> dict[str, str]:
-    """Each program's line, by the name that the column has in its file."""
+    """Return each program's line, with the name of the column in its file."""
     files = {"R": ".sav", "Stata": ".dta", "SPSS": ".sav"}
     return {program: lines(file_name(name, suffix))[program] for program, suffix in files.items()}
 
 
 def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
-    """What an option that is not in a report counts, and one that is: it depends on no other."""
+    """Return the scores of an option outside and inside a report, which depend on no other option."""
     k = len(design.options)
     sets = [sorted((first + i) % k for i in range(size)) for size in range(k + 1) for first in range(k)]
     reports = [report for report in sets if design._accepts(report)]
@@ -126,11 +126,11 @@ def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
 
 
 def _by_number(design: Randomizer) -> tuple[float, float] | None:
-    """What the reports 0 and 1 count, or would, if all reports lie on one line."""
+    """Return the scores of the reports 0 and 1 if scores are linear in reports, else None."""
     points = [point for point in range(-50, 200) if design._accepts(point)]
     try:
         scores = np.asarray(design._scores_sent(points), dtype=np.float64)
-    except TypeError:  # its estimate is no mean
+    except TypeError:  # its estimate is not a mean
         return None
     slopes = [(b - a) / (q - p) for (p, a), (q, b) in pairwise(zip(points, scores, strict=True))]
     if not slopes or not np.allclose(slopes, slopes[0], rtol=1e-9):
@@ -149,7 +149,7 @@ def _affine(name: str, ends: tuple[float, float]) -> dict[str, str]:
 
 
 def _coded(name: str, codes: Sequence[int], scores: Any) -> dict[str, str]:
-    """By a table of what each report counts for each option. Mata compares no column with a row, but a matrix."""
+    """Return lines that look up the scores of each report in a table; Mata compares matrices of one shape only."""
     rows, single = [[repr(float(score)) for score in row] for row in scores], scores.shape[1] == 1
     code_list = ", ".join(map(str, codes))
     index = f"match(as.numeric(d${name}), c({code_list}))"
@@ -235,7 +235,7 @@ def _matrix(design: Randomizer) -> list[Block]:
 
 
 def _ddi(survey: Survey, stem: str) -> str:
-    """All languages, with the design of each column as JSON in its notes."""
+    """Return DDI in all languages, with the design of each column as JSON in its notes."""
     ET.register_namespace("", _NAMESPACE)
     root = ET.Element(f"{{{_NAMESPACE}}}codeBook", {"version": "2.5"})
     study = _element(root, "stdyDscr")
@@ -257,13 +257,13 @@ def _ddi(survey: Survey, stem: str) -> str:
 
 
 def _variable(data: object, survey: Survey, question: Question, index: int) -> None:
-    """One column; of a set of options the one at a place."""
+    """Add one column; `index` counts the options of a set from 1 and is 0 for other questions."""
     name = f"{question.name}__{index}" if index else question.name
-    called = file_name(name, ".sav")
+    column = file_name(name, ".sav")
     labels: list[Any] = [0, 1] if index else list(code_labels(question))
     values = [0, 1] if index else answer_codes(question)
     kind = "contin" if question.kind == "number" else "discrete"
-    var = _element(data, "var", ID=f"V_{called}", name=called, files="F1", intrvl=kind)
+    var = _element(data, "var", ID=f"V_{column}", name=column, files="F1", intrvl=kind)
     option = f" ({question.options[index - 1]})" if index else ""
     for code in survey.languages:
         _element(var, "labl", f"{text_in(question.text, code)}{option}", lang=code)

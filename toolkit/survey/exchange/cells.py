@@ -207,8 +207,8 @@ class CellReader:
         present = {_key(cell) for cell in different if cell is not None}
         in_file = {_key(code): label for code, label in labels.items()}
         in_file = {key: label for key, label in in_file.items() if key in present and key not in by_code}
-        own, _, *languages, _ = self.names
-        names = self._naming([label for label in in_file.values() if _key(label) not in GAPS], [*languages, own])
+        own_names, _, *languages, _ = self.names
+        names = self._naming([label for label in in_file.values() if _key(label) not in GAPS], [*languages, own_names])
         read = {key: self._checked(plain, names, label) for key, label in in_file.items()}
         if strange := sum(value is STRANGE for value in read.values()):
             rule = f"the labels of codes for {self.name!r} must be among its answers{self._options()}"
@@ -235,8 +235,8 @@ class CellReader:
         return self.names[-1](cell) if option is None else option
 
     def _choices(self, cells: Sequence[Any], *, is_coded: bool) -> dict[Any, Any]:
-        own, form, *languages, _ = self.names
-        names, reader, read = self._naming(cells, [own, form, *languages]), Reader(self.name, self.model), {}
+        own_names, form, *languages, _ = self.names
+        names, reader, read = self._naming(cells, [own_names, form, *languages]), Reader(self.name, self.model), {}
         for cell in cells:
             if is_coded and not isinstance(cell, str):
                 read[cell] = STRANGE  # a number for which the file has no label, where it has some
@@ -260,10 +260,10 @@ class CellReader:
         reader = Reader(self.name, self.model)
         read = {cell: reader.read(number_in(cell)) for cell in cells}
         texts = [cell for cell, value in read.items() if value is STRANGE]
-        own, form, *languages, every = (names.unambiguous() for names in self.names)
+        own_names, form, *languages, every = (names.unambiguous() for names in self.names)
         codes = {_key(code): self._either(label) for code, label in self.codes.items() if _key(code)}
-        vocabularies = [codes] if codes else [own, form, *languages]
-        for vocabulary in [*vocabularies, {**every, **own, **codes}]:
+        vocabularies = [codes] if codes else [own_names, form, *languages]
+        for vocabulary in [*vocabularies, {**every, **own_names, **codes}]:
             parts = {cell: split_options(str(whole_number(cell)), vocabulary, self.separator) for cell in texts}
             if None not in parts.values():
                 break

@@ -55,10 +55,10 @@ class ColumnFinder:
 
     def column(self, name: str, texts: Sequence[str] = ()) -> str | None:
         """Return the column of a question, or None; the last part of a path and the wording count as its name."""
-        named = self._names.get(name)
-        if named is not None:
+        columns = self._names.get(name)
+        if columns is not None:
             # Where each option has a column, the name is what those columns have in common.
-            return named if isinstance(named, str) and named in self._raw.frame else None
+            return columns if isinstance(columns, str) and columns in self._raw.frame else None
         names = [name, *(file_name(name, suffix) for suffix in (".sav", ".dta"))]
         if exact := [option for option in names if option in self._raw.frame]:
             return exact[0]
@@ -75,12 +75,12 @@ class ColumnFinder:
 
         `lists` has the names of all options: as in the survey, as in a form, and in each language.
         """
-        named = self._names.get(name, name)
-        if not isinstance(named, str):
-            return self._named_boxes(name, named, lists)
-        if name in self._names and named in self._raw.frame:
+        columns = self._names.get(name, name)
+        if not isinstance(columns, str):
+            return self._named_boxes(name, columns, lists)
+        if name in self._names and columns in self._raw.frame:
             return None
-        if boxes := self._boxes_by_text(named, lists) or self._own_boxes(named, len(lists[0])):
+        if boxes := self._boxes_by_text(columns, lists) or self._own_boxes(columns, len(lists[0])):
             return boxes
         numbers = [str(number) for number in range(1, len(lists[0]) + 1)]
         padded = [number.zfill(3) for number in numbers]
@@ -88,7 +88,9 @@ class ColumnFinder:
         endings = {"names": [*lists, numbers], "numbers": [numbers], "SQ001": [padded]}
         endings["codes"] = endings["names"]
         for box in _BOX_NAMES.values():
-            starts = [box.start.format(column=named, text=text) for text in (texts if "{text}" in box.start else [""])]
+            starts = [
+                box.start.format(column=columns, text=text) for text in (texts if "{text}" in box.start else [""])
+            ]
             pairs = [(start, names) for start in starts for names in endings[box.endings]]
             matches = [(boxes, names) for start, names in pairs if (boxes := self._all(start, names, box.end))]
             if not matches:
@@ -135,10 +137,10 @@ class ColumnFinder:
                 return [by_option[option] for option in options]
         return None
 
-    def _named_boxes(self, name: str, named: Mapping[Any, str], lists: Sequence[Sequence[str]]) -> list[str]:
+    def _named_boxes(self, name: str, columns: Mapping[Any, str], lists: Sequence[Sequence[str]]) -> list[str]:
         """Return the columns that the caller names, by options in any of their names."""
-        columns = {str(option): column for option, column in named.items()}
-        by_option = [next((columns[x] for x in names if x in columns), None) for names in zip(*lists, strict=True)]
+        by_name = {str(option): column for option, column in columns.items()}
+        by_option = [next((by_name[x] for x in names if x in by_name), None) for names in zip(*lists, strict=True)]
         pairs = zip(lists[0], by_option, strict=True)
         if absent := [option for option, column in pairs if column not in self._raw.frame]:
             rule = f"`columns` must name a column of the file for each option of {name!r}"
@@ -152,8 +154,9 @@ class ColumnFinder:
         start, end = map(re.escape, ends)
         middle = r"\d+" if numbered else r"[^/]+"
         pattern = re.compile(f"{start}{middle}{end}", re.IGNORECASE)
-        known = set(boxes)
-        if extras := [x for x in map(str, self._raw.frame) if x not in known and pattern.fullmatch(x)]:
+        box_names = set(boxes)
+        others = [column for column in map(str, self._raw.frame) if column not in box_names]
+        if extras := [column for column in others if pattern.fullmatch(column)]:
             _reject_boxes(name, f"{', '.join(extras[:4])} besides", options, boxes)
 
 

@@ -122,8 +122,8 @@ def read_reports(
     if decimal not in (None, ",", "."):
         reject('`decimal` must be "," or "."', repr(decimal)[:20], _NOTHING)
     raw = read_table(path)
-    asked = _survey_of(raw, survey)
-    fields = _fields(raw, asked, columns or {})
+    specification = _survey_of(raw, survey)
+    fields = _fields(raw, specification, columns or {})
     for argument, by_question in {"columns": columns, "codes": codes, "missing": missing}.items():
         _check_questions(argument, by_question, [field.name for field in fields])
     tool = tool_of(raw, source, [name for field in fields for name in field.columns])
@@ -135,11 +135,13 @@ def read_reports(
     cells = {field.name: field.read(raw, arguments) for field in fields}
     for name, unanswered in selection.unanswered.items():
         cells[name] = [None if is_empty else value for value, is_empty in zip(cells[name], unanswered, strict=True)]
-    if isinstance(asked, Survey):
-        frame = _with_marks(extra("pandas", "collect").DataFrame(cells), raw.frame, asked)
-        designs = {question.name: question.design for question in asked.questions if question.design is not None}
+    if isinstance(specification, Survey):
+        frame = _with_marks(extra("pandas", "collect").DataFrame(cells), raw.frame, specification)
+        designs = {
+            question.name: question.design for question in specification.questions if question.design is not None
+        }
     else:
-        frame, designs = raw.frame.assign(**cells), dict(asked)
+        frame, designs = raw.frame.assign(**cells), dict(specification)
     frame.attrs["left_out"] = dict(selection.counts)
     frame.attrs["remarks"] = [*_selection_remarks(selection), *_contradictions(frame, designs)]
     for remark in frame.attrs["remarks"]:

@@ -1,4 +1,4 @@
-"""Tables as other programs wrote them: cells, and the labels that a file has for its codes; nothing is guessed."""
+"""Read the files of other programs as tables: their cells, and what they say about codes and columns."""
 
 import csv
 import io
@@ -28,16 +28,16 @@ _TEXTS = (".csv", ".tsv", ".txt")
 SUFFIXES = (*_TEXTS, ".xlsx", ".sav", ".dta", ".parquet", ".feather")
 _MOST_UNPACKED = 500_000_000
 _MOST_COLUMNS = 32_767
-"""As many as SPSS knows; no survey has as many boxes."""
+"""The limit of SPSS, which no survey reaches."""
 
 _MOST_CELLS = 50_000_000
-"""A million people and fifty columns: about what a laptop holds."""
+"""A million people and fifty columns, which is about what a laptop holds."""
 
 MOST_DIGITS = 4000  # of a number in a codebook, as in a survey's file
 _STATA = b"<stata_dta>"
 _STATA_WIDTHS = {251: 1, 252: 2, 253: 4, 254: 4, 255: 8}  # bytes of numbers by type; texts have their own length
 _STATA_7_WIDTHS = dict(zip(b"bilfd", (1, 2, 4, 4, 8), strict=True)) | {kind: kind - 127 for kind in range(128, 256)}
-_SPSS_ROWS = slice(80, 84)  # in a file's first bytes; all of them are 1 where their number is not stated
+_SPSS_ROWS = slice(80, 84)  # the number of rows; all bits are 1 where it is not stated
 _ROW = re.compile(rb"<(?:\w+:)?row[\s/>]")
 _STATED_SEPARATOR = re.compile(r'"?sep=([,;\t|])"?(?:\r\n|\r|\n)', re.IGNORECASE)
 _QUOTED = re.compile(r'"[^"]*"?')
@@ -50,7 +50,7 @@ _NO_VALUE = re.compile(
     </(?:\w+:)?c>""",
     re.VERBOSE,
 )
-"""A cell with a formula and without its result; a result that is an empty text has its type in writing."""
+"""A cell with a formula whose result was not stored. A result that is an empty text states its type."""
 
 _NOTHING = "nothing was read"
 
@@ -111,7 +111,7 @@ def read_table(path: str | Path) -> RawTable:
 
 def _check_there(file: Path) -> None:
     if not file.is_file():
-        reject("the file must be there", f"no file {file.name!r} in {str(file.parent)!r}", _NOTHING, FileNotFoundError)
+        reject("the file must exist", f"no file {file.name!r} in {str(file.parent)!r}", _NOTHING, FileNotFoundError)
 
 
 def _book_beside(file: Path) -> Any:
@@ -129,7 +129,7 @@ def _unreadable(file: Path, why: str) -> NoReturn:
 
 
 def _check_size(file: Path, rows: int, columns: int) -> None:
-    """Refuse what would take minutes or all memory, as soon as its size is known."""
+    """Refuse a table that would take minutes or all memory as soon as its size is known."""
     if columns > _MOST_COLUMNS:
         reject(
             f"{file.name} must have at most {_MOST_COLUMNS:,} columns",
@@ -164,7 +164,7 @@ def text_rows(file: Path, separators: str) -> list[list[str]]:
     except UnicodeDecodeError:
         reject(f"{file.name} must be in UTF-8", "another encoding", f"{_NOTHING}; save it as CSV UTF-8")
     if "\0" in text:
-        _unreadable(file, "one with bytes that are no text")
+        _unreadable(file, "one with bytes that are not text")
     text = text.lstrip("\ufeff")
     if stated := _STATED_SEPARATOR.match(text):
         separator, text = stated[1], text[stated.end() :]
@@ -208,23 +208,23 @@ def _numbered(head: list[str]) -> list[str]:
 
 
 def _is_import_row(row: Any) -> bool:
-    """Whether Qualtrics numbers its columns here."""
+    """Return whether a row has the import ids of Qualtrics."""
     with suppress(ValueError, TypeError, RecursionError):
         return any("ImportId" in json.loads(cell) for cell in row if cell)
     return False
 
 
 def sheets(file: Path) -> dict[str, list[Any]]:
-    """Return the rows that hold something of each sheet of an .xlsx file by its name, of the first one by "" too."""
+    """Return the rows of each sheet of an .xlsx file by its name, and of the first one under "", without empty rows."""
     filled = {name: _trimmed(rows) for name, rows in workbook(file).items()}
     return {"": next(iter(filled.values()), []), **filled}
 
 
 def workbook(file: Path) -> dict[str, list[Any]]:
-    """Return all rows of each sheet of an .xlsx file by its name, however many the file says that there are.
+    """Return all rows of each sheet of an .xlsx file by its name, whatever number of rows the file states.
 
-    What unpacks to more than half a gigabyte, or defines entities, is refused before it is read; so is a sheet of which
-    the reader would pass over rows, or over formulas that no program has computed.
+    A file that unpacks to more than half a gigabyte, or defines entities, is refused before it is read. A sheet is
+    refused if the reader would skip rows, or formulas that no program has computed.
     """
     load = extra("openpyxl").load_workbook
     _check_there(file)
@@ -242,7 +242,7 @@ def workbook(file: Path) -> dict[str, list[Any]]:
 
 @contextmanager
 def _quoting_nothing(file: Path) -> Iterator[None]:
-    """The errors of a reader quote the cells that it cannot read."""
+    """Replace the errors of a reader, which quote the cells that it cannot read."""
     try:
         yield
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError):
@@ -262,14 +262,14 @@ def _check_parts(file: Path, packed: zipfile.ZipFile) -> None:
 
 
 def _sheet_rows(file: Path, sheet: Any) -> list[Any]:
-    """The rows of a sheet; refused if they are not as many as the sheet has."""
-    sheet.reset_dimensions()  # which other programs write wrongly, and the reader would believe
+    """Return the rows of a sheet; refuse it if the reader skips some of them."""
+    sheet.reset_dimensions()  # other programs write them wrongly, and the reader would trust them
     rows, cells, filled = list[Any](), 0, 0
     for row in _foreign_rows(file, sheet):
         cells += len(row) + 1  # empty rows also take time
         if cells > _MOST_CELLS:
             _refuse_cells(file, "more")
-        filled += isinstance(row, tuple)  # what fills a gap between two rows is a list
+        filled += isinstance(row, tuple)  # the reader fills a gap between two rows with a list
         rows.append(list(row))
     with sheet._get_source() as source:
         text = source.read()
@@ -294,7 +294,7 @@ def cell_text(cell: object) -> str:
 
 
 def _trimmed(rows: list[list[Any]]) -> list[list[Any]]:
-    """Without empty rows, and without columns that have no head."""
+    """Return rows without empty ones, and without columns that have no head."""
     filled = [row for row in rows if any(cell not in (None, "") for cell in row)]
     width = max((index for row in filled[:1] for index, cell in enumerate(row, 1) if cell not in (None, "")), default=0)
     return [(row + [None] * width)[:width] for row in filled]
@@ -304,7 +304,7 @@ def _from_stat(file: Path, suffix: str) -> RawTable:
     """Return a table of SPSS or Stata, where the values that the file declares as missing are missing."""
     program = extra("pyreadstat")
     raw = file.read_bytes()
-    # Its reader would not miss what is cut off, nor rows beyond those that it states.
+    # The reader notices neither a file that is cut off nor rows beyond the stated number.
     if suffix == ".dta" and (
         b"</stata_dta>" not in raw[-64:] if raw.startswith(_STATA) else not _ends_with_labels(raw)
     ):
@@ -340,9 +340,10 @@ def _declared_missing(ranges: Sequence[Mapping[str, Any]], letters: Sequence[str
 
 
 def _ends_with_labels(raw: bytes) -> bool:
-    """Whether a file of Stata 7 to 12 has its stated rows, then tables of labels, and nothing else; True for others.
+    """Return whether a file of Stata 7 to 12 ends after its stated rows and its tables of labels.
 
     The layout is that of `help dta_115`: a head, six descriptions of each column, expansion fields, rows, tables.
+    Files of other releases pass.
     """
     release = raw[0] if raw else 0
     if release not in (110, 113, 114, 115):
@@ -387,12 +388,15 @@ def _from_arrow(file: Path, suffix: str) -> RawTable:
     try:
         book = loads(text, digits=MOST_DIGITS) if text else None
     except ValueError:
-        _unreadable(file, "one whose codebook is none")
+        _unreadable(file, "one whose codebook cannot be read")
     return RawTable(table.to_pandas(), book=book)
 
 
 def _from_parquet(file: Path) -> Any:
-    """Read texts by their dictionaries first: a few hundred bytes may repeat a long text until no memory holds it."""
+    """Read a Parquet file, texts by their dictionaries first.
+
+    A few hundred bytes may repeat a long text until no memory holds it.
+    """
     arrow, reader = extra("pyarrow"), extra("pyarrow.parquet").ParquetFile
     kinds = [getattr(arrow, name)() for name in ("string", "large_string", "string_view", "binary", "large_binary")]
     with reader(file) as whole:
@@ -414,7 +418,7 @@ def _from_parquet(file: Path) -> Any:
 
 
 def _text_bytes(column: Any) -> int:
-    """How long all texts of a column are, from its dictionaries."""
+    """Return the total length of the texts of a column, from its dictionaries."""
     compute = extra("pyarrow.compute")
     lengths = (compute.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
     return sum(compute.sum(some).as_py() or 0 for some in lengths)

@@ -112,12 +112,12 @@ def select_rows(
 
     Where a file has several forms, a row is left out if none of the forms that ask a question was finished. In the
     other rows the questions of an unfinished form are missing. A form that was never opened has 0 in each box and
-    nothing else, and is missing whatever is kept.
+    nothing else, and is missing whatever `keep` says.
     """
-    kept = _checked_reasons(keep)
+    allowed = _checked_reasons(keep)
     used = {column for names in columns.values() for column in names}
     forms = [form for form in _forms(tool, list(raw.frame)) if used & set(form)]
-    rules = [rule for rule in tool.rules if rule.reason not in kept]
+    rules = [rule for rule in tool.rules if rule.reason not in allowed]
     reasons = [_reasons(rules, raw, [name for name in form if name not in used]) for form in forms]
     # A row stays if one of its forms stays.
     stays = [None in row for row in zip(*reasons, strict=True)] or [True] * len(raw.frame)
@@ -133,7 +133,7 @@ def select_rows(
         opened = _reasons(tool.rules, raw, [name for name in form if name not in used])
         empty = _is_empty(raw, [column for column in form if column in used])
         triples = zip(form_reasons, opened, empty, strict=True)
-        marks = [left is not None or (why is not None and blank) for left, why, blank in triples]
+        marks = [reason is not None or (status is not None and blank) for reason, status, blank in triples]
         for name in (name for name, names in columns.items() if set(names) & set(form)):
             unanswered[name] = [mark for mark, stay in zip(marks, stays, strict=True) if stay]
     return replace(selection, unanswered=unanswered)

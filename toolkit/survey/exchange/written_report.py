@@ -1,4 +1,4 @@
-"""A report for readers: what was asked, who answered, estimates with pictures, methods, and what protects people."""
+"""The report for readers: questions, turnout, estimates with pictures, methods, and the protection of people."""
 
 import io
 from dataclasses import replace
@@ -19,14 +19,13 @@ _READERS = (
     "shares of many people, each with its error. Plain questions are not protected."
 )
 _SERVER = (
-    "This is of a collection by the toolkit's own server; what another program has collected is stored as that one "
-    "stores it."
+    "This describes a collection by the toolkit's own server. Another program stores what it collects in its own way."
 )
 _CERTAIN = "Reports of {names} can prove an answer: their epsilon is infinite. "
 
 
 def report_document(results: Results, level: float, title: str) -> Document:
-    """Return the report of results that are shown: what has too few people for them is not in it."""
+    """Return the report on the results that may be shown; groups with too few people are not in it."""
     survey = results.survey
     blocks = [Block("h1", title), *(Block("p", note) for note in results.remarks), Block("h2", "What was asked")]
     wordings = [
@@ -60,7 +59,7 @@ def _hidden(question: Question) -> str:
 
 
 def _people(results: Results) -> list[Block]:
-    """How many answered each question, or left it, over all groups that are shown."""
+    """Return a table of how many answered each question, or left it out, over all groups that are shown."""
     rows = []
     for question in results.estimated:
         counts = [finding.counts for finding in results.group_estimates if finding.question == question.name]
@@ -70,7 +69,7 @@ def _people(results: Results) -> list[Block]:
 
 
 def _estimated(results: Results, question: Question, level: float) -> list[Block]:
-    """One question: its picture, if it can be drawn, its table and what stands below it."""
+    """Return the title of a question, its picture if there is one, its table and the notes below it."""
     estimates = tuple(estimate for estimate in results.group_estimates if estimate.question == question.name)
     rows = [
         (*row.group, row.option, row.estimate, row.se, row.interval, f"{row.n:,}")
@@ -94,7 +93,7 @@ def _picture(results: Results, level: float) -> list[Block]:
 
 
 def _differences(results: Results, level: float) -> list[Block]:
-    """Each group less the first that is shown, with p-values for all of them together."""
+    """Return the differences of all groups from the first, with p-values adjusted for their number."""
     groups = sorted({finding.group for finding in results.group_estimates}, key=str)
     if not results.by or len(groups) < 2:
         return []
@@ -124,7 +123,7 @@ def _in_unit(question: Question, row: Any) -> tuple[str, str]:
 
 
 def methods(results: Results, level: float) -> str:
-    """Return a paragraph for a paper: design, estimator, interval, sample, software, hash."""
+    """Return a paragraph for a paper on designs, estimators, intervals, the sample, the software and the hash."""
     survey = results.survey
     people = max((sum(item.counts.values()) for item in results.group_estimates), default=0)
     hidden = [f"{item.name} ({_hidden(item)})" for item in survey.questions if item.randomized]

@@ -1,4 +1,4 @@
-"""Forms for ODK and Kobo: a survey as an XLSForm where people have a die or coin of their own, and back."""
+"""Forms for ODK and Kobo: surveys with a die or coin of the respondent's own as XLSForms, and XLSForms as surveys."""
 
 import json
 import re
@@ -27,7 +27,7 @@ from toolkit.texts.voice import Voice
 
 _LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español", "ar": "العربية"}
 _DESIGN, _OPTION = "rr::design", "rr_option"
-"""Columns of ours, which those programs pass over."""
+"""Columns of this package, which those programs ignore."""
 
 _CHOICE_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _METADATA = {"start", "end", "today", "deviceid", "username", "email", "phonenumber", "audit", "note"}
@@ -42,8 +42,8 @@ def write_xlsform(survey: Survey, path: str | Path) -> Path:
     Parameters
     ----------
     survey : Survey
-        Its protected questions have mode "physical": people draw with a die or coin of their own. Where a device would
-        draw, such a form would store the true answer, and is refused.
+        Its protected questions must have mode "physical": people draw with a die or coin of their own. A form that
+        drew on the device would store the true answer.
     path : str or Path
         An .xlsx file.
 
@@ -98,13 +98,13 @@ def _check(question: Question) -> None:
 
 
 def _texts(survey: Survey, column: str, texts: Mapping[str, str | None]) -> dict[str, str]:
-    """A column for each language; what looks like a reference is none."""
+    """Return a column for each language, where "${" is no reference."""
     headers = {code: f"{column}::{_LANGUAGES.get(code, code)} ({code})" for code in survey.languages}
     return {headers[code]: text.replace("${", "$ {") for code, text in texts.items() if text}
 
 
 def _consent(survey: Survey, code: str) -> list[str]:
-    """The researchers' own words, and what can be learned; what is stored, and by whom, another program decides."""
+    """Return the researchers' text and what can be learned; another program decides what is stored, and by whom."""
     layers = stated_layers(statements(survey), survey.consent[code], code, survey.words, paper=True)
     lines = [text for layer in layers for text in (*layer.open, *layer.more)]
     return [*lines, *odds_in_all(survey.questions, code, survey.words, survey.waves)]
@@ -138,7 +138,7 @@ def _type(question: Question) -> str:
 
 
 def choice_names(question: Question) -> list[str]:
-    """Return a name for each choice: as the option is written if a form can hold it, else by its number."""
+    """Return a name for each choice: the option itself if it is a valid name in a form, else its number."""
     options, numbered = [str(option) for option in answers_of(question)], numbered_names(question)
     names = [
         option if _CHOICE_NAME.fullmatch(option) else number for option, number in zip(options, numbered, strict=True)
@@ -147,7 +147,7 @@ def choice_names(question: Question) -> list[str]:
 
 
 def numbered_names(question: Question) -> list[str]:
-    """Return the names of choices by number, which earlier forms had for all if one option could not be a name."""
+    """Return numbered names of all choices, which earlier forms had if one option was not a valid name."""
     return [f"option{number}" for number in range(1, len(answers_of(question)) + 1)]
 
 
@@ -191,7 +191,9 @@ def _settings(survey: Survey) -> dict[str, str]:
 
 
 def from_xlsform(path: str | Path, *, consent: object, **fields: Any) -> Survey:
-    """Make a survey of the choices, numbers and texts of an XLSForm; what it cannot hold is refused or told.
+    """Make a survey from the choices, numbers and texts of an XLSForm.
+
+    What a survey cannot hold is refused, or left out with a warning.
 
     Parameters
     ----------
@@ -200,12 +202,12 @@ def from_xlsform(path: str | Path, *, consent: object, **fields: Any) -> Survey:
     consent : str or mapping
         What people agree to.
     **fields : Any
-        All else that `Survey` takes.
+        Other parameters of `Survey`.
 
     Returns
     -------
     Survey
-        With the form's questions, languages and title. A warning names what was left out, as times and devices.
+        It has the form's questions, languages and title. A warning names what was left out, such as times and devices.
 
     Raises
     ------
@@ -254,7 +256,7 @@ def _records(rows: Sequence[Sequence[Any]]) -> list[dict[str, str]]:
 
 
 def _languages(rows: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """Codes with the end of their columns' names; English where none is named."""
+    """Return language codes with the endings of their columns; English where no language is named."""
     ends = dict.fromkeys(key.removeprefix("label") for row in rows for key in row if re.match(r"label(::|$)", key))
     languages = [(match[1], end) for end in ends if (match := re.search(r"\(([\w-]+)\)$", end))]
     return languages or [("en", next(iter(ends), ""))]
@@ -291,7 +293,7 @@ def _question(row: Mapping[str, str], choices: Any, languages: Any, before: Sequ
 
 
 def _data(row: Mapping[str, str], column: str) -> Any:
-    """What a column of ours holds."""
+    """Return the data in a column of this package."""
     try:
         return loads(row[column].encode(), digits=MOST_DIGITS)
     except ValueError:
@@ -299,7 +301,7 @@ def _data(row: Mapping[str, str], column: str) -> Any:
 
 
 def _number(name: str) -> str | int:
-    """A whole number as one, unless it would be written otherwise: the data of the form have "01", and not 1."""
+    """Return a whole number as an integer, unless the data of the form would spell it otherwise, as "01"."""
     return int(name) if re.fullmatch("0|-?[1-9][0-9]*", name) else name
 
 
@@ -311,7 +313,10 @@ def _bounds(constraint: str) -> tuple[str, str]:
 
 
 def _conditions(relevant: str, before: Sequence[Question]) -> dict[str, list[Any]] | None:
-    """Plain answers before it, joined by or for one question and by and between them."""
+    """Return the plain answers of earlier questions on which a question depends.
+
+    Answers of one question are joined by "or", and questions by "and".
+    """
     pairs = [(name, first or second) for name, first, second in _CONDITION.findall(relevant)]
     rest = re.sub(r"\band\b|\bor\b|[()\s]", "", _CONDITION.sub("", relevant))
     options_by_name = {
