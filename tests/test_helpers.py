@@ -21,7 +21,7 @@ from toolkit.central.selection import Exponential, PermuteAndFlip
 from toolkit.central.sensitivity import covariance, root_up
 from toolkit.core.checks import explain_call
 from toolkit.core.inference.digits import fixed
-from toolkit.core.inference.fit import p_written
+from toolkit.core.inference.fit import format_p
 from toolkit.core.inference.intervals import imbens_manski
 from toolkit.learning.tables import examples
 from toolkit.local.matrix.encoding import as_labels, looks_like_others, says_yes
@@ -52,7 +52,7 @@ TABLE = [
     ([root_up(4), float(root_up(2))], [2, math.sqrt(2)]),
     (covariance((0, 1), (0, 10), 50, neighbors="replace").l1, Fraction(1, 5)),
     ([fixed(-12.345, 1, " %"), fixed(-0.04, 1, " %"), fixed(NAN, 1, " %")], ["−12.3 %", "0.0 %", "—"]),
-    ([p_written(p) for p in (0.0261, 3.03e-13, 0.0, 1.0)], ["p = 0.026", "p = 3e-13", "p < 1e-300", "p = 1"]),
+    ([format_p(p) for p in (0.0261, 3.03e-13, 0.0, 1.0)], ["p = 0.026", "p = 3e-13", "p < 1e-300", "p = 1"]),
     ([round(imbens_manski(width, 0.95), 4) for width in (0.0, 100.0)], [1.96, 1.6449]),
     (as_labels(np.array([1, 0]), (1, "undisclosed")).tolist(), ["undisclosed", 1]),
     ([looks_like_others(one) for one in (("1", "2"), ("0", "1"), ("yes", "no"))], [True, False, True]),

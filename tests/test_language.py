@@ -33,16 +33,10 @@ REMAINING: dict[str, set[str]] = {
     "analysis/latent/group_counts.py": {"height", "seen"},
     "analysis/latent/joint.py": {"told"},
     "analysis/latent/lists.py": {"told"},
-    "budget/charges.py": {"listed", "written"},
-    "core/inference/contrasts.py": {"reach"},
-    "core/inference/digits.py": {"written"},
-    "core/inference/fit.py": {"seen"},
 }
 UNCLEAR: dict[str, int] = {
     "analysis/latent/joint.py": 2,
     "analysis/mixed.py": 1,
-    "core/covers.py": 1,
-    "core/inference/contrasts.py": 1,
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from toolkit.budget.charges import Entry, RecordError, begin, entry_of, follow, link_of, read, row_of, written
+from toolkit.budget.charges import Entry, RecordError, begin, deserialize, entry_of, follow, link_of, row_of, serialize
 from toolkit.budget.ledger import Ledger
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 
@@ -153,13 +153,13 @@ def test_entries_are_written_and_read_without_loss(loss: Loss) -> None:
     assert entry_of(row_of(entry)) == entry_of(row_of(entry)[:7]) == entry
     said = replace(entry, unit="person", terms="at most 3 rows")
     assert entry_of(row_of(said)) == said
-    assert read(written(loss)) == loss
+    assert deserialize(serialize(loss)) == loss
 
 
 @pytest.mark.parametrize("text", ["", "pure", "pure one", "pure -1", "pure 1/0", "pure 1 2", "magic 1", None])
 def test_a_loss_that_cannot_be_read_is_never_taken_for_none(text: Any) -> None:
-    with pytest.raises(RecordError, match="a loss that cannot be read: what was spent is not known"):
-        read(text)
+    with pytest.raises(RecordError, match="a loss that cannot be read: the spent budget is unknown"):
+        deserialize(text)
 
 
 @pytest.mark.parametrize("opening", [Ledger.open, lambda path: Ledger(Pure(1), path)])

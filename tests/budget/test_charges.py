@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.budget.spending import Opener
-from toolkit.budget.charges import fitted, recorded
+from toolkit.budget.charges import fitted, recordable
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
@@ -75,7 +75,7 @@ def test_charges_are_converted_where_that_is_safe(ceiling: Loss, loss: Loss, cha
         (Pure(1), Zcdp(1e-9), "Zcdp ceiling"),
         (Approx(1, 1e-6), Zcdp(1e-9), r"Zcdp.within\(Approx\(1.0, 1e-06\)\)"),
         (Zcdp(1), Approx(0.5, 1e-9), "Approx ceiling"),
-        (Pure(1), Pure(float("inf")), "no privacy"),
+        (Pure(1), Pure(float("inf")), "not private"),
     ],
 )
 def test_charges_that_cannot_be_converted_are_refused_with_the_remedy(
@@ -188,10 +188,10 @@ def test_sums_of_ever_new_denominators_stay_short_and_are_rounded_up(opener: Ope
 
 def test_long_fractions_are_rounded_up_each_for_itself() -> None:
     short, long = Fraction(1, 2**255), Fraction(1, 3**200)
-    assert recorded(Approx(short, Fraction(1, 3))) == Approx(short, Fraction(1, 3))
-    assert recorded(Approx(Fraction(1, 3), long)) == Approx(Fraction(1, 3), Fraction(1, 2**128))
-    assert recorded(Pure(Fraction(1, 2**256))) == Pure(Fraction(1, 2**128))
-    assert recorded(Zcdp(1 + long)) == Zcdp(1 + Fraction(1, 2**128))
+    assert recordable(Approx(short, Fraction(1, 3))) == Approx(short, Fraction(1, 3))
+    assert recordable(Approx(Fraction(1, 3), long)) == Approx(Fraction(1, 3), Fraction(1, 2**128))
+    assert recordable(Pure(Fraction(1, 2**256))) == Pure(Fraction(1, 2**128))
+    assert recordable(Zcdp(1 + long)) == Zcdp(1 + Fraction(1, 2**128))
     charged, total = fitted(Approx(Fraction(1, 3), 0), Approx(long, Fraction(1, 7)), Approx(1, "1/2"))
     assert (charged, total) == (
         Approx(Fraction(1, 2**128), Fraction(1, 7)),
@@ -205,8 +205,8 @@ def test_a_charge_is_rounded_up_only_if_the_total_would_be_too_long() -> None:
     spent, charge = Fraction(1, three * two), Fraction(-five * pow(two, -1, three) % three, three * five)
     assert (spent + charge).denominator < 2**256 <= (spent - charge).denominator
     assert fitted(Pure(spent), Pure(charge), Pure(1)) == (Pure(charge), Pure(spent + charge))
-    for bits, rounded in ((255, 255), (256, 128)):
-        assert fitted(Pure(0), Pure(Fraction(1, 2**bits)), Pure(1))[0] == Pure(Fraction(1, 2**rounded))
+    for bits, expected_bits in ((255, 255), (256, 128)):
+        assert fitted(Pure(0), Pure(Fraction(1, 2**bits)), Pure(1))[0] == Pure(Fraction(1, 2**expected_bits))
 
 
 def test_what_no_digits_show_to_be_too_much_is_said_in_words() -> None:

@@ -77,7 +77,7 @@ def test_the_page_is_of_the_kind_that_the_name_asks_for(name: str, tmp_path: Pat
 
 def test_what_no_curator_released_is_refused(tmp_path: Path) -> None:
     for estimate in (warner("3/4").estimate_counts([60, 40]), Laplace.for_epsilon(1).release(3)):
-        with pytest.raises(ValueError, match="only what a curator released"):
+        with pytest.raises(ValueError, match="only the release of a curator"):
             estimate.publish(tmp_path / "table")
     assert list(tmp_path.iterdir()) == []
 

@@ -176,7 +176,7 @@ def test_times_are_a_whole_number_of_at_least_one(times: Any) -> None:
 def test_every_refusal_says_what_to_do() -> None:
     for known, stated, remedy in (
         ("person", "row", "a Curator with person=… and rows=… is about persons"),
-        ("person", "event", "say how many events one person has, as in every(total, label, events=12)"),
+        ("person", "event", "state how many events one person has, as in every(total, label, events=12)"),
         ("row", "person", "use another ledger, Ledger(…, unit='person')"),
     ):
         with pytest.raises(BudgetError) as error:

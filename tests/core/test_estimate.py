@@ -164,7 +164,7 @@ def test_a_cross_tab_of_three_columns_has_two_levels_left() -> None:
 def test_one_column_is_no_cross_tab() -> None:
     estimate = table(("region",), ("north", "south"))
     assert estimate.to_frame().index.name == "region"
-    with pytest.raises(ValueError, match="only a table by two or more columns"):
+    with pytest.raises(ValueError, match="a cross-tab needs a table by two or more columns"):
         estimate.to_frame(wide="region")
     with pytest.raises(ValueError, match="`wide` must be one of a, b"):
         table(("a", "b"), ((1, 2),)).to_frame(wide="c")
@@ -252,7 +252,7 @@ def test_entries_of_two_estimates_are_independent_and_one_is_not_subtracted_from
     assert any("independent groups" in note for note in apart.notes)
     assert apart.origin is None
     assert list(apart.interval()) == pytest.approx([limit[1] for limit in (first - second).interval()], abs=1e-12)
-    with pytest.raises(ValueError, match="one and itself"):
+    with pytest.raises(ValueError, match="and itself"):
         first["once"] - first["once"]
 
 

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from tests.slowly import each
 from toolkit import subsampled, warner
-from toolkit.core.loss import Approx, Pure, Zcdp, _best_order, _epsilon_at, shown
+from toolkit.core.loss import Approx, Pure, Zcdp, _best_order, _epsilon_at, format_amount
 from toolkit.core.rounding import log_up
 
 amounts = st.fractions(min_value=0, max_value=20, max_denominator=10**6)
@@ -237,9 +237,9 @@ def test_losses_are_values_hashed_pickled_and_shown(loss: Pure | Approx | Zcdp) 
 
 
 def test_shown_amounts() -> None:
-    assert [shown(Fraction(1, 3)), shown(math.inf), shown(Fraction(0))] == ["0.333", "∞", "0"]
+    assert [format_amount(Fraction(1, 3)), format_amount(math.inf), format_amount(Fraction(0))] == ["0.333", "∞", "0"]
     large = {"999.4": "999", "999.6": "1,000", "1e300": "∞", "9.99e14": "999,000,000,000,000", "1e15": "1e+15"}
-    assert {amount: shown(Fraction(amount)) for amount in large} == large
+    assert {amount: format_amount(Fraction(amount)) for amount in large} == large
     assert str(Approx(0.5, 1e-6)) == "ε = 0.5, δ = 1e-06"
 
 

@@ -1,15 +1,15 @@
-"""Charges: what one comes to, and the record of all, which can be added to and read, never changed.
+"""Charges, and the append-only chain of entries that records them.
 
-What a charge comes to: conversion into the currency of a ceiling, exact sums, and the unit of a ledger. A promise about
-a row says little to somebody who has ten of them, and one about an event of a stream less to somebody who comes every
-week. So totals are about one unit, and a loss about a finer one is counted as often as the coarser one has it:
+A charge is converted to the type of the ceiling and added up exactly, for the unit of the ledger. A promise about a row
+means little to a person with ten rows, and a promise about an event less to a person who comes every week. So totals
+refer to one unit, and a loss about a finer unit is multiplied by how many of them the coarser unit has:
 `loss.group(times)`.
 
-Entries form a chain: each row holds a hash of the row before it and of itself, and a total that is the sum so
-far. A row that was changed, removed, added or moved breaks the chain unless every later row was recomputed, and
-so does a total that is not the sum of the charges. It is a check against mistakes, not against attackers:
-nothing here is secret, so who can write the file can also write another chain. What the chain alone cannot
-show is that rows are missing at its end; the rollback check of `toolkit.budget.ledger_file` is for that.
+Entries form a chain: each row holds a hash of itself and of the previous row, and the total so far. A row that was
+changed, removed, added or moved breaks the chain unless every later row was recomputed, and so does a total that is not
+the sum of the charges. This protects against mistakes, not against attackers: nothing here is secret, so anybody who
+can write the file can also write another chain. The chain does not show that rows are missing at its end; the rollback
+check of `toolkit.budget.ledger_file` does.
 """
 
 import hashlib
@@ -26,15 +26,17 @@ from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
 
 from toolkit.core.checks import choice, reject, whole
 from toolkit.core.checks import neighbors as check_neighbors
-from toolkit.core.loss import Approx, AsymptoticPromise, Loss, Pure, Zcdp, shown
+from toolkit.core.loss import Approx, AsymptoticPromise, Loss, Pure, Zcdp, format_amount
 
-_DIGITS = 2**256  # sums stay exact while their denominator is below this
+# Sums are exact while their denominator is below this.
+_DIGITS = 2**256
 
-_GRAIN = 2**128  # beyond it, charges are rounded up to multiples of 1 / _GRAIN, so that sums never grow without bound
+# Otherwise charges are rounded up to multiples of 1 / _GRAIN, so that the size of sums is bounded.
+_GRAIN = 2**128
 
 
 class BudgetError(ValueError):
-    """A charge that a ledger refuses; nothing was charged and nothing was released.
+    """An error for a charge that a ledger rejects; nothing was charged and nothing was released.
 
     Examples
     --------
@@ -48,37 +50,37 @@ class BudgetError(ValueError):
 
 @runtime_checkable
 class Priced(Protocol):
-    """Whatever says what it costs: a mechanism, a design."""
+    """An object with a privacy loss, such as a mechanism or a design."""
 
     @property
     def loss(self) -> Loss: ...
 
 
 def check_ceiling(ceiling: object) -> Loss:
-    """A loss that can be a ceiling: finite, with a delta below 1, and of no more than some 77 digits."""
+    """Check that a loss can be a ceiling: finite, with a delta below 1, and with at most 77 digits."""
     if not isinstance(ceiling, Pure | Approx | Zcdp):
         kind = type(ceiling).__name__
-        reject("`ceiling` must be Pure, Approx or Zcdp", kind, "Pure(1.0) allows epsilon 1 in all", TypeError)
+        reject("`ceiling` must be Pure, Approx or Zcdp", kind, "write Pure(1.0) for a total epsilon of 1", TypeError)
     if ceiling.amount == math.inf or (isinstance(ceiling, Approx) and ceiling.slack == 1):
-        reject("`ceiling` must be a limit", ceiling, "a ledger that refuses nothing protects nobody")
+        reject("`ceiling` must be a limit", ceiling, "a ledger that rejects nothing protects nobody")
     if any(max(part.numerator, part.denominator) >= _DIGITS for part in parts(ceiling)):
-        reject("`ceiling` must have fewer digits", "more than 77", "it is written into the record")
+        reject("`ceiling` must have fewer digits", "more than 77", "it is stored in the record")
     return ceiling
 
 
 def converted(loss: object, ceiling: Loss) -> Loss:
-    """The loss in the ceiling's currency, where that is safe; where it is not, the refusal says what to do."""
+    """Convert a loss to the type of the ceiling if that is safe, and reject it with a remedy otherwise."""
     if isinstance(loss, AsymptoticPromise):
         reject("a charge must be a proven loss", loss, loss.reason, BudgetError)
     if not isinstance(loss, Pure | Approx | Zcdp):
         kind = type(loss).__name__
         reject("a charge must be Pure, Approx or Zcdp", kind, "write Pure(0.1) for epsilon 0.1", TypeError)
     if loss.amount == math.inf:
-        reject("a charge must be finite", loss, "such a release has no privacy that a budget could count", BudgetError)
+        reject("a charge must be finite", loss, "an infinite loss is not private, so no budget covers it", BudgetError)
     if isinstance(loss, type(ceiling)):
         return loss
     if (isinstance(loss, Zcdp) and loss.amount == 0) or (isinstance(loss, Approx) and loss.slack == 0):
-        loss = Pure(loss.amount)  # the same promise in the currency that all others contain
+        loss = Pure(loss.amount)  # the same promise in the type that converts to all others
     if isinstance(loss, Pure):
         return (
             loss.to_zcdp() if isinstance(ceiling, Zcdp) else loss.to_approx() if isinstance(ceiling, Approx) else loss
@@ -88,61 +90,66 @@ def converted(loss: object, ceiling: Loss) -> Loss:
 
 
 def price_of(priced: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
-    """The loss that is priced for, and its price in the ceiling's currency.
+    """Return the loss of a mechanism, and its price in the type of the ceiling.
 
-    A mechanism may know its cost in concentrated privacy better than its loss tells (a property `zcdp`): a ceiling in
-    Zcdp counts the lesser of the two, as both hold.
+    A mechanism may have a property `zcdp` that is tighter than the conversion of its loss. Both are valid, so a ceiling
+    in Zcdp counts the smaller one.
     """
     if isinstance(priced, Pure | Approx | Zcdp) or not isinstance(priced, Priced):
         return priced, converted(priced, ceiling)
-    loss, own = priced.loss, getattr(priced, "zcdp", None)
-    if not (isinstance(ceiling, Zcdp) and isinstance(own, Zcdp) and isinstance(loss, Pure | Approx)):
+    loss, zcdp = priced.loss, getattr(priced, "zcdp", None)
+    if not (isinstance(ceiling, Zcdp) and isinstance(zcdp, Zcdp) and isinstance(loss, Pure | Approx)):
         usual = isinstance(loss, type(ceiling)) and loss.amount != math.inf
         return loss, loss if usual else converted(loss, ceiling)
-    price = converted(own, ceiling)
+    price = converted(zcdp, ceiling)
     return loss, min(price, converted(loss, ceiling), key=attrgetter("amount")) if isinstance(loss, Pure) else price
 
 
 def parts(loss: Loss) -> tuple[Fraction, ...]:
-    """Epsilon, or epsilon and delta, or rho: exact."""
+    """Return epsilon, or epsilon and delta, or rho, as exact fractions."""
     return (Fraction(loss.amount), loss.slack) if isinstance(loss, Approx) else (Fraction(loss.amount),)
 
 
 def nothing(ceiling: Loss) -> Loss:
+    """Return a loss of zero of the same type."""
     return type(ceiling)(*(0 for _ in parts(ceiling)))
 
 
 def fitted(spent: Loss, charge: Loss, ceiling: Loss) -> tuple[Loss, Loss]:
-    """What is charged and the total after it, all in one currency; refuses what would pass the ceiling."""
+    """Return the charge and the total after it; reject a charge that would exceed the ceiling."""
     before, limits = parts(spent), parts(ceiling)
     exact = list(zip(before, parts(charge), strict=True))
     charged = [part if (total + part).denominator < _DIGITS else _rounded_up(part) for total, part in exact]
     after = [total + part for total, part in zip(before, charged, strict=True)]
-    short = [place for place, (total, limit) in enumerate(zip(after, limits, strict=True)) if total > limit]
-    if short:
-        words = (
-            f"{symbols(ceiling)[i]} = {_asked_of(charged[i], limits[i] - before[i])} of {shown(limits[i])} remains"
-            for i in short
-        )
+    exceeded = [index for index, (total, limit) in enumerate(zip(after, limits, strict=True)) if total > limit]
+    if exceeded:
+        names = symbols(ceiling)
+        amounts = [
+            f"{names[i]} = {_format_difference(charged[i], limit - before[i])} of {format_amount(limit)} remains"
+            for i, limit in enumerate(limits)
+            if i in exceeded
+        ]
         rule = "a charge must fit into what remains of the ceiling"
-        reject(rule, " and ".join(words), "nothing was charged or released", BudgetError)
+        reject(rule, " and ".join(amounts), "nothing was charged or released", BudgetError)
     return type(ceiling)(*charged), type(ceiling)(*after)
 
 
 @lru_cache(maxsize=256)
-def recorded(loss: Loss) -> Loss:
-    """The loss as it is written down: itself, unless it has more digits than anybody needs."""
+def recordable(loss: Loss) -> Loss:
+    """Return the loss as it is recorded: rounded up if it has too many digits."""
     amounts = parts(loss)
     if all(part.denominator < _DIGITS for part in amounts):
         return loss
     return type(loss)(*(part if part.denominator < _DIGITS else _rounded_up(part) for part in amounts))
 
 
-def left(spent: Loss, ceiling: Loss) -> Loss:
+def remaining_of(spent: Loss, ceiling: Loss) -> Loss:
+    """Subtract a loss from a ceiling."""
     return type(ceiling)(*(limit - total for total, limit in zip(parts(spent), parts(ceiling), strict=True)))
 
 
 def symbols(ceiling: Loss) -> tuple[str, ...]:
+    """Return the symbols of the components of a loss."""
     return {Pure: ("ε",), Approx: ("ε", "δ"), Zcdp: ("ρ",)}[type(ceiling)]
 
 
@@ -150,12 +157,15 @@ def _rounded_up(part: Fraction) -> Fraction:
     return Fraction(math.ceil(part * _GRAIN), _GRAIN)
 
 
-def _asked_of(amount: Fraction, remains: Fraction) -> str:
-    """The two amounts, with the digits it takes to see that they differ."""
-    for asking, remaining in ((shown(amount), shown(remains)), (f"{Pure(amount).epsilon}", f"{Pure(remains).epsilon}")):
+def _format_difference(amount: Fraction, remains: Fraction) -> str:
+    """Format two amounts with enough digits to distinguish them."""
+    for asking, remaining in (
+        (format_amount(amount), format_amount(remains)),
+        (f"{Pure(amount).epsilon}", f"{Pure(remains).epsilon}"),
+    ):
         if asking != remaining:
             return f"{asking} where {remaining}"
-    return f"a little more than {shown(remains)} where {shown(remains)}"
+    return f"a little more than {format_amount(remains)} where {format_amount(remains)}"
 
 
 def _remedy(loss: Loss, ceiling: Loss) -> str:
@@ -172,62 +182,63 @@ UNITS = ("event", "row", "person")
 """From fine to coarse: a record in one period of a stream, a row of a table, a person with all their rows."""
 
 _REMEDIES = {
-    "event": "say how many events one {known} has, as in every(total, label, events=12), which charges 12 of "
+    "event": "state how many events one {current} has, as in every(total, label, events=12), which charges 12 of "
     "them together; or count people with `per_person`",
     "row": "a Curator with person=… and rows=… is about persons; of one row a person number the rows in a "
-    "column and say rows=1; or use another ledger",
+    "column and write rows=1; or use another ledger",
     "person": "use another ledger, Ledger(…, unit='person')",
 }
 
 
-def agreed_unit(known: str | None, stated: str | None, times: int | None = None) -> tuple[str | None, str]:
-    """The unit of a ledger after a charge about the `stated` one, and its terms; a finer one counts `times`."""
-    if stated is not None and stated != known:
+def agreed_unit(current: str | None, stated: str | None, times: int | None = None) -> tuple[str | None, str]:
+    """Return the unit of a ledger after a charge about the `stated` unit, and terms; a finer unit counts `times`."""
+    if stated is not None and stated != current:
         choice(stated, "unit", UNITS)
     if times is not None:
         number = whole(times, "times")
-        if known is None or stated is None or UNITS.index(stated) >= UNITS.index(known):
+        if current is None or stated is None or UNITS.index(stated) >= UNITS.index(current):
             rule = "`times`, or `events` of a stream, is for a charge about a finer unit than the ledger's"
-            consequence = "it says how many of them one of the ledger's has; Ledger(…, unit='person') has one"
-            reject(rule, f"{stated or 'no unit'} in a ledger about {known or 'no unit'}", consequence, BudgetError)
-        return known, f"at most {number:,} {stated}{'s' * (number > 1)} of one {known}, charged together"
-    if known is not None and stated not in (None, known):
-        received = f"a charge about one {stated} in a ledger about one {known}"
-        reject("a ledger counts what one unit loses", received, _REMEDIES[str(stated)].format(known=known), BudgetError)
-    return known or stated, ""
+            consequence = "it is their number per unit of the ledger; open Ledger(…, unit='person')"
+            reject(rule, f"{stated or 'no unit'} in a ledger about {current or 'no unit'}", consequence, BudgetError)
+        return current, f"at most {number:,} {stated}{'s' * (number > 1)} of one {current}, charged together"
+    if current is not None and stated not in (None, current):
+        received = f"a charge about one {stated} in a ledger about one {current}"
+        remedy = _REMEDIES[str(stated)].format(current=current)
+        reject("a ledger counts what one unit loses", received, remedy, BudgetError)
+    return current or stated, ""
 
 
-def agreed_neighbors(known: str | None, stated: str | None) -> str | None:
-    """The relation of a ledger after a charge about the `stated` one: it never changes."""
-    if stated is None or stated == known:
-        return known
+def agreed_neighbors(current: str | None, stated: str | None) -> str | None:
+    """Return the neighbor relation of a ledger after a charge about the `stated` one; it never changes."""
+    if stated is None or stated == current:
+        return current
     check_neighbors(stated)
-    if known is not None:
+    if current is not None:
         remedy = (
-            "charge loss.group(2), because to be replaced is to leave and to come"
+            "charge loss.group(2), because a replacement is a removal and an addition"
             if stated == "add_remove"
-            else "a promise about changed records does not cover coming and going; open another ledger"
+            else "a promise about changed records does not cover added or removed ones; open another ledger"
         )
-        received = f"{stated!r} in a ledger about {known!r}"
+        received = f"{stated!r} in a ledger about {current!r}"
         reject("a ledger counts one neighbor relation", received, remedy, BudgetError)
     return stated
 
 
 Row: TypeAlias = tuple[int, str, str, str | None, str, str, str, str | None, str | None]
-"""An entry as it is written down: number, label, mechanism, neighbors, loss, charged, total, unit, terms; the
-last two were not there before version 3.
+"""The row of an entry: number, label, mechanism, neighbors, loss, charged, total, unit, terms; the last two since
+version 3.
 """
 
 _KINDS: dict[str, Callable[..., Loss]] = {"pure": Pure, "approx": Approx, "zcdp": Zcdp}
 
 _CHAIN = "the ledger's rows must be as they were written"
 
-COPY = "put back an undamaged copy that is no older"
-"""What to do about rows that are not as they were written."""
+COPY = "restore an undamaged copy that is not older"
+"""The remedy for damaged rows."""
 
 
 class RecordError(OSError):
-    """The record cannot be read or written; nothing is released without a charge that is on the disk.
+    """An error in reading or writing the record; nothing is released without a charge on the disk.
 
     Examples
     --------
@@ -246,23 +257,23 @@ class Entry:
     Parameters
     ----------
     number : int
-        From 1 on, without a gap.
+        The number of the charge, from 1 on without gaps.
     label : str
-        What it was for.
+        The purpose of the charge.
     mechanism : str
         The name of the mechanism.
     neighbors : str or None
-        Whom the promise is about.
+        The neighbor relation of the promise.
     loss : Loss
-        As it was asked for.
+        The loss that was requested.
     charged : Loss
-        That in the ceiling's currency.
+        The loss in the type of the ceiling.
     total : Loss
-        The sum of all charges after it.
+        The sum of all charges up to this one.
     unit : str, optional
-        Who the totals are about, None where nobody stated it.
+        The unit of the totals; None if nobody has stated it.
     terms : str
-        What the charge rests on: what is used of a person, or how many events one has.
+        The conditions of the charge, such as the caps per person or the number of events.
 
     Examples
     --------
@@ -284,90 +295,96 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a chain has been followed to: the number, the link and the total of the last row; 0 before the first."""
+class ChainPosition:
+    """A position in a chain: the number, link and total of the last verified row; 0 before the first."""
 
     number: int
     link: str
     total: Loss
 
 
-def begin(ceiling: str, neighbors: str | None, mark: str, total: Loss, unit: str | None = None) -> Place:
-    """The place before the first row; `mark` is random, so that no two files have a link in common."""
-    return Place(0, digest(_without_end((ceiling, neighbors, mark, unit))), total)
+def begin(ceiling: str, neighbors: str | None, mark: str, total: Loss, unit: str | None = None) -> ChainPosition:
+    """Return the position before the first row; `mark` is random, so that no two files share a link."""
+    return ChainPosition(0, digest(_without_end((ceiling, neighbors, mark, unit))), total)
 
 
 def link_of(before: str, row: Row) -> str:
+    """Return the link of a row: a hash of the previous link and of the row."""
     return digest([before, *_without_end(row)])
 
 
 def _without_end(row: tuple[Any, ...]) -> list[object]:
-    """All but the empty columns at the end: rows of older versions have none, and keep their links."""
-    listed = list(row)
-    while listed and listed[-1] is None:
-        listed.pop()
-    return listed
+    """Drop empty columns at the end, which rows of older versions lack, so that their links remain valid."""
+    values = list(row)
+    while values and values[-1] is None:
+        values.pop()
+    return values
 
 
-def follow(place: Place, rows: Iterable[tuple[Row, str]], remedy: str = COPY) -> Iterator[tuple[Place, Entry]]:
-    """Rows with their links, checked one by one from `place` on; refuses the first that does not belong there."""
-    unknown = f"what was spent is not known; {remedy}"
+def follow(
+    position: ChainPosition, rows: Iterable[tuple[Row, str]], remedy: str = COPY
+) -> Iterator[tuple[ChainPosition, Entry]]:
+    """Iterate over positions and entries of rows, and reject the first row that does not continue the chain."""
+    unknown = f"the spent budget is unknown; {remedy}"
     for row, link in rows:
-        number = place.number + 1
-        if row[0] != number or link != link_of(place.link, row):
+        number = position.number + 1
+        if row[0] != number or link != link_of(position.link, row):
             reject(_CHAIN, f"charge {number} changed, moved or missing", unknown, RecordError)
         entry = entry_of(row)
-        kinds = {type(loss) for loss in (entry.charged, entry.total, place.total)}
-        if len(kinds) > 1 or entry.total != place.total + entry.charged:
+        kinds = {type(loss) for loss in (entry.charged, entry.total, position.total)}
+        if len(kinds) > 1 or entry.total != position.total + entry.charged:
             received = f"a total after charge {number} that is not the sum of the charges"
             reject(_CHAIN, received, unknown, RecordError)
-        place = Place(number, link, entry.total)
-        yield place, entry
+        position = ChainPosition(number, link, entry.total)
+        yield position, entry
 
 
 def row_of(entry: Entry) -> Row:
-    losses = written(entry.loss), written(entry.charged), written(entry.total)
+    """Convert an entry to a row of the record."""
+    losses = serialize(entry.loss), serialize(entry.charged), serialize(entry.total)
     unit_and_terms = entry.unit, entry.terms or None
     return (entry.number, entry.label, entry.mechanism, entry.neighbors, *losses, *unit_and_terms)
 
 
 def entry_of(row: tuple[Any, ...]) -> Entry:
+    """Convert a row of the record to an entry."""
     number, label, mechanism, neighbors, loss, charged, total, *unit_and_terms = row
     unit, terms = unit_and_terms or (None, None)  # a stream's file may hold a row of an older version
-    losses = read(loss), read(charged), read(total)
+    losses = deserialize(loss), deserialize(charged), deserialize(total)
     return Entry(number, label, mechanism, neighbors, *losses, unit, terms or "")
 
 
 @lru_cache(maxsize=256)
-def written(loss: Loss) -> str:
-    """For example "approx 1/2 1/1000000": exact, and readable in any SQLite browser."""
+def serialize(loss: Loss) -> str:
+    """Format a loss exactly, as in "approx 1/2 1/1000000", which is readable in any SQLite browser."""
     amounts = (loss.amount, loss.slack) if isinstance(loss, Approx) else (loss.amount,)
     return " ".join([type(loss).__name__.lower(), *map(str, amounts)])
 
 
-def read(text: str) -> Loss:
+def deserialize(text: str) -> Loss:
+    """Parse a loss that `serialize` has written."""
     try:
         kind, *amounts = text.split()
         return _KINDS[kind](*map(Fraction, amounts))
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
-        consequence = "what was spent is not known"
+        consequence = "the spent budget is unknown"
         reject("the ledger's file must be undamaged", "a loss that cannot be read", consequence, RecordError)
 
 
 def digest(content: list[object]) -> str:
-    """The SHA-256 of a list, as JSON."""
+    """Return the SHA-256 of a list, encoded as JSON."""
     return hashlib.sha256(json.dumps(content, default=repr).encode()).hexdigest()
 
 
 Head: TypeAlias = tuple[Loss, str | None, bool, str | None]
-"""Ceiling, neighbors, whether it is a simulation's, and the unit."""
+"""The ceiling, the neighbor relation, whether it is a simulation, and the unit."""
 
 Decision: TypeAlias = Callable[[Entry | None], Entry]
-"""From the last entry, if any, to the next one; raises to refuse it."""
+"""A function from the last entry, if any, to the next one; it raises an error to reject the charge."""
 
 
 class MemoryRecord:
-    """A record that lives and dies with this process; no copy of it is allowed, because a copy has its own sum."""
+    """A record in the memory of this process; it cannot be copied, because a copy would have a separate total."""
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
@@ -377,17 +394,19 @@ class MemoryRecord:
         self.register: Register = MemoryRegister()
 
     def append(self, decide: Decision) -> Entry:
-        """Add what `decide` makes of the last entry."""
+        """Append the entry that `decide` returns for the last entry."""
         entries = self._owned()
         with self._lock:
             entries.append(decide(entries[-1] if entries else None))
             return entries[-1]
 
     def last(self) -> Entry | None:
+        """Return the last entry, if any."""
         entries = self._owned()
         return entries[-1] if entries else None
 
     def entries(self) -> tuple[Entry, ...]:
+        """Return all entries."""
         return tuple(self._owned())
 
     def _owned(self) -> list[Entry]:
@@ -400,12 +419,12 @@ class MemoryRecord:
 
     @staticmethod
     def _refuse_copy(received: str) -> NoReturn:
-        remedy = "two copies would spend the budget twice; give it a path"
+        remedy = "two copies would spend the budget twice; open it with a path"
         reject("a ledger in memory stays in its process", received, remedy, TypeError)
 
 
 class Register(Protocol):
-    """Where publications of a ledger's releases are listed."""
+    """A list of the publications of a ledger's releases."""
 
     def add(self, entry: int, file: str, digest: str) -> None: ...
 
@@ -414,7 +433,7 @@ class Register(Protocol):
 
 @dataclass(frozen=True)
 class Publication:
-    """A charge's number, the name of the document, and the hash of its table."""
+    """A publication: the number of the charge, the name of the document, and the hash of its table."""
 
     entry: int
     file: str
@@ -423,16 +442,16 @@ class Publication:
 
 @dataclass(frozen=True, eq=False)
 class MemoryRegister:
-    """A list that lives as long as its ledger."""
+    """A register in memory, which exists as long as its ledger."""
 
-    listed: list[Publication] = field(default_factory=list)
+    _publications: list[Publication] = field(default_factory=list)
 
     def add(self, entry: int, file: str, digest: str) -> None:
-        self.listed.append(Publication(entry, file, digest))
+        self._publications.append(Publication(entry, file, digest))
 
     def publications(self) -> tuple[Publication, ...]:
-        return tuple(self.listed)
+        return tuple(self._publications)
 
     def __deepcopy__(self, _: object) -> "MemoryRegister":
-        """Itself: what a copy of an estimate publishes is of the same ledger."""
+        """Return the register itself, because copies of an estimate belong to the same ledger."""
         return self

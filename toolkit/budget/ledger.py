@@ -20,11 +20,11 @@ from toolkit.budget.charges import (
     agreed_unit,
     check_ceiling,
     fitted,
-    left,
     nothing,
     price_of,
-    recorded,
-    written,
+    recordable,
+    remaining_of,
+    serialize,
 )
 from toolkit.budget.ledger_file import FileRecord
 from toolkit.budget.report import Report, frame_of, html_of, report_of
@@ -202,7 +202,7 @@ class Ledger:
     @property
     def remaining(self) -> Loss:
         """What may still be spent."""
-        return left(self.spent, self._ceiling)
+        return remaining_of(self.spent, self._ceiling)
 
     def charge(
         self,
@@ -276,9 +276,9 @@ class Ledger:
             "entry": entry.number,
             "label": entry.label,
             "loss": str(entry.loss),
-            "exact loss": written(entry.loss),
+            "exact loss": serialize(entry.loss),
             "charged": str(entry.charged),
-            "before": str(left(entry.charged, entry.total)),
+            "before": str(remaining_of(entry.charged, entry.total)),
             "after": str(entry.total),
             "ceiling": str(self._ceiling),
             "unit": entry.unit,
@@ -326,7 +326,7 @@ class Ledger:
     ) -> Decision:
         own_loss, price = price_of(loss, self._ceiling)
         own = "" if own_loss is loss else type(loss).__name__[:_LONGEST_LABEL]
-        name, kind, own_loss = _label(label), _label(own if mechanism is None else mechanism), recorded(own_loss)
+        name, kind, own_loss = _label(label), _label(own if mechanism is None else mechanism), recordable(own_loss)
         price = price if times is None else price.group(whole(times, "times"))
         if not self._simulated:
             warn_if_weak(own_loss)
@@ -534,7 +534,7 @@ class Ledger:
 
     def _summary(self, last: Entry | None) -> str:
         spent, count = (last.total, last.number) if last else (nothing(self._ceiling), 0)
-        state = f"spent {spent} of {self._ceiling}, remaining {left(spent, self._ceiling)}"
+        state = f"spent {spent} of {self._ceiling}, remaining {remaining_of(spent, self._ceiling)}"
         relation = (last.neighbors if last else None) or self._neighbors
         neighbors = f"neighbors: {relation}" if relation else "neighbors not said"
         counted = (last.unit if last else None) or self._unit

@@ -28,21 +28,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from toolkit.budget.charges import (
     COPY,
+    ChainPosition,
     Decision,
     Entry,
     Head,
-    Place,
     Publication,
     RecordError,
     Row,
     begin,
+    deserialize,
     entry_of,
     follow,
     link_of,
     nothing,
-    read,
     row_of,
-    written,
+    serialize,
 )
 from toolkit.core.checks import reject
 
@@ -83,7 +83,7 @@ class DurableRecord:
 
     def _open(self, database: object, noted: tuple[int, str] | None) -> None:
         self._made = ceiling, neighbors, mark, unit = one(database, HEAD)
-        self.head = read(ceiling), neighbors, is_simulated(mark), unit
+        self.head = deserialize(ceiling), neighbors, is_simulated(mark), unit
         self._start = self._place = begin(ceiling, neighbors, mark, nothing(self.head[0]), unit)
         self._row: Row | None = None
         self._last(database, noted)
@@ -102,7 +102,7 @@ class DurableRecord:
                 "INSERT INTO main.entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row[:7], link, *row[7:])
             )
             self._commit(database)
-            self._place, self._row = Place(entry.number, link, entry.total), row
+            self._place, self._row = ChainPosition(entry.number, link, entry.total), row
             write_note(self.beside, entry.number, link)
             return entry
 
@@ -267,7 +267,7 @@ HEAD = "SELECT ceiling, neighbors, mark, unit FROM main.head"
 
 def head_row(made: Head) -> tuple[str | None, ...]:
     ceiling, neighbors, simulated, unit = made
-    return written(ceiling), neighbors, new_mark(simulated), unit
+    return serialize(ceiling), neighbors, new_mark(simulated), unit
 
 
 def create(database: "sqlite3.Connection", made: Head) -> None:
@@ -289,7 +289,7 @@ def take_over(database: "sqlite3.Connection") -> None:
     database.execute("BEGIN IMMEDIATE")
     if marks(database) == (APPLICATION, 1):  # still, now that nobody else writes
         (ceiling, neighbors), mark = one(database, "SELECT ceiling, neighbors FROM head"), new_mark(False)
-        place = begin(ceiling, neighbors, mark, nothing(read(ceiling)))
+        place = begin(ceiling, neighbors, mark, nothing(deserialize(ceiling)))
         links = []
         for row in database.execute("SELECT * FROM entries ORDER BY number"):
             longer = (*row, None, None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.budget.charges import Entry, Publication, parts, symbols
 from toolkit.core.extras import extra
-from toolkit.core.loss import Loss, shown
+from toolkit.core.loss import Loss, format_amount
 from toolkit.texts.document import Document
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _row(entry: Entry) -> str:
         f"<td style='text-align:left'>{html.escape(text)}</td>"
         for text in (entry.label, entry.mechanism, entry.unit or NOT_SAID, str(entry.loss))
     )
-    numbers = "".join(f"<td>{shown(part)}</td>" for part in parts(entry.charged))
+    numbers = "".join(f"<td>{format_amount(part)}</td>" for part in parts(entry.charged))
     return f"<tr><th>{entry.number}</th>{texts}{numbers}</tr>"
 
 
@@ -141,7 +141,7 @@ def _bar(entries: Sequence[Entry], ceiling: Loss, place: int) -> str:
     symbol = symbols(ceiling)[place]
     drawn = "".join(_segment(label, amount, limit, symbol, i) for i, (label, amount) in enumerate(segments) if amount)
     style = "display:flex;flex:1;height:1.2em;border:1px solid #888"
-    summary = f"{symbol}: {shown(sum(sums.values(), Fraction(0)))} of {shown(limit)} spent"
+    summary = f"{symbol}: {format_amount(sum(sums.values(), Fraction(0)))} of {format_amount(limit)} spent"
     bar = f"<div role='img' aria-label='{summary}' title='{summary}' style='{style}'>{drawn}</div>"
     return (
         f"<div style='display:flex;max-width:40em;margin:0.2em 0'><span style='width:1.5em'>{symbol}</span>{bar}</div>"
@@ -150,5 +150,5 @@ def _bar(entries: Sequence[Entry], ceiling: Loss, place: int) -> str:
 
 def _segment(label: str, amount: Fraction, limit: Fraction, symbol: str, place: int) -> str:
     width, color = float(100 * amount / limit), _COLORS[place % 2]
-    title = html.escape(f"{label or 'no label'}: {symbol} = {shown(amount)}")
+    title = html.escape(f"{label or 'no label'}: {symbol} = {format_amount(amount)}")
     return f"<div style='width:{width:.3f}%;background:{color}' title='{title}'></div>"

@@ -1,4 +1,4 @@
-"""What knows nothing of surveys: privacy losses and their composition, estimates and intervals, exact noise."""
+"""Foundations without surveys: privacy losses and their composition, estimates and intervals, exact noise."""
 
 from toolkit.core.composition import compose, parallel
 from toolkit.core.estimate import Estimate

@@ -1,5 +1,5 @@
-"""Types of arrays by what they hold, and of labels: named once, so that signatures can be read. And what a
-cell of any type is as a number, read by its type alone: no method of an object of unknown type is called.
+"""Type aliases for arrays and labels, by their contents, and numbers read from cells by their type alone: no method of
+an object of unknown type is called.
 """
 
 import math
@@ -14,23 +14,23 @@ import numpy.typing as npt
 Array: TypeAlias = npt.NDArray[np.float64]
 """Numbers with an error: estimates, probabilities, scores."""
 Counts: TypeAlias = npt.NDArray[np.int64]
-"""How many people, reports or ticks."""
+"""Numbers of people, reports or ticks."""
 Steps: TypeAlias = npt.NDArray[np.int64]
-"""Numbers as whole steps on a public grid."""
+"""Numbers as integer steps on a public grid."""
 Codes: TypeAlias = npt.NDArray[np.integer]
-"""Options by their number, 0 … k-1."""
+"""Options by their index, 0 … k-1."""
 Mask: TypeAlias = npt.NDArray[np.bool_]
-"""Truth values: who is meant, what is ticked, which bits are set."""
+"""Truth values: selected people, ticked options, or bits."""
 Label: TypeAlias = str | int
 """An option, a key, or a column, by its name or its number."""
 Labels: TypeAlias = tuple[Label, ...]
 """Options by their names, in order."""
 ArrayLike: TypeAlias = npt.ArrayLike
-"""Numbers as numpy reads them."""
+"""Numbers in any form that NumPy reads."""
 Values: TypeAlias = npt.ArrayLike | Iterable[object]
-"""One value per person or record: a list, an array or a Series of any engine; of one person the value itself."""
+"""One value per person or record, as a list, an array or a Series; for a single person the value itself."""
 
-if not TYPE_CHECKING:  # `help` shows these names, and not what they stand for
+if not TYPE_CHECKING:  # `help` shows these names instead of their definitions
     _NAMES = ("Array", "ArrayLike", "Counts", "Steps", "Codes", "Mask", "Label", "Labels", "Values")
     Array, ArrayLike, Counts, Steps, Codes, Mask, Label, Labels, Values = (NewType(name, object) for name in _NAMES)
 
@@ -43,7 +43,7 @@ class DataFrame(Protocol):
 
 
 def objects(cells: Iterable[object]) -> npt.NDArray[Any]:
-    """One entry a cell, whatever it is: a list stays a list, and no cell decides what the others become."""
+    """Return an array of objects with one entry per cell; a list stays a list, and no cell changes the others."""
     return np.fromiter(cells, dtype=object)
 
 
@@ -52,7 +52,7 @@ _FLOATS = (np.float16, np.float32, np.float64, np.longdouble, Decimal, Fraction)
 
 
 def as_array(values: Any) -> npt.NDArray[Any]:
-    """As NumPy reads them; what has no common shape as one-dimensional objects, for a check of ours to refuse."""
+    """Convert values to an array; values without a common shape become objects, which a later check rejects."""
     try:
         return np.asarray(values)
     except ValueError:
@@ -60,7 +60,7 @@ def as_array(values: Any) -> npt.NDArray[Any]:
 
 
 def first_largest(values: Array) -> int:
-    """Where the largest is; of values that are equal but for rounding, the first."""
+    """Return the index of the largest value; of values that are equal except for rounding, the first."""
     return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))
 
 
@@ -97,13 +97,13 @@ def numeric(cell: object) -> Any:
         return int.__int__(cell)  # type: ignore[arg-type]
     if issubclass(kind, float):
         return float.__float__(cell)  # type: ignore[arg-type]
-    if any(kind is known for known in _INTEGERS):
+    if any(kind is number_type for number_type in _INTEGERS):
         return int(cell)  # type: ignore[call-overload]
-    return cell if any(kind is known for known in _FLOATS) else None
+    return cell if any(kind is number_type for number_type in _FLOATS) else None
 
 
 def as_float(value: Any) -> float:
-    """What `numeric` gives as a float; too large a number is infinite."""
+    """Convert a result of `numeric` to a float; a number that is too large becomes infinite."""
     try:
         return float(value)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""`Covers`: the sources of error that an estimate accounts for; a text for people, made of values for code."""
+"""`Covers`: the sources of error that an estimate accounts for, as a text for people and as values for code."""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class ErrorSource(Enum):
-    """A source of error, by the word that people read."""
+    """A source of error; its value is the text that people read."""
 
     SAMPLING = "sampling"
     RANDOMIZATION = "randomization"
@@ -16,20 +16,20 @@ class ErrorSource(Enum):
 
 
 class Covers(str):
-    """What `se` and the intervals of an estimate account for.
+    """The sources of error that `se` and the intervals of an estimate account for.
 
-    It is a text; code asks for `sources`, and never reads the text.
+    The object is a text. Code uses `sources` and never parses the text.
 
     Parameters
     ----------
     sources : iterable of Source
-        In the order in which they are told.
+        The sources in the order of the text.
     detail : str
-        What is told of the first source in brackets, or after it.
+        A text that follows the first source.
     unit : str
-        What the error is counted in, where that is not the unit of the estimate.
+        The unit of the error, if it is not that of the estimate.
     more : str
-        What is told after all of it.
+        A text that follows everything else.
 
     Examples
     --------
@@ -42,53 +42,55 @@ class Covers(str):
     sources: tuple[ErrorSource, ...]
     words: str
     unit: str
-    _made_of: tuple[tuple[ErrorSource, ...], str, str, str]
+    _arguments: tuple[tuple[ErrorSource, ...], str, str, str]
 
     def __new__(cls, sources: Iterable[ErrorSource], detail: str = "", unit: str = "", more: str = "") -> "Covers":
-        listed = tuple(sources)
-        words = [source.value for source in listed]
+        sources = tuple(sources)
+        words = [source.value for source in sources]
         if words and detail:
             words[0] += f" {detail}"
         text = " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
         covers = super().__new__(cls, text + (f", in {unit}" if unit else "") + more)
-        covers.sources, covers.words, covers.unit = listed, text, unit
-        covers._made_of = listed, detail, unit, more
+        covers.sources, covers.words, covers.unit = sources, text, unit
+        covers._arguments = sources, detail, unit, more
         return covers
 
     @classmethod
     def of(cls, text: str) -> "Covers":
-        """Itself; a text of one's own claims no source."""
+        """Convert a text; one that is not a `Covers` has no sources."""
         return text if isinstance(text, Covers) else cls((), more=text)
 
     def __reduce__(self) -> Any:
-        return _again, (str(self), vars(self))
+        return _unpickle, (str(self), vars(self))
 
     def replaced(self, old: ErrorSource, *new: ErrorSource) -> "Covers":
-        """The same, with another source in the place of one, or without it."""
-        sources, *rest = self._made_of
-        return Covers([one for source in sources for one in (new if source is old else [source])], *rest)
+        """Replace a source by others, or remove it."""
+        sources, *rest = self._arguments
+        replacements = (new if source is old else [source] for source in sources)
+        return Covers([source for group in replacements for source in group], *rest)
 
     def adding(self, words: str) -> "Covers":
-        sources, detail, unit, more = self._made_of
+        """Append a text."""
+        sources, detail, unit, more = self._arguments
         return Covers(sources, detail, unit, more + words)
 
     def both(self, other: "Covers") -> "Covers":
-        """Of a difference: only what both account for is accounted for."""
+        """Combine the sources for a difference, which accounts for a source only if both estimates do."""
         if self == other:
             return self
         covers = str.__new__(Covers, f"{self}; {other}")
         covers.sources = tuple(source for source in self.sources if source in other.sources)
-        covers.words, covers.unit, covers._made_of = str(covers), "", (covers.sources, "", "", "")
+        covers.words, covers.unit, covers._arguments = str(covers), "", (covers.sources, "", "", "")
         return covers
 
 
-def _again(text: str, parts: dict[str, Any]) -> Covers:
+def _unpickle(text: str, parts: dict[str, Any]) -> Covers:
     covers = str.__new__(Covers, text)
     vars(covers).update(parts)
     return covers
 
 
 SAMPLED = Covers([ErrorSource.SAMPLING, ErrorSource.RANDOMIZATION])
-"""Of randomized reports of people who were drawn at random."""
+"""The sources for randomized reports of a random sample of people."""
 NOISE = Covers([ErrorSource.NOISE])
-"""Of a released number: the people are those of the table."""
+"""The source for a released number, which describes the people in the table."""

@@ -15,7 +15,7 @@ from toolkit.core.composition import parallel
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.extras import extra
 from toolkit.core.inference import contrasts
-from toolkit.core.inference.digits import between, written
+from toolkit.core.inference.digits import format_estimate, format_limits
 from toolkit.core.inference.fit import DesignFit
 from toolkit.core.inference.intervals import (
     Affine,
@@ -38,7 +38,7 @@ _COLUMNS = ("estimate", "se", "low", "high", "empty")
 
 
 def estimate_frame(rows: Sequence[tuple[Any, ...]], axes: tuple[str, ...]) -> "pd.DataFrame":
-    """Rows of label and numbers; with axes the labels are an index with these names, one level each."""
+    """Make a frame from rows of a label and numbers; the labels are its index, with one level per axis."""
     pd = extra("pandas")
     labels = [row[0] for row in rows]
     if len(axes) > 1:
@@ -49,42 +49,43 @@ def estimate_frame(rows: Sequence[tuple[Any, ...]], axes: tuple[str, ...]) -> "p
 
 
 def cross_tab(frame: "pd.DataFrame", wide: str, axes: tuple[str, ...]) -> "pd.DataFrame":
-    """The estimates with the keys of one axis side by side; both in the order that they have."""
+    """Pivot the estimates so that the keys of one axis become columns, in their order."""
     if len(axes) < 2:
-        reject("only a table by two or more columns is a cross-tab", f"{len(axes)}", "see to_frame() without wide")
-    place = axes.index(choice(wide, "wide", axes))
+        reject("a cross-tab needs a table by two or more columns", f"{len(axes)}", "use to_frame() without `wide`")
+    level = axes.index(choice(wide, "wide", axes))
     rest = [axis for axis in axes if axis != wide]
-    across = frame.index.get_level_values(place).unique()
-    down = frame.index.droplevel(place).unique()
-    table = frame["estimate"].unstack(level=place).reindex(index=down, columns=across)
+    across = frame.index.get_level_values(level).unique()
+    down = frame.index.droplevel(level).unique()
+    table = frame["estimate"].unstack(level=level).reindex(index=down, columns=across)
     table.index.names = rest
     return table
 
 
 def text_or_int(label: Any) -> str | int:
-    """A label in words: the keys of a table side by side."""
+    """Format a label; several keys are joined by commas."""
     return ", ".join(map(str, label)) if isinstance(label, tuple) else label
 
 
 SIMULATED = "simulated: drawn with a generator, so without any protection; whoever knows the seed has the data"
-"""The note of whatever was not drawn from the operating system's randomness."""
+"""The note of a result that was not drawn from the operating system's randomness."""
 INDEPENDENT_GROUPS = "independent groups: the errors of both are added, which holds if nobody is in both"
 INDEPENDENT_NOISE = "independent noise: the errors of both are added"
-_SHOWN = 1000  # rows in a notebook: a page of a million would stop the browser
+# The most rows in a notebook: a page of a million would freeze the browser.
+_MOST_ROWS = 1000
 
 
-def _no_sum(_: object, other: object) -> NoReturn:
-    rule = "an estimate has `-`, with another or with a number, and `/` with another"
-    consequence = ".rescaled(100) is percent, .map(…) any function, .contrast(…) a sum of its entries"
+def _reject_operation(_: object, other: object) -> NoReturn:
+    rule = "an estimate supports `-` with an estimate or a number, and `/` with an estimate"
+    consequence = "use .rescaled(100) for percent, .map(…) for a function, .contrast(…) for a sum of entries"
     reject(rule, f"another operation with {type(other).__name__}", consequence, TypeError)
 
 
 @explain_call(
     path='publish("pay") writes pay.csv, pay.json and pay.md',
-    weights='say {"often": 1, "never": -1}',
+    weights='write {"often": 1, "never": -1}',
     alpha="write level=0.95 where alpha is 0.05",
     alternative='write sides=1, direction="greater", or "less"',
-    derivative="the error is carried over by the slope of the function",
+    derivative="the delta method needs the slope of the function",
 )
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Publishable):
@@ -95,32 +96,32 @@ class Estimate(Publishable):
     value, se : float or array
         The number and its standard error; arrays have an entry per label.
     labels : tuple
-        What each entry is called; in a table by several columns a tuple of keys.
+        The name of each entry; in a table by several columns a tuple of keys.
     cov : array or None
-        Covariance matrix of the entries; None where it would fill the memory.
+        Covariance matrix of the entries; None if it would be too large.
     n : int or None
-        Number of reports or records behind it; None where that number is private.
+        Number of reports or records; None if that number is private.
     loss : Pure, Approx, Zcdp or None
-        What it cost each person in privacy.
+        The privacy loss of each person.
     covers : Covers
         The sources of error that `se` and the intervals account for.
     method : str
-        How it was computed, in a few words.
+        The method of the estimate, in a few words.
     notes : tuple of str
-        What a reader must not miss.
+        Warnings and conditions for readers.
     basis : IntervalBasis, optional
-        What intervals and tests are made from.
+        The numbers from which intervals and tests are computed.
     fit : DesignFit, optional
-        Whether any truth agrees with the reports; None where that is no question.
+        Whether any truth agrees with the reports; None if every truth does.
     release : ReleaseFacts, optional
-        What is public about a release, for `publish`; None for all that a curator did not release.
+        The public facts of a release, for `publish`; None for an estimate that a curator did not release.
     axes : tuple of str
-        The columns that a table is split by.
+        The columns by which a table is split.
     counts : Estimate, optional
-        How many values are behind each entry, where a release says so with noise.
+        The number of values of each entry, with noise, if it was released.
     origin : Origin, optional
-        The estimate that a single number is an entry or a sum of entries of: two numbers with the same origin have a
-        covariance, and `-` and `/` use it.
+        The estimate of which a single number is an entry or a combination of entries. Two numbers with the same origin
+        have a covariance, which `-` and `/` use.
 
     Examples
     --------
@@ -148,8 +149,8 @@ class Estimate(Publishable):
     def interval(self, level: float = 0.95, method: str | None = None, *, adjust: str | None = None) -> Interval:
         """Return an interval of the given level: `low, high = estimate.interval()`.
 
-        Where the data contradict every share at this level the interval is `empty` and has no limits: they are NaN,
-        and no share is covered. Coverage of the nominal 95 % intervals of Warner's design, by enumeration of all
+        If the data contradict every share at this level, the interval is `empty`: its limits are NaN, and it covers no
+        share. Coverage of the nominal 95 % intervals of Warner's design, by enumeration of all
         counts, over epsilon 0.5, 1, 2, seven n from 50 to 5000 and ten prevalences from 0 to 0.5, and how often an
         interval is empty at most:
 
@@ -184,12 +185,12 @@ class Estimate(Publishable):
             guaranteed), "bayes" (the shortest that holds the level of the posterior from a flat prior: never empty)
             or "wald". For means whose error comes from the same answers it is "t", for a difference "mover".
         adjust : {"bonferroni"}, optional
-            So that the intervals of all entries hold their truths together.
+            Widen the intervals so that they cover all entries together.
 
         Returns
         -------
         Interval
-            Its limits are arrays where the estimate has several entries.
+            The limits, as arrays if the estimate has several entries.
         """
         if adjust is not None:
             choice(adjust, "adjust", ("bonferroni",))
@@ -205,22 +206,22 @@ class Estimate(Publishable):
         method: str | None = None,
         adjust: str | None = None,
     ) -> Significance:
-        """Test one value: p is at most 1 - level exactly when the interval of that level leaves it out.
+        """Test a value: p is at most 1 - level exactly when the interval of that level excludes it.
 
-        Of an interval that is cut to 0 … 1 the limits before the cut are meant; so zero can be tested, too.
+        This refers to the limits before they are cut to 0 … 1, so that zero can be tested.
 
         Parameters
         ----------
         null : number
-            The value that is tested; each entry of an estimate with several is tested against it, for itself.
+            The value that is tested; each entry is tested separately.
         sides : int
             2, or 1 with a direction.
         direction : {"greater", "less"}, optional
-            "greater" (the default of a one-sided test) asks whether the truth is above the null.
+            The alternative of a one-sided test; "greater" (the default) means that the truth is above the null.
         method : str, optional
-            As for `interval`; "wilson" is the score test, "exact" doubles the smaller tail, "bayes" has none.
+            As for `interval`; "wilson" is the score test, "exact" doubles the smaller tail, "bayes" has no test.
         adjust : {"holm", "bonferroni"}, optional
-            For the number of entries.
+            The adjustment of the p-values for the number of entries.
 
         Returns
         -------
@@ -237,8 +238,7 @@ class Estimate(Publishable):
         return significance(self._basis, self.value, self.se, null, sides, direction, method, adjust)
 
     def __sub__(self, other: "Estimate | float | Fraction") -> "Estimate":
-        """The difference of two estimates from independent groups, entry by entry, of two entries of one estimate,
-        or from a number.
+        """Subtract an estimate from an independent group, another entry of the same estimate, or a number.
 
         >>> from toolkit import forced
         >>> women, men = (forced("1/6", "1/6").estimate_counts(counts) for counts in ([761, 469], [777, 393]))
@@ -250,15 +250,15 @@ class Estimate(Publishable):
         if not isinstance(other, int | float | Fraction | np.integer | np.floating):
             return NotImplemented
         number = float(exact(other, "number"))
-        less, way = f"less {number:g}", f"{self.method}, " if self.method else ""
-        return replace(self.rescaled(1.0, -number), method=f"{way}{less}", release=self._after(less))
+        step, method = f"less {number:g}", f"{self.method}, " if self.method else ""
+        return replace(self.rescaled(1.0, -number), method=f"{method}{step}", release=self._after(step))
 
     def __truediv__(self, other: "Estimate") -> "Estimate":
-        """The ratio of two estimates from independent groups, entry by entry, or of two entries of one estimate.
+        """Divide by an estimate from an independent group, or by another entry of the same estimate.
 
-        The interval is Fieller's, made from the limits of both; `interval(method="log")` is that of the logarithm.
-        Without an upper limit the second could be 0. Test a ratio against 1. By a die or by Warner's design, 50 to 500
-        people in each group and shares of 0.02 to 0.5, Fieller's holds the truth in 94.8 to 96.1 % of surveys (42
+        The interval is Fieller's, made from the limits of both; `interval(method="log")` is that of the logarithm. It
+        has no upper limit if the denominator could be 0. Test a ratio against 1. For a die or Warner's design, 50 to
+        500 people in each group and shares of 0.02 to 0.5, Fieller's covers the truth in 94.8 to 96.1 % of surveys (42
         cells, by enumeration of all counts), that of the logarithm in 31 to 99 %.
 
         >>> from toolkit import forced
@@ -266,25 +266,25 @@ class Estimate(Publishable):
         >>> women / men
         <Estimate 1.27 (standard error 0.13; 95 % interval 1.04 to 1.56); n = 2,400; covers ...>
         """
-        return quotient(self, other) if isinstance(other, Estimate) else _no_sum(self, other)
+        return quotient(self, other) if isinstance(other, Estimate) else _reject_operation(self, other)
 
     def ratio(self, top: object, bottom: object) -> "Estimate":
-        """Return one entry divided by another, with the covariance that they have: a risk ratio of margins.
+        """Return the ratio of two entries, with their covariance, such as a risk ratio of margins.
 
         Parameters
         ----------
         top, bottom : label
-            Of the entries.
+            The labels of the entries.
 
         Returns
         -------
         Estimate
-            With Fieller's interval.
+            The ratio with Fieller's interval.
         """
         return self[top] / self[bottom]
 
     def __getitem__(self, label: object) -> "Estimate":
-        """Return the entry with this label; what is made of several entries knows their covariances.
+        """Return the entry with this label; combinations of entries use their covariances.
 
         >>> from toolkit import k_ary
         >>> table = k_ary(["no", "once", "often"], epsilon=2).estimate_counts([50, 30, 20])
@@ -294,9 +294,9 @@ class Estimate(Publishable):
         True
         """
         if label not in self.labels:
-            known = ", ".join(repr(one) for one in self.labels[:8]) + (", …" if len(self.labels) > 8 else "")
-            remedy = ".value is the number, or all of them by place"
-            reject(f"an estimate has the entries {known}", repr(label), remedy, LookupError)
+            entries = ", ".join(repr(entry) for entry in self.labels[:8]) + (", …" if len(self.labels) > 8 else "")
+            remedy = ".value is the number, or the array of all entries"
+            reject(f"an estimate has the entries {entries}", repr(label), remedy, LookupError)
         if np.ndim(self.value) == 0:
             return self
         index = self.labels.index(label)
@@ -318,22 +318,22 @@ class Estimate(Publishable):
         )
 
     def _made_of(self, label: object, origin: "Origin", step: str, **numbers: Any) -> "Estimate":
-        """A single number that was made of entries of `origin`."""
+        """Make a single number from entries of `origin`."""
         cov, release = np.array([[numbers["se"] ** 2]]), self._after(step)
         return replace(self, **numbers, labels=(label,), cov=cov, axes=(), origin=origin, release=release)
 
-    __iter__ = __array_ufunc__ = None  # neither a sequence nor an array, whatever has labels
+    __iter__ = __array_ufunc__ = None  # an estimate is neither a sequence nor an array
 
-    if not TYPE_CHECKING:  # so that a type checker goes on to refuse them
-        __add__ = __radd__ = __mul__ = __rmul__ = __rtruediv__ = __rsub__ = _no_sum
+    if not TYPE_CHECKING:  # a type checker must still reject these operations
+        __add__ = __radd__ = __mul__ = __rmul__ = __rtruediv__ = __rsub__ = _reject_operation
 
     def contrast(self, weights: Mapping[Label, float] | ArrayLike) -> "Estimate":
-        """Return a weighted sum of the entries, its error by their covariances.
+        """Return a weighted sum of the entries, whose error follows from their covariances.
 
         Parameters
         ----------
         weights : sequence or mapping
-            One number per entry, or by name: {"never": 1, "often": -1}.
+            One number per entry, or a mapping such as {"never": 1, "often": -1}.
 
         Returns
         -------
@@ -360,14 +360,14 @@ class Estimate(Publishable):
         Parameters
         ----------
         factor : number
-            Above 0.
+            The factor, above 0.
         offset : number
-            Added after the factor.
+            The number that is added to the product.
 
         Returns
         -------
         Estimate
-            With intervals and errors in the new unit.
+            The estimate with intervals and errors in the new unit.
 
         Examples
         --------
@@ -375,7 +375,7 @@ class Estimate(Publishable):
         >>> round(warner("3/4").estimate_counts([600, 400]).rescaled(100).value)
         30
         """
-        factor = float(positive(factor, "factor", "limits would change places; .contrast(…) turns a sign"))
+        factor = float(positive(factor, "factor", "a negative factor would swap the limits; use .contrast(…)"))
         offset = float(exact(offset, "offset"))
         return replace(
             self,
@@ -387,22 +387,22 @@ class Estimate(Publishable):
         )
 
     def map(self, function: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> "Estimate":
-        """Return a monotone function of the estimate, its error by the delta method.
+        """Return a monotone function of the estimate, with an error by the delta method.
 
-        The interval is that of the function's values at the limits, and keeps its coverage; the function of an
-        unbiased estimate is as a rule not unbiased.
+        The limits of the interval are the function's values at the limits, so that the coverage is the same. The
+        function of an unbiased estimate is usually biased.
 
         Parameters
         ----------
         function : callable
-            Of an array, entry by entry.
+            The function, which is applied to an array.
         derivative : callable
-            Its slope, likewise.
+            Its derivative, likewise.
 
         Returns
         -------
         Estimate
-            The function's values.
+            The transformed estimate.
 
         Examples
         --------
@@ -411,7 +411,7 @@ class Estimate(Publishable):
         >>> round(odds.value, 4), round(odds.se, 4)
         (0.4286, 0.0633)
         """
-        with np.errstate(all="ignore"):  # no value there: NaN or infinite, and shown so
+        with np.errstate(all="ignore"):  # where the function is undefined, the result is NaN or infinite
             value = np.asarray(function(np.asarray(self.value)), dtype=np.float64)
             slope = np.asarray(derivative(np.asarray(self.value)), dtype=np.float64)
             se = np.abs(slope) * self.se
@@ -428,25 +428,25 @@ class Estimate(Publishable):
         )
 
     def to_frame(self, level: float = 0.95, *, wide: str | None = None) -> "pd.DataFrame":
-        """Return a data frame with a row per label: estimate, standard error, limits of the interval.
+        """Return a data frame with a row per label: estimate, standard error, and limits of the interval.
 
-        Of reports that could contradict their design there are two more columns: "empty", where no share agrees with
-        the reports at this level, so that the limits are NaN, and "fit p", the p-value of `fit`.
+        If the reports could contradict their design, there are two more columns. "empty" tells whether no share agrees
+        with the reports at this level, so that the limits are NaN; "fit p" is the p-value of `fit`.
 
         Parameters
         ----------
         level : float
-            Of the interval.
+            The level of the interval.
         wide : str, optional
-            The column whose keys stand side by side: a cross-tab of the estimates.
+            The column whose keys become columns, for a cross-tab of the estimates.
 
         Returns
         -------
         pandas.DataFrame
-            The keys of a table are its index.
+            The frame, whose index are the labels.
         """
         frame = estimate_frame(self._rows(level), self.axes)
-        if self.whole:  # people; limits stay floats where they lie between whole numbers
+        if self.whole:  # counts of people; fractional limits remain floats
             numbers = [name for name in ("estimate", "low", "high") if (frame[name] % 1 == 0).all()]
             frame[numbers] = frame[numbers].astype("int64")
         if wide is not None:
@@ -455,7 +455,7 @@ class Estimate(Publishable):
 
     @property
     def whole(self) -> bool:
-        """Whether its entries are whole numbers, as counts with whole noise are."""
+        """Whether the entries are whole numbers, as counts with integer noise are."""
         return bool(np.issubdtype(np.asarray(self.value).dtype, np.integer))
 
     def __float__(self) -> float:
@@ -466,17 +466,17 @@ class Estimate(Publishable):
     def __repr__(self) -> str:
         rows = self.text_rows(6)
         if np.ndim(self.value) == 0:
-            return f"<Estimate {self._one(*rows[0][1:])}; {self._footing()}>"
+            return f"<Estimate {self._number_text(*rows[0][1:])}; {self._footer()}>"
         parts = [
             f"{label}: {value} (se {se}{f'; {limits}' if limits.startswith('no ') else ''})"
             for label, value, se, limits in rows
         ]
         more = [f"… {len(self.labels) - 6} more"] if len(self.labels) > 6 else []
         doubt = [f"fits badly: {self.fit.words()}"] if self.fit is not None and self.fit.doubtful else []
-        return f"<Estimate {'; '.join(parts + more + doubt)}; {self._footing()}>"
+        return f"<Estimate {'; '.join(parts + more + doubt)}; {self._footer()}>"
 
-    def _one(self, value: str, se: str, limits: str) -> str:
-        """A single number, its error, and what is left of its interval."""
+    def _number_text(self, value: str, se: str, limits: str) -> str:
+        """Format a single number with its error and its interval."""
         if se == "—" and limits == "— to —":
             return f"{value} without an error"
         if limits.startswith("no "):
@@ -487,11 +487,11 @@ class Estimate(Publishable):
     def _repr_html_(self) -> str:
         cells = "".join(
             f"<tr><th>{html.escape(str(label))}</th><td>{value}</td><td>{se}</td><td>{interval}</td></tr>"
-            for label, value, se, interval in self.text_rows(_SHOWN)
+            for label, value, se, interval in self.text_rows(_MOST_ROWS)
         )
-        if len(self.labels) > _SHOWN:
+        if len(self.labels) > _MOST_ROWS:
             cells += (
-                f"<tr><td colspan='4' style='text-align:left'>… {len(self.labels) - _SHOWN:,} more: "
+                f"<tr><td colspan='4' style='text-align:left'>… {len(self.labels) - _MOST_ROWS:,} more: "
                 "see to_frame()</td></tr>"
             )
         head = "<tr><th></th><th>estimate</th><th>standard error</th><th>95 % interval</th></tr>"
@@ -499,42 +499,42 @@ class Estimate(Publishable):
         return (
             f"<table><thead>{head}</thead><tbody>{cells}</tbody>"
             "<tfoot><tr><td colspan='4' "
-            f"style='text-align:left'>{html.escape(self._footing())}{notes}</td></tr></tfoot></table>"
+            f"style='text-align:left'>{html.escape(self._footer())}{notes}</td></tr></tfoot></table>"
         )
 
     def text_rows(self, most: int | None = None) -> list[tuple[str | int, str, str, str]]:
-        """Write the rows as text, with the digits that the error allows; whole numbers without decimals.
+        """Format the rows with the digits that their errors justify; whole numbers have no decimals.
 
         Parameters
         ----------
         most : int, optional
-            How many rows; all if left out.
+            The most rows; by default all.
 
         Returns
         -------
         list of tuple
-            Label, value, standard error and 95 % interval.
+            Rows of label, value, standard error and 95 % interval.
         """
         whole = self.whole
         return [
             (
                 text_or_int(label),
-                written(value, se, whole=whole),
-                written(se, se),
-                self._none(i) if empty else between(low, high, se, whole=whole),
+                format_estimate(value, se, whole=whole),
+                format_estimate(se, se),
+                self._empty_text(i) if empty else format_limits(low, high, se, whole=whole),
             )
             for i, (label, value, se, low, high, empty) in enumerate(self._rows(0.95, most))
         ]
 
-    def _none(self, entry: int) -> str:
-        """What stands in place of an interval that is empty."""
+    def _empty_text(self, entry: int) -> str:
+        """Return the text in place of an empty interval."""
         if self.fit is None:
             return "no value fits at 95 %"
-        own = f": {self.fit.words(entry)}" if np.ndim(self.fit.p) == np.ndim(self.value) else ""
-        return f"no {self.fit.of} fits at 95 %{own}"
+        detail = f": {self.fit.words(entry)}" if np.ndim(self.fit.p) == np.ndim(self.value) else ""
+        return f"no {self.fit.of} fits at 95 %{detail}"
 
-    def _footing(self) -> str:
-        """What the error covers and what it cost: never left out."""
+    def _footer(self) -> str:
+        """Return the last line of every display: size, sources of error, privacy loss and method."""
         privacy = "no privacy claim" if self.loss is None else f"privacy loss {self.loss}"
         privacy = f"simulated, {privacy}" if SIMULATED in self.notes else privacy
         size = "n private" if self.n is None else f"n = {self.n:,}"
@@ -545,21 +545,21 @@ class Estimate(Publishable):
         columns = (np.atleast_1d(part)[:most].tolist() for part in (self.value, self.se, interval.low, interval.high))
         empty = np.broadcast_to(interval.empty, len(self.labels))[:most].tolist()
         return [
-            (label, *map(float, row), gone)
-            for label, *row, gone in zip(self.labels[:most], *columns, empty, strict=True)
+            (label, *map(float, row), is_empty)
+            for label, *row, is_empty in zip(self.labels[:most], *columns, empty, strict=True)
         ]
 
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The estimate that a number was made of.
+    """The estimate from which a number was computed, and the gradient of the number.
 
     Parameters
     ----------
     whole : Estimate
         The estimate.
     gradient : array
-        The slopes of the number by the entries of `whole`; the weights, where it is a sum of them.
+        The derivatives of the number with respect to the entries of `whole`; the weights, if it is a sum.
 
     Examples
     --------
@@ -578,12 +578,12 @@ class Origin:
         Parameters
         ----------
         factor : float
-            What the number is multiplied by.
+            The factor of the number.
 
         Returns
         -------
         Origin
-            With the gradient of the multiple.
+            The origin with the gradient of the multiple.
         """
         return replace(self, gradient=factor * self.gradient)
 
@@ -594,16 +594,16 @@ def _weighted_sum(estimate: Estimate, label: str, origin: Origin, value: float, 
 
 
 def loss_of_both(first: Loss | None, second: Loss | None, *, sampled: bool) -> Loss | None:
-    """What both cost one person: of independent samples everybody is in one, of a curator's tables maybe in both."""
+    """Compose the losses of two estimates: in parallel for independent samples, otherwise sequentially."""
     if first is None or second is None:
         return None
     return parallel([first, second], neighbors="add_remove") if sampled else first + second
 
 
 def difference(first: Estimate, second: Estimate) -> Estimate:
-    """First - second: of independent groups, or of releases whose noise is independent."""
+    """Return first - second, of independent groups or of releases with independent noise."""
     _comparable(first, second, "difference")
-    if first.origin and second.origin and _is_one(first.origin.whole, second.origin.whole):
+    if first.origin and second.origin and _same_object(first.origin.whole, second.origin.whole):
         return _dependent_difference(first, first.origin, second, second.origin)
     value, se = first.value - second.value, np.hypot(first.se, second.se)
     se = se if np.ndim(se) else float(se)
@@ -613,14 +613,14 @@ def difference(first: Estimate, second: Estimate) -> Estimate:
 
 
 def quotient(first: Estimate, second: Estimate) -> Estimate:
-    """First / second: of independent groups, or of releases whose noise is independent."""
+    """Return first / second, of independent groups or of releases with independent noise."""
     _comparable(first, second, "ratio")
-    if first.origin and second.origin and _is_one(first.origin.whole, second.origin.whole):
+    if first.origin and second.origin and _same_object(first.origin.whole, second.origin.whole):
         return _dependent_quotient(first, first.origin, second, second.origin)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.divide(first.value, second.value)
         error = np.hypot(np.divide(first.se, first.value), np.divide(second.se, second.value))
-        # Not through the logarithm, which has no error where the first is 0.
+        # The logarithm would have no error where the first estimate is 0.
         se = np.hypot(first.se, value * second.se) / np.abs(second.value)
     single = np.ndim(value) == 0
     value, se = (float(value), float(se)) if single else (value, se)
@@ -628,8 +628,8 @@ def quotient(first: Estimate, second: Estimate) -> Estimate:
     return _of_both(first, second, "ratio", value=value, se=se, cov=None, basis=basis)
 
 
-def _is_one(first: Estimate, second: Estimate) -> bool:
-    """Whether two estimates are the same object; two with the same numbers are refused, as they may be copies."""
+def _same_object(first: Estimate, second: Estimate) -> bool:
+    """Whether two estimates are the same object; different objects with the same numbers are rejected."""
     if first is second or first.labels != second.labels or first.cov is None or second.cov is None:
         return first is second
     pairs = ((first.value, second.value), (first.cov, second.cov))
@@ -641,10 +641,10 @@ def _is_one(first: Estimate, second: Estimate) -> bool:
 
 
 def _dependent_difference(first: Estimate, origin: Origin, second: Estimate, other: Origin) -> Estimate:
-    """First - second, both made of the entries of one estimate."""
+    """Return first - second, for two combinations of entries of one estimate."""
     gradient = origin.gradient - other.gradient
     if not gradient.any():
-        reject("a difference must be of two entries", "one and itself", "it is always 0")
+        reject("a difference must be of two entries", "an entry and itself", "it is always 0")
     value, se = float(first.value - second.value), contrasts.error(origin.whole.cov, gradient)
     both = replace(first, notes=tuple(dict.fromkeys((*first.notes, *second.notes))))
     label = f"{text_or_int(first.labels[0])} less {text_or_int(second.labels[0])}"
@@ -652,14 +652,17 @@ def _dependent_difference(first: Estimate, origin: Origin, second: Estimate, oth
 
 
 def _dependent_quotient(first: Estimate, origin: Origin, second: Estimate, other: Origin) -> Estimate:
-    """First / second, both made of the entries of one estimate; the error by the delta method."""
-    together = contrasts.covariance(origin.whole.cov, origin.gradient, other.gradient)
+    """Return first / second, for two combinations of entries of one estimate, by the delta method."""
+    cov = contrasts.covariance(origin.whole.cov, origin.gradient, other.gradient)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(np.divide(first.value, second.value))
         gradient = np.divide(origin.gradient - value * other.gradient, second.value)
         se = contrasts.error(origin.whole.cov, gradient)
-        log_se, correlation = float(np.divide(se, abs(value))), float(np.divide(together, first.se * second.se))
-    top, bottom = (contrasts.ratio_basis(one._basis, float(one.value), float(one.se)) for one in (first, second))
+        log_se, correlation = float(np.divide(se, abs(value))), float(np.divide(cov, first.se * second.se))
+    top, bottom = (
+        contrasts.ratio_basis(estimate._basis, float(estimate.value), float(estimate.se))
+        for estimate in (first, second)
+    )
     return replace(first, method=f"ratio; {first.method}")._made_of(
         f"{text_or_int(first.labels[0])} / {text_or_int(second.labels[0])}",
         Origin(origin.whole, gradient),
@@ -672,34 +675,38 @@ def _dependent_quotient(first: Estimate, origin: Origin, second: Estimate, other
     )
 
 
-def _comparable(first: Estimate, second: Estimate, what: str) -> None:
+def _comparable(first: Estimate, second: Estimate, operation: str) -> None:
     if first is second:
-        reject(f"a {what} must be of two estimates", "one and itself", "they are not independent")
+        reject(f"a {operation} must be of two estimates", "an estimate and itself", "they are not independent")
     same = first.labels == second.labels
     if np.shape(first.value) != np.shape(second.value) or (np.ndim(first.value) and not same):
-        both = " and ".join(", ".join(map(str, one.labels[:8])) for one in (first, second))
-        reject(f"a {what} must be of estimates with the same labels", both, "entries go by label")
+        both = " and ".join(", ".join(map(str, estimate.labels[:8])) for estimate in (first, second))
+        reject(f"a {operation} must be of estimates with the same labels", both, "entries are matched by label")
 
 
-def _of_both(first: Estimate, second: Estimate, what: str, **numbers: Any) -> Estimate:
-    """What is made of two independent estimates, with all that is said of both."""
+def _of_both(first: Estimate, second: Estimate, operation: str, **numbers: Any) -> Estimate:
+    """Combine two independent estimates, with their sizes, losses, sources of error and notes."""
     same = first.labels == second.labels
-    covers = [Covers.of(one.covers) for one in (first, second)]
-    sampled = all(ErrorSource.SAMPLING in one.sources for one in covers)
-    notes = [f"{which}: {note}" for which, one in (("first", first), ("second", second)) for note in one.notes]
+    covers = [Covers.of(estimate.covers) for estimate in (first, second)]
+    sampled = all(ErrorSource.SAMPLING in estimate.sources for estimate in covers)
+    notes = [
+        f"{position}: {note}"
+        for position, estimate in (("first", first), ("second", second))
+        for note in estimate.notes
+    ]
     others = [note for note in notes if not note.endswith(SIMULATED)]
     notes = [SIMULATED, *others] if len(others) < len(notes) else notes
     method = first.method if first.method == second.method else f"{first.method}; {second.method}"
     return replace(
         first,
         **numbers,
-        labels=first.labels if same else (what,),
+        labels=first.labels if same else (operation,),
         axes=first.axes if same else (),
         counts=None,
         n=None if first.n is None or second.n is None else first.n + second.n,
         loss=loss_of_both(first.loss, second.loss, sampled=sampled),
         covers=covers[0].both(covers[1]),
-        method=method if what == "difference" else f"ratio; {method}",
+        method=method if operation == "difference" else f"ratio; {method}",
         notes=(INDEPENDENT_GROUPS if sampled else INDEPENDENT_NOISE, *notes),
         fit=None,
         release=None,

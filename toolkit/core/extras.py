@@ -9,7 +9,7 @@ from typing import Any
 
 from toolkit.core.checks import reject
 
-# A package that several extras bring is offered with the first of them, unless the caller names another.
+# A package of several extras is suggested with the first of them, unless the caller names another.
 _EXTRAS = {
     "lab": ("anywidget", "ipywidgets", "jupyterlab", "matplotlib", "pandas"),
     "analysis": ("formulaic", "narwhals", "pandas"),
@@ -36,7 +36,7 @@ class MissingExtraError(ImportError):
 
 
 def extra(module: str, name: str | None = None) -> Any:
-    """Import a module of an optional package; if it is missing, the error says which extra (`name`) brings it."""
+    """Import a module of an optional package; if it is missing, the error names the extra (`name`) to install."""
     check_extras(module, name=name)
     return import_module(module)
 
@@ -52,7 +52,7 @@ def check_extras(*modules: str, name: str | None = None) -> None:
 
 
 def check_engine(frame: object) -> None:
-    """Refuse a frame of an engine that is older than what was tested, before anything is charged or read."""
+    """Reject a frame of an engine that is older than the tested versions, before anything is charged or read."""
     packages = {base.__module__.partition(".")[0].lstrip("_") for base in type(frame).__mro__}
     for package in packages & set(_OLDEST):
         version = str(getattr(sys.modules.get(package), "__version__", "an unknown version"))
@@ -62,20 +62,21 @@ def check_engine(frame: object) -> None:
             reject(f"frames must be of {required}", version, consequence, MissingExtraError)
 
 
-_MANY = 64  # fewer pieces are finished before anyone could read a progress bar
+# With fewer chunks no progress bar is shown.
+_MANY = 64
 
 
-def chunks(total: int, size: int, what: str) -> Iterator[slice]:
+def chunks(total: int, size: int, description: str) -> Iterator[slice]:
     """Yield slices that cover 0 … total-1, with a progress bar if that takes longer than a second."""
     starts = range(0, total, size)
-    for start in starts if len(starts) < _MANY else _with_bar(starts, what):
+    for start in starts if len(starts) < _MANY else _with_bar(starts, description):
         yield slice(start, start + size)
 
 
-def _with_bar(starts: range, what: str) -> Iterable[int]:
+def _with_bar(starts: range, description: str) -> Iterable[int]:
     try:
         from tqdm.auto import tqdm
     except ImportError:
         return starts
-    bar: Iterable[int] = tqdm(starts, desc=what, unit=" pieces", delay=1, leave=False)
+    bar: Iterable[int] = tqdm(starts, desc=description, unit=" pieces", delay=1, leave=False)
     return bar

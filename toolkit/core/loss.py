@@ -1,13 +1,13 @@
-"""Privacy losses are values: what one person's participation may reveal, in three currencies.
+"""Privacy losses as values: bounds of what one person's participation may reveal, in three units.
 
-`Pure(epsilon)`: no outcome becomes more than e**epsilon times likelier through one person's data. `Approx(epsilon,
+`Pure(epsilon)`: one person's data make no outcome more than e**epsilon times as probable. `Approx(epsilon,
 delta)`: no set of outcomes exceeds e**epsilon times its other probability by more than delta. `Zcdp(rho)`:
-zero-concentrated differential privacy (Bun and Steinke 2016), the natural currency of Gaussian noise.
+zero-concentrated differential privacy (Bun and Steinke 2016), the natural unit for Gaussian noise.
 
-Amounts are exact fractions, so that ten releases at 0.1 cost 1 and not a little more; results that cannot be exact are
-rounded up, also when an amount is read as a float. `a <= b` reads "a budget of b allows a loss of a": True proves that
-everything a-private is b-private, False only says that no rule here shows it, so two losses may be incomparable. `+` is
-plain sequential composition; sharper rules take several losses at once (`toolkit.core.composition`).
+Amounts are exact fractions, so that ten releases at 0.1 cost exactly 1. Results that cannot be exact are rounded up,
+and so are amounts that are converted to floats. `a <= b` means "a budget of b allows a loss of a". True is a proof that
+every a-private mechanism is b-private; False means only that no rule here proves it, so two losses may be incomparable.
+`+` is plain sequential composition; sharper rules take several losses at once (`toolkit.core.composition`).
 """
 
 import math
@@ -28,9 +28,8 @@ Amount: TypeAlias = Fraction | float
 """An exact fraction, or math.inf."""
 
 _PRECISE = Context(prec=60)
-_ERROR = Fraction(
-    1, 10**35
-)  # more than every error of a logarithm below, each of which is under 10**-58 before division
+# An upper bound of the errors of the logarithms below, each of which is under 10**-58 before division.
+_ERROR = Fraction(1, 10**35)
 
 
 @explain_call("Pure(1.0)", delta="with a delta it is Approx(epsilon, delta)")
@@ -65,7 +64,7 @@ class Pure:
         Parameters
         ----------
         k : int
-            How many people.
+            The number of people.
 
         Returns
         -------
@@ -85,7 +84,7 @@ class Pure:
         Returns
         -------
         Approx
-            The same epsilon, and this delta.
+            The same epsilon with this delta.
         """
         return Approx(self.amount, _delta(delta))
 
@@ -95,7 +94,7 @@ class Pure:
         Returns
         -------
         Zcdp
-            A rho that this loss stays within.
+            A rho that this loss does not exceed.
         """
         return Zcdp(self.amount * self.amount / 2)
 
@@ -113,10 +112,10 @@ class Pure:
         return f"Pure({digits_up(self.epsilon)})"
 
     def __str__(self) -> str:
-        return f"ε = {shown(self.amount)}"
+        return f"ε = {format_amount(self.amount)}"
 
 
-@explain_call("Approx(1.0, 1e-6)", delta="what a probability may exceed the promise by, far below one over the people")
+@explain_call("Approx(1.0, 1e-6)", delta="the excess probability; choose it far below one over the number of people")
 @dataclass(frozen=True, init=False, repr=False)
 class Approx:
     """Approximate differential privacy: no probability exceeds e**epsilon times the other by more than delta.
@@ -157,7 +156,7 @@ class Approx:
         Parameters
         ----------
         k : int
-            How many people.
+            The number of people.
 
         Returns
         -------
@@ -187,10 +186,10 @@ class Approx:
         return f"Approx({digits_up(self.epsilon)}, {digits_up(self.delta)})"
 
     def __str__(self) -> str:
-        return f"ε = {shown(self.amount)}, δ = {shown(self.slack)}"
+        return f"ε = {format_amount(self.amount)}, δ = {format_amount(self.slack)}"
 
 
-@explain_call("Zcdp(0.1)", delta="what a probability may exceed the epsilon by: to_approx(1e-6)")
+@explain_call("Zcdp(0.1)", delta="convert it with to_approx(1e-6)")
 @dataclass(frozen=True, init=False, repr=False)
 class Zcdp:
     """Zero-concentrated differential privacy: the Rényi loss of every order a is at most rho * a.
@@ -222,7 +221,7 @@ class Zcdp:
         Parameters
         ----------
         k : int
-            How many people.
+            The number of people.
 
         Returns
         -------
@@ -249,7 +248,7 @@ class Zcdp:
         """
         slack = _delta(delta)
         if slack == 0:
-            reject("`delta` must be above 0 to convert a Zcdp", delta, "no finite epsilon bounds it at delta 0")
+            reject("`delta` must be above 0 to convert a Zcdp", delta, "at delta 0 no finite epsilon bounds it")
         if self.amount == 0 or self.rho == math.inf:
             return Approx(self.rho, slack)
         extra = Fraction(_best_order(self.rho, log_up(1 / slack)))
@@ -267,7 +266,7 @@ class Zcdp:
         Returns
         -------
         Zcdp
-            A ceiling in the sharper currency.
+            A budget in the unit with the tighter composition.
 
         Examples
         --------
@@ -277,7 +276,7 @@ class Zcdp:
         if not isinstance(target, Approx):
             reject("`target` must be Approx", type(target).__name__, "write Approx(1, 1e-6)", TypeError)
         if target.slack == 0 or target.amount == math.inf:
-            consequence = "no finite rho is the largest within it"
+            consequence = "otherwise no largest finite rho exists"
             reject("`target` must have a finite epsilon and a delta above 0", target, consequence)
 
         def exceeds(rho: float) -> bool:
@@ -303,17 +302,17 @@ class Zcdp:
         return f"Zcdp({digits_up(self.rho)})"
 
     def __str__(self) -> str:
-        return f"ρ = {shown(self.amount)}"
+        return f"ρ = {format_amount(self.amount)}"
 
 
 Loss: TypeAlias = Pure | Approx | Zcdp
 
 WEAK = 10
-"""Beyond this epsilon a guess between two people's data is wrong less than once in 22,000 times."""
+"""Beyond this epsilon a guess between two people's data is wrong in less than one of 22,000 cases."""
 
 
 class WeakPromiseWarning(UserWarning):
-    """A release whose loss is so large that it promises next to nothing.
+    """A warning about a release whose loss is so large that it protects almost nothing.
 
     Examples
     --------
@@ -323,7 +322,7 @@ class WeakPromiseWarning(UserWarning):
 
 
 def warn_if_weak(loss: Loss) -> None:
-    """Warn, where the user's own code is, of a loss beyond `WEAK`; nothing but the loss decides it."""
+    """Warn at the line of the user's code about a loss beyond `WEAK`."""
     most = Pure(WEAK).to_zcdp() if isinstance(loss, Zcdp) else Pure(WEAK)
     if loss.amount <= most.amount:
         return
@@ -341,14 +340,14 @@ def warn_if_weak(loss: Loss) -> None:
 class AsymptoticPromise:
     """Epsilon and delta that hold as n grows, for well-behaved populations.
 
-    A ledger refuses it: what it promises depends on the data, and there is no n from which on it holds for all of them.
+    A ledger rejects it: the promise depends on the data, and no sample size makes it valid for all data.
 
     Parameters
     ----------
     epsilon : float
-        As n grows.
+        Epsilon in the limit.
     delta : float
-        As n grows.
+        Delta in the limit.
 
     Examples
     --------
@@ -370,8 +369,8 @@ class AsymptoticPromise:
 
 
 @lru_cache(maxsize=1024)
-def shown(amount: Amount) -> str:
-    """An amount for people: three significant digits, the infinity sign where there is no bound."""
+def format_amount(amount: Amount) -> str:
+    """Format an amount with three significant digits, or with the infinity sign."""
     if amount >= 10**300:
         return "∞"
     digits = f"{float(amount):.3g}"
@@ -379,7 +378,7 @@ def shown(amount: Amount) -> str:
 
 
 def _float(amount: Amount) -> float:
-    """The smallest float not below the amount, read by its decimal digits: 2/3 is 0.6666666666666667."""
+    """Return the smallest float that, read by its decimal digits, is at least the amount."""
     return float_up(amount) if isinstance(amount, Fraction) and amount < 10**300 else math.inf
 
 
@@ -400,31 +399,31 @@ def _delta(value: Number) -> Fraction:
 
 
 def _geometric_up(epsilon: Amount, terms: int) -> Fraction:
-    """1 + e**epsilon + … + e**((terms-1) epsilon), or a little more; at most 10**400, which stands for all beyond."""
+    """Return 1 + e**epsilon + … + e**((terms-1) epsilon), rounded up; 10**400 if it exceeds every float."""
     exponent = epsilon * terms
     if exponent > 700:  # beyond every float
         return Fraction(10**400)
-    if exponent < Fraction(1, 10**6):  # here e**x is at most 1 + 2 x, and the quotient below would lose its digits
+    if exponent < Fraction(1, 10**6):  # e**x is at most 1 + 2 x here, and the quotient below would be inexact
         return terms * (1 + 2 * Fraction(exponent))
     return Fraction(math.expm1(exponent) / math.expm1(epsilon)) * (1 + Fraction(1, 10**9))
 
 
 def _best_order(rho: float, log_inverse_delta: float) -> float:
-    """The order, less 1, with about the smallest epsilon: golden-section search on its logarithm."""
+    """Find the order, minus 1, with about the smallest epsilon, by golden-section search on its logarithm."""
 
-    def at(position: float) -> float:
+    def epsilon(position: float) -> float:
         extra = math.exp(position)
         return (1 + extra) * rho + (log_inverse_delta - math.log1p(extra)) / extra - math.log1p(1 / extra)
 
     low, high, ratio = -30.0, 60.0, (math.sqrt(5) - 1) / 2
     for _ in range(120):
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        low, high = (low, right) if at(left) <= at(right) else (left, high)
+        first, second = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, second) if epsilon(first) <= epsilon(second) else (first, high)
     return math.exp((low + high) / 2)
 
 
 def _epsilon_at(extra: Fraction, rho: Fraction, delta: Fraction) -> Fraction:
-    """The epsilon that the order 1 + extra proves, rounded up; extra lies between e**-30 and e**60."""
+    """Return the epsilon that the order 1 + extra proves, rounded up; extra lies between e**-30 and e**60."""
     return (1 + extra) * rho - (_log(delta) + _log(1 + extra)) / extra - _log(1 + 1 / extra) + _ERROR
 
 
@@ -433,26 +432,26 @@ def _log(ratio: Fraction) -> Fraction:
     return Fraction(quotient.ln(_PRECISE))
 
 
-@explain_call("subsampled(Pure(1.0), 0.1)", rate="the chance to be in the sample")
+@explain_call("subsampled(Pure(1.0), 0.1)", rate="the probability to be in the sample")
 def subsampled(loss: Loss, rate: Number) -> Pure | Approx:
     """Return the loss of a release from a secret random sample: amplification by subsampling.
 
-    It is ln(1 + rate (e**epsilon - 1)) and rate * delta, rounded up (Balle, Barthe and Gaboardi 2018). Either
-    everybody is in the sample with probability `rate`, independently, and neighbors are "add_remove"; or the
-    sample is a fixed number of a known population, `rate` is the quotient, and neighbors are "replace".
+    The loss is ln(1 + rate (e**epsilon - 1)) and rate * delta, rounded up (Balle, Barthe and Gaboardi 2018). Either
+    everybody is in the sample with probability `rate`, independently, and neighbors are "add_remove"; or the sample
+    has a fixed size, `rate` is its share of a population of known size, and neighbors are "replace".
     **Claim it only if** nobody but the sampler learns who is in the sample.
 
     Parameters
     ----------
     loss : Pure or Approx
-        What the release would cost those who are in the sample.
+        The loss of the release for a person in the sample.
     rate : number
-        The chance to be in the sample.
+        The probability to be in the sample.
 
     Returns
     -------
     Pure or Approx
-        What it costs, not knowing who is in the sample.
+        The loss if nobody knows who is in the sample.
 
     Examples
     --------
@@ -461,7 +460,7 @@ def subsampled(loss: Loss, rate: Number) -> Pure | Approx:
     """
     share = exact(rate, "rate")
     if not 0 <= share <= 1:
-        reject("`rate` must lie between 0 and 1", rate, "it is the chance to be in the sample")
+        reject("`rate` must lie between 0 and 1", rate, "it is the probability to be in the sample")
     if isinstance(loss, Zcdp) or not isinstance(loss, Pure | Approx):
         consequence = "convert a Zcdp first with .to_approx(delta)"
         reject("`loss` must be Pure or Approx", type(loss).__name__, consequence, TypeError)

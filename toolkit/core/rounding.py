@@ -1,7 +1,7 @@
 """Numbers rounded to the private side: logarithms up, designs down, distributions to integers.
 
-Privacy is claimed with a logarithm and kept with integers. These few functions are the bridge; each says on
-which side of the truth its result lies, and uses enough digits to prove it.
+The claimed privacy is a logarithm, and the mechanism uses integers. Each function here states on which side of the
+exact value its result lies, and uses enough digits to prove it.
 """
 
 import math
@@ -12,13 +12,16 @@ from typing import Any
 
 _DIGITS = 60
 _UP, _DOWN = Context(prec=_DIGITS, rounding=ROUND_CEILING), Context(prec=_DIGITS, rounding=ROUND_FLOOR)
-_SLACK = Fraction(1, 10**50)  # libmpdec's ln and exp are within one unit of the 60th digit: this is 10**8 of them
-_SHORT = 2**1024  # sums stay exact while their denominator is not above this, or not above that of one of their terms
-_BITS = 256  # beyond it, terms are rounded up to this many binary digits of the largest
+# The ln and exp of libmpdec are within one unit of the 60th digit; this tolerance is 10**8 such units.
+_SLACK = Fraction(1, 10**50)
+# Sums are exact while their denominator does not exceed this or the denominator of one of their terms.
+_SHORT = 2**1024
+# Otherwise terms are rounded up to this number of binary digits of the largest.
+_BITS = 256
 
 
 def log_up(ratio: Fraction) -> float:
-    """The smallest float that, read by its decimal digits, is not below ln(ratio), for a ratio of at least 1."""
+    """Return the smallest float that, read by its decimal digits, is at least ln(ratio), for a ratio of at least 1."""
     if ratio == 1:
         return 0.0
     quotient = _UP.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
@@ -27,7 +30,7 @@ def log_up(ratio: Fraction) -> float:
 
 
 def float_up(value: Fraction) -> float:
-    """The smallest float that, read by its decimal digits, is at least `value`."""
+    """Return the smallest float that, read by its decimal digits, is at least `value`."""
     number, (top, bottom) = float(value), value.as_integer_ratio()
     while True:
         over, under = Decimal(repr(number)).as_integer_ratio()
@@ -37,11 +40,10 @@ def float_up(value: Fraction) -> float:
 
 
 def sum_up(terms: Iterable[Fraction]) -> Fraction:
-    """The sum of terms not below 0, in a time that grows as their number does: exact if its denominator is short, else
-    above.
+    """Return the sum of nonnegative terms in linear time: exact if its denominator is short, otherwise rounded up.
 
-    Fractions of ever new denominators would grow with every addition. Where they would, each term is rounded up to a
-    grid, and the result is above the sum by less than the number of terms times 2**-255 of the largest.
+    Sums of fractions with many different denominators would grow with every addition. In this case each term is rounded
+    up to a grid, and the result exceeds the sum by less than the number of terms times 2**-255 of the largest.
     """
     amounts = [term for term in terms if term]
     limit, common = max([_SHORT, *(term.denominator for term in amounts)]), 1
@@ -58,18 +60,18 @@ def sum_up(terms: Iterable[Fraction]) -> Fraction:
 
 
 def exp_below(exponent: Fraction) -> Fraction:
-    """A fraction just below e**exponent: so little that only `log_up`'s own caution is made up for."""
+    """Return a fraction slightly below e**exponent; the difference compensates the tolerance of `log_up`."""
     power = _DOWN.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
     return Fraction(power.exp(_DOWN)) * (1 - 1000 * _SLACK)
 
 
 def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
-    """The largest a/b not above `target` (at least 1) with a + others * b <= limit: a walk down the Stern-Brocot tree.
+    """Return the largest a/b not above `target` (at least 1) with a + others * b <= limit, by the Stern-Brocot tree.
 
-    Every fraction strictly between two neighbors of the tree is at least as large, in this sense, as both together; so
-    when both together pass the limit, the lower one is the best there is.
+    Every fraction strictly between two neighbors of the tree has at least the size a + others * b of both neighbors
+    together. So when that sum exceeds the limit, the lower neighbor is optimal.
     """
-    if target <= 1:  # 1 itself, which rounding may have put a hair below
+    if target <= 1:  # 1, or slightly below 1 because of rounding
         return 1, 1
     (low_a, low_b), (high_a, high_b) = (1, 1), (1, 0)
     while (low_size := low_a + others * low_b) + (high_size := high_a + others * high_b) <= limit:
@@ -86,7 +88,7 @@ def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
 
 
 def integer_rows(rows: Sequence[Sequence[Fraction]], limit: int) -> tuple[list[list[int]], int]:
-    """Distributions as integer weights over one denominator: exact if that is at most `limit`, else rounded to it."""
+    """Convert distributions to integer weights: exact if their denominator is at most `limit`, otherwise rounded."""
     denominator = math.lcm(*(p.denominator for row in rows for p in row))
     if denominator <= limit:
         return [[int(p * denominator) for p in row] for row in rows], denominator
@@ -98,9 +100,9 @@ def apportion(
 ) -> list[int]:
     """Round shares of `total` to whole parts that add up to it, by largest remainders and within limits.
 
-    Each part begins as its share, rounded down and brought within its limits (0 and `total` by default). While parts
-    are too few or too many, the one that is farthest on the other side of its share moves by one, each at most once a
-    round; among equals the first.
+    Each part begins as its share, rounded down and clamped to its limits (0 and `total` by default). While the sum is
+    too small or too large, the parts that differ most from their shares change by one, each at most once per round; of
+    equal parts the first.
     """
     low = [0] * len(shares) if low is None else low
     high = [total] * len(shares) if high is None else high
@@ -109,7 +111,7 @@ def apportion(
         step = 1 if spare > 0 else -1
         free = [i for i, part in enumerate(parts) if (part < high[i] if step > 0 else part > low[i])]
         if not free:
-            raise ValueError("the limits leave no parts that add up to the total")
+            raise ValueError("no parts within the limits add up to the total")
         free.sort(key=lambda i: step * (parts[i] - shares[i]))
         for i in free[: abs(spare)]:
             parts[i] += step
@@ -117,5 +119,5 @@ def apportion(
 
 
 def apportion_probabilities(probabilities: Sequence[Fraction], total: int) -> list[int]:
-    """Round probabilities times `total` to whole parts; none above 0 becomes 0, which would end deniability."""
+    """Round probabilities times `total` to integers; a positive one never becomes 0, which would end deniability."""
     return apportion([p * total for p in probabilities], total, low=[int(p > 0) for p in probabilities])

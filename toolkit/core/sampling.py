@@ -1,4 +1,4 @@
-"""Exact draws, many at a time: of a finite law with integer weights, and of integer noise of any rational scale.
+"""Exact sampling, vectorized: from finite laws with integer weights, and integer noise of any rational scale.
 
 The noise is discrete Laplace (two-sided geometric) or discrete Gaussian.
 Both laws are symmetric with Pr[k] proportional to rho(|k|), rho(n) = e**-(a n + b n**2): a = 1/scale, b = 0
@@ -40,9 +40,10 @@ from toolkit.core.checks import Number, positive, reject, whole
 from toolkit.core.randomness import WORD, Enclosure, Rng, below, big_below, falls_below, words
 
 _WORD = 16
-_FEW_DRAWS = 4096  # up to here a plain draw is faster than building the table
+# Up to this number, plain draws are faster than building the table.
+_FEW_DRAWS = 4096
 CHUNK = 1 << 17
-"""Long work goes in pieces of this many, so that the working arrays stay in the processor's cache."""
+"""The size of the chunks of a long computation, whose working arrays fit into the processor's cache."""
 
 _UNDECIDED = -1
 
@@ -65,19 +66,19 @@ class Categorical:
         self._table: Cells | None = None
 
     def cells(self, uniform: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
-        """The outcome for each U below the total: the map that the browser shares."""
+        """Return the outcome for each U below the total; the browser uses the same map."""
         return np.searchsorted(self._edges, uniform, side="right") - 1
 
     def draw(self, size: int, rng: Rng = None) -> Cells:
-        """`size` independent outcomes, of the smallest integer type that holds them."""
+        """Draw `size` independent outcomes, in the smallest integer type that holds them."""
         if size <= _FEW_DRAWS:
             return self.cells(below(self._total, size, rng))
         if self._table is None:
             self._table = self._decided()
-        drawn = np.empty(size, dtype=self._table.dtype)
+        samples = np.empty(size, dtype=self._table.dtype)
         for start in range(0, size, CHUNK):
-            self._fill(drawn[start : start + CHUNK], self._table, rng)
-        return drawn
+            self._fill(samples[start : start + CHUNK], self._table, rng)
+        return samples
 
     def _fill(self, out: Cells, table: Cells, rng: Rng) -> None:
         leading = words(len(out), _WORD, rng)
@@ -88,7 +89,7 @@ class Categorical:
             out[ties] = np.searchsorted(self._edges << np.uint64(_WORD), finer, side="right") - 1
 
     def _decided(self) -> Cells:
-        """For each word the cell that holds its whole range, or a mark where an edge cuts the range."""
+        """Return the cell that contains the whole range of each word, or a mark where an edge divides the range."""
         fine_edges = self._edges << np.uint64(_WORD)
         first = np.arange(1 << _WORD, dtype=np.uint64) * np.uint64(self._total)
         last = first + np.uint64(self._total - 1)
@@ -100,13 +101,17 @@ class Categorical:
 Integers: TypeAlias = npt.NDArray[Any]
 """int64, or Python integers in an object array where the scale is 2**53 or more."""
 
-_FINE = 5  # a step is between 2**-6 and 2**-5 of the scale
+# A step is between 2**-6 and 2**-5 of the scale.
+_FINE = 5
 
-_GUARD = 48  # bits beyond those asked for, to absorb the rounding of a few thousand products
+# Extra bits that absorb the rounding of a few thousand products.
+_GUARD = 48
 
-_SIGN_AND_QUICK = 17  # bits of a word that are not the position within a step
+# The bits of a word that are not the position within a step.
+_SIGN_AND_QUICK = 17
 
-_FEW = 8  # up to here Python's integers are faster than arrays
+# Up to this number, Python's integers are faster than arrays.
+_FEW = 8
 
 _STEP_LIMIT = 1 << 15
 
@@ -119,21 +124,22 @@ _TERMS = 12
 _MARGIN = np.uint64(32)
 
 Edges: TypeAlias = tuple[list[int], list[int]]
-"""Lower and upper bounds of Pr[0], Pr[0] + Pr[1], …, times 2**bits; the list may stop when little is left."""
+"""Lower and upper bounds of Pr[0], Pr[0] + Pr[1], …, times 2**bits; a list may omit a negligible tail."""
 
 _LEADING = 16
 
-_FEW_WORDS = 2048  # up to here looking up whole words is faster than building the table
+# Up to this number, looking up whole words is faster than building the table.
+_FEW_WORDS = 2048
 
 
 def floor_log2(value: Fraction) -> int:
-    """The largest integer e with 2**e <= value."""
+    """Return the largest integer e with 2**e <= value."""
     guess = value.numerator.bit_length() - value.denominator.bit_length()
     return guess if value >= Fraction(2) ** guess else guess - 1
 
 
 def exp_enclosure(exponent: Fraction, bits: int) -> tuple[int, int]:
-    """Integers low <= 2**bits * e**-exponent <= high, three apart at most, for an exponent of at least 0.
+    """Return integers low <= 2**bits * e**-exponent <= high that differ by at most 3, for a nonnegative exponent.
 
     The quotient and its exponential are each rounded to `digits` digits (the decimal module rounds both correctly), so
     the relative error is below (2 * bits + 2) / 10**(digits - 1), which is less than 2**-bits.
@@ -148,14 +154,14 @@ def exp_enclosure(exponent: Fraction, bits: int) -> tuple[int, int]:
 
 
 def exp_of(exponent: Fraction) -> Enclosure:
-    """The enclosure of e**-exponent, as a function of the number of bits."""
+    """Return the enclosure of e**-exponent, as a function of the number of bits."""
     return partial(exp_enclosure, exponent)
 
 
 class Inversion:
     """Outcome t where a uniform number U falls between the edges below and above t of the cumulative law.
 
-    U is known by its leading bits only. Each edge is enclosed between two integers; an outcome is decided when every
+    Only leading bits of U are drawn. Each edge is enclosed between two integers; an outcome is decided when every
     continuation of the bits lies between the upper bound of the edge below and the lower bound of the edge above. If
     not, U gets 64 more bits and the edges are computed with 64 more. So the law is that of the real number U, exactly,
     and nearly always 16 bits are enough.
@@ -164,24 +170,24 @@ class Inversion:
     def __init__(self, edges: Callable[[int], Edges]) -> None:
         self._edges = edges
         self._lower, upper = edges(WORD)
-        # No prefix is at or above the largest word's successor, so an edge there is never passed and may be
-        # cut to it.
+        # No prefix reaches 2**WORD, so an edge at or above it may be replaced by 2**WORD - 1.
         self._upper = [min(edge, 2**WORD - 1) for edge in upper]
         self._low, self._high = (np.array(edge, dtype=np.uint64) for edge in (self._lower, [0, *self._upper]))
         self._table: npt.NDArray[np.signedinteger] | None = None
 
     def draw(self, size: int, rng: Rng = None) -> npt.NDArray[np.int64]:
+        """Draw `size` independent outcomes."""
         if size <= _FEW_WORDS:
             return self._decide(words(size, WORD, rng), rng)
         if self._table is None:
             self._table = self._decided()
-        drawn = np.empty(size, dtype=np.int64)
+        samples = np.empty(size, dtype=np.int64)
         for start in range(0, size, CHUNK):
-            self._fill(drawn[start : start + CHUNK], self._table, rng)
-        return drawn
+            self._fill(samples[start : start + CHUNK], self._table, rng)
+        return samples
 
     def draw_one(self, rng: Rng = None) -> int:
-        """One outcome, without the cost of arrays."""
+        """Draw one outcome, without the cost of arrays."""
         prefix = int(words(1, WORD, rng)[0])
         cell = bisect_right(self._lower, prefix)
         decided = cell < len(self._lower) and (cell == 0 or self._upper[cell - 1] <= prefix)
@@ -195,7 +201,7 @@ class Inversion:
         out[ties] = self._decide((leading[ties].astype(np.uint64) << np.uint64(WORD - _LEADING)) | rest, rng)
 
     def _cells(self, uniform: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.intp]:
-        """The outcome of each 64-bit prefix, or the mark of an undecided one."""
+        """Return the outcome of each 64-bit prefix, or the mark of an undecided one."""
         cell = np.searchsorted(self._low, uniform, side="right")
         decided = (self._high[cell] <= uniform) & (cell < len(self._low))
         return np.where(decided, cell, _UNDECIDED)
@@ -216,7 +222,7 @@ class Inversion:
                 return cell
 
     def _decided(self) -> npt.NDArray[np.signedinteger]:
-        """For each 16-bit word the outcome that holds its whole range, or the mark where an edge cuts it."""
+        """Return the outcome that contains the whole range of each 16-bit word, or a mark where an edge divides it."""
         first = np.arange(1 << _LEADING, dtype=np.uint64) << np.uint64(WORD - _LEADING)
         cell = self._cells(first)
         whole = cell == self._cells(first + np.uint64((1 << (WORD - _LEADING)) - 1))
@@ -224,29 +230,29 @@ class Inversion:
 
 
 def discrete_laplace(scale: Number, size: int, rng: Rng = None) -> Integers:
-    """`size` integers with Pr[k] proportional to e**(-|k|/scale): the two-sided geometric law."""
+    """Draw `size` integers with Pr[k] proportional to e**(-|k|/scale): the two-sided geometric law."""
     return laplace_sampler(positive(scale, "scale")).draw(size, rng)
 
 
 def discrete_gaussian(variance: Number, size: int, rng: Rng = None) -> Integers:
-    """`size` integers with Pr[k] proportional to e**(-k**2 / (2 variance))."""
+    """Draw `size` integers with Pr[k] proportional to e**(-k**2 / (2 variance))."""
     return gaussian_sampler(positive(variance, "variance")).draw(size, rng)
 
 
 @lru_cache(maxsize=128)
 def laplace_sampler(scale: Fraction) -> "LatticeSampler":
-    """The sampler behind `discrete_laplace`, with its tables, for who draws often."""
+    """Return the sampler of `discrete_laplace`, whose tables are cached for repeated draws."""
     return LatticeSampler(1 / scale, Fraction(0))
 
 
 @lru_cache(maxsize=128)
 def gaussian_sampler(variance: Fraction) -> "LatticeSampler":
-    """The sampler behind `discrete_gaussian`, with its tables, for who draws often."""
+    """Return the sampler of `discrete_gaussian`, whose tables are cached for repeated draws."""
     return LatticeSampler(Fraction(0), 1 / (2 * variance))
 
 
 class LatticeSampler:
-    """Exact draws with Pr[k] proportional to rho(|k|) = e**-(linear |k| + square k**2); see the module's argument."""
+    """An exact sampler with Pr[k] proportional to rho(|k|) = e**-(linear |k| + square k**2); see the module."""
 
     def __init__(self, linear: Fraction, square: Fraction) -> None:
         self._linear, self._square = linear, square
@@ -259,6 +265,7 @@ class LatticeSampler:
             self._slope, self._curve = np.array(slope, dtype=np.uint64), np.uint64(curve)
 
     def draw(self, size: int, rng: Rng = None) -> Integers:
+        """Draw `size` independent integers."""
         if self.shift > WORD - _SIGN_AND_QUICK:
             return np.array([*(self.draw_one(rng) for _ in range(size)), None], dtype=object)[:-1]
         if size <= _FEW:
@@ -266,66 +273,66 @@ class LatticeSampler:
         if self.shift == 0:
             cell = self._steps.draw(size, rng)
             return (cell >> 1) ^ -(cell & 1)
-        drawn = np.empty(size, dtype=np.int64)
+        samples = np.empty(size, dtype=np.int64)
         filled = 0
         while filled < size:
             fresh = self._draw_some(min(size - filled, CHUNK), rng)
-            drawn[filled : filled + len(fresh)] = fresh
+            samples[filled : filled + len(fresh)] = fresh
             filled += len(fresh)
-        return drawn
+        return samples
 
-    def exponent(self, step: int, place: int) -> Fraction:
-        """The x with e**-x = rho(step * m + place) / rho(step * m)."""
-        return self._linear * place + self._square * place * (2 * (step << self.shift) + place)
+    def exponent(self, step: int, offset: int) -> Fraction:
+        """Return the x with e**-x = rho(step * m + offset) / rho(step * m)."""
+        return self._linear * offset + self._square * offset * (2 * (step << self.shift) + offset)
 
     def draw_one(self, rng: Rng = None) -> int:
-        """One integer of any size, with Python's integers throughout."""
+        """Draw one integer of any size, with Python's integers throughout."""
         while True:
             step = self._steps.draw_one(rng)
             if self.shift == 0:
                 return (step >> 1) ^ -(step & 1)
-            place, negative = divmod(big_below(2 << self.shift, rng), 2)
+            offset, negative = divmod(big_below(2 << self.shift, rng), 2)
             quick = int(words(1, 16, rng)[0])
             sure = step < len(self._sure) and quick < self._sure[step]
-            accepted = sure or falls_below(exp_of(self.exponent(step, place)), quick, 16, rng)
-            magnitude = (step << self.shift) + place
+            accepted = sure or falls_below(exp_of(self.exponent(step, offset)), quick, 16, rng)
+            magnitude = (step << self.shift) + offset
             if accepted and (magnitude or not negative):
                 return -magnitude if negative else magnitude
 
     def _draw_some(self, size: int, rng: Rng) -> npt.NDArray[np.int64]:
-        """Up to `size` integers: those that are kept."""
+        """Propose `size` integers and return those that are accepted."""
         step = self._steps.draw(size, rng)
         if step.max() >= _STEP_LIMIT:
             raise OverflowError("the noise left the range of 64-bit integers, an event of probability below 2**-700")
         word = words(size, WORD, rng).view(np.int64)
-        place = word & ((1 << self.shift) - 1)
+        offset = word & ((1 << self.shift) - 1)
         quick = (word >> 48) & 0xFFFF
         accepted = quick < np.take(self._quick, step, mode="clip")
         doubtful = np.flatnonzero(~accepted)
-        accepted[doubtful] = self._keep(step[doubtful], place[doubtful], quick[doubtful], rng)
-        magnitude = (step << self.shift) | place
+        accepted[doubtful] = self._keep(step[doubtful], offset[doubtful], quick[doubtful], rng)
+        magnitude = (step << self.shift) | offset
         negative = -((word >> self.shift) & 1)
         accepted &= (magnitude | ~negative) != 0
         return ((magnitude ^ negative) - negative)[accepted]
 
-    def _keep(self, step: Integers, place: Integers, quick: Integers, rng: Rng) -> npt.NDArray[np.bool_]:
-        """The second and third stage: 16 more bits against the series, then exact arithmetic where that is not sure."""
+    def _keep(self, step: Integers, offset: Integers, quick: Integers, rng: Rng) -> npt.NDArray[np.bool_]:
+        """Decide by the second and third stage: 16 more bits and the power series, then exact arithmetic if needed."""
         uniform = (quick.astype(np.uint64) << np.uint64(16)) | words(len(quick), 16, rng)
-        power = self._series(step, place)
+        power = self._series(step, offset)
         accepted = uniform < power - _MARGIN
-        beyond = step >= len(self._slope)  # a step so rare that it has no row in the tables
+        beyond = step >= len(self._slope)  # the tables have no rows for very rare steps
         for i in np.flatnonzero(beyond | ((uniform >= power - _MARGIN) & (uniform <= power + _MARGIN))):
-            exact = exp_of(self.exponent(int(step[i]), int(place[i])))
+            exact = exp_of(self.exponent(int(step[i]), int(offset[i])))
             accepted[i] = falls_below(exact, int(uniform[i]), 32, rng)
         return accepted
 
-    def _series(self, step: Integers, place: Integers) -> npt.NDArray[np.uint64]:
-        """2**32 e**-x within 20 units, from integers: x = p (slope + curve p), p = place / m, all times 2**32.
+    def _series(self, step: Integers, offset: Integers) -> npt.NDArray[np.uint64]:
+        """Return 2**32 e**-x within 20 units, from integers: x = p (slope + curve p), p = offset / m, all times 2**32.
 
         Every division rounds down by less than one unit. That makes x at most 6 units too small; the twelve terms of
         Horner's rule add 2 / (1 - x) units, and for x below 0.7 what they leave out is less than one.
         """
-        position = _shifted(place.astype(np.uint64), 32 - self.shift)
+        position = _shifted(offset.astype(np.uint64), 32 - self.shift)
         slope = np.take(self._slope, step, mode="clip")
         x = ((slope + ((self._curve * position) >> _HALF_WORD)) * position) >> _HALF_WORD
         power = np.full_like(x, _ONE)
@@ -334,39 +341,40 @@ class LatticeSampler:
         return power
 
     def _stages(self) -> tuple[list[int], list[int], int]:
-        """For every step the sure 16-bit threshold and the slope of x; the curve of x is the same for all."""
+        """Return the certain 16-bit threshold and the slope of x for each step, and the constant curve of x."""
         _, _, ratios, _ = self._powers(WORD)
         sure = [ratio >> (WORD + _GUARD - 16) for ratio in ratios]
-        rise, bend = (math.floor(part * 2**96) for part in (self._linear * 2**self.shift, self._square * 4**self.shift))
-        return sure, [(rise + 2 * step * bend) >> 64 for step in range(len(sure))], bend >> 64
+        rise, curve = (
+            math.floor(part * 2**96) for part in (self._linear * 2**self.shift, self._square * 4**self.shift)
+        )
+        return sure, [(rise + 2 * step * curve) >> 64 for step in range(len(sure))], curve >> 64
 
     def _powers(self, bits: int) -> tuple[list[int], list[int], list[int], tuple[int, int]]:
-        """Lower and upper bounds of rho(0), rho(m), …, times 2**(bits + guard), lower bounds of their ratios,
-        and of the rest.
+        """Return bounds of rho(0), rho(m), …, times 2**(bits + guard), lower bounds of their ratios, and of the tail.
 
-        rho((h+1) m) / rho(h m) falls by the same factor at each step, so two products give the next power.
-        The ratios never rise, so a geometric series bounds what the list leaves out; of the Laplace law it is
-        that series, and the list may stop early.
+        rho((h+1) m) / rho(h m) falls by the same factor at each step, so two products give the next power. The ratios
+        never increase, so a geometric series bounds the omitted tail. For the Laplace law the tail equals that series,
+        and the list may stop early.
         """
         width = bits + _GUARD
-        one = 1 << width
-        rise, bend = self._linear * 2**self.shift, self._square * 4**self.shift
+        unit = 1 << width
+        rise, curve = self._linear * 2**self.shift, self._square * 4**self.shift
         (ratio_low, ratio_high), (fall_low, fall_high) = (
-            exp_enclosure(rise + bend, width),
-            exp_enclosure(2 * bend, width),
+            exp_enclosure(rise + curve, width),
+            exp_enclosure(2 * curve, width),
         )
-        low, high, ratios, enough = ([one], [one], [ratio_low], 1 << (_GUARD - 8 if bend else width - bits * 3 // 8))
+        low, high, ratios, enough = ([unit], [unit], [ratio_low], 1 << (_GUARD - 8 if curve else width - bits * 3 // 8))
         while (next_high := -(-(high[-1] * ratio_high) >> width)) >= enough:
             low.append((low[-1] * ratio_low) >> width)
             high.append(next_high)
-            if bend:
+            if curve:
                 ratio_low, ratio_high = (ratio_low * fall_low) >> width, -(-(ratio_high * fall_high) >> width)
             ratios.append(ratio_low)
-        rest_low = 0 if bend else (low[-1] * ratio_low) // (one - ratio_low)
-        return low, high, ratios, (rest_low, -(-(next_high << width) // (one - ratio_high)))
+        rest_low = 0 if curve else (low[-1] * ratio_low) // (unit - ratio_low)
+        return low, high, ratios, (rest_low, -(-(next_high << width) // (unit - ratio_high)))
 
     def _edges(self, bits: int) -> Edges:
-        """Bounds of the cumulative probabilities of the steps; of 0, -1, 1, … where a step is one integer."""
+        """Return bounds of the cumulative probabilities of the steps, or of 0, -1, 1, … if a step is one integer."""
         low, high, _, (rest_low, rest_high) = self._powers(bits)
         if self.shift == 0:
             low, high, rest_low, rest_high = _both_signs(low), _both_signs(high), 2 * rest_low, 2 * rest_high
@@ -380,16 +388,16 @@ def _both_signs(weights: Sequence[int]) -> list[int]:
     return [weights[0], *(weight for weight in weights[1:] for _ in "-+")]
 
 
-def _shifted(values: npt.NDArray[np.uint64], places: int) -> npt.NDArray[np.uint64]:
-    return values << np.uint64(places) if places >= 0 else values >> np.uint64(-places)
+def _shifted(values: npt.NDArray[np.uint64], bits: int) -> npt.NDArray[np.uint64]:
+    return values << np.uint64(bits) if bits >= 0 else values >> np.uint64(-bits)
 
 
 # Integer vectors with Pr[k] proportional to e**(-|k| / scale), |k| the Euclidean length: exact, in any
 # dimension.
 #
 # On the line this is the discrete Laplace law. In d dimensions the length is near Gamma(d, scale) and the
-# direction near uniform: the high-dimensional Laplace noise, on the integer grid and without a float that
-# decides.
+# direction near uniform: the high-dimensional Laplace noise on the integer grid, in which no float decides an
+# outcome.
 #
 # **Proposal.** As a function of the squared length y (in units of scale**2), -sqrt(y) is convex, so between two
 # radii a < b it lies below its chord -(y + a b) / (a + b); and e to the chord is a product of discrete
@@ -409,14 +417,14 @@ LEAST_SCALE = 2**10
 
 
 def radial_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
-    """One vector of integers, Pr[k] proportional to e**(-|k| / scale), for a scale of at least 2**10."""
+    """Draw one vector of integers with Pr[k] proportional to e**(-|k| / scale), for a scale of at least 2**10."""
     unit, size = positive(scale, "scale"), whole(dimension, "dimension")
     if unit < LEAST_SCALE:
         reject(f"`scale` must be at least {LEAST_SCALE}", float(unit), "choose a finer grid")
     intervals = _intervals(size)
     while True:
-        chosen = intervals.draw_one(rng)
-        inner, outer = islice(_radii(size), chosen, chosen + 2)
+        interval = intervals.draw_one(rng)
+        inner, outer = islice(_radii(size), interval, interval + 2)
         vector = discrete_gaussian(unit**2 * (inner + outer) / 2, size, rng)
         squared = Fraction(sum(entry * entry for entry in vector.tolist())) / unit**2
         if inner**2 <= squared < outer**2 and falls_below(_gap(squared, inner, outer), 0, 0, rng):
@@ -424,7 +432,7 @@ def radial_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
 
 
 def _radii(dimension: int) -> Iterator[int]:
-    """The radii, in units of the scale. None is more than three times the one before, after the first."""
+    """Iterate over the radii, in units of the scale; after the first, each is at most three times the previous one."""
     root, radius = math.isqrt(dimension), max(1, dimension // 8)
     yield 0
     while True:
@@ -438,21 +446,21 @@ def _intervals(dimension: int) -> Inversion:
 
 
 def _interval_edges(dimension: int, bits: int) -> Edges:
-    """Bounds of the cumulative weights of the intervals, (a + b)**(d/2) e**(-a b / (a + b)) each.
+    """Return bounds of the cumulative weights of the intervals, (a + b)**(d/2) e**(-a b / (a + b)) each.
 
     From a + b >= 32 d on, each weight is at most e**(-7/32) < 5/6 of the one before: a b / (a + b) rises by at least (c
-    - a) / 8 to the next interval (b, c), and d/2 ln(a + b) by at most (c - a) / 64. So what the list leaves out is less
-    than six times its next weight. Logarithms are rounded correctly; their error stays far below the guard bits.
+    - a) / 8 to the next interval (b, c), and d/2 ln(a + b) by at most (c - a) / 64. So the omitted tail is less
+    than six times the next weight. Logarithms are rounded correctly; their error stays far below the guard bits.
     """
     width = bits + _GUARD
     context = Context(prec=width * 302 // 1000 + len(str(dimension)) + 12)
-    heights: list[Decimal] = []
+    log_weights: list[Decimal] = []
     for a, b in pairwise(_radii(dimension)):
         rise = context.multiply(context.ln(Decimal(a + b)), Decimal(dimension) / 2)
-        heights.append(context.subtract(rise, context.divide(Decimal(a * b), Decimal(a + b))))
-        if a + b >= 32 * dimension and heights[-1] - max(heights) < -(bits + 16):
+        log_weights.append(context.subtract(rise, context.divide(Decimal(a * b), Decimal(a + b))))
+        if a + b >= 32 * dimension and log_weights[-1] - max(log_weights) < -(bits + 16):
             break
-    weights = [_scaled(context, context.subtract(height, max(heights)), width) for height in heights]
+    weights = [_scaled(context, context.subtract(log_weight, max(log_weights)), width) for log_weight in log_weights]
     low, high = [max(weight - 2, 0) for weight in weights[:-1]], [weight + 2 for weight in weights[:-1]]
     least, most = sum(low), sum(high) + 6 * (weights[-1] + 2)
     return [(part << bits) // most for part in accumulate(low)], [
@@ -461,7 +469,7 @@ def _interval_edges(dimension: int, bits: int) -> Edges:
 
 
 def _scaled(context: Context, exponent: Decimal, width: int) -> int:
-    """2**width * e**exponent within two units, for an exponent of at most 0."""
+    """Return 2**width * e**exponent within two units, for an exponent of at most 0."""
     if exponent < -width:
         return 0
     numerator, denominator = context.exp(exponent).as_integer_ratio()
@@ -469,9 +477,9 @@ def _scaled(context: Context, exponent: Decimal, width: int) -> int:
 
 
 def _gap(squared: Fraction, inner: int, outer: int) -> Enclosure:
-    """The enclosure of e**-x, x = (r - inner)(outer - r) / (inner + outer), where r is the root of `squared`.
+    """Return the enclosure of e**-x, x = (r - inner)(outer - r) / (inner + outer), where r is the root of `squared`.
 
-    x = r - (squared + inner * outer) / (inner + outer), and the root is taken in integers, eight bits finer than asked.
+    x = r - (squared + inner * outer) / (inner + outer), and the root is computed in integers with eight extra bits.
     """
     rational = (squared + inner * outer) / (inner + outer)
 

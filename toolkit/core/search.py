@@ -1,4 +1,4 @@
-"""Search for where a monotone condition begins to hold: bisection of numbers, of whole numbers and of arrays.
+"""Find the point at which a monotone condition begins to hold, by bisection of numbers, integers and arrays.
 
 `scipy.optimize` finds the root of a function. Here the answer must lie on the safe side of it, and the condition is
 often a proof in exact arithmetic, or defined for whole numbers alone. So each function returns a number at which the
@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array
 
-_MOST_ROUNDS = 2200  # more halvings than lead from the largest float to the smallest
+# More halvings than are needed to get from the largest float to the smallest.
+_MOST_ROUNDS = 2200
 
 
 def bracket(holds: Callable[[Any], bool], low: Any, high: Any, most: float = math.inf) -> tuple[Any, Any]:
@@ -52,8 +53,8 @@ def bisect_each(
     """Bisect entry by entry of two arrays, in a fixed number of rounds."""
     for _ in range(rounds):
         middle = (low + high) / 2
-        held = holds(middle)
-        low, high = np.where(held, low, middle), np.where(held, middle, high)
+        mask = holds(middle)
+        low, high = np.where(mask, low, middle), np.where(mask, middle, high)
     return low, high
 
 

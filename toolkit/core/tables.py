@@ -1,4 +1,4 @@
-"""`Publishable`: the tables of an estimate, as CSV text and tidied for display."""
+"""`Publishable`: the table of an estimate as CSV text, and tidied for display."""
 
 import csv
 import io
@@ -30,21 +30,22 @@ COUNTS = {
     "count se": "the standard error of that number",
 }
 _WHOLE = 2**53
-# A float has at most 309 digits before the point; what was released is written whatever its size.
+# A float has at most 309 digits before the point; a released number is written whatever its size.
 _EVERY_DIGIT = Context(prec=400)
 
 
 def key_columns(axes: Sequence[str]) -> list[str]:
-    """What the columns of keys are called: as in the data, unless that is the name of a number."""
+    """Return the names of the key columns: those of the data, unless they are names of numbers."""
     return [f"key {axis}" if axis in NUMBERS or axis in COUNTS else axis for axis in axes] or ["label"]
 
 
 def csv_text(
     axes: Sequence[str], rows: Sequence[Sequence[Any]], whole: bool, counts: Sequence[tuple[float, float]] | None = None
 ) -> str:
-    """One line a cell: its keys, estimate, se, low, high, with the digits that the error allows, and the number of
-    values behind it, where that is told. A key that a spreadsheet would take for a formula has an apostrophe before
-    it.
+    """Write one line per cell: its keys, estimate, se, low and high, and the count of values if it was released.
+
+    Numbers have the digits that their errors justify. A key that a spreadsheet would take for a formula gets an
+    apostrophe.
     """
     columns = key_columns(axes)
     out = io.StringIO()
@@ -52,19 +53,19 @@ def csv_text(
     writer.writerow([*map(harmless, columns), *NUMBERS, *(COUNTS if counts is not None else ())])
     errors = [se for *_, se, _, _ in rows if math.isfinite(se) and se > 0]
     digits = 0 if whole or not errors else max(0, 1 - math.floor(math.log10(min(errors))))
-    for place, (label, value, se, low, high) in enumerate(rows):
+    for index, (label, value, se, low, high) in enumerate(rows):
         keys = label if isinstance(label, tuple) and len(columns) > 1 else (label,)
-        known = math.isfinite(se)
-        count = None if counts is None else counts[place]
-        behind = () if count is None else (_number(count[0], 0, ROUND_HALF_EVEN), _error(count[1]))
+        has_error = math.isfinite(se)
+        count = None if counts is None else counts[index]
+        count_cells = () if count is None else (_number(count[0], 0, ROUND_HALF_EVEN), _error(count[1]))
         writer.writerow(
             [
                 *(str(harmless(key)) for key in keys),
-                _number(value, digits if known else None, ROUND_HALF_EVEN),
+                _number(value, digits if has_error else None, ROUND_HALF_EVEN),
                 _error(se),
-                _number(low, digits if known else None, ROUND_FLOOR),
-                _number(high, digits if known else None, ROUND_CEILING),
-                *behind,
+                _number(low, digits if has_error else None, ROUND_FLOOR),
+                _number(high, digits if has_error else None, ROUND_CEILING),
+                *count_cells,
             ]
         )
     return out.getvalue()
@@ -86,12 +87,11 @@ def _error(se: float) -> str:
 
 
 TIDIED = "tidied for display: biased, do not add up; small counts lose and empty cells gain; cite the raw table"
-"""The note of a table that is not to be computed with."""
+"""The note of a table that must not be used in computations."""
 
 
 def tidied(values: ArrayLike, total: int | None) -> Steps:
-    """Return the nearest table of whole numbers, none negative, that add up to the total; without one, to the sum of
-    the values, rounded and at least 0.
+    """Return the nearest table of nonnegative whole numbers with a given total, by default the rounded sum of values.
 
     Its projection onto the simplex (norm-sub) is rounded by largest remainders.
 
@@ -101,12 +101,12 @@ def tidied(values: ArrayLike, total: int | None) -> Steps:
     table = np.asarray(values, dtype=np.float64)
     if table.ndim == 0 or not np.all(np.isfinite(table)):
         reject("only a table of numbers can be tidied", "a single number, or NaN", "its cells share a total")
-    known = max(0, round(float(table.sum()))) if total is None else whole(total, "total", least=0)
-    return np.array(apportion(project_onto_simplex(table, known).tolist(), known), dtype=np.int64)
+    size = max(0, round(float(table.sum()))) if total is None else whole(total, "total", least=0)
+    return np.array(apportion(project_onto_simplex(table, size).tolist(), size), dtype=np.int64)
 
 
 class ReleaseRecord(Protocol):
-    """The public facts of a release, which can be published: `toolkit.budget.publishing.ReleaseFacts`."""
+    """The interface of `toolkit.budget.publishing.ReleaseFacts`: the public facts of a release."""
 
     @property
     def query(self) -> Mapping[str, Any]: ...
@@ -123,7 +123,7 @@ class ReleaseRecord(Protocol):
 
 
 class Publishable:
-    """The verbs `publish`, `tidied` and `to_csv` of an `Estimate`."""
+    """The methods `publish`, `tidied` and `to_csv` of an `Estimate`."""
 
     if TYPE_CHECKING:
         value: Any
@@ -145,21 +145,21 @@ class Publishable:
     def publish(
         self, path: str | os.PathLike[str], *, title: str | None = None, level: float = 0.95, overwrite: bool = False
     ) -> Path:
-        """Write `path`.csv, `path`.json and `path`.md: the table, public facts, a page for people.
+        """Write `path`.csv, `path`.json and `path`.md: the table, the public facts, and a page for people.
 
-        The page is a .html, .docx or .pdf file instead if `path` ends so.
+        The page is a .html, .docx or .pdf file instead if `path` has that suffix.
 
-        Nothing in them was read from the data but the released numbers: not how many values were clamped, nor how
-        many rows were left out. The ledger records the publication; see `ledger.report()`.
+        The files contain nothing from the data except the released numbers: neither the number of clamped values nor
+        that of rows without a value. The ledger records the publication; see `ledger.report()`.
 
         Parameters
         ----------
         path : str or path
-            Without a suffix, or with that of one of the three files.
+            A path without a suffix, or with the suffix of one of the three files.
         title : str, optional
-            Of the page; what was released if left out.
+            The title of the page; by default the name of the release.
         level : float
-            Of the intervals.
+            The level of the intervals.
         overwrite : bool
             Whether files that exist may be replaced.
 
@@ -174,19 +174,19 @@ class Publishable:
             If a curator did not release it, the folder does not exist, or a file exists.
         """
         if self.release is None:
-            consequence = "a document says what it cost and which ledger paid"
-            reject("only what a curator released can be published", "another estimate", consequence)
+            consequence = "a document states the cost and the ledger of a release"
+            reject("only the release of a curator can be published", "another estimate", consequence)
         return self.release.publish(self, path, title=title, level=level, overwrite=overwrite)
 
     def tidied(self, total: int | None = None) -> Self:
-        """Return the table made presentable: no count below 0, all whole, with a given total.
+        """Return a presentable table of nonnegative whole numbers with a given total.
 
-        For display beside the raw table, never in its place: it is biased, and so it has no standard error.
+        It is for display next to the raw table, and does not replace it: it is biased, and has no standard error.
 
         Parameters
         ----------
         total : int, optional
-            What the cells add up to; their own sum, rounded, if left out.
+            The sum of the cells; by default their own sum, rounded.
 
         Returns
         -------
@@ -194,7 +194,7 @@ class Publishable:
             Whole numbers without an error.
         """
         if self.release is not None and "tables" in self.release.query:
-            reject("only one table can be tidied", "several", "tidied apart they would not agree any more")
+            reject("only one table can be tidied", "several", "tidied separately, they would disagree")
         cells = tidied(self.value, total)
         unknown = np.full(len(cells), math.nan)
         return replace(  # type: ignore[type-var]
@@ -211,17 +211,17 @@ class Publishable:
         return None if self.release is None else self.release.after(step)
 
     def to_csv(self, level: float = 0.95) -> str:
-        """Return the table as CSV, a line per cell with its interval; no key in it is a formula for a spreadsheet.
+        """Return the table as CSV, with one line per cell and its interval; no key is a formula for a spreadsheet.
 
         Parameters
         ----------
         level : float
-            Of the intervals.
+            The level of the intervals.
 
         Returns
         -------
         str
-            The file that `publish` writes.
+            The contents of the CSV file that `publish` writes.
 
         Examples
         --------
@@ -236,8 +236,8 @@ class Publishable:
             (label, number, se, low, high)
             for number, (label, _, se, low, high, _) in zip(numbers, self._rows(level), strict=True)
         ]
-        behind = None if self.counts is None else [(row[1], row[2]) for row in self.counts._rows(level)]
-        return csv_text(self.axes, rows, self.whole, behind)
+        counts = None if self.counts is None else [(row[1], row[2]) for row in self.counts._rows(level)]
+        return csv_text(self.axes, rows, self.whole, counts)
 
 
 _STARTS = r"(?:^|(?<=[;,\t\r\n]))"

@@ -7,25 +7,33 @@ from toolkit.analysis.regression.fit import Comparison
 from toolkit.audit.verdict import Trial
 from toolkit.central.robust.estimators import Huber
 from toolkit.central.robust.influence import influence
-from toolkit.core.inference.digits import between, decimals_of, digits, digits_up, fixed_between, short, written
+from toolkit.core.inference.digits import (
+    decimals_of,
+    digits,
+    digits_up,
+    fixed_between,
+    format_estimate,
+    format_limits,
+    short,
+)
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.local.compliance import Compliance
 from toolkit.teaching.attacks.linkage import Match
 
 
 def test_a_number_has_the_decimals_that_two_digits_of_its_error_reach() -> None:
-    assert written(0.33333, 0.0204) == "0.333"
-    assert written(float("nan"), 0.1) == "—"
-    assert written(5.0, 0.0) == "5"
+    assert format_estimate(0.33333, 0.0204) == "0.333"
+    assert format_estimate(float("nan"), 0.1) == "—"
+    assert format_estimate(5.0, 0.0) == "5"
 
 
 def test_an_interval_is_never_written_as_a_point() -> None:
-    assert between(0.0, 0.0004, 0.016) == "0.0000 to 0.0004"
-    assert between(0.0, 0.0004, 0.0105) == "0.0000 to 0.0004"
-    assert between(0.0, 4e-8, 0.0105) == "0.00000000 to 0.00000004"
-    assert between(0.0, 4e-14, 2e-8) == "0.00000000000000 to 0.00000000000004"
-    assert len(between(0.0, 1e-300, 2.0)) < 40
-    assert between(0.5, 0.5, 0.1) == "0.50 to 0.50"
+    assert format_limits(0.0, 0.0004, 0.016) == "0.0000 to 0.0004"
+    assert format_limits(0.0, 0.0004, 0.0105) == "0.0000 to 0.0004"
+    assert format_limits(0.0, 4e-8, 0.0105) == "0.00000000 to 0.00000004"
+    assert format_limits(0.0, 4e-14, 2e-8) == "0.00000000000000 to 0.00000000000004"
+    assert len(format_limits(0.0, 1e-300, 2.0)) < 40
+    assert format_limits(0.5, 0.5, 0.1) == "0.50 to 0.50"
     assert fixed_between(math.nan, 0.5, 2, "") == fixed_between(0.5, math.nan, 2, "") == "—"
     for lines, decimals in (
         ([], 0),
@@ -39,9 +47,9 @@ def test_an_interval_is_never_written_as_a_point() -> None:
 
 
 def test_people_are_whole_and_large_numbers_have_no_exponent() -> None:
-    assert (written(979.0, 1.4, whole=True), written(-3.0, 1.4, whole=True)) == ("979", "-3")
-    assert between(975.2, 982.8, 1.4, whole=True) == "975 to 983"
-    assert written(11450.03125, float("nan")) == "11,450"
+    assert (format_estimate(979.0, 1.4, whole=True), format_estimate(-3.0, 1.4, whole=True)) == ("979", "-3")
+    assert format_limits(975.2, 982.8, 1.4, whole=True) == "975 to 983"
+    assert format_estimate(11450.03125, float("nan")) == "11,450"
     assert [short(number) for number in (999.96, 1000.0, 70710.678, 1e15, 1e-7)] == [
         "1000",
         "1,000",

@@ -8,7 +8,7 @@ from scipy.special import xlogy
 from scipy.stats import binom, norm
 
 from toolkit import crosswise, forced, forced_options, k_ary, warner
-from toolkit.core.inference.fit import DesignFit, boundary_note, edge_fit, fit_notes, p_written, wald_fit
+from toolkit.core.inference.fit import DesignFit, boundary_note, edge_fit, fit_notes, format_p, wald_fit
 from toolkit.core.inference.intervals import Normal, Shares
 from toolkit.local import oracles
 from toolkit.local.numeric import one_bit
@@ -181,7 +181,7 @@ def test_oracles_boxes_and_one_bit_means_say_it_too():
 
 def test_a_p_value_has_two_digits_and_below_a_thousandth_one():
     words = {0.0: "p < 1e-300", 1e-300: "p = 1e-300", 0.00094: "p = 9e-04", 0.001: "p = 0.001", 0.02649: "p = 0.026"}
-    assert {p: p_written(p) for p in words} == words
+    assert {p: format_p(p) for p in words} == words
     doubts = {0.05: False, math.nextafter(0.05, 0): True, math.nan: False}
     assert {p: DesignFit(p, "a test").doubtful for p in doubts} == doubts
 

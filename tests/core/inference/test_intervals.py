@@ -22,7 +22,7 @@ from toolkit.core.inference.intervals import (
     interval_from,
     share_error,
 )
-from toolkit.core.inference.posterior import Through
+from toolkit.core.inference.posterior import RandomizedCounts
 
 PREVALENCES = (0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
 SIZES = (50, 100, 200, 500, 1000, 2000, 5000)
@@ -334,6 +334,6 @@ def test_some_of_the_shares_have_the_methods_of_each_for_itself() -> None:
     ones = np.ones(3)
     shares = Shares.from_support(np.array([5.0, 9.0, 2.0]), 20, 0.75 * ones, 0.25 * ones)
     assert shares.rows(np.array([1])).methods == ("wilson", "exact", "bayes", "wald")
-    together = replace(shares, through=Through(np.eye(3), shares.value, np.eye(3)))
+    together = replace(shares, through=RandomizedCounts(np.eye(3), shares.value, np.eye(3)))
     assert together.rows(np.array([1])).methods == ("wilson", "exact", "wald")
     assert together.rows(np.array([2, 0])).value.tolist() == shares.value[[2, 0]].tolist()

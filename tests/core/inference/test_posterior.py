@@ -9,7 +9,13 @@ from scipy.stats import beta
 from tests.slowly import each
 from toolkit import Design, Estimate, forced, k_ary, kuk, warner
 from toolkit.core.inference import posterior
-from toolkit.core.inference.posterior import OPTIONS_LIMIT, Through, shortest_of, shortest_on_grid, simplex_draws
+from toolkit.core.inference.posterior import (
+    OPTIONS_LIMIT,
+    RandomizedCounts,
+    shortest_intervals,
+    shortest_on_grid,
+    simplex_draws,
+)
 
 DIE, COIN = forced("1/6", "1/6"), warner("3/4")
 
@@ -76,13 +82,13 @@ def test_one_share_by_draws_is_one_share_by_the_grid() -> None:
     assert draws.mean() == pytest.approx(0.219472, abs=0.002)
     assert np.quantile(draws, [0.025, 0.975]) == pytest.approx([0.154456, 0.289698], abs=0.003)
     interval = design.estimate_counts(counts).interval(method="bayes")
-    low, high = shortest_of(draws[:, None], 0.95)
+    low, high = shortest_intervals(draws[:, None], 0.95)
     assert (low[0], high[0]) == pytest.approx(tuple(interval), abs=0.004)
 
 
 def test_the_same_reports_always_give_the_same_draws_and_so_the_same_interval() -> None:
     counts, cov = np.array([[60.0, 30.0, 20.0, 10.0]]), (np.eye(4)[None] - 1 / 4) * 1e-3
-    first, second = (simplex_draws(DIE.joint(COIN).matrix, counts, cov, chains=3, kept=9) for _ in range(2))
+    first, second = (simplex_draws(DIE.joint(COIN).matrix, counts, cov, chains=3, length=9) for _ in range(2))
     assert np.array_equal(first, second)
     assert len(np.unique(first[0], axis=0)) == 27
 
@@ -99,13 +105,13 @@ def test_draws_reach_what_the_directions_of_the_covariance_never_do() -> None:
     the three shares. One chain (fixed seed) takes the third to each tenth of the way from 0 to 0.9.
     """
     cov = np.array([[[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]])
-    draws = simplex_draws(np.eye(3), np.zeros((1, 3)), cov, chains=1, kept=500)[0]
+    draws = simplex_draws(np.eye(3), np.zeros((1, 3)), cov, chains=1, length=500)[0]
     assert set(np.floor(10 * draws[:, 2]).astype(int)) >= set(range(9))
 
 
 def test_the_shortest_interval_holds_its_level_and_reaches_an_edge_that_it_touches() -> None:
     draws = np.random.default_rng(0).beta([1, 20, 5], [20, 1, 5], size=(20_000, 3))
-    low, high = shortest_of(draws, 0.9)
+    low, high = shortest_intervals(draws, 0.9)
     assert (low[0], high[1]) == (0, 1)
     held = ((draws >= low) & (draws <= high)).mean(axis=0)
     assert held == pytest.approx([0.9, 0.9, 0.9], abs=2e-3)
@@ -118,7 +124,7 @@ def test_an_interval_within_a_five_hundredth_of_the_draws_reaches_the_edge(beyon
     """Of 1,000 draws 900 lie close together, and so many between them and the edge."""
     few, others = np.linspace(0, 0.4, beyond), np.linspace(0.7, 1, 100 - beyond)
     draws = np.concatenate([few, np.linspace(0.5, 0.6, 900), others])
-    low, high = shortest_of(np.stack([draws, 1 - draws], axis=1), 0.9)
+    low, high = shortest_intervals(np.stack([draws, 1 - draws], axis=1), 0.9)
     assert (low[0], high[1]) == pytest.approx((0, 1) if touches else (0.5, 0.5), abs=1e-12)
     assert (high[0], low[1]) == pytest.approx((0.6, 0.4))
 
@@ -127,7 +133,7 @@ def test_the_shortest_interval_holds_no_less_than_its_level_where_that_is_no_who
     for count in (1001, 1003, 1999):
         draws = np.random.default_rng(count).beta(5, 5, size=(count, 2))
         for level in (0.5, 0.9, 0.95):
-            low, high = shortest_of(draws, level)
+            low, high = shortest_intervals(draws, level)
             assert np.all(((draws >= low) & (draws <= high)).sum(axis=0) >= level * count)
 
 
@@ -142,7 +148,9 @@ def test_the_documented_coverage_of_all_shares_together_is_what_simulation_gives
         counts = np.random.default_rng(1).multinomial(3000, truth @ design.matrix, size=500)[:250].astype(float)
         score = np.linalg.inv(design.matrix)
         cov = np.array([np.cov(score.T, fweights=row.astype(int)) / 3000 for row in counts])
-        limits = [shortest_of(draws, 0.95) for draws in simplex_draws(design.matrix, counts, cov, chains=8, kept=125)]
+        limits = [
+            shortest_intervals(draws, 0.95) for draws in simplex_draws(design.matrix, counts, cov, chains=8, length=125)
+        ]
         covered = np.mean([(low <= truth) & (truth <= high) for low, high in limits], axis=0)
         assert [covered.min(), covered.mean()] == pytest.approx(
             [float(part) for part in documented[name].split()], abs=0.035
@@ -171,7 +179,7 @@ def test_a_share_with_reports_of_its_own_is_judged_by_these_alone() -> None:
 def test_more_options_than_can_be_drawn_are_refused_with_what_to_use(monkeypatch: pytest.MonkeyPatch) -> None:
     k, draws = OPTIONS_LIMIT + 1, np.random.default_rng(1).random((2, 40, OPTIONS_LIMIT))
     monkeypatch.setattr(posterior, "simplex_draws", lambda *_: draws)
-    expected = shortest_of(draws[0], 0.5)
-    assert np.array_equal(Through(np.eye(k - 1), np.ones(k - 1), np.eye(k - 1)).shortest(0.5), expected)
+    expected = shortest_intervals(draws[0], 0.5)
+    assert np.array_equal(RandomizedCounts(np.eye(k - 1), np.ones(k - 1), np.eye(k - 1)).shortest(0.5), expected)
     with pytest.raises(ValueError, match=r'at most 16 options.*got 17: use "wilson" or "exact"'):
-        Through(np.eye(k), np.ones(k), np.eye(k)).shortest(0.95)
+        RandomizedCounts(np.eye(k), np.ones(k), np.eye(k)).shortest(0.95)

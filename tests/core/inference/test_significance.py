@@ -7,7 +7,7 @@ import pytest
 
 from toolkit import Estimate, Gaussian, Laplace, crosswise, forced, k_ary, kuk, mangat, warner
 from toolkit.central.tables import CellEstimates
-from toolkit.core.inference.contrasts import Apart
+from toolkit.core.inference.contrasts import BonferroniDifference
 from toolkit.core.inference.intervals import Affine, Interval, Normal, Shares, Student
 from toolkit.core.inference.significance import Significance, adjusted, significance
 from toolkit.local.numeric import one_bit
@@ -258,7 +258,7 @@ def test_many_p_values_are_adjusted_as_bonferroni_and_holm_say() -> None:
 
 
 def test_another_unit_has_the_same_test_also_where_intervals_alone_are_known() -> None:
-    basis = Apart(Normal(3.0, 1.0), Normal(1.0, 1.0))
+    basis = BonferroniDifference(Normal(3.0, 1.0), Normal(1.0, 1.0))
     plain = significance(basis, 2.0, 1.5, 0.5, 2, None, None)
     moved = significance(Affine(basis, 10.0, 7.0), 27.0, 15.0, 12.0, 2, None, None)
     assert plain.statistic == moved.statistic == pytest.approx(1.0)

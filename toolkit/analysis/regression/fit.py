@@ -18,7 +18,7 @@ from toolkit.core.checks import choice, exact, reject
 from toolkit.core.covers import SAMPLED, Covers
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
-from toolkit.core.inference.digits import between, concise
+from toolkit.core.inference.digits import concise, format_limits
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.special import chdtrc
 from toolkit.core.loss import Loss
@@ -327,7 +327,7 @@ class Fit:
         test, limits = self.coefficients.test(), np.atleast_2d(self.conf_int(level=level))
         columns = zip(self.coefficients.text_rows(), np.atleast_1d(test.statistic), np.atleast_1d(test.p), strict=True)
         rows = [
-            (str(label), value, se, f"{z:.2f}", p_value(float(p)), between(low, high, float(error)))
+            (str(label), value, se, f"{z:.2f}", p_value(float(p)), format_limits(low, high, float(error)))
             for ((label, value, se, _), z, p), (low, high), error in zip(columns, limits, self.se, strict=True)
         ]
         letter = "t" if isinstance(self.coefficients.basis, Student) else "z"

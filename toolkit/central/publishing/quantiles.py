@@ -20,7 +20,7 @@ from toolkit.central.selection import Exponential, root_below
 from toolkit.core.arrays import Steps
 from toolkit.core.checks import Number, exact, positive, reject, whole
 from toolkit.core.checks import neighbors as check_neighbors
-from toolkit.core.loss import Pure, Zcdp, shown
+from toolkit.core.loss import Pure, Zcdp, format_amount
 from toolkit.core.randomness import WORD, Rng, check_rng, falls_below, words
 from toolkit.core.sampling import exp_of
 
@@ -99,7 +99,7 @@ class RecursiveQuantiles:
     def _describe(self) -> dict[str, Any]:
         words = "the exponential mechanism chose each, the middle one first"
         facts = {"mechanism": type(self).__name__, "words": words}
-        return facts | {"levels": self.levels, "epsilon a level": shown(self.each)}
+        return facts | {"levels": self.levels, "epsilon a level": format_amount(self.each)}
 
     @property
     def levels(self) -> int:

@@ -1,1 +1,1 @@
-"""What follows from reports under a model: intervals, tests, posteriors, and whether the model fits at all."""
+"""Inference from reports under a model: intervals, tests, posteriors, and goodness of fit."""

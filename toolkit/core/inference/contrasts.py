@@ -1,8 +1,8 @@
-"""Differences of independent estimates, and weighted sums of the entries of one.
+"""Differences and ratios of independent estimates, and weighted sums of the entries of one estimate.
 
-The interval of a difference is made from the limits of both (MOVER: method of variance estimates recovery,
-Zou and Donner 2008), before these are cut to what is possible: cut limits cover as seldom as 0.68 instead of
-0.95 of the time where a share is near 0.
+The interval of a difference combines the limits of both estimates (MOVER: method of variance estimates recovery, Zou
+and Donner 2008) before these are cut to the possible range. With limits that are already cut, the coverage falls to
+0.68 instead of 0.95 where a share is near 0.
 """
 
 import math
@@ -33,10 +33,10 @@ from toolkit.core.inference.special import ndtr, ndtri
 
 @dataclass(frozen=True, eq=False)
 class Mover:
-    """The difference D of two estimates with uncut limits l, u, and their correlation r.
+    """The difference D = a - b of two estimates with uncut limits (l, u) and (l', u') and correlation r.
 
-    From D - sqrt((a - l)**2 + (u' - b)**2 - 2 r (a - l) (u' - b)) to D + sqrt((u - a)**2 + (b - l')**2 - 2 r (u - a)
-    (b - l')), cut to the possible differences only then.
+    The interval reaches from D - sqrt((a - l)**2 + (u' - b)**2 - 2 r (a - l) (u' - b)) to D + sqrt((u - a)**2 + (b -
+    l')**2 - 2 r (u - a) (b - l')), and is then cut to the possible range.
     """
 
     first: IntervalBasis
@@ -64,11 +64,11 @@ class Mover:
     def tails(self, null: float, method: str) -> Tails:
         if method == "wald":
             return Normal(self.value, self.se).tails(null, method)
-        return _meeting(self, null, method)
+        return _tails_by_inversion(self, null, method)
 
 
-def _meeting(basis: Any, null: float, method: str) -> Tails:
-    """From the level at which a limit meets the null: so the test and the interval never disagree."""
+def _tails_by_inversion(basis: Any, null: float, method: str) -> Tails:
+    """Return p-values from the level at which a limit meets the null, so that test and interval always agree."""
     value = np.atleast_1d(np.asarray(basis.value, dtype=np.float64))
     p = level_that_meets(lambda level: basis.uncut(level, method), value, null).reshape(np.shape(basis.value))
     with np.errstate(invalid="ignore"):
@@ -78,11 +78,11 @@ def _meeting(basis: Any, null: float, method: str) -> Tails:
 
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """One estimate divided by another, whose uncut limits are known; `correlation` : of both.
+    """The quotient of two estimates with uncut limits and a correlation.
 
-    A ratio r is inside while 0 is inside the interval of first - r * second, which is made of the limits of both as
-    that of a difference (MOVER: Donner and Zou 2012). Of normal limits it is Fieller's. Where the second could be 0
-    there is no upper limit; of numbers that can be negative, no limit at all. "log" : by the delta method on the
+    The interval contains a ratio r if the interval of first - r * second, made from the limits of both (MOVER: Donner
+    and Zou 2012), contains 0. With normal limits it is Fieller's interval. If the second estimate could be 0, there is
+    no upper limit, and for numbers that can be negative no limit at all. The method "log" is the delta method on the
     logarithm, for positive estimates.
     """
 
@@ -115,11 +115,11 @@ class Quotient:
         return cut(*self.uncut(level, method), self.within, level, method)
 
     def tails(self, null: float, method: str) -> Tails:
-        return _meeting(self, null, method)
+        return _tails_by_inversion(self, null, method)
 
 
 def _fieller(top: Sequence[float], bottom: Sequence[float], correlation: float, positive: bool) -> tuple[float, float]:
-    """All r with 0 in the interval of x - r y, from values and limits of both; its roots do not cancel."""
+    """Return the range of r with 0 in the interval of x - r y, by a formula without cancellation."""
     (x, low, high), (y, least, most) = top, bottom
     if most < 0 and not positive:
         x, low, high, y, least, most = -x, -high, -low, -y, -most, -least
@@ -128,11 +128,11 @@ def _fieller(top: Sequence[float], bottom: Sequence[float], correlation: float, 
     if least <= 0 and not positive:
         return -math.inf, math.inf
 
-    def root(reach: float, other: float, side: int) -> float:
-        square, half, rest = y**2 - other**2, x * y - correlation * reach * other, x**2 - reach**2
+    def root(distance: float, other: float, side: int) -> float:
+        square, half, rest = y**2 - other**2, x * y - correlation * distance * other, x**2 - distance**2
         depth = math.sqrt(max(half**2 - square * rest, 0.0))
-        same = side * half >= 0
-        return (half + side * depth) / square if same else rest / (half - side * depth)
+        aligned = side * half >= 0
+        return (half + side * depth) / square if aligned else rest / (half - side * depth)
 
     lower = root(x - low, most - y if low > 0 else y - least, -1) if low > 0 or not positive else 0.0
     upper = root(high - x, y - least if high > 0 else most - y, 1) if least > 0 else math.inf
@@ -149,10 +149,10 @@ def mover(
     *,
     correlation: float = 0.0,
 ) -> tuple[Array, Array]:
-    """Limits of value - other, from the uncut limits of both."""
+    """Return the limits of value - other, from the uncut limits of both."""
 
-    def length(own: Array, others: Array) -> Array:
-        return np.sqrt(np.maximum(own**2 + others**2 - 2 * correlation * own * others, 0))
+    def length(first: Array, second: Array) -> Array:
+        return np.sqrt(np.maximum(first**2 + second**2 - 2 * correlation * first * second, 0))
 
     difference = np.asarray(value - other)
     return (
@@ -162,8 +162,8 @@ def mover(
 
 
 @dataclass(frozen=True, eq=False)
-class Apart:
-    """A difference where only intervals are known: each has half of the error, whatever the laws of the errors."""
+class BonferroniDifference:
+    """A difference of which only intervals are known: each gets half of the error probability (Bonferroni)."""
 
     first: IntervalBasis
     second: IntervalBasis
@@ -183,13 +183,13 @@ def quotient_basis(
     log_se: float | Array,
     correlation: float | Array = 0.0,
 ) -> IntervalBasis:
-    if not (_known(first) and _known(second)):
-        reject("a ratio must be of estimates with limits of their own", "others", "they are known as intervals only")
+    if not (_has_limits(first) and _has_limits(second)):
+        reject("a ratio needs estimates with uncut limits", "others", "only intervals of them are known")
     return Quotient(first, second, value, se, log_se, correlation)
 
 
 def ratio_basis(basis: IntervalBasis, value: float, se: float) -> IntervalBasis:
-    """What a ratio of two dependent numbers is made from: limits by reports if there are such, else by the error."""
+    """Return the basis of a number in a ratio of dependent numbers: its reports if it has some, else its error."""
     inner, index = (basis.basis, basis.index) if isinstance(basis, SingleEntry) else (basis, 0)
     if isinstance(inner, Shares):
         return inner.rows(np.array([index]))
@@ -201,52 +201,53 @@ def ratio_basis(basis: IntervalBasis, value: float, se: float) -> IntervalBasis:
 def difference_basis(
     first: IntervalBasis, second: IntervalBasis, value: float | Array, se: float | Array
 ) -> IntervalBasis:
-    if _known(first) and _known(second):
+    if _has_limits(first) and _has_limits(second):
         return Mover(first, second, value, se)
-    return Apart(first, second)
+    return BonferroniDifference(first, second)
 
 
 def covariance(cov: Array | None, first: Array, second: Array) -> float:
-    """The covariance of two numbers, from their gradients by the entries of one estimate."""
+    """Return the covariance of two numbers from their gradients with respect to the entries of one estimate."""
     if cov is None:
-        consequence = "the error of what is made of several entries cannot be computed"
+        consequence = "the error of a combination of entries cannot be computed"
         reject("the estimate must have covariances", f"{len(first)} entries without", consequence)
     return float(first @ cov @ second)
 
 
 def error(cov: Array | None, gradient: Array) -> float:
-    """The standard error of a number, from its gradient by the entries of an estimate."""
+    """Return the standard error of a number from its gradient with respect to the entries of an estimate."""
     variance = covariance(cov, gradient, gradient)
-    return variance if math.isnan(variance) else math.sqrt(max(variance, 0.0))  # rounding may leave less than nothing
+    # Rounding may make the variance slightly negative.
+    return variance if math.isnan(variance) else math.sqrt(max(variance, 0.0))
 
 
 def entry_weights(weights: Mapping[Label, float] | ArrayLike, labels: Sequence[str | int]) -> Array:
-    """One weight for each label, given in their order or by name; what is not named weighs nothing."""
+    """Return one weight per label from a sequence or a mapping; labels that the mapping lacks have weight 0."""
     if isinstance(weights, Mapping):
         unknown = [name for name in weights if name not in labels]
         if unknown:
             rule = f"`weights` must name entries of the estimate ({', '.join(map(str, labels[:8]))})"
-            reject(rule, ", ".join(map(repr, unknown[:3])), "they weigh nothing here")
+            reject(rule, ", ".join(map(repr, unknown[:3])), "the estimate has no such entry")
         weights = [weights.get(label, 0) for label in labels]
     factors = np.asarray(weights, dtype=np.float64)
     if factors.shape != (len(labels),) or not np.all(np.isfinite(factors)) or not factors.any():
         rule = f"`weights` must hold {len(labels)} finite numbers, not all zero, or name some entries"
-        reject(rule, f"shape {factors.shape}", "each entry has a weight")
+        reject(rule, f"shape {factors.shape}", "each entry needs a weight")
     return factors
 
 
 def contrast_basis(basis: IntervalBasis, value: float, se: float) -> IntervalBasis:
-    """Of a weighted sum: with the degrees of freedom of the estimate, where it has some."""
+    """Return the basis of a weighted sum, with the degrees of freedom of the estimate if it has any."""
     df = getattr(basis, "df", None)
     return Normal(value, se) if df is None else Student(value, se, df)
 
 
-def _known(basis: object) -> bool:
-    return _known(basis.basis) if isinstance(basis, Affine | SingleEntry) else hasattr(basis, "uncut")
+def _has_limits(basis: object) -> bool:
+    return _has_limits(basis.basis) if isinstance(basis, Affine | SingleEntry) else hasattr(basis, "uncut")
 
 
 def limits_of(basis: Any, level: float) -> tuple[Any, Any, Any]:
-    """The value that limits are made around, and the limits."""
+    """Return the value and its uncut limits."""
     if isinstance(basis, Affine):
         value, low, high = (basis.offset + basis.factor * part for part in limits_of(basis.basis, level))
         return value, low, high

@@ -1,4 +1,4 @@
-"""Numbers as text, with the digits that their errors allow."""
+"""Format numbers with as many digits as their errors justify."""
 
 import math
 from collections.abc import Sequence
@@ -7,11 +7,12 @@ from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 _UP = Context(prec=6, rounding=ROUND_CEILING)
-_SLACK = Decimal("1e-12")  # without it, an epsilon of ln 5 would read as a factor of 5.01
+# Without this tolerance, an epsilon of ln 5 would be shown as a factor of 5.01.
+_SLACK = Decimal("1e-12")
 
 
 def digits(value: object) -> str:
-    """A float in at most six significant digits, with a point; anything else as Python writes it."""
+    """Format a float with at most six significant digits and a point, and anything else with `repr`."""
     if isinstance(value, float):
         return repr(float(f"{float(value):.6g}"))
     if type(value) is tuple:
@@ -20,17 +21,17 @@ def digits(value: object) -> str:
 
 
 def round_up(value: float | Decimal, digits: int) -> Decimal:
-    """Round up to significant digits; what rounding of floats can have added, 1e-12 of the value, is not counted."""
+    """Round up to significant digits, ignoring a rounding error of 1e-12 of the value."""
     return Context(prec=digits, rounding=ROUND_CEILING).plus(Decimal(value) * (1 - _SLACK) if value else Decimal(0))
 
 
 def digits_up(value: float) -> str:
-    """Likewise, rounded up: a loss is never shown smaller than it is."""
+    """Format a float with six digits, rounded up, so that a loss is never understated."""
     return repr(float(_UP.create_decimal(repr(float(value)))))
 
 
 def concise(self: Any) -> str:
-    """The repr of a dataclass, its numbers in the digits that mean something."""
+    """Return the repr of a dataclass, with six digits for its numbers."""
     parts = (f"{field.name}={digits(getattr(self, field.name))}" for field in fields(self) if field.repr)
     return f"{type(self).__name__}({', '.join(parts)})"
 
@@ -41,12 +42,12 @@ _MINUS = "\N{MINUS SIGN}"
 
 
 def short(number: float) -> str:
-    """Four digits, and all before the point: never with an exponent where people would write none."""
+    """Format a number with four digits and all digits before the point, without an exponent below 1e15."""
     return f"{number:,.0f}" if _THOUSAND <= abs(number) < _LONG else f"{number:.4g}"
 
 
-def written(number: float, se: float, *, whole: bool = False) -> str:
-    """A number with the decimals that two digits of its standard error reach; a whole one without any."""
+def format_estimate(number: float, se: float, *, whole: bool = False) -> str:
+    """Format a number with the decimals of two digits of its standard error; a whole number has no decimals."""
     if math.isnan(number):
         return "—"
     if whole and math.isfinite(number):
@@ -56,18 +57,18 @@ def written(number: float, se: float, *, whole: bool = False) -> str:
     return f"{number:z,.{max(1 - math.floor(math.log10(se)), 0)}f}"
 
 
-def between(low: float, high: float, se: float, *, whole: bool = False) -> str:
-    """Two limits, with as many decimals as tell them apart; of a whole number the next whole ones outside."""
+def format_limits(low: float, high: float, se: float, *, whole: bool = False) -> str:
+    """Format two limits with enough decimals to distinguish them; those of a whole number are rounded outwards."""
     if whole and math.isfinite(low) and math.isfinite(high):
         return f"{math.floor(low):,} to {math.ceil(high):,}"
     finer = se
-    while low < high and written(low, finer) == written(high, finer) and finer > 1e-12 * se:
+    while low < high and format_estimate(low, finer) == format_estimate(high, finer) and finer > 1e-12 * se:
         finer /= 10
-    return f"{written(low, finer)} to {written(high, finer)}"
+    return f"{format_estimate(low, finer)} to {format_estimate(high, finer)}"
 
 
 def decimals_of(lines: Sequence[Sequence[float]]) -> int:
-    """As many as two digits of the smallest error reach, and more where an interval would be written as a point."""
+    """Return the decimals of two digits of the smallest error, or more so that no interval is shown as a point."""
     errors = [se for _, se, _, _ in lines if math.isfinite(se) and se > 0]
     decimals = max([0, *(1 - math.floor(math.log10(se)) for se in errors)])
     while decimals < _MOST_DECIMALS and any(
@@ -78,12 +79,14 @@ def decimals_of(lines: Sequence[Sequence[float]]) -> int:
 
 
 def fixed(number: float, decimals: int, unit: str) -> str:
+    """Format a number with a number of decimals, a typographic minus sign and a unit."""
     if math.isnan(number):
         return "—"
-    return f"{number:z,.{decimals}f}{unit}".replace("-", _MINUS)  # z: no minus before 0
+    return f"{number:z,.{decimals}f}{unit}".replace("-", _MINUS)  # z: no minus sign before 0
 
 
 def fixed_between(low: float, high: float, decimals: int, unit: str) -> str:
+    """Format two limits with a number of decimals and a unit."""
     if math.isnan(low) or math.isnan(high):
         return "—"
     return f"{fixed(low, decimals, '')} to {fixed(high, decimals, unit)}"

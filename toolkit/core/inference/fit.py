@@ -1,4 +1,4 @@
-"""Whether any share at all agrees with the reports: what is said when people did not follow a design."""
+"""Test whether any share agrees with the reports, or whether people did not follow the design."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,16 +10,16 @@ from toolkit.core.inference.digits import concise
 from toolkit.core.inference.intervals import Interval, Normal, Shares
 
 DOUBTFUL = 0.05
-"""A fit with a smaller p-value is mentioned wherever the estimate is shown, even if an interval is left."""
+"""A fit with a smaller p-value is noted wherever the estimate is shown, even if its interval is not empty."""
 
-# of many options only those farthest out have their tails computed: leaving out others is on the safe side
+# Of many options, only the tails of those farthest outside are computed. Ignoring the others is conservative.
 _CANDIDATES = 256
 _CAUSES = "the instructions were not followed, or the design was another, or it is chance"
 _AMONG_MANY = "chance alone does this to about 1 in 40 of the options that nobody has"
 
 
 class Counted(Protocol):
-    """Shares that reports were counted for."""
+    """Shares that are estimated from counts of reports."""
 
     @property
     def value(self) -> float | Array: ...
@@ -37,12 +37,12 @@ class DesignFit:
     Parameters
     ----------
     p : float or array
-        The greatest chance, over all shares and if the design was followed, of reports as far or farther out on
-        the side where they lie. One number for shares that belong together, one for each of several boxes.
+        The greatest probability, over all shares and if the design was followed, of reports at least as far outside.
+        A single number for shares that sum to one, and one number for each of several boxes.
     method : str
         How it was computed.
     of : str
-        What would have to fit: a share, or a mean.
+        The quantity that would have to fit: a share, or a mean.
 
     Examples
     --------
@@ -58,38 +58,38 @@ class DesignFit:
 
     @property
     def doubtful(self) -> bool:
-        """Whether the p-value is below 0.05, or the least of several, times their number."""
+        """Whether the p-value, or the least of several times their number, is below 0.05."""
         return bool(np.size(self.p) * np.nanmin(self.p) < DOUBTFUL) if not np.all(np.isnan(self.p)) else False
 
     def words(self, entry: int | None = None) -> str:
-        """Write the p-value of an entry.
+        """Format the p-value of an entry.
 
         Parameters
         ----------
         entry : int, optional
-            Its place; the least of several p-values if left out.
+            The index of the entry; by default the one with the least p-value.
 
         Returns
         -------
         str
-            As in "p = 0.026".
+            A text such as "p = 0.026".
         """
-        return p_written(float(np.nanmin(self.p) if entry is None else np.ravel(self.p)[entry]))
+        return format_p(float(np.nanmin(self.p) if entry is None else np.ravel(self.p)[entry]))
 
 
-def p_written(p: float) -> str:
-    """A p-value with two digits; with one below a thousandth."""
+def format_p(p: float) -> str:
+    """Format a p-value with two digits, and with one digit below 0.001."""
     if p < 1e-300:
         return "p < 1e-300"
     return f"p = {p:.0e}" if p < 0.001 else f"p = {p:.2g}"
 
 
 def edge_fit(shares: Shares, *, together: bool, of: str = "share") -> DesignFit:
-    """Exact, from the binomial tails of the reports for each option at the nearest edge, 0 or 1.
+    """Test the fit exactly, by the binomial tails of the reports for each option at the nearest edge, 0 or 1.
 
-    Of one share the p-value is the greatest chance, over all shares, of as few reports (or as many). Of
-    several that belong `together` it is the least of all tails times their number, so that it stays below
-    0.05 in at most 5 % of surveys.
+    For a single share the p-value is the greatest probability, over all shares, of as few reports (or as many). For
+    shares that sum to one (`together`) it is the least tail times the number of tails, so that it falls below 0.05 in
+    at most 5 % of surveys.
     """
     k = len(shares.value)
     if together and np.all((shares.value >= 0) & (shares.value <= 1)):
@@ -105,16 +105,17 @@ def edge_fit(shares: Shares, *, together: bool, of: str = "share") -> DesignFit:
 
 
 def wald_fit(shares: Normal) -> DesignFit:
-    """The same where only values and standard errors are known, from the normal tails; shares that belong together."""
-    each = _edge_tails(shares, "wald")
+    """Test the fit of shares that sum to one by their values and standard errors, with normal tails."""
+    tails = _edge_tails(shares, "wald")
     return DesignFit(
-        float(each[0]) if len(each) == 1 else float(min(1.0, 2 * len(each) * np.nanmin(each))), "normal tails"
+        float(tails[0]) if len(tails) == 1 else float(min(1.0, 2 * len(tails) * np.nanmin(tails))), "normal tails"
     )
 
 
 def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
-    """For each share outside 0 to 1 the chance, at the nearest edge, of reports as far out; 1 for one inside."""
-    if isinstance(shares, Shares):  # tails are costly, and of one that lies between they are not asked for
+    """Return the probability, at the nearest edge, of reports as far outside as those of each share; 1 if inside."""
+    # Tails are costly, and those of a share inside 0 to 1 are not needed.
+    if isinstance(shares, Shares):
         outside = (shares.value < 0) | (shares.value > 1)
         if not outside.all():
             tails = np.where(np.isnan(shares.value), np.nan, 1.0)
@@ -125,19 +126,21 @@ def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
     return np.where(np.isnan(few + many + shares.value), np.nan, beyond)
 
 
-def fit_notes(fit: DesignFit, shares: Counted, seen: str = "") -> tuple[str, ...]:
-    """What must be said of a fit that leaves a 95 % interval empty, or that is doubtful; `seen` : what came and what
-    the design makes, as in "10 of 300 reports were yes, where the design makes at least 50".
+def fit_notes(fit: DesignFit, shares: Counted, comparison: str = "") -> tuple[str, ...]:
+    """Return notes about a fit that is doubtful, or that makes a 95 % interval empty.
+
+    `comparison` describes the reports and the design, as in "10 of 300 reports were yes, where the design makes at
+    least 50".
     """
     value = np.asarray(shares.value)
-    inside = bool(np.all((value >= 0) & (value <= 1)))  # then no interval is empty
+    inside = bool(np.all((value >= 0) & (value <= 1)))  # no interval is empty in this case
     if inside and not fit.doubtful:
         return ()
     interval = shares.interval(0.95, shares.methods[0])
     empty = int(np.count_nonzero(interval.empty))
     if not empty and not fit.doubtful:
         return ()
-    facts = f": {seen}" if seen else ""
+    facts = f": {comparison}" if comparison else ""
     if np.ndim(interval.low) == 0:
         verdict = (
             f"no {fit.of} agrees with these reports at 95 %" if empty else f"the reports hardly agree with any {fit.of}"
@@ -155,7 +158,7 @@ _INSIDE = {"mle": "maximum likelihood (mle)", "simplex": "the nearest distributi
 
 
 def boundary_note(value: float | Array, inside: str | None = "mle") -> tuple[str, ...]:
-    """Say so when an unbiased estimate of a share lies outside 0 to 1; `inside` : a method that stays within."""
+    """Return a note if an unbiased estimate of a share lies outside 0 to 1; `inside` names a method that does not."""
     outside = int(np.count_nonzero((np.asarray(value) < 0) | (np.asarray(value) > 1)))
     if not outside or np.isnan(np.sum(value)):
         return ()

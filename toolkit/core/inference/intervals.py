@@ -1,8 +1,8 @@
-"""Intervals for shares that are seen through randomization, and for numbers with a standard error.
+"""Intervals for shares that are estimated from randomized reports, and for numbers with a standard error.
 
-A share x is never counted directly. What is counted are reports whose probabilities are a mixture of two known rows, x
-* given + (1 - x) * without. Every method works on the reports, then maps back to x and cuts to [0, 1]; when nothing is
-left, the data disagree with every share at this level, and the interval says so: it has no limits.
+A share x is not observed directly. The probabilities of the reports are a mixture of two known rows, x * given + (1 -
+x) * without. Every method computes limits from the reports, maps them to x, and cuts them to [0, 1]. If nothing
+remains, the data contradict every share at this level, and the interval is empty.
 """
 
 import math
@@ -16,29 +16,30 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice
 from toolkit.core.checks import level as check_level
-from toolkit.core.inference.posterior import Through, shortest_on_grid
+from toolkit.core.inference.posterior import RandomizedCounts, shortest_on_grid
 from toolkit.core.inference.special import bdtr, bdtrc, betaincinv, ndtr, ndtri, stdtr, stdtrit
 from toolkit.core.search import bisect
 
-_LEAST = 1e-15  # a smaller 1 - level is lost in a float
+# A smaller 1 - level cannot be represented by a float.
+_LEAST = 1e-15
 Tails = tuple[Any, Any, Any]
-"""A statistic, and the p-values against "the truth is below the null" and "the truth is above it"."""
+"""A statistic, and the p-values for the alternatives "less" and "greater"."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Lower and upper limit, floats or one array each: `low, high = estimate.interval()`.
+    """A lower and an upper limit, floats or arrays: `low, high = estimate.interval()`.
 
     Parameters
     ----------
     low, high : float or array
-        The limits; NaN where the interval is empty, as any number there would be printed and believed.
+        The limits; NaN where the interval is empty.
     level : float
         The confidence level.
     method : str
-        How it was made.
+        The method of the interval.
     empty : bool or array
-        Where the data contradict every possible value at this level.
+        Whether the data contradict every possible value at this level.
 
     Examples
     --------
@@ -55,7 +56,7 @@ class Interval:
 
     @property
     def width(self) -> float | Array:
-        """Upper limit less lower limit."""
+        """The upper limit minus the lower limit."""
         return self.high - self.low
 
     def __iter__(self) -> Iterator[float | Array]:
@@ -71,8 +72,8 @@ class Interval:
 
 
 def cut(low: float | Array, high: float | Array, within: tuple[float, float], level: float, method: str) -> Interval:
-    """The part of an interval `within` what is possible; empty, without limits, where there is none."""
-    slack = 1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0  # rounding contradicts nothing
+    """Cut an interval to the possible range `within`; without an overlap it is empty."""
+    slack = 1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0  # tolerance for rounding
     empty = (np.asarray(high) < within[0] - slack) | (np.asarray(low) > within[1] + slack)
     low, high = (np.where(empty, np.nan, np.clip(limit, *within)) for limit in (low, high))
     if np.ndim(empty):
@@ -81,23 +82,23 @@ def cut(low: float | Array, high: float | Array, within: tuple[float, float], le
 
 
 def wald(value: float | Array, se: float | Array, level: float) -> tuple[Any, Any]:
-    """The normal quantile times the standard error to either side."""
-    reach = float(ndtri(0.5 + level / 2)) * se
-    return value - reach, value + reach
+    """Return the value minus and plus the normal quantile times the standard error."""
+    margin = float(ndtri(0.5 + level / 2)) * se
+    return value - margin, value + margin
 
 
 def imbens_manski(width: float, level: float) -> float:
-    """How many standard errors to add at each end of a range that is `width` standard errors wide."""
+    """Return the number of standard errors to add at each end of a range that is `width` standard errors wide."""
     low, high = float(ndtri(level)), float(ndtri((1 + level) / 2))
     return float(bisect(lambda errors: ndtr(errors + width) - ndtr(-errors) >= level, low, high, rounds=60)[1])
 
 
 class IntervalBasis(Protocol):
-    """What an estimate keeps so that intervals of any level can be made later; the first method is the default.
+    """The numbers from which an estimate computes intervals of any level; the first method is the default.
 
-    A basis may also have `tails(null, method)`; else a test is made by finding the level at which the
-    interval meets the null. One with a `value` and `uncut(level, method)`, its limits before they are cut to
-    what is possible (`within`), can stand in a difference.
+    A basis may also have `tails(null, method)`; without it, a test finds the level at which the interval meets the
+    null. A basis with a `value` and `uncut(level, method)`, the limits before they are cut to the possible range
+    `within`, can be part of a difference.
     """
 
     @property
@@ -112,7 +113,7 @@ def interval_from(basis: IntervalBasis, level: float, method: str | None) -> Int
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """Value and standard error, nothing else known: the Wald interval, cut to `within`."""
+    """A value and its standard error, with the Wald interval cut to `within`."""
 
     value: float | Array
     se: float | Array
@@ -134,8 +135,8 @@ class Normal:
 class Student:
     """A mean and its standard error, estimated from the same answers with `df` degrees of freedom: the t interval.
 
-    Where all answers are equal the standard error is zero, and says nothing about the next answer: there is
-    no interval. `within` : what is possible, where the interval is cut to that.
+    Where all answers are equal the estimated standard error is zero, and there is no interval. The interval is cut to
+    `within`.
     """
 
     value: float | Array
@@ -163,7 +164,7 @@ class Student:
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """The intervals of another basis, moved to a new unit: offset + factor * limit, for a positive factor."""
+    """The intervals of another basis in another unit: offset + factor * limit, for a positive factor."""
 
     basis: IntervalBasis
     factor: float
@@ -180,7 +181,7 @@ class Affine:
 
 @dataclass(frozen=True, eq=False)
 class SingleEntry:
-    """The intervals of one entry of a basis with several, exactly as they stand in the table."""
+    """The intervals of one entry of a basis with several entries."""
 
     basis: IntervalBasis
     value: float | Array
@@ -210,7 +211,7 @@ class SingleEntry:
 
 
 def single_entry(basis: IntervalBasis, value: float | Array, se: float | Array, index: int) -> IntervalBasis:
-    """The basis of one entry; a change of unit stays outside, where tests and differences look for it."""
+    """Return the basis of one entry; an `Affine` remains the outermost basis, as tests and differences expect."""
     if isinstance(basis, Affine):
         value, se = (np.asarray(value) - basis.offset) / basis.factor, np.asarray(se) / basis.factor
         return replace(basis, basis=single_entry(basis.basis, value, se, index))
@@ -218,7 +219,7 @@ def single_entry(basis: IntervalBasis, value: float | Array, se: float | Array, 
 
 
 def possible(basis: object) -> tuple[float, float]:
-    """From what to what the truth can lie at all: a share from 0 to 1, in the unit of the estimate."""
+    """Return the range of possible values in the unit of the estimate, such as 0 to 1 for a share."""
     if isinstance(basis, SingleEntry):
         return possible(basis.basis)
     if isinstance(basis, Affine):
@@ -230,7 +231,7 @@ def possible(basis: object) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """The intervals of another basis, seen through a monotone function: its values at the limits, in order."""
+    """The intervals of another basis under a monotone function: its values at the limits, in order."""
 
     basis: IntervalBasis
     function: Callable[[Any], Any]
@@ -241,7 +242,7 @@ class Mapped:
 
     def interval(self, level: float, method: str) -> Interval:
         inner = self.basis.interval(level, method)
-        with np.errstate(all="ignore"):  # a limit where the function has no value is infinite or NaN, and is shown so
+        with np.errstate(all="ignore"):  # where the function is undefined, the limit is infinite or NaN
             ends = [np.asarray(self.function(np.asarray(limit)), dtype=np.float64) for limit in inner]
         low, high = np.minimum(*ends), np.maximum(*ends)
         return replace(inner, low=low if low.ndim else float(low), high=high if high.ndim else float(high))
@@ -249,13 +250,12 @@ class Mapped:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Shares of a sample of n, one row each, estimated by a mean of report scores; the first of `methods` is the
-    default.
+    """Shares of a sample of n, one row each, estimated by a mean of report scores; the first method is the default.
 
-    `spread_given` and `spread_without` are mean squared scores of those who have the option and of the others, `given`
-    and `without` the probabilities of the reports in `counts` under "has it" and "has it not"; `without_range` those of
-    the kinds that speak for the option, least and greatest. `through` is the whole matrix with all counts, where the
-    posterior of one share depends on the others.
+    `spread_given` and `spread_without` are the mean squared scores of people with and without the option. `given` and
+    `without` are the probabilities of the reports in `counts` for these people. `without_range` is the least and
+    greatest probability of a supporting report from people without the option. `through` holds the whole matrix with
+    all counts, where the posterior of one share depends on the others.
     """
 
     value: Array
@@ -267,18 +267,18 @@ class Shares:
     given: Array
     without: Array
     without_range: tuple[Array, Array]
-    through: Through | None = None
+    through: RandomizedCounts | None = None
     methods: tuple[str, ...] = ("wilson", "exact", "bayes", "wald")
     within: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @classmethod
     def from_support(cls, counts: Array, n: int, p: Array, q: Array) -> "Shares":
-        """Each count is binomial: a report supports the option with probability p from those who have it, else q."""
+        """Make shares from binomial counts: a report supports the option with probability p if it is true, else q."""
         given, without = np.stack([p, 1 - p], axis=1), np.stack([q, 1 - q], axis=1)
-        seen, slope = counts / n, p - q
+        observed, slope = counts / n, p - q
         scores = np.stack([(1 - q) / slope, -q / slope], axis=1) ** 2
         return cls(
-            value=(seen - q) / slope,
+            value=(observed - q) / slope,
             se=share_error(counts, n, p, q),
             n=n,
             spread_given=(given * scores).sum(axis=1),
@@ -295,22 +295,22 @@ class Shares:
             low, high = low[0], high[0]
         return cut(low, high, self.within, level, method)
 
-    def rows(self, chosen: npt.NDArray[np.intp]) -> "Shares":
-        """Some of the shares, each for itself: a posterior of all together is left behind."""
+    def rows(self, indices: npt.NDArray[np.intp]) -> "Shares":
+        """Select some of the shares, without the joint posterior of all."""
         names = ("value", "se", "spread_given", "spread_without", "counts", "given", "without")
-        ends = (self.without_range[0][chosen], self.without_range[1][chosen])
+        ends = (self.without_range[0][indices], self.without_range[1][indices])
         methods = tuple(name for name in self.methods if name != "bayes" or self.through is None)
-        some = {name: getattr(self, name)[chosen] for name in names}
-        return replace(self, **some, without_range=ends, through=None, methods=methods)
+        selection = {name: getattr(self, name)[indices] for name in names}
+        return replace(self, **selection, without_range=ends, through=None, methods=methods)
 
     def uncut(self, level: float, method: str) -> tuple[Array, Array]:
-        """The limits before they are cut to 0 … 1: what differences and tests are made from."""
+        """Return the limits before they are cut to 0 … 1, from which differences and tests are computed."""
         if method == "wald":
             return wald(self.value, self.se, level)
         return {"wilson": self._wilson, "exact": self._exact, "bayes": self._bayes}[method](level)
 
     def tails(self, null: float, method: str) -> Tails:
-        """The tests that exclude a share exactly when the uncut interval of the same method does."""
+        """Compute the tests that reject a share exactly when the uncut interval of the same method excludes it."""
         if method == "exact":
             below, above = self._binomial_tails(null)
             z = self.score(null)
@@ -320,28 +320,28 @@ class Shares:
         return (z[0], below[0], above[0]) if len(z) == 1 else (z, below, above)
 
     def _wilson(self, level: float) -> tuple[Array, Array]:
-        """All x with (value - x)**2 <= z**2 / n * variance of one score at x; that variance is quadratic in x."""
+        """Solve (value - x)**2 <= z**2 / n * (variance of one score at x), which is quadratic in x."""
         return self.score_limits(self.value, ndtri(0.5 + level / 2) ** 2 / self.n)
 
     def score_limits(self, value: Array, factor: float | Array) -> tuple[Array, Array]:
-        """The same for another estimate, and `factor` in the place of z**2 / n."""
+        """Return the limits of Wilson's interval for a value, with `factor` in place of z**2 / n."""
         lead = 1 + factor
         middle = (2 * value + factor * (self.spread_given - self.spread_without)) / (2 * lead)
-        reach = np.sqrt(np.maximum(middle**2 - (value**2 - factor * self.spread_without) / lead, 0))
-        return middle - reach, middle + reach
+        margin = np.sqrt(np.maximum(middle**2 - (value**2 - factor * self.spread_without) / lead, 0))
+        return middle - margin, middle + margin
 
     def score(self, null: float) -> Array:
-        """The estimate's distance from the null in standard errors at the null: -z and z at Wilson's limits."""
+        """Return the score statistic: the distance from the null in standard errors at the null."""
         variance = null * self.spread_given + (1 - null) * self.spread_without - null**2
         return np.asarray(_ratio(self.value - null, np.sqrt(np.maximum(variance, 0) / self.n)))
 
     def speaking(self) -> tuple[Array, Array]:
-        """How many reports speak for the option, and how probable such a report is from those who have it."""
+        """Return the number of supporting reports, and their probability for people who have the option."""
         speaks = self.given > self.without
         return np.where(speaks, self.counts, 0).sum(axis=1), np.where(speaks, self.given, 0).sum(axis=1)
 
     def _binomial_tails(self, null: float) -> tuple[Array, Array]:
-        """The greatest chance of as few, and of as many, reports for the option, whatever the others have instead."""
+        """Return the greatest probabilities of as few and of as many supporting reports under the null."""
         (count, p), (least, greatest) = self.speaking(), self.without_range
         fewest, most = (np.clip(null * p + (1 - null) * least, 0, 1), np.clip(null * p + (1 - null) * greatest, 0, 1))
         below = np.where(count < self.n, bdtr(count, self.n, fewest), 1)
@@ -349,7 +349,7 @@ class Shares:
         return np.where(p > greatest, below, 1), np.where(p > greatest, above, 1)
 
     def _exact(self, level: float) -> tuple[Array, Array]:
-        """Clopper and Pearson on the number of reports that speak for the option; coverage is guaranteed."""
+        """Return the limits of Clopper and Pearson for the number of supporting reports; coverage is guaranteed."""
         count, _ = self.speaking()
         tail = (1 - level) / 2
         low = np.where(count > 0, betaincinv(np.maximum(count, 1), self.n - count + 1, tail), 0)
@@ -357,14 +357,14 @@ class Shares:
         return self.mapped(low, high)
 
     def mapped(self, low: Array, high: Array) -> tuple[Array, Array]:
-        """Limits of the chance of a report for the option, as limits of the share, whatever the others have."""
+        """Map limits of the probability of a supporting report to limits of the share."""
         (_, p), (least, greatest) = self.speaking(), self.without_range
         with np.errstate(divide="ignore", invalid="ignore"):
             low, high = (low - greatest) / (p - greatest), (high - least) / (p - least)
         return np.where(p > greatest, low, 0), np.where(p > greatest, high, 1)
 
     def _bayes(self, level: float) -> tuple[Array, Array]:
-        """The shortest interval that holds `level` of the posterior from a flat prior."""
+        """Return the shortest interval with posterior probability `level` under a flat prior."""
         if self.through is not None:
             return self.through.shortest(level)
         pairs = [
@@ -376,7 +376,7 @@ class Shares:
 
 @dataclass(frozen=True, eq=False)
 class SampleShares:
-    """Shares of a weighted, stratified or clustered sample: intervals of counts, on as many people as it is worth.
+    """Shares of a weighted, stratified or clustered sample: intervals of counts for an effective sample size.
 
     With v the variance through the design, V(x) that of one person's score at the share x, and k = t**2 / m by the
     design's degrees of freedom, "wilson" holds all x with (value - x)**2 <= k V(x); m = min(V(value) / v, Kish's
@@ -384,7 +384,7 @@ class SampleShares:
     and Pearson's interval (1998: m times the ratio of both t quantiles, squared), "logit" that of R's svyciprop, both
     on the reports. In all 74 cells of benchmarks/interval_coverage.py, enumerated or simulated 2,000 times, the first
     covers at least .941 through a device, the second .953 for plain answers: they are the defaults there. `effective`
-    is how many people would have the same variance; a finite population makes `gain` times as many of them.
+    is the simple random sample size with the same variance; a finite population multiplies it by `gain`.
     """
 
     shares: Shares
@@ -400,7 +400,7 @@ class SampleShares:
 
     def interval(self, level: float, method: str) -> Interval:
         low, high = self.uncut(level, method)
-        # A share of 0 or 1 has no sampling error: reports that as many people could not have sent fit no share.
+        # At a share of 0 or 1 there is no sampling error, so the edges are tested with Kish's number of people.
         edges = self.shares.score_limits(self.value, ndtri(0.5 + level / 2) ** 2 / self.kish)
         low, high = np.where(edges[0] > 1, np.inf, low), np.where(edges[1] < 0, -np.inf, high)
         low, high = (low, high) if len(self.value) > 1 else (low[0], high[0])
@@ -413,28 +413,28 @@ class SampleShares:
             return self.value - t * self.se, self.value + t * self.se
         count, p = self.shares.speaking()
         least, greatest = self.shares.without_range
-        seen = np.clip(np.where(least == greatest, least + (p - least) * self.value, count / self.shares.n), 0, 1)
+        share = np.clip(np.where(least == greatest, least + (p - least) * self.value, count / self.shares.n), 0, 1)
         if method == "korn-graubard":
             ratio = stdtrit(np.maximum(self.n - 1, 1), 0.5 + level / 2) / t
             people, tail = np.minimum(self.effective * ratio**2, self.kish) * self.gain, (1 - level) / 2
-            low = np.where(seen > 0, betaincinv(people * np.maximum(seen, 1e-12), people * (1 - seen) + 1, tail), 0)
-            high = betaincinv(people * seen + 1, people * np.maximum(1 - seen, 1e-12), 1 - tail)
-            return self.shares.mapped(low, np.where(seen < 1, high, 1))
+            low = np.where(share > 0, betaincinv(people * np.maximum(share, 1e-12), people * (1 - share) + 1, tail), 0)
+            high = betaincinv(people * share + 1, people * np.maximum(1 - share, 1e-12), 1 - tail)
+            return self.shares.mapped(low, np.where(share < 1, high, 1))
         if method == "wilson":
             return self.shares.score_limits(self.value, t**2 / people)
         with np.errstate(all="ignore"):
-            middle, reach = np.log(seen / (1 - seen)), t / np.sqrt(people * seen * (1 - seen))
-            low, high = (1 / (1 + np.exp(-np.nan_to_num(middle + side * reach, nan=0.0))) for side in (-1, 1))
-        agree = (seen == 0) | (seen == 1)
+            middle, margin = np.log(share / (1 - share)), t / np.sqrt(people * share * (1 - share))
+            low, high = (1 / (1 + np.exp(-np.nan_to_num(middle + side * margin, nan=0.0))) for side in (-1, 1))
+        agree = (share == 0) | (share == 1)
         low, high = self.shares.mapped(low, high)
-        edges = self.uncut(level, "wilson")  # all reports agree: a logit has no error there
+        edges = self.uncut(level, "wilson")  # where all reports agree, a logit has no error
         return np.where(agree, edges[0], low), np.where(agree, edges[1], high)
 
     def tails(self, null: float, method: str) -> Tails:
-        """From the level at which a limit meets the null: so the test and the interval never disagree."""
+        """Return p-values from the level at which a limit meets the null, so that test and interval always agree."""
         if method == "t":
-            one = len(self.value) == 1
-            value, se = (self.value[0], self.se[0]) if one else (self.value, self.se)
+            single = len(self.value) == 1
+            value, se = (self.value[0], self.se[0]) if single else (self.value, self.se)
             return Student(value, se, self.df).tails(null, method)
         p = level_that_meets(lambda level: self.uncut(level, method), self.value, null)
         side = np.sign(self.value - null)
@@ -444,8 +444,8 @@ class SampleShares:
 
 
 def level_that_meets(uncut: Callable[[float], Iterable[Any]], value: Array, null: float) -> Array:
-    """The least 1 - level whose interval leaves out the null, by bisection to 12 digits; at least 1e-15."""
-    known = ~np.any([np.isnan(np.broadcast_to(limit, value.shape)) for limit in uncut(0.5)], axis=0)
+    """Find the least 1 - level whose interval excludes the null, by bisection to 12 digits; at least 1e-15."""
+    defined = ~np.any([np.isnan(np.broadcast_to(limit, value.shape)) for limit in uncut(0.5)], axis=0)
     levels = np.full(value.shape, np.nan)
     for entry in np.ndindex(value.shape):
 
@@ -453,15 +453,15 @@ def level_that_meets(uncut: Callable[[float], Iterable[Any]], value: Array, null
             low, high = (np.broadcast_to(limit, value.shape)[entry] for limit in uncut(1 - math.exp(log_error)))
             return not low <= null <= high
 
-        if known[entry] and leaves_out(math.log(_LEAST)):
+        if defined[entry] and leaves_out(math.log(_LEAST)):
             levels[entry] = _LEAST
-        elif known[entry]:  # more than 45 rounds would reach a level of 0, at which no quantile is left
+        elif defined[entry]:  # after more than 45 rounds the level could be 0, which has no quantile
             levels[entry] = math.exp(bisect(leaves_out, math.log(_LEAST), 0.0, rounds=45)[1])
     return levels
 
 
 def _ratio(distance: float | Array, error: float | Array) -> Any:
-    """Distance in errors. Without any error a distance is infinitely many of them, and no distance is none."""
+    """Divide a distance by an error; with an error of 0 the ratio is infinite, or 0 for a distance of 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(
             np.asarray(distance) == 0, np.where(np.isnan(error), np.nan, 0.0), np.asarray(distance) / error
@@ -470,19 +470,19 @@ def _ratio(distance: float | Array, error: float | Array) -> Any:
 
 
 def share_error(counts: Array, n: int, p: float | Array, q: float | Array) -> Array:
-    """Standard errors of shares that a report supports with probability p from those who have it, else q.
+    """Return the standard errors of shares that a report supports with probability p if they apply, else q.
 
-    By the reports it is seen (1 - seen) / (n - 1). Where all of them agree these say nothing about the error: it is
-    then that of the design, with as many supporting reports as the nearest share inside 0 to 1 makes; and where such
-    reports always agree, as nothing hides an answer, with one more of each kind. One report alone has none.
+    The variance of the proportion s of supporting reports is estimated by s (1 - s) / (n - 1). If all reports agree, it
+    is that of the design at the nearest share inside 0 to 1; and if the reports at that share always agree, because
+    answers are not randomized, that with one more report of each kind. A single report has no standard error.
 
     >>> share_error(np.array([0.0, 0.0, 50.0]), 300, 5 / 6, 1 / 6).round(4), share_error(np.zeros(1), 8, 1, 0)
     (array([0.0323, 0.0323, 0.0323]), array([0.10606602]))
     """
     if n < 2:
         return np.full(np.shape(counts), np.nan)
-    seen, agree = counts / n, (counts == 0) | (counts == n)
-    nearest = np.clip(seen, np.minimum(p, q), np.maximum(p, q))
+    observed, agree = counts / n, (counts == 0) | (counts == n)
+    nearest = np.clip(observed, np.minimum(p, q), np.maximum(p, q))
     law = np.where(nearest * (1 - nearest) > 0, nearest, (counts + 1) / (n + 2))
-    variance = np.where(agree, law * (1 - law) / n, seen * (1 - seen) / (n - 1))
+    variance = np.where(agree, law * (1 - law) / n, observed * (1 - observed) / (n - 1))
     return np.asarray(np.sqrt(variance) / np.abs(np.asarray(p) - q))

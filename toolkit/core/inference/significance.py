@@ -1,4 +1,4 @@
-"""Tests of one value, made from what the intervals are made from, so that a test and its interval never disagree."""
+"""Tests of a value, computed from the basis of the intervals, so that a test and its interval always agree."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,14 +22,14 @@ ADJUSTMENTS = ("holm", "bonferroni")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Significance:
-    """What a test of one value says.
+    """The result of a test of one value.
 
     Parameters
     ----------
     p : float or array
-        The p-value; one for each entry of an estimate that has several.
+        The p-value, one for each entry of the estimate.
     statistic : float or array
-        The distance of the estimate from the null in standard errors; those at the null, where they are known.
+        The distance of the estimate from the null in standard errors, those at the null where they are known.
     null : float
         The value that was tested.
     sides : int
@@ -37,9 +37,9 @@ class Significance:
     direction : str or None
         "greater" or "less" for a one-sided test.
     method : str
-        That of the interval which the test agrees with.
+        The method of the interval with which the test agrees.
     adjust : str or None
-        How the p-values are adjusted for their number; None if each is for itself.
+        The adjustment of the p-values for their number; None without one.
 
     Examples
     --------
@@ -59,11 +59,11 @@ class Significance:
 
     def __repr__(self) -> str:
         p, statistic = (
-            np.array2string(np.asarray(part), precision=4, separator=", ") for part in (self.p, self.statistic)
+            np.array2string(np.asarray(numbers), precision=4, separator=", ") for numbers in (self.p, self.statistic)
         )
-        way = "two-sided" if self.direction is None else f"one-sided, {self.direction}"
-        many = "" if self.adjust is None else f", {self.adjust}"
-        return f"<Significance p = {p}: statistic {statistic}, null {self.null:g}, {way}, {self.method}{many}>"
+        sides = "two-sided" if self.direction is None else f"one-sided, {self.direction}"
+        adjustment = "" if self.adjust is None else f", {self.adjust}"
+        return f"<Significance p = {p}: statistic {statistic}, null {self.null:g}, {sides}, {self.method}{adjustment}>"
 
 
 def significance(
@@ -76,9 +76,9 @@ def significance(
     method: str | None,
     adjust: str | None = None,
 ) -> Significance:
-    """The test that rejects at 1 - level exactly when the interval of that level leaves out the null."""
+    """Compute the test that rejects at 1 - level exactly when the interval of that level excludes the null."""
     if sides not in (1, 2) or isinstance(sides, bool):
-        reject("`sides` must be 1 or 2", repr(sides), "a test looks to one side or to both")
+        reject("`sides` must be 1 or 2", repr(sides), "a test has one side or both")
     if sides == 2 and direction is not None:
         reject("`direction` must be left out when `sides` is 2", repr(direction), "it belongs to a one-sided test")
     towards = choice(direction or "greater", "direction", DIRECTIONS) if sides == 1 else None
@@ -88,19 +88,19 @@ def significance(
         reject(rule, f"{number:g}", f"of {number:g} percent write {number / 100:g}")
     tested = tuple(name for name in basis.methods if name != "bayes")  # a posterior has no p-value
     if not tested:
-        reject("an estimate must have an interval with a test", "a posterior alone", "look at .interval()")
-    way = choice(method or tested[0], "method", tested)
-    statistic, below, above, both = _tails(basis, value, se, number, way)
+        reject("an estimate must have an interval with a test", "a posterior alone", "use .interval()")
+    tested_method = choice(method or tested[0], "method", tested)
+    statistic, below, above, both = _tails(basis, value, se, number, tested_method)
     p = both if towards is None else above if towards == "greater" else below
     p = p if adjust is None else adjusted(p, adjust)
-    return Significance(_plain(p), _plain(statistic), number, sides, towards, way, adjust)
+    return Significance(_plain(p), _plain(statistic), number, sides, towards, tested_method, adjust)
 
 
 def adjusted(p: float | Array, adjust: str) -> Any:
-    """p-values of several tests, adjusted so that the chance of any false rejection keeps its level.
+    """Adjust the p-values of several tests so that the probability of any false rejection is controlled.
 
-    "bonferroni": each times their number. "holm": the smallest times their number, the next times one less, and so on,
-    never below one before it; it rejects whatever Bonferroni rejects, and more. NaN is no test.
+    "bonferroni" multiplies each by their number. "holm" multiplies the smallest by their number, the next by one less,
+    and so on, and makes them increasing; it rejects at least as often as Bonferroni. NaN does not count as a test.
     """
     values = np.asarray(p, dtype=np.float64)
     tests = values[~np.isnan(values)]
@@ -117,7 +117,7 @@ def adjusted(p: float | Array, adjust: str) -> Any:
 def _tails(
     basis: IntervalBasis, value: float | Array, se: float | Array, null: float, method: str
 ) -> tuple[Any, Any, Any, Any]:
-    """The statistic, and the p-values that speak for "less", for "greater", and for either."""
+    """Return the statistic, and the p-values for the alternatives "less", "greater" and two-sided."""
     if isinstance(basis, Affine):
         unit = (null - basis.offset) / basis.factor
         return _tails(basis.basis, (value - basis.offset) / basis.factor, se / basis.factor, unit, method)
@@ -131,11 +131,10 @@ def _tails(
 
 
 def _by_inversion(basis: IntervalBasis, value: Any, se: Any, null: float, method: str) -> tuple[Any, Any, Any, Any]:
-    """The same from the intervals alone."""
+    """Return the statistic and p-values, computed from the intervals alone."""
     both = level_that_meets(lambda level: interval_from(basis, level, method), value, null)
     both = np.maximum(both, getattr(basis, "least_p", 0.0))
-    # Half of a two-sided p-value is one-sided only where the law of the error says that both sides have the
-    # same chance.
+    # Half of a two-sided p-value is a one-sided p-value only if both tails of the error are equally probable.
     near = both / 2 if getattr(basis, "equal_tails", False) else both
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = (value - null) / se

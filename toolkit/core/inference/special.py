@@ -1,5 +1,5 @@
-"""Functions of `scipy.special`, loaded at the first call: importing them takes a third of the time that all
-of the toolkit takes, and a server, which only collects, calls none.
+"""Functions of `scipy.special`, loaded at the first call: importing them takes a third of the import time of the
+toolkit, and a server that only collects reports needs none of them.
 """
 
 from collections.abc import Callable
@@ -16,22 +16,22 @@ _NAMES = (
 
 
 @cache
-def _found(name: str) -> Callable[..., Any]:
+def _load(name: str) -> Callable[..., Any]:
     function: Callable[..., Any] = getattr(import_module("scipy.special"), name)
     return function
 
 
 @dataclass(frozen=True)
-class _Late:
-    """The function of this name, found when it is called; an estimate that keeps one can be pickled."""
+class _LazyFunction:
+    """A function of `scipy.special`, loaded when it is called; unlike the function itself it can be pickled."""
 
     name: str
 
     def __call__(self, *values: object, **options: object) -> Any:
-        return _found(self.name)(*values, **options)
+        return _load(self.name)(*values, **options)
 
 
-def __getattr__(name: str) -> _Late:
+def __getattr__(name: str) -> _LazyFunction:
     if name not in _NAMES:
         raise AttributeError(name)
-    return _Late(name)
+    return _LazyFunction(name)

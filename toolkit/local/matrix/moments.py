@@ -14,7 +14,7 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array, Labels
 from toolkit.core.checks import reject
 from toolkit.core.inference.intervals import Shares
-from toolkit.core.inference.posterior import Through
+from toolkit.core.inference.posterior import RandomizedCounts
 from toolkit.local.matrix.tables import TABLE_LIMIT
 
 # A report's score for an option has mean 1 over the randomization if the option is the true answer, and else 0.
@@ -171,7 +171,7 @@ def _general_interval_basis(
         given=given_kinds,
         without=without_kinds,
         without_range=(np.array([q.min() for q in among_others]), np.array([q.max() for q in among_others])),
-        through=Through(matrix, counts, cov) if len(matrix) > 2 else None,
+        through=RandomizedCounts(matrix, counts, cov) if len(matrix) > 2 else None,
     )
 
 

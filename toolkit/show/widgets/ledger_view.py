@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from toolkit.budget.charges import Entry, parts, symbols
 from toolkit.budget.ledger import Ledger
 from toolkit.core.checks import reject
-from toolkit.core.loss import Loss, shown
+from toolkit.core.loss import Loss, format_amount
 from toolkit.show.canvas import BLUE, GREY, INK, SKY
 from toolkit.show.widgets.explorer import Explorer, browser_code, makes, still_figure, write_sentences
 from toolkit.texts.figures import fill, short
@@ -145,7 +145,7 @@ def _measure(rows: Sequence[ChargeRow], ledger: Ledger, index: int) -> dict[str,
         "symbol": symbols(ledger.ceiling)[index],
         "earlier": short(float(early / limit)) if limit else 0.0,
         "segments": [short(float(amount / limit)) if limit else 0.0 for amount in latest],
-        "caption": f"{shown(sum(charged, Fraction(0)))} of {shown(limit)} spent",
+        "caption": f"{format_amount(sum(charged, Fraction(0)))} of {format_amount(limit)} spent",
     }
 
 
@@ -154,7 +154,7 @@ def _cells(row: ChargeRow) -> list[str]:
     count = row.last - row.first + 1
     number = str(row.last) if count == 1 else f"{row.first}–{row.last}"
     label = row.label if count == 1 else f"{row.label}, {count:,} times"
-    return [number, label, *(shown(amount) for amount in row.amounts)]
+    return [number, label, *(format_amount(amount) for amount in row.amounts)]
 
 
 def _sentences(entries: Sequence[Entry], ledger: Ledger) -> dict[str, str]:
