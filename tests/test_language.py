@@ -34,10 +34,7 @@ REMAINING: dict[str, set[str]] = {
     "analysis/latent/joint.py": {"told"},
     "analysis/latent/lists.py": {"told"},
 }
-UNCLEAR: dict[str, int] = {
-    "analysis/latent/joint.py": 2,
-    "analysis/mixed.py": 1,
-}
+UNCLEAR: dict[str, int] = {"analysis/latent/joint.py": 2, "analysis/mixed.py": 1}
 
 
 def names(tree: ast.Module) -> Iterator[str]:
