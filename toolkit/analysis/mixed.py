@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _POPULATION = 51
 _GRID = 13
+_CLOSE = 1e-8  # gain of the log-likelihood below which coefficients at a given standard deviation are final
 _NO_GROUP = np.iinfo(np.intp).min
 _NO_DIFFERENCE = "groups differ no more than by chance: their standard deviation is estimated as 0"
 
@@ -279,31 +280,48 @@ class MixedFit(PredictiveFit):
 
     @cached_property
     def _by_sd(self) -> list[tuple[Array, Array, float]]:
-        """Parameters for some standard deviations of groups, their covariance, and how likely each is."""
+        """Return parameters at a grid of standard deviations of groups, their covariance, and each one's probability.
+
+        The grid reaches to where the marginal likelihood is 1/100 of its maximum, but has at most 52 points: few groups
+        may let the likelihood fall slowly. Where coefficients have no maximum there is no point.
+        """
         step, start = max(1.5, 2.5 * self.group_sd) / (_GRID - 1), np.asarray(self.value)
-        loglikes, fits = np.zeros(1), list[tuple[Array, Array, float]]()
-        while len(fits) < _GRID or (loglikes[-1] > loglikes.max() - np.log(100) and len(fits) < 10 * _GRID):
-            fits.append(self._given(step * len(fits), start))
-            start, loglikes = fits[-1][0][:-1], np.array([loglike for *_, loglike in fits])
-        chances = np.exp(loglikes - loglikes.max())
-        chances[[0, -1]] /= 2
+        grid, fits = list[float](), list[tuple[Array, Array, float]]()
+        for index in range(4 * _GRID):
+            fit = self._given(sd := step * index, start)
+            if fit is not None:
+                grid.append(sd)
+                fits.append(fit)
+                start = fit[0][:-1]
+            highest = max((loglike for *_, loglike in fits), default=0.0)
+            if index >= _GRID - 1 and (fit is None or fit[2] < highest - np.log(100)):
+                break
+        loglikes = np.array([loglike for *_, loglike in fits])
+        widths = np.convolve(np.diff(grid), [0.5, 0.5]) if len(grid) > 1 else np.ones(len(grid))
+        chances = widths * np.exp(loglikes - loglikes.max(initial=-np.inf))
         return [(at, cov, c) for (at, cov, _), c in zip(fits, chances / chances.sum(), strict=True)]
 
-    def _given(self, sd: float, start: Array) -> tuple[Array, Array, float]:
-        """Return coefficients at this standard deviation, their covariance, and their log marginal likelihood."""
-        last = float(np.log(sd)) if sd > 0 else -20.0  # exp(-20) is no difference
+    def _given(self, sd: float, start: Array) -> tuple[Array, Array, float] | None:
+        """Return coefficients at this standard deviation, their covariance, and their log marginal likelihood.
 
-        def evaluate(at: Array) -> Evaluation:
-            return self.model.evaluate_coefficients(at, last)
+        Return None where the likelihood has no maximum at finite coefficients.
+        """
+        log_sd = float(np.log(sd)) if sd > 0 else -20.0  # exp(-20) is no difference
 
-        point, _ = newton(evaluate, evaluate(start), 20, QUADRATURE, lambda point: point.information)
+        def evaluate(params: Array) -> Evaluation:
+            return self.model.evaluate_coefficients(params, log_sd)
+
+        # Quadrature limits how precisely the log-likelihood is known, so steps of less gain would be halved in vain.
+        point, converged = newton(evaluate, evaluate(start), 20, QUADRATURE, lambda point: point.information, _CLOSE)
+        if not converged:
+            return None
         cov = np.zeros((len(point.params) + 1,) * 2)
         cov[:-1, :-1] = np.linalg.inv(point.information)
-        return np.append(point.params, last), cov, point.loglike + np.linalg.slogdet(cov[:-1, :-1])[1] / 2
+        return np.append(point.params, log_sd), cov, point.loglike + np.linalg.slogdet(cov[:-1, :-1])[1] / 2
 
     def _mixture(self, pieces: Sequence[tuple[Array, Codes, Array]]) -> _Mixture | None:
         """Weighted prevalences for all likely standard deviations; weights of groups have a likelihood of no scale."""
-        if np.ptp(self.model.weights) > 0:
+        if np.ptp(self.model.weights) > 0 or not self._by_sd:
             return None
         centers, spreads = [], []
         for at, cov, _ in self._by_sd:

@@ -240,10 +240,12 @@ def newton(
     steps: int = 60,
     exact: float = 1e-12,
     information: Callable[[Evaluation], Array] | None = None,
+    close: float = 1e-14,
 ) -> tuple[Evaluation, bool]:
     """Maximize by Newton's method, where Fisher scoring is too slow; return the end and whether it converged.
 
-    `information` returns minus the Hessian; without it, differences of the score are used.
+    `information` returns minus the Hessian; without it, differences of the score are used. The iteration ends where
+    one more step would gain less than `close`.
     """
     for _ in range(steps):
         if information is None:
@@ -255,7 +257,7 @@ def newton(
         least = max(1e-8 * np.abs(values).max(), 1e-200)
         step = vectors @ (vectors.T @ point.score / np.maximum(np.abs(values), least))
         gain = abs(float(point.score @ step))
-        if gain < 1e-14 and values[0] > 0:
+        if gain < close and values[0] > 0:
             return point, True
         # A long step for hardly any gain leads to infinity, where the likelihood only levels off.
         if gain < 1e-12 and np.abs(step).max() > _NEAR:
