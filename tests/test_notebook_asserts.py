@@ -237,8 +237,8 @@ MUTANTS = {
     "10: a length that counts half": Mutant(
         "10",
         "toolkit.central.robust.inverse",
-        "place = self._selection.choose(range(len(scores)), scores, rng=rng)",
-        "place = self._selection.choose(range(len(scores)), 2 * scores, rng=rng)",
+        "index = self._selection.choose(range(len(scores)), scores, rng=rng)",
+        "index = self._selection.choose(range(len(scores)), 2 * scores, rng=rng)",
         "inverse-drawn-check",
     ),
     "10: influence without its slope": Mutant(
@@ -401,8 +401,8 @@ MUTANTS = {
     "13: a bound that proves too much": Mutant(
         "13",
         "toolkit.audit.bounds",
-        "return max(_LEAST, min(1.0, (1 - log_value) * math.exp(max(log_value, -700.0))))",
-        "return max(_LEAST, min(1.0, math.exp(max(2 * log_value, -700.0))))",
+        "return max(_MIN_P_VALUE, min(1.0, (1 - log_value) * math.exp(max(log_value, -700.0))))",
+        "return max(_MIN_P_VALUE, min(1.0, math.exp(max(2 * log_value, -700.0))))",
         "cell-47",
     ),
     "01: pairs that count as alone": Mutant(
@@ -544,8 +544,8 @@ MUTANTS = {
     "16: an anchor whose error forgets g": Mutant(
         "16",
         "toolkit.local.anchor",
-        "- (value - random) * (care - follow)[None, :, None]",
-        "- 0 * (value - random) * (care - follow)[None, :, None]",
+        "- (value - random) * (scores - follow)[None, :, None]",
+        "- 0 * (value - random) * (scores - follow)[None, :, None]",
         "cell-37",
     ),
     "01: the smaller crowd for both": Mutant(
@@ -700,15 +700,15 @@ MUTANTS = {
     "16: sets that hold the answer more often": Mutant(
         "16",
         "toolkit.local.oracles.subset",
-        "own = Categorical([self._total - self._holding, self._holding])",
-        "own = Categorical([self._total - self._holding, 3 * self._holding])",
+        "truth_law = Categorical([self._total - self._holding, self._holding])",
+        "truth_law = Categorical([self._total - self._holding, 3 * self._holding])",
         "sets-below-check",
     ),
     "16: one bit that never lies": Mutant(
         "16",
         "toolkit.local.numeric.bounded",
-        "return np.asarray(bit ^ (lied == 1), dtype=np.int64)",
-        "return np.asarray(bit ^ (lied == 2), dtype=np.int64)",
+        "return np.asarray(bit ^ (flipped == 1), dtype=np.int64)",
+        "return np.asarray(bit ^ (flipped == 2), dtype=np.int64)",
         "bit-below-check",
     ),
     "16: four questions at the whole budget each": Mutant(
