@@ -141,7 +141,7 @@ def test_only_a_closed_collection_is_reported(tmp_path):
     body = '{"answers":{"faculty":0,"cheated":%d,"moon":%d},"understood":true}'
     store.add([NewReport(bytes([i]) * 16, body % (i % 2, i % 5 < 2)) for i in range(40)])
     collector = Collector.attach(url)
-    with pytest.raises(ValueError, match="a report must be of a closed collection"):
+    with pytest.raises(ValueError, match="a report needs a closed collection"):
         collector.report(tmp_path / "r.html")
     store.set_state(State.CLOSED)
     store.close()
